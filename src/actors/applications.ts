@@ -174,7 +174,7 @@ export type ApplicationsOptions = {
 /** Longest name of an application that this system makes up itself. */
 export const longestOwnName = 255;
 
-/** How the field shows a subscription to all of a type. */
+/** How Asterisk shows a subscription to all of a type. */
 const allNames: ReadonlyMap<Topic, string> = new Map([
   [allChannels, '__AST_CHANNEL_ALL_TOPIC'],
   [allBridges, '__AST_BRIDGE_ALL_TOPIC'],

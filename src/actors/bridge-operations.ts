@@ -185,7 +185,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
       const entering = candidates(request.channel);
       const { mute, suppressDtmf } = bridges.snapshot(bridge).context.features;
       for (const channel of entering) {
-        // The field stops at the first one that is being recorded; those before it are in by then.
+        // Asterisk stops at the first one that is being recorded; those before it are in by then.
         if (compatibility === 'asterisk' && recordings.running('channel', channel.id) > 0)
           throw new AriError('memberRecording', { channel: channel.id });
         bridges.enter(bridge, channel, {

@@ -207,7 +207,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (channel.leg.video) videos.tell(bridge.id, { type: 'members.changed' });
     endHoldMusic(bridge);
     channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
-    // Who explicitly waits in a holding bridge hears music (behaviour of the field); others hear announcers only.
+    // Who explicitly waits in a holding bridge hears music (behaviour of Asterisk); others hear announcers only.
     if (snapshot(bridge).context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
     meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
   };
@@ -396,7 +396,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     whereabouts.set(channelId, stay);
     if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
     tell(bridge, { type: 'enter', member: { channelId, ...entry } });
-    // There is one announcer at a time: a second one is sent out again, as in the field.
+    // There is one announcer at a time: a second one is sent out again, as in Asterisk.
     if (snapshot(bridge).context.type === 'holding' && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
   };
 

@@ -103,7 +103,7 @@ function createCallControl({ channels }: ChannelControlOptions) {
 /** Leaving the application: for the dialplan, or for another one. */
 function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOptions) {
   /**
-   * Does something to a channel after what is being played to it, as commands that take it away wait in the field. A
+   * Does something to a channel after what is being played to it, as commands that take it away wait in Asterisk. A
    * move whose destination is still being connected keeps its turn until that is decided, so that nothing asked
    * meanwhile is lost.
    */

@@ -69,8 +69,8 @@ export type ChannelCreationOptions = {
   now(): number;
   /** Language of channels that nobody gave one. */
   defaultLanguage: string;
-  /** Whether events are told as the field does: a new channel learns whose it is after it was told of. */
-  fieldEvents: boolean;
+  /** Whether events are told as Asterisk does: a new channel learns whose it is after it was told of. */
+  asteriskEvents: boolean;
 };
 
 /** Brings channels to life: calls that come in, and calls that are made. */
@@ -94,7 +94,7 @@ const nobody = { name: '', number: '' } as const;
 
 /** Makes what brings channels to life. */
 export function createChannelCreation(options: ChannelCreationOptions): ChannelCreation {
-  const { find, start, tell, videoChanged, whenSettled, ids, now, defaultLanguage, fieldEvents } = options;
+  const { find, start, tell, videoChanged, whenSettled, ids, now, defaultLanguage, asteriskEvents } = options;
   const drivers = new Map<string, Driver>();
   let accepting = true;
 
@@ -191,8 +191,8 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       origin,
       accountCode,
       inheritance,
-      caller: fieldEvents ? nobody : request.caller,
-      connected: fieldEvents ? nobody : request.connected,
+      caller: asteriskEvents ? nobody : request.caller,
+      connected: asteriskEvents ? nobody : request.connected,
       id,
       variables: { ...request.variables, ...variables },
       reported: [...request.reported, ...Object.keys(variables)],
@@ -209,11 +209,11 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     if (request.linked) input.linked = request.linked;
     const entry = start(input, leg, { ...(onAnswer ? { onAnswer } : {}), companionId, dialer });
     if (companion && companionId !== undefined) {
-      const caller = fieldEvents ? nobody : companion.caller;
+      const caller = asteriskEvents ? nobody : companion.caller;
       const { linked } = entry.actor.getSnapshot().context;
       incoming({ ...companion, caller, channelId: companionId, ...(tenantId && { tenantId }) }, linked);
     }
-    if (fieldEvents) {
+    if (asteriskEvents) {
       tell(entry, { type: 'caller.set', caller: request.caller });
       tell(entry, { type: 'connected.set', party: request.connected, quietly: true });
     }

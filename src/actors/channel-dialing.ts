@@ -49,7 +49,7 @@ export type ChannelDialingOptions = {
   applications: Pick<ChannelApplications, 'addInterest'>;
   /** Formats that may be asked for. */
   formats: ReadonlySet<string>;
-  /** `asterisk`: answers of the field where ours are better (decisions marked **switch**). */
+  /** `asterisk`: answers of Asterisk where ours are better (decisions marked **switch**). */
   compatibility: 'hookswitch' | 'asterisk';
   /** Variables that a channel may be made with; any number when left out. */
   variablesLimit?: number | undefined;

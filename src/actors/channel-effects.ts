@@ -38,8 +38,8 @@ export type ChannelEffectsOptions = {
   partnerFormats(entry: ChannelEntry): readonly string[] | undefined;
   /** Formats of whom it is called for; undefined where that is nobody. */
   callerFormats(entry: ChannelEntry): readonly string[] | undefined;
-  /** Whether events are told as the field does. */
-  fieldEvents: boolean;
+  /** Whether events are told as Asterisk does. */
+  asteriskEvents: boolean;
   view: ChannelView;
   dialplan: Dialplan;
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
@@ -124,11 +124,11 @@ export function resumeOwnership(entry: ChannelEntry, options: ChannelEffectsOpti
 
 /** The other half of a Local channel gets its variables as they are by now; who calls the one is reached by the other. */
 function dialLeg(entry: ChannelEntry, options: ChannelEffectsOptions): void {
-  const { find, tell, view, fieldEvents } = options;
+  const { find, tell, view, asteriskEvents } = options;
   const companion = entry.companionId === undefined ? undefined : find(entry.companionId);
   if (companion) {
     const { variables, inheritance, caller, connected } = view.snapshot(entry).context;
-    if (fieldEvents)
+    if (asteriskEvents)
       for (const [name, value] of fullNamed(variables, inheritance))
         tell(companion, { type: 'variable.set', name, value });
     else if (Object.keys(variables).length > 0) tell(companion, { type: 'variable.preset', variables, inheritance });

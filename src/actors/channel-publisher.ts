@@ -16,11 +16,11 @@ export type ChannelPublisherOptions = {
   find(id: string): ChannelEntry | undefined;
   applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
   endpoints: ChannelEndpoints;
-  /** Whether events are told as the field does. */
-  fieldEvents: boolean;
+  /** Whether events are told as Asterisk does. */
+  asteriskEvents: boolean;
 };
 
-/** What the field shows as cause whenever software asks for a hang-up: numbers of internal flags, no Q.850 causes. */
+/** What Asterisk shows as cause whenever software asks for a hang-up: numbers of internal flags, no Q.850 causes. */
 const fieldFlags = { asked: 32, dialplanOver: 16 } as const;
 
 /** Makes events of what the charts of channels tell, and lets those know who keep count of channels. */
@@ -35,14 +35,14 @@ export interface ChannelPublisher {
 
 /** Makes the publisher of all channels. */
 export function createChannelPublisher(options: ChannelPublisherOptions): ChannelPublisher {
-  const { bus, view, find, applications, endpoints, fieldEvents } = options;
+  const { bus, view, find, applications, endpoints, asteriskEvents } = options;
 
-  /** The event of a fact; of a hang-up in the words of the field where these are asked for. */
+  /** The event of a fact; of a hang-up in the words of Asterisk where these are asked for. */
   const eventOf = (entry: ChannelEntry, fact: ChannelFact, { context }: ChannelSnapshot): AriEventBody => {
     const forwarded = fact.type === 'Dial' && fact.forwarded !== undefined ? find(fact.forwarded) : undefined;
     const about = { ...channelEvent(fact, view.model(entry), context.caller.presentation) };
     const event = forwarded && about.type === 'Dial' ? { ...about, forwarded: view.model(forwarded) } : about;
-    if (!fieldEvents || event.type !== 'ChannelHangupRequest') return event;
+    if (!asteriskEvents || event.type !== 'ChannelHangupRequest') return event;
     if (event.soft) return { ...event, cause: fieldFlags.asked };
     // A phone that hangs up an answered call gives no cause.
     if (context.technology !== 'PJSIP' || context.lastState !== 'Up') return event;
@@ -50,7 +50,7 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Channe
     return others;
   };
 
-  /** The field asks once more for the end of a channel whose dialplan is over, or is broken off. */
+  /** Asterisk asks once more for the end of a channel whose dialplan is over, or is broken off. */
   const tellDialplanOver = (entry: ChannelEntry): void => {
     const fact = { type: 'ChannelHangupRequest', cause: fieldFlags.dialplanOver, soft: true } as const;
     bus.publish({ event: channelEvent(fact, view.model(entry)), topics: entry.topics });
@@ -59,7 +59,7 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Channe
   return {
     life(entry, fact, current) {
       const { endpoint } = current.context;
-      if (fieldEvents && fact.type === 'ChannelDestroyed' && entry.ranDialplan) tellDialplanOver(entry);
+      if (asteriskEvents && fact.type === 'ChannelDestroyed' && entry.ranDialplan) tellDialplanOver(entry);
       const event = eventOf(entry, fact, current);
       const { dialer } = entry;
       if (event.type === 'Dial' && dialer)

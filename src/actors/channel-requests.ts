@@ -83,7 +83,7 @@ export function readHangupCause(request: { reason?: string | undefined; reason_c
 
 /**
  * Digits as a client asks for them. 0 ms between or long means 100; characters that are no digit and no pause are
- * skipped, as the field skips them. @throws AriError dtmfRequired.
+ * skipped, as Asterisk skips them. @throws AriError dtmfRequired.
  */
 export function readDigits(request: {
   dtmf?: string | undefined;

@@ -11,7 +11,7 @@ import { type RequestedVariable, readVariables } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 
 /**
- * Sets one variable, or writes the function that the name is. An unknown function is accepted silently by the field; one
+ * Sets one variable, or writes the function that the name is. An unknown function is accepted silently by Asterisk; one
  * that exists and refuses is told, with what it takes. @throws AriError functionFailed.
  */
 export function setChannelVariable(

@@ -57,8 +57,8 @@ export type ChannelSettings = {
   variablesLimit?: number;
   /** Hears of variables that the dialplan may not set, because there are too many. */
   hit?: LimitHit;
-  /** Events as the field tells them where ours differ on purpose. */
-  fieldEvents?: boolean;
+  /** Events as Asterisk tells them where ours differ on purpose. */
+  asteriskEvents?: boolean;
 };
 
 export type ChannelsOptions = {
@@ -156,7 +156,7 @@ export function createChannels(options: ChannelsOptions): Channels {
   const {
     channelvars,
     defaultLanguage,
-    fieldEvents = false,
+    asteriskEvents = false,
     variablesLimit = Number.POSITIVE_INFINITY,
     hit,
   } = settings;
@@ -197,7 +197,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     now: () => runtime.clock.now(),
     channelvars,
   });
-  const publisher = createChannelPublisher({ bus, view, find, applications, endpoints, fieldEvents });
+  const publisher = createChannelPublisher({ bus, view, find, applications, endpoints, asteriskEvents });
   const refused = (entry: ChannelEntry, app: string): void => story?.refused(entry, app);
   const effects = {
     find,
@@ -211,7 +211,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     followForward: (entry: ChannelEntry, forward: Forward) => onForwarded(entry, forward),
     partnerFormats: (entry: ChannelEntry) => calls.partnerFormats(entry),
     callerFormats: (entry: ChannelEntry) => calls.callerFormats(entry),
-    fieldEvents,
+    asteriskEvents,
     view,
     dialplan,
     applications,
@@ -308,7 +308,7 @@ export function createChannels(options: ChannelsOptions): Channels {
     ids,
     now,
     defaultLanguage,
-    fieldEvents,
+    asteriskEvents,
   });
   return {
     host: { incoming: creation.incoming },

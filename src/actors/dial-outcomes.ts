@@ -4,7 +4,7 @@ import { Cause } from '../telephony/causes.ts';
 
 /** How calls of a Dial ended, in the words of the dialplan. */
 
-/** Why nobody answered, of the reasons of each, the most telling one first (the field's order). */
+/** Why nobody answered, of the reasons of each, the most telling one first (Asterisk's order). */
 export const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
 
 /** What the end of one call is, by its Q.850 cause. */

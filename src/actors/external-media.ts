@@ -38,7 +38,7 @@ export type ExternalMediaOptions = {
   driver: ExternalDriver;
   /** What a request leads to once the server is there follows from it. */
   turn: Pick<Turn, 'request' | 'following'>;
-  /** `asterisk`: answers of the field where ours are better. */
+  /** `asterisk`: answers of Asterisk where ours are better. */
   compatibility: 'hookswitch' | 'asterisk';
   /** Variables that a channel may be made with. */
   variablesLimit: number;
@@ -113,7 +113,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
     /**
      * Makes a channel that exchanges audio with a server, once the server is there.
      * @throws AriError (rejects) those of {@link readVariables} and of {@link readExternal}, limitReached,
-     *   uniqueIdTooLong, channelIdExists, and when it cannot be made allocationFailed, or externalFailed as the field has
+     *   uniqueIdTooLong, channelIdExists, and when it cannot be made allocationFailed, or externalFailed as Asterisk has
      *   it.
      */
     async externalMedia(request: ExternalMediaRequest): Promise<Channel> {
@@ -153,7 +153,7 @@ function kindOf(encapsulation: string, transport: string, isServer: boolean): Ex
 }
 
 /**
- * What a request asks for; refused in the order of the field.
+ * What a request asks for; refused in the order of Asterisk.
  * @throws AriError externalAppRequired, externalEncapsulationForWebsocket, externalTransportForRtp,
  *   externalTransportForAudiosocket, externalServerWithoutWebsocket, externalHostRequired, externalClientUnknown,
  *   externalHostInvalid, externalFormatRequired, directionInvalid, externalDataRequired, externalUnsupported.

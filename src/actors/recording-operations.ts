@@ -22,13 +22,13 @@ export type RecordingOperationsOptions = {
 /** What clients may do to live recordings, and recording channels. Names are the interface's. */
 export type RecordingOperations = ReturnType<typeof createRecordingOperations>;
 
-/** What clients are told of a channel that could not be recorded, in the field's words. */
+/** What clients are told of a channel that could not be recorded, in Asterisk's words. */
 const reasons = { bridged: 'Cannot record channel while in bridge', notUp: 'Failed to answer channel' } as const;
 
 export function createRecordingOperations(options: RecordingOperationsOptions) {
   const { channels, bridges, playbacks, recordings, compatibility } = options;
 
-  /** What is recorded is answered first, as the field does it; what is not answered otherwise is recorded as it is. */
+  /** What is recorded is answered first, as Asterisk does it; what is not answered otherwise is recorded as it is. */
   const prepare = (entry: ChannelEntry): undefined | Promise<string | undefined> => {
     if (compatibility === 'asterisk' && bridges.bridgeOf(entry.id)) return Promise.resolve(reasons.bridged);
     if (lifeOf(channels.snapshot(entry)) !== 'ring') return undefined;

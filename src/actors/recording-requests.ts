@@ -41,7 +41,7 @@ export function refuseNegativeLimits({ maxDurationSeconds = 0, maxSilenceSeconds
   if (maxSilenceSeconds < 0) throw new AriError('maxSilenceNegative');
 }
 
-/** In any case of letters, as the field takes it; none when left out. @throws AriError terminateOnInvalid. */
+/** In any case of letters, as Asterisk takes it; none when left out. @throws AriError terminateOnInvalid. */
 function readTerminator(terminateOn: string | undefined): Terminator {
   const word = (terminateOn || 'none').toLowerCase();
   if (!isOf(terminators, word)) throw new AriError('terminateOnInvalid');
@@ -74,7 +74,7 @@ function readFormat({ format, recorder_format: recorder }: RecordingRequest): st
 }
 
 /**
- * Reads a request in the order in which the field checks it: of a bridge the formats come first.
+ * Reads a request in the order in which Asterisk checks it: of a bridge the formats come first.
  * @throws AriError terminateOnInvalid, ifExistsInvalid, recordingFormatUnknown, recorderFormatUnknown,
  *   recordingNameInvalid when it has no name.
  */

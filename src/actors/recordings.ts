@@ -92,7 +92,7 @@ export type RecordingsOptions = {
   stored: Pick<StoredRecordings, 'has' | 'placeFor' | 'discard'>;
   /** Most recordings at a time, those that wait included. */
   most: number;
-  /** `asterisk`: a name in use is 409, as in the field. */
+  /** `asterisk`: a name in use is 409, as in Asterisk. */
   compatibility: 'hookswitch' | 'asterisk';
   /** Hears when a recording has begun. */
   onStarted?: (target: Pick<RecordTarget, 'kind' | 'id'>, name: string) => void;

@@ -61,8 +61,8 @@ export type TransfersOptions = {
   callsBack?: boolean;
   /** How long who asked may take to hang up once its transfer is done, in ms. */
   byeTimeoutMs?: number;
-  /** Events as the field tells them: who hears of everything does not hear of transfers. */
-  fieldEvents?: boolean;
+  /** Events as Asterisk publishes them: who hears of everything does not hear of transfers. */
+  asteriskEvents?: boolean;
 };
 
 /** Owns the transfers that parties ask for. */
@@ -117,7 +117,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     timeoutMs,
     callsBack = false,
     byeTimeoutMs = 0,
-    fieldEvents = false,
+    asteriskEvents = false,
   } = options;
   const transfers = new SlotMap<string, Entry>();
   const calls = createTransferCalls({ channels, places });
@@ -354,14 +354,14 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const target = channels.find(context.targetId);
       const replacing = fact.result === 'Success' && target ? channels.model(target) : undefined;
       const event = blindEvent(context, fact.result, scene, replacing);
-      return void bus.publish({ event, topics: sceneTopics([scene], !fieldEvents) });
+      return void bus.publish({ event, topics: sceneTopics([scene], !asteriskEvents) });
     }
     const seen = entry.joining ?? consultations.scenes(context) ?? { first: scene };
     const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
     const joining: Joining = { ...seen, destination };
     const event = joinedEvent(fact.result, joining);
     const { first, second = first } = joining;
-    bus.publish({ event, topics: sceneTopics([first, second], !fieldEvents) });
+    bus.publish({ event, topics: sceneTopics([first, second], !asteriskEvents) });
   };
 
   const ended = (id: string, error: unknown): void => {

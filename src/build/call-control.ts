@@ -74,7 +74,7 @@ export function buildCallControl(
       defaultLanguage: config.sounds.default_language,
       variablesLimit: limits.channel_variables,
       hit: limitCounts.hit,
-      fieldEvents: general.compatibility === 'asterisk',
+      asteriskEvents: general.compatibility === 'asterisk',
     },
   });
   eventSources.add({

@@ -67,7 +67,7 @@ export function buildMeeting(
     timeoutMs: config.sip.transfers.timeout * 1000,
     callsBack: config.sip.transfers.call_back,
     byeTimeoutMs: config.sip.transfers.bye_timeout * 1000,
-    fieldEvents: compatibility === 'asterisk',
+    asteriskEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked((channel, request) => transfers.ask(channel, request));
   channels.onForwarded(createForwarding({ channels, companies, applications, objectOwnership, log }));

@@ -67,7 +67,7 @@ export function buildState({
     bus,
     limit: limits.global_variables,
     hit: limitCounts.hit,
-    // The field evaluates none of them here.
+    // Asterisk evaluates none of them here.
     ...(config.general.compatibility === 'asterisk'
       ? {}
       : { readFunction: (call) => readOf(dialplanSystem, call, log) }),

@@ -4,7 +4,7 @@ const typeOf = (topic: Topic): TopicType => topic.slice(0, topic.indexOf(':')) a
 
 /**
  * Who is interested in what, counted: a subscriber hears a topic from its first reference to the end of its last.
- * Rules of the field, with its accidents mended:
+ * Rules of Asterisk, with its accidents mended:
  *
  * - One call, one reference; also for "all of a type" and for device states.
  * - Who has all of a type gains nothing from one of it: the call succeeds and is not counted. References that it had

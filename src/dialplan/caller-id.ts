@@ -23,7 +23,7 @@ function unquoted(text: string): string {
   return quoted ? trimmed.slice(1, -1).replaceAll(/\\(.)/g, '$1') : trimmed;
 }
 
-/** Presentation (bits 6–7) and screening (bits 1–2) of a number, ITU-T Q.931 4.5.10, by the field's words. */
+/** Presentation (bits 6–7) and screening (bits 1–2) of a number, ITU-T Q.931 4.5.10, by Asterisk's words. */
 const presentations: Readonly<Record<string, number>> = {
   allowed_not_screened: 0x00,
   allowed_passed_screen: 0x01,

@@ -21,7 +21,7 @@ export type Template = { text: string; parts: readonly Part[]; problem?: string 
 /** What stands inside `${…}`: a name or function, and the piece of its value that is wanted. */
 type Reference = { name: string; offset?: number; length?: number };
 
-/** Longest text that an expansion gives, in characters, as in the field: variables that double cannot eat the memory. */
+/** Longest text that an expansion gives, in characters, as in Asterisk: variables that double cannot eat the memory. */
 export const longestText = 8192;
 const deepestNesting = 20;
 

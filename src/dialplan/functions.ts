@@ -60,7 +60,7 @@ const asWrite = (
 const failed = (message: string): FunctionFailure => ({ ok: false, reason: 'failed', message });
 
 /**
- * Functions of the field that reach beyond calls: programs, files, databases, other servers. They are refused by name,
+ * Functions of Asterisk that reach beyond calls: programs, files, databases, other servers. They are refused by name,
  * so that nobody takes their silence for success.
  */
 const refused = new Set([
@@ -79,7 +79,7 @@ function lookUp<F>(known: ReadonlyMap<string, F>, expression: string): { found: 
   return { found, text: expression.slice(open + 1, -1) };
 }
 
-/** CALLERID and CONNECTEDLINE: one item of an identity; empty when nobody knows such an item, as in the field. */
+/** CALLERID and CONNECTEDLINE: one item of an identity; empty when nobody knows such an item, as in Asterisk. */
 function readIdentity(identity: Identity, item: string): string | undefined {
   switch (item) {
     case 'all':
@@ -182,7 +182,7 @@ const redirecting: DialplanFunction = {
   },
 };
 
-/** As the field writes it. */
+/** As Asterisk writes it. */
 const formatList = (formats: readonly string[]): string => `(${formats.join('|') || 'nothing'})`;
 
 const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string>> = {

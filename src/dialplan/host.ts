@@ -68,7 +68,7 @@ export interface PhoneLookup {
   attribute(kind: 'endpoint' | 'aor', name: string, attribute: string): string | undefined;
   /** Where endpoints are, registered or configured. */
   places(): readonly PhonePlace[];
-  /** A part of a URI, perhaps with a name before it, by the field's word for it; undefined when there is no such part. */
+  /** A part of a URI, perhaps with a name before it, by Asterisk's word for it; undefined when there is no such part. */
   uriPart(uri: string, part: string): string | undefined;
 }
 

@@ -83,7 +83,7 @@ export function canGrow({ places }: Pattern, digits: string): boolean {
 }
 
 /**
- * Sorts the more specific pattern first, as the field does: place by place from the left, the smaller set first,
+ * Sorts the more specific pattern first, as Asterisk does: place by place from the left, the smaller set first,
  * then `.`, then `!`, then the end of the pattern.
  */
 export function compareSpecificity(a: Pattern, b: Pattern): number {

@@ -168,7 +168,7 @@ const contact: SystemFunction = {
         return found?.endpoint;
       case 'status':
         return found?.status;
-      // In µs, as the field has it.
+      // In µs, as Asterisk has it.
       case 'rtt':
         return found?.roundtrip ?? '0';
       default:

@@ -19,7 +19,7 @@ function partyItem(item: string): [which: Which, what: string] | undefined {
   return which && [which, item.slice(which.length + 1)];
 }
 
-/** REDIRECTING: one item; empty when nobody knows such an item, as in the field, and undefined when none is named. */
+/** REDIRECTING: one item; empty when nobody knows such an item, as in Asterisk, and undefined when none is named. */
 export function readRedirection(redirection: Redirection | undefined, item: string): string | undefined {
   switch (item) {
     case '':

@@ -114,7 +114,7 @@ const operators: Readonly<Record<string, (a: number, b: number) => number | bool
 const readNumber = (text: string): number | undefined =>
   /^-?\d{1,15}(\.\d{0,15})?$/.test(text.trim()) ? Number(text) : undefined;
 
-/** `MATH(a op b[,type])`: `int` cuts off the fraction, `float` keeps two digits as the field does, which is usual. */
+/** `MATH(a op b[,type])`: `int` cuts off the fraction, `float` keeps two digits as Asterisk does, which is usual. */
 const math: TextFunction = (text) => {
   const [sum = '', type = 'float'] = splitArguments(text);
   // The operator is looked for behind the first character, which may be the sign of the first number.

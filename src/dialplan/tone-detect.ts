@@ -10,7 +10,7 @@ const most = { hertz: 24_000, toneMs: 3_600_000, decibels: 60, times: 1_000_000 
 
 /** Letters that ask for signals of the network. */
 const signalLetters: Readonly<Record<string, ToneSignal>> = { a: 'information', b: 'busy', c: 'dial', p: 'ringing' };
-/** All letters. The field's `s`, by its documents, keeps the tone from whoever is connected: nothing here takes tones out of audio. */
+/** All letters. Asterisk's `s`, by its documents, keeps the tone from whoever is connected: nothing here takes tones out of audio. */
 const letters = 'abcdghnprtx';
 
 const isWhole = (text: string): boolean => /^\d{1,9}$/.test(text);

@@ -53,7 +53,7 @@ function parse(kind: 'json' | 'form', text: string): Body {
   if (text === '') return { form: undefined, json: undefined };
   if (kind === 'form') return { form: parsePairs(text), json: undefined };
   const json: unknown = JSON.parse(text);
-  // The field reads no JSON text but these.
+  // Asterisk reads no JSON text but these.
   if (typeof json !== 'object' || json === null) throw new AriError('requestBodyInvalid');
   if (isTooDeep(json, deepestNesting)) throw new AriError('requestBodyInvalid');
   return { form: undefined, json };
@@ -78,7 +78,7 @@ const hasBody = ({ headers }: Request, { text }: GetBody): boolean =>
 
 /**
  * Reads a form or JSON body of at most `limit` bytes; undefined at once when there is none of these. A GET may have one,
- * too, as in the field.
+ * too, as in Asterisk.
  * Rejects with AriError: 413 when it is longer, 400 when it cannot be read.
  */
 export function readBody(request: Request, limit: number, get: GetBody = {}): Promise<Body> | undefined {

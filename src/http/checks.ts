@@ -54,7 +54,7 @@ const noOperation = (): undefined => undefined;
 type Admitted = { next: Next; operationOf: OperationOf };
 
 /**
- * Makes the checks before any operation, in the field's order: whether the connection may ask more, where the page is
+ * Makes the checks before any operation, in Asterisk's order: whether the connection may ask more, where the page is
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
 export function createChecks(deps: ChecksDeps): Checks {

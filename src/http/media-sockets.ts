@@ -36,7 +36,7 @@ export interface MediaSockets {
   close(graceMs: number): Promise<void>;
 }
 
-/** The sub-protocol of the field; a server may also name none. */
+/** The sub-protocol of Asterisk; a server may also name none. */
 export const mediaProtocol = 'media';
 
 /** How long a server may take to answer our goodbye, in ms. */

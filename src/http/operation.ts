@@ -188,7 +188,7 @@ export function fileOperation<K extends keyof Owners, const S extends Params>(
 export type Resource = {
   readonly name: string;
   readonly description: string;
-  /** Modules that clients of the field expect a server to name. */
+  /** Modules that clients of Asterisk expect a server to name. */
   readonly requiresModules?: readonly string[];
   readonly operations: readonly Operation[];
 };

@@ -53,7 +53,7 @@ export function queryOf(url: string): Map<string, string> | undefined {
 }
 
 /**
- * Splits a comma-separated list as the field does: quotes keep commas and are removed, commas in parentheses or
+ * Splits a comma-separated list as Asterisk does: quotes keep commas and are removed, commas in parentheses or
  * brackets do not count, a backslash takes the next character as it is. Items are not trimmed; `''` is one empty item.
  */
 export function splitList(list: string): string[] {

@@ -80,7 +80,7 @@ function bodyProblem(body: string, contentType: string): string | undefined {
   return parseObject(body) ? undefined : `Unable to parse 'message_body' as '${contentType}'.`;
 }
 
-/** Reads a request, checking in the field's order: type, uri, method, query_strings, body. */
+/** Reads a request, checking in Asterisk's order: type, uri, method, query_strings, body. */
 function readInner(request: Json): Inner | Problem {
   if (typeof request.type !== 'string') return { problem: "No 'type' property." };
   if (!isRequest(request)) return { problem: 'Unknown request type.' };

@@ -31,7 +31,7 @@ function slowLimit({ _httpMessage: answer }: Answering, limits: ReadingLimits): 
   return whole ? 'http.limits.request_timeout' : 'http.limits.header_timeout';
 }
 
-/** Bytes that are looked at for the line of a request: as many as the field takes of one. */
+/** Bytes that are looked at for the line of a request: as many as Asterisk takes of one. */
 const longestLine = 4096;
 const requestLine = /^[A-Z]+ \/[^\s]* HTTP\/1\.[01]\r\n/;
 

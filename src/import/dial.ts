@@ -2,7 +2,7 @@ import type { Report } from './report.ts';
 import type { Place } from './source.ts';
 import { splitOutside } from './split.ts';
 
-/** `Dial` of the field: whom it calls, and its options. */
+/** `Dial` of Asterisk: whom it calls, and its options. */
 
 /** Options that mean the same here. */
 const same = new Set('ABbcDdeFgHhLmrSTtUWwXx');

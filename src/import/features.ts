@@ -4,7 +4,7 @@ import { type Section, Values } from './source.ts';
 
 /** `features.conf`: what parties of calls ask for by keys. */
 
-/** Codes of the field where nothing is said of them. */
+/** Codes of Asterisk where nothing is said of them. */
 const standardCodes = {
   ...{ blindxfer: '#', disconnect: '*', automon: '', automixmon: '' },
   ...{ atxfer: '', atxferabort: '*1', atxfercomplete: '*2' },

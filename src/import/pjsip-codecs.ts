@@ -4,7 +4,7 @@ import type { Values } from './source.ts';
 
 /** Codecs that there are. */
 const codecs: ReadonlySet<string> = new Set([...formatNames, ...videoFormatNames]);
-/** The field's other names of them. */
+/** Asterisk's other names of them. */
 const otherNames: Readonly<Record<string, string>> = { pcmu: 'ulaw', pcma: 'alaw', slin8: 'slin', slinear: 'slin' };
 /** What `all` is where it lets in: of video each codec has to be named. */
 const usual = ['ulaw', 'alaw', 'g722', 'opus'];

@@ -4,7 +4,7 @@ import { translateDial } from './dial.ts';
 import type { Report } from './report.ts';
 import type { Place } from './source.ts';
 
-/** Steps of the field's dialplan as steps of ours. */
+/** Steps of Asterisk's dialplan as steps of ours. */
 
 export type Vocabulary = {
   /** Applications there are, in small letters. */

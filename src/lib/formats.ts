@@ -1,4 +1,4 @@
-/** Every audio format there is, by the field's name; `slin` and its kin are linear 16-bit samples at 8 kHz or as named. */
+/** Every audio format there is, by Asterisk's name; `slin` and its kin are linear 16-bit samples at 8 kHz or as named. */
 export const formatNames = [
   'ulaw',
   'alaw',
@@ -15,7 +15,7 @@ export const formatNames = [
 
 export type FormatName = (typeof formatNames)[number];
 
-/** Formats of the field that there are no codecs for here. */
+/** Formats of Asterisk that there are no codecs for here. */
 export const absentFormatNames = [
   ...['adpcm', 'amr', 'amrwb', 'codec2', 'evs', 'g719', 'g723', 'g726', 'g726aal2', 'g728', 'g729', 'g729a', 'gsm'],
   ...['h261', 'h263', 'h263p', 'h264p', 'h265', 'h265p', 'ilbc', 'isac', 'jpeg', 'lpc10', 'mpeg4', 'png', 'red'],
@@ -23,7 +23,7 @@ export const absentFormatNames = [
   ...['speex', 'speex16', 'speex32', 't140', 't140red', 'testlaw'],
 ] as const;
 
-/** Every video format there is, by the field's name. Video is forwarded as it comes, never decoded. */
+/** Every video format there is, by Asterisk's name. Video is forwarded as it comes, never decoded. */
 export const videoFormatNames = ['vp8', 'vp9', 'h264', 'av1'] as const;
 
 export type VideoFormatName = (typeof videoFormatNames)[number];

@@ -4,7 +4,7 @@ import type { Clock } from './clock.ts';
 
 /** The one source of identifiers: made in `build/base.ts`, passed down, counted up in tests. */
 export interface Ids {
-  /** A channel id in the field's form, `<unix seconds>.<counter>`; with a system name `<name>-<seconds>.<counter>`. */
+  /** A channel id in Asterisk's form, `<unix seconds>.<counter>`; with a system name `<name>-<seconds>.<counter>`. */
   channel(): string;
   /** A random UUID (bridges, playbacks). */
   uuid(): string;

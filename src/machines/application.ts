@@ -55,9 +55,9 @@ const replaced = application.emit(({ context }) => ({ type: 'ApplicationReplaced
 /**
  * An application as a client registers it. While its connection is away it stays known as long as something holds it:
  * a subscription to a channel (every channel in the application is one), bridge or endpoint. It is gone at the very
- * moment when nothing does. (The field looks only on occasions: when an application comes or goes, when a channel
+ * moment when nothing does. (Asterisk looks only on occasions: when an application comes or goes, when a channel
  * leaves or moves. These are the moments when the last subscription can go, except for a DELETE of it or the death of
- * its object, after which the field keeps the name until the next occasion.)
+ * its object, after which Asterisk keeps the name until the next occasion.)
  *
  * Subscriptions and filter are not in the context: they change with every call of every channel and live in `bus/`;
  * a client brings them back by registering and subscribing again.

@@ -4,7 +4,7 @@ import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 
 /**
- * Whom a bridge shows to whom: its states are the video modes of the field. Made for a bridge when somebody with video comes, or
+ * Whom a bridge shows to whom: its states are the video modes of Asterisk. Made for a bridge when somebody with video comes, or
  * a source is asked for, so that calls without pay nothing for it.
  */
 

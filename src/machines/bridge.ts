@@ -242,7 +242,7 @@ export const isOpen = (snapshot: BridgeSnapshot): boolean =>
 export const memberOf = ({ context }: BridgeSnapshot, channelId: string): BridgeMember | undefined =>
   context.members.find((member) => member.channelId === channelId);
 
-/** How the field joins so many: itself counts who announces and who records among them. */
+/** How Asterisk joins so many: itself counts who announces and who records among them. */
 function technologyOf(
   { type, flags, members }: Pick<BridgeContext, 'type' | 'flags' | 'members'>,
   unseen: number,

@@ -122,7 +122,7 @@ export const life = channel.createStateConfig({
       on: { ...ending('Down') },
       after: { soon: { target: 'dialing', actions: [dialed(''), 'dialLeg'] } },
     },
-    /** Outbound, placed; publicly still Down, as with every SIP channel of the field. */
+    /** Outbound, placed; publicly still Down, as with every SIP channel of Asterisk. */
     dialing: {
       meta: { ari: 'Down' },
       after: { dialTimeout: [...gaveUp('Down')] },

@@ -226,7 +226,7 @@ const seconds = (ms: number): number => Math.floor(ms / 1000);
 export function recordingModel({ value, context }: RecordingSnapshot): LiveRecording {
   const { name, format, targetUri, measuresSilence, lengths, reason } = context;
   const duration = lengths && seconds(lengths.durationMs);
-  // Whole seconds that add up, as those of the field do.
+  // Whole seconds that add up, as those of Asterisk do.
   const talking = lengths && Math.min(seconds(lengths.talkingMs), seconds(lengths.durationMs));
   return {
     name,

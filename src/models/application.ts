@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { anyObject, model, text, texts } from './schema.ts';
 
-/** Longest name of an application, in characters: 80 of the field's internal context name, less its prefix of 7. */
+/** Longest name of an application, in characters: 80 of Asterisk's internal context name, less its prefix of 7. */
 export const longestApplicationName = 73;
 
 /** An event type that a filter names; further members are kept as the client gave them. */

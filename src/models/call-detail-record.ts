@@ -5,7 +5,7 @@ import { Timestamp } from './timestamp.ts';
 
 const optional = Type.Optional;
 
-/** What became of a leg, in the field's words. */
+/** What became of a leg, in Asterisk's words. */
 export const dispositions = ['ANSWERED', 'NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
 export type Disposition = (typeof dispositions)[number];
 
@@ -23,7 +23,7 @@ export const CallQuality = model('CallQuality', 'Figures of the audio of a leg.'
 export type CallQuality = Static<typeof CallQuality>;
 
 /**
- * The record of one leg of a call, made when it has ended. The first half are the words of the field's own call detail
+ * The record of one leg of a call, made when it has ended. The first half are the words of Asterisk's own call detail
  * records, the second half is ours.
  */
 export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call that has ended.', {

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { model, stringMap, text } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
-/** States a channel may show. `Rsrvd` is what the field sends, although its documents spell it otherwise. */
+/** States a channel may show. `Rsrvd` is what Asterisk sends, although its documents spell it otherwise. */
 export const channelStates = [
   'Down',
   'Rsrvd',

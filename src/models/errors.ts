@@ -1,7 +1,7 @@
 import { longestApplicationName } from './application.ts';
 
 /**
- * Every refusal a client can meet: status and message, and where the field has them a reason phrase of its own and a
+ * Every refusal a client can meet: status and message, and where Asterisk has them a reason phrase of its own and a
  * second body key. Nothing else in the system may choose a status. Messages are protocol constants that clients
  * compare; `{name}` stands for a parameter of the error.
  */
@@ -81,9 +81,9 @@ export const ariErrors = {
   formatNotFound: { status: 400, message: 'Provided format ({format}) was not found' },
   labelNotFound: { status: 404, message: 'Requested label can not be found' },
   priorityIllegal: { status: 400, message: 'Requested priority is illegal' },
-  /** Names the part at fault; the field's word stands beside it for clients that read `error`. */
+  /** Names the part at fault; Asterisk's word stands beside it for clients that read `error`. */
   allocationFailed: { status: 400, message: 'Allocation failed: {reason}', error: 'Allocation failed' },
-  /** The same as the field has it, for `general.compatibility: asterisk`. */
+  /** The same as Asterisk has it, for `general.compatibility: asterisk`. */
   allocationFailedUnnamed: { status: 500, message: 'Allocation failed', error: 'Allocation failed', onlyError: true },
   reasonAndReasonCode: { status: 400, message: "The reason and reason_code can't both be specified" },
   reasonCodeInvalid: {
@@ -140,7 +140,7 @@ export const ariErrors = {
   mediaConnectionNotFound: { status: 404, message: 'No channel waits for this media connection' },
   mediaConnectionTaken: { status: 409, message: 'The media connection has its WebSocket already' },
   externalUnsupported: { status: 501, message: 'The encapsulation and/or transport is not supported' },
-  /** What the field answers to anything that keeps the channel from being made, with `general.compatibility: asterisk`. */
+  /** What Asterisk answers to anything that keeps the channel from being made, with `general.compatibility: asterisk`. */
   externalFailed: { status: 500, message: 'An internal error prevented this request from being handled' },
 
   // Variables.
@@ -206,7 +206,7 @@ export const ariErrors = {
   recordingFormatUnknown: { status: 422, message: 'specified format is unknown on this system' },
   recorderFormatUnknown: { status: 422, message: 'specified recorder_format is unknown on this system' },
   recordingExists: { status: 422, message: "Recording '{name}' already exists and can not be overwritten" },
-  /** The same as the field has it, for `general.compatibility: asterisk`. */
+  /** The same as Asterisk has it, for `general.compatibility: asterisk`. */
   recordingExistsConflict: { status: 409, message: "Recording '{name}' already exists and can not be overwritten" },
   tooManyRecordings: { status: 409, message: 'There are {recordings} recordings, which is as many as there may be' },
   maxDurationNegative: { status: 400, message: 'max_duration_seconds cannot be negative' },
@@ -284,7 +284,7 @@ export const ariErrors = {
   configUpdateForbidden: { status: 403, message: "Cannot update sorcery objects of type '{objectType}'" },
   configDeleteForbidden: { status: 403, message: "Could not delete object with id '{id}'" },
 
-  // Device states, mailboxes, sounds. The two mailbox texts differ in the field; clients compare them.
+  // Device states, mailboxes, sounds. The two mailbox texts differ in Asterisk; clients compare them.
   deviceUncontrolled: { status: 409, message: 'Uncontrolled device specified' },
   deviceNameMissing: { status: 404, message: 'Device name is missing' },
   deviceStateUnknown: { status: 500, message: 'Unknown device' },
@@ -353,7 +353,7 @@ export class AriError<C extends AriErrorCode = AriErrorCode> extends Error {
     this.parameters = parameters ?? {};
   }
 
-  /** The words for the status line where the field has words of its own. */
+  /** The words for the status line where Asterisk has words of its own. */
   get reason(): string | undefined {
     const entry: ErrorEntry = ariErrors[this.code];
     return entry.reason;

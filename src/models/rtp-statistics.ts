@@ -3,7 +3,7 @@ import { double, int, model, text } from './schema.ts';
 
 const optional = (description: string) => Type.Optional(double(description));
 
-/** Figures of one stream of video, named as those of audio are; more than the field has. */
+/** Figures of one stream of video, named as those of audio are; more than Asterisk has. */
 const VideoStat = Type.Object(
   {
     stream: int("Its number among the channel's video lines."),

@@ -57,7 +57,7 @@ export type AsteriskInfo = Static<typeof AsteriskInfo>;
 export const AsteriskPing = model('AsteriskPing', 'The answer to a ping.', {
   asterisk_id: text('Id of this system.'),
   ping: text('Always pong.'),
-  // A plain string in the field's description, not a Date.
+  // A plain string in Asterisk's description, not a Date.
   timestamp: Type.String({ pattern: timestampPattern, description: 'When it was answered.' }),
 });
 export type AsteriskPing = Static<typeof AsteriskPing>;

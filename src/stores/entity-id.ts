@@ -12,7 +12,7 @@ function makeId(ids: Ids): string {
 }
 
 /**
- * The id of this system (`asterisk_id`), in the field's form `xx:xx:xx:xx:xx:xx`: made once, kept in the data directory,
+ * The id of this system (`asterisk_id`), in Asterisk's form `xx:xx:xx:xx:xx:xx`: made once, kept in the data directory,
  * the same after every restart. A file without an id in it is set aside, told, and a new id made.
  * @throws StorageError when the file cannot be read or written.
  */

@@ -43,7 +43,7 @@ const order: readonly DeviceStateWord[] = [
 ];
 const busyWords: ReadonlySet<DeviceStateWord> = new Set(['INUSE', 'BUSY', 'ONHOLD']);
 
-/** The state of several devices together, as the field has it: one that rings beside one that is in use is both. */
+/** The state of several devices together, as Asterisk has it: one that rings beside one that is in use is both. */
 export function together(states: readonly DeviceStateWord[]): DeviceStateWord {
   if (states.includes('RINGING') && states.some((state) => busyWords.has(state))) return 'RINGINUSE';
   return states.reduce((most, state) => (order.indexOf(state) > order.indexOf(most) ? state : most), 'INVALID');

@@ -5,7 +5,7 @@ import { AriError } from '../models/errors.ts';
 import type { LogChannel } from '../models/system.ts';
 import { type LogFile, openLogFile } from './log-file.ts';
 
-/** Words for levels that clients know, in the order in which the field shows them. */
+/** Words for levels that clients know, in the order in which Asterisk shows them. */
 const levelWords = ['DEBUG', 'TRACE', 'NOTICE', 'WARNING', 'ERROR', 'VERBOSE', 'DTMF'] as const;
 type LevelWord = (typeof levelWords)[number];
 
@@ -84,7 +84,7 @@ const configurationOf = (levels: readonly LevelWord[]): string => levels.map((wo
 function readLevels(configuration: string | undefined): readonly LevelWord[] {
   const words = (configuration ?? '')
     .split(',')
-    // `verbose(3)`: the field's verbosity has no counterpart here.
+    // `verbose(3)`: Asterisk's verbosity has no counterpart here.
     .map((word) =>
       word
         .trim()

@@ -3,7 +3,7 @@ import type { Module } from '../models/system.ts';
 
 /**
  * The parts of the system as clients see them. They are built in: all of them run, none can be loaded, unloaded or
- * reloaded, and each attempt is refused in the field's words.
+ * reloaded, and each attempt is refused in Asterisk's words.
  */
 export interface Modules {
   list(): Module[];

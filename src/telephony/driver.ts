@@ -62,7 +62,7 @@ export type Report = (report: LegReport) => void;
 /** Who carries out the transfers that a party asks for: this server, or the application in control. */
 export type TransferHandling = 'core' | 'client';
 
-/** Reads who carries out transfers, in the field's words (`core`, `ari-only`) or ours (`client`); undefined for another. */
+/** Reads who carries out transfers, in Asterisk's words (`core`, `ari-only`) or ours (`client`); undefined for another. */
 export function readTransferHandling(text: string): TransferHandling | undefined {
   const word = text.trim().toLowerCase();
   if (word === '' || word === 'core') return 'core';
@@ -144,7 +144,7 @@ export interface LegVideo {
   prefer(codec: VideoCodec | undefined): void;
   /** As many streams as there may be: what the far side has refused counts no more. */
   readonly capacity: number;
-  /** The formats it may have, by the field's names; once one is agreed on, that one. */
+  /** The formats it may have, by Asterisk's names; once one is agreed on, that one. */
   readonly formats: readonly VideoCodec[];
   /**
    * The far side is to have as many streams as these, for whom they say; the first is its own and stays, whatever is said.
@@ -163,7 +163,7 @@ export interface SipAbilities {
   /** A header of the answer to a call that we placed; `index` from 1. */
   responseHeader(name: string, index: number): string | undefined;
   responseHeaderNames(beginning: string): string[];
-  /** How digits travel, by the field's word (`rfc4733`, `info`, `inband`, `auto`). */
+  /** How digits travel, by Asterisk's word (`rfc4733`, `info`, `inband`, `auto`). */
   readonly digitMode: string;
   /** False for no such word. A call that stands is negotiated anew. */
   setDigitMode(mode: string): boolean;
@@ -184,7 +184,7 @@ export interface Leg {
   readonly protocolId: string;
   /** Where the call comes from, `address:port`; left out where that is known of none. */
   readonly source?: string;
-  /** The audio formats it may have, by the field's names; once one is agreed on, that one first. */
+  /** The audio formats it may have, by Asterisk's names; once one is agreed on, that one first. */
   readonly formats: readonly string[];
   /** The leg's audio. Exists from the start; what is played before the far side listens is lost, not queued. */
   readonly media: MediaSession;

@@ -1,5 +1,5 @@
 /**
- * What a party of a call can ask for by pressing keys, by the field's words: to put the other one through to an extension
+ * What a party of a call can ask for by pressing keys, by Asterisk's words: to put the other one through to an extension
  * (`blindxfer`), to end the call (`disconnect`), to have it recorded and no longer (`automon`, `automixmon`),
  * to talk to an extension before the other one is put through to it (`atxfer`).
  */

@@ -14,7 +14,7 @@ export type Redirection = {
   orig?: Party;
   /** Where it was sent to. */
   to?: Party;
-  /** Why, the last time and the first, in the field's words. */
+  /** Why, the last time and the first, in Asterisk's words. */
   reason?: RedirectReason;
   origReason?: RedirectReason;
   /** How often. */
@@ -23,7 +23,7 @@ export type Redirection = {
   followed?: readonly string[];
 };
 
-/** Why calls are redirected, in the field's words: forwarded when busy, when nobody answers, always, and others. */
+/** Why calls are redirected, in Asterisk's words: forwarded when busy, when nobody answers, always, and others. */
 export const redirectReasons = [
   ...(['unknown', 'cfb', 'cfnr', 'cfu', 'unavailable', 'time_of_day', 'dnd', 'deflection', 'follow_me'] as const),
   ...(['out_of_order', 'away', 'cf_dte', 'send_to_vm'] as const),

@@ -226,7 +226,7 @@ registering('subscribing is counted, lists are sorted, and names are canonical',
   assert.equal(applications.get('hello').endpoint_ids, ['PJSIP', 'PJSIP/alice', '__AST_ENDPOINT_ALL_TOPIC']);
 });
 
-registering('refusals of subscriptions come in the order of the field and keep what went before', () => {
+registering('refusals of subscriptions come in the order of Asterisk and keep what went before', () => {
   const { applications, connect } = world();
   connect(['hello']);
   const subscribe = (name: string, ...sources: string[]) => refusal(() => applications.subscribe(name, sources));

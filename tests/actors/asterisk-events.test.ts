@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 
 /** Rows of docs/differences.md marked **switch** that change which events are told. */
-const test = suite('events as the field tells them, where they are asked for');
+const test = suite('events as Asterisk tells them, where they are asked for');
 
 const contexts = { default: { s: ['Wait(60)'], app: ['Stasis(app)', 'Wait(60)'], short: ['Answer', 'NoOp(1)'] } };
 

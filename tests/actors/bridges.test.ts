@@ -428,7 +428,7 @@ test('requests are refused for the first fault of several, and nothing is done',
   assert.is(refusal(() => b.create({ bridgeId: 'b3' }))?.[0], 409);
 });
 
-test('types are read as the field writes them', async () => {
+test('types are read as Asterisk writes them', async () => {
   const w = await world();
   const make = (type: string | undefined) => {
     const { bridge_type, video_mode, technology } = w.bridgeOperations.create({ type });

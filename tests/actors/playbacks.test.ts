@@ -180,7 +180,7 @@ playing('what plays fails when its target goes, what waits vanishes without an e
   playbacks.targetGone('channel', 'c1');
 });
 
-playing('operations reach the media, and wrong ones are refused in the order of the field', () => {
+playing('operations reach the media, and wrong ones are refused in the order of Asterisk', () => {
   const { playbacks, media, target, events } = world();
   playbacks.playOn(target, { media: ['sound:a'], playbackId: 'p1', skipms: 0 });
   for (const operation of ['forward', 'reverse', 'restart', 'unpause', 'pause', 'pause'])

@@ -215,7 +215,7 @@ test('requests are refused for the first fault of several', async () => {
   assert.equal(refused('a', { format: 'wav', name: 'old', ifExists: 'overwrite' }), [422, exists]);
 });
 
-test('in the words of the field, a name in use is a conflict, and who is in a bridge is not recorded', async () => {
+test('in the words of Asterisk, a name in use is a conflict, and who is in a bridge is not recorded', async () => {
   const w = await world({ compatibility: 'asterisk' });
   w.record();
   assert.equal(

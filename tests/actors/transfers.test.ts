@@ -475,7 +475,7 @@ test('two conferences become one, and that is told', async () => {
   );
 });
 
-test('who hears of everything hears of transfers, but as the field has it only who hears of who takes part', async () => {
+test('who hears of everything hears of transfers, but as Asterisk has it only who hears of who takes part', async () => {
   for (const [compatibility, heard] of [
     ['hookswitch', 1],
     ['asterisk', 0],

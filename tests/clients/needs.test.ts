@@ -8,10 +8,10 @@ import { RtpPeer } from '../support/rtp-peer.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 /**
- * What applications in the field rely on, beyond what the conformance tests ask: requests in the forms that they send,
+ * What applications written for Asterisk rely on, beyond what the conformance tests ask: requests in the forms that they send,
  * and what they read of answers and events.
  */
-const needs = suite('what applications in the field rely on');
+const needs = suite('what applications written for Asterisk rely on');
 const dialplan = {
   default: {
     '1000': ['Answer', 'Wait(3600)'],

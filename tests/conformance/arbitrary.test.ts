@@ -67,7 +67,7 @@ const arbitrary = (title: string, body: () => Promise<void>) =>
     await assertClean();
   });
 
-/** What the field and Hookswitch promise to answer with 5xx. */
+/** What Asterisk and Hookswitch promise to answer with 5xx. */
 const promised = new Set([
   'Unable to read provided function',
   'Unknown device',

@@ -86,7 +86,7 @@ const types: readonly [type: string, technology: string, video: string][] = [
   ['video_sfu', 'softmix', 'sfu'],
   ['holding', 'holding_bridge', 'talker'],
 ];
-test('every type of bridge is shown as the field shows it', async () => {
+test('every type of bridge is shown as Asterisk shows it', async () => {
   for (const [type, technology, video] of types) {
     const id = await make(`?type=${encodeURIComponent(type)}`);
     const bridge = await get(id);

@@ -144,7 +144,7 @@ const noMedia = {
   difference: { why: 'a play without media', status: 500, message: 'Failed to queue media for playback' },
 };
 const why = 'mute without a direction';
-cases('parameters of commands are refused in the words of the field', [
+cases('parameters of commands are refused in the words of Asterisk', [
   { ask: 'POST /channels/{up}/dtmf', status: 400, message: 'DTMF is required' },
   { ask: 'POST /channels/{up}/dtmf?dtmf=', status: 400, message: 'DTMF is required' },
   { ask: 'POST /channels/{up}/mute?direction=up', status: 400, message: 'Invalid direction specified' },

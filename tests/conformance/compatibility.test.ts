@@ -4,8 +4,8 @@ import { callUp, check, hangupAll } from '../support/conformance-cases.ts';
 import { type App, Client } from '../support/conformance-client.ts';
 import { openTarget } from '../support/conformance-target.ts';
 
-/** The rows of docs/differences.md marked **switch**: with `general.compatibility: asterisk` the answers are the field's. */
-const test = suite('answers of the field, where they are asked for');
+/** The rows of docs/differences.md marked **switch**: with `general.compatibility: asterisk` the answers are Asterisk's. */
+const test = suite('answers of Asterisk, where they are asked for');
 let client: Client;
 let app: App;
 

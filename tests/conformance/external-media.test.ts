@@ -168,7 +168,7 @@ test('external media that cannot be had is refused with the part at fault', asyn
   await client.must(`DELETE /channels/${id}`);
 });
 
-test('with the answers of the field, what cannot be had is an internal error', async () => {
+test('with the answers of Asterisk, what cannot be had is an internal error', async () => {
   const field = new Client(await openTarget('asterisk'));
   try {
     await runAll(field, {}, [

@@ -248,7 +248,7 @@ test('literal segments win over ids', async () => {
 
 /* ---- 1.2 Headers ------------------------------------------------------------------------------------------------------- */
 
-test('every answer has the headers of the field', async () => {
+test('every answer has the headers of Asterisk', async () => {
   const about = (answer: Answer) => [
     typeof answer.headers['server'],
     answer.headers['cache-control'],

@@ -60,7 +60,7 @@ test('operations on a playback are refused for the first fault of several', asyn
   await runAll(client, {}, cases);
 });
 
-test('each state takes the operations of the field', async () => {
+test('each state takes the operations of Asterisk', async () => {
   const control = (id: string, operation: string, ok: boolean): Promise<unknown> =>
     run(
       client,

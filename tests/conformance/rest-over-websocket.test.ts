@@ -120,7 +120,7 @@ const rows: readonly [unknown, Record<string, unknown>][] = [
   ],
 ];
 
-test('each frame gets the answer of the field', async () => {
+test('each frame gets the answer of Asterisk', async () => {
   for (const [frame, expected] of rows) {
     const answer = await app.tell(JSON.stringify(frame));
     assert.equal(said(answer), expected, JSON.stringify(frame));

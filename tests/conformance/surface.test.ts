@@ -131,7 +131,7 @@ test('every event is a subtype of the base event and a message of the AsyncAPI',
   const subTypes = models['Event']?.subTypes ?? [];
   const missing = surface.events.filter((type) => !subTypes.includes(type));
   assert.equal(unexplained(missing.map((type) => `event ${type}`)), []);
-  // What clients do not know must not be told them: the documents list what the field has, and nothing else.
+  // What clients do not know must not be told them: the documents list what Asterisk has, and nothing else.
   assert.equal(
     subTypes.filter((type) => !surface.events.includes(type)),
     [],

@@ -201,7 +201,7 @@ test('objects of the configuration are made, changed, shown and removed', async 
     check(await client.ask(`GET ${aor}`), noObject, 'get');
     check(await client.ask(`DELETE ${aor}`), noObject, 'delete');
     const notMade = { status: 400, message: `Creation of object '${id}' failed field value validation` };
-    // Ours says why behind the field's words.
+    // Ours says why behind Asterisk's words.
     const reasons = client.target.ours ? [': there is no attribute nothing', ': max_contacts cannot be so'] : ['', ''];
     for (const [index, fields] of [[field('nothing', '1')], [field('max_contacts', 'many')]].entries())
       check(await put(fields), { ...notMade, message: `${notMade.message}${reasons[index]}` }, JSON.stringify(fields));

@@ -148,7 +148,7 @@ test('channels are listed, made, dialed, controlled and hung up', async () => {
     await walk([[`DELETE /recordings/live/${name}`, 204]]);
     await app.wait('RecordingFinished', ({ recording }) => (recording as { name: string }).name === name);
   }
-  // A move waits until nothing plays on the channel or records it, as in the field.
+  // A move waits until nothing plays on the channel or records it, as in Asterisk.
   await walk([[`POST ${at}/move?app=nowhere`, 204]]);
   await app.wait('ApplicationMoveFailed', ({ destination }) => destination === 'nowhere');
   await walk([

@@ -5,7 +5,7 @@ import { surface } from '../support/conformance-surface.ts';
 import { createFakes, createTestApp } from './fakes.ts';
 import { startTestServer } from './sockets.ts';
 
-/** The documents against what the field serves, and read by clients of the field. */
+/** The documents against what Asterisk serves, and read by clients of Asterisk. */
 
 const docs = suite('API documents');
 const app = createTestApp(createFakes().owners);
@@ -45,12 +45,12 @@ const files = async (): Promise<Map<string, File>> =>
     await Promise.all(names.map(async (name): Promise<[string, File]> => [name, await get(`/api-docs/${name}.json`)])),
   );
 
-/** What the field has and this system has not yet, and why. */
+/** What Asterisk has and this system has not yet, and why. */
 const absent: Record<string, RegExp> = {};
 const isAbsent = (operation: string) => Object.values(absent).some((pattern) => pattern.test(operation));
 const absentModels = ['Dialed', 'RESTHeader'];
 
-docs('every operation of the field is described with its parameters and results', async () => {
+docs('every operation of Asterisk is described with its parameters and results', async () => {
   const described = new Map<string, Operation>();
   for (const file of (await files()).values()) {
     for (const { path, operations } of file.apis)
@@ -74,7 +74,7 @@ docs('every operation of the field is described with its parameters and results'
 });
 
 docs(
-  'every model of the field is described with its fields, their types and whether they are always there',
+  'every model of Asterisk is described with its fields, their types and whether they are always there',
   async () => {
     const models = new Map([...(await files()).values()].flatMap((file) => Object.entries(file.models)));
     for (const [name, fields] of Object.entries(surface.models)) {
@@ -120,7 +120,7 @@ docs('events have a base that lists them, and a discriminator', async () => {
   assert.equal(requiresModules, surface.resources['events']);
 });
 
-docs('modules are named as the field names them', async () => {
+docs('modules are named as Asterisk names them', async () => {
   for (const [name, file] of await files())
     assert.equal(new Set(file.requiresModules), new Set(surface.resources[name]), name);
 });

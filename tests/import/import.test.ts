@@ -263,7 +263,7 @@ importing('attended transfers by keys: what Asterisk adds by default is reported
   assert.not.match(told('blindxfer => #1'), /atxfer/);
 });
 
-importing('without features.conf the codes are those that the field has then', () => {
+importing('without features.conf the codes are those that Asterisk has then', () => {
   const { yaml } = imported({ 'extensions.conf': '[c]\nexten => 1,1,Dial(PJSIP/a,20,h)\n' });
   const { blindxfer, disconnect, automon, automixmon, atxfer } = checked(yaml).features;
   assert.equal([blindxfer, disconnect, automon, automixmon, atxfer], ['#', '*', '', '', '']);

@@ -103,7 +103,7 @@ test('one that is destroyed empties first, then waits for what plays and records
   assert.equal(over.last, [{ type: 'BridgeDestroyed' }]);
 });
 
-test('the technology is the one the field would use for so many', () => {
+test('the technology is the one Asterisk would use for so many', () => {
   const technology = (events: BridgeEvent[], unseen: number, change: Partial<BridgeInput> = {}) =>
     bridgeModel(after(events, change).snapshot, { unseen }).technology;
   assert.is(technology([enter('a'), enter('b')], 0), 'simple_bridge');

@@ -63,7 +63,7 @@ test('digits, star, pound and minus are said, all else is skipped', () => {
   assert.equal(digitSounds('1-a2*#'), ['digits/1', 'digits/minus', 'digits/2', 'digits/star', 'digits/pound']);
 });
 
-test('characters have the names of the field, in any case', () => {
+test('characters have the names of Asterisk, in any case', () => {
   assert.equal(characterSounds('aZ0'), ['letters/a', 'letters/z', 'digits/0']);
   assert.equal(
     characterSounds('*#!@$-.=+/ ').map((name) => name.replace(/^letters\//, '')),

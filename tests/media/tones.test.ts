@@ -80,7 +80,7 @@ test('a tone that is made piece by piece sounds as one that is made at once', ()
   assert.equal([...one], [...other]);
 });
 
-test('each zone has all the tones of the field, and each can be read', () => {
+test('each zone has all the tones of Asterisk, and each can be read', () => {
   const names = ['dial', 'busy', 'ring', 'congestion', 'callwaiting', 'dialrecall', 'record', 'info', 'stutter'];
   for (const zone of ['us', 'gb', 'uk', 'de', 'fr', 'US'])
     for (const name of names) assert.ok(parseToneList(toneList(zone, name) ?? ''), `${zone} ${name}`);

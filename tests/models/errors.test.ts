@@ -28,7 +28,7 @@ errors('the words of the status line and the cause are kept', () => {
   assert.equal([error.reason, error.cause], ['Error With Function', cause]);
 });
 
-errors('a failed creation has its word under both keys, or as the field has it', () => {
+errors('a failed creation has its word under both keys, or as Asterisk has it', () => {
   assert.equal(new AriError('allocationFailed', { reason: 'unknown technology XY' }).toBody(), {
     message: 'Allocation failed: unknown technology XY',
     error: 'Allocation failed',

@@ -6,7 +6,7 @@ import { createTimestampFormatter, formatTimestamp, timestampPattern } from '../
 const timestamps = suite('timestamps');
 const pattern = new RegExp(timestampPattern);
 
-timestamps('have the form of the field, and lead back to the moment they were made from', () => {
+timestamps('have the form of Asterisk, and lead back to the moment they were made from', () => {
   const from = Date.UTC(1971, 0, 1);
   const to = Date.UTC(2100, 0, 1);
   fc.assert(

@@ -60,7 +60,7 @@ logging('a file takes the lines of its levels, the console all of them', async (
   assert.equal(shown, ['traced', 'debugged', 'informed', 'warned', 'failed']);
 });
 
-logging('channels are listed with the levels in the order of the field', async ({ directory }) => {
+logging('channels are listed with the levels in the order of Asterisk', async ({ directory }) => {
   const { channels } = open(directory);
   channels.add('a', 'error,dtmf,verbose(3),notice,debug,,');
   assert.equal(channels.list(), [
@@ -131,7 +131,7 @@ logging('a file whose disk was full goes on by itself, and says how many lines i
   assert.is(clock.pending, 0);
 });
 
-logging('refusals come in the words of the field', async ({ directory }) => {
+logging('refusals come in the words of Asterisk', async ({ directory }) => {
   const { channels } = open(directory);
   writeFileSync(join(directory, 'file'), '');
   channels.add('a', 'notice');

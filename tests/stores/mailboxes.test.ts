@@ -44,7 +44,7 @@ keeping('mailboxes come back after a restart', async ({ directory, log }) => {
   assert.equal(createMailboxes({ directory, clock: systemClock, log }).list(), [first, second]);
 });
 
-keeping('a mailbox that is not there is refused in the words of the field', ({ directory, log }) => {
+keeping('a mailbox that is not there is refused in the words of Asterisk', ({ directory, log }) => {
   const mailboxes = createMailboxes({ directory, clock: systemClock, log });
   assert.equal(
     refusal(() => mailboxes.get('x')),

@@ -243,7 +243,7 @@ export function createCallControl({
     recordings,
     endpoints,
     system,
-    settings: { channelvars, defaultLanguage: 'en', fieldEvents: compatibility === 'asterisk' },
+    settings: { channelvars, defaultLanguage: 'en', asteriskEvents: compatibility === 'asterisk' },
   });
 
   const meeting = new FakeMeeting();
@@ -265,7 +265,7 @@ export function createCallControl({
     ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
     consultations: createConsultations({ channels, bridges, companies, places, clock, log }),
     timeoutMs: 60_000,
-    fieldEvents: compatibility === 'asterisk',
+    asteriskEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked((channel, request) => transfers.ask(channel, request));
   channels.onReplacing(createReplacing({ channels, bridges, places, log }));

@@ -19,7 +19,7 @@ export type Case = Expected & {
   /** `METHOD /path?query`; `{name}` stands for an id of the {@link Scene}, encoded. */
   ask: string;
   with?: AskOptions;
-  /** What the field answers instead, and the row of docs/differences.md that says why: expected of any other server. */
+  /** What Asterisk answers instead, and the row of docs/differences.md that says why: expected of any other server. */
   difference?: Expected & { why: string };
   /** Asked of Hookswitch alone: others have no such path, or do not survive it. */
   oursAlone?: true;
@@ -56,7 +56,7 @@ export function check(answer: Answer, expected: Expected, about: string): void {
   if (answer.status === 204 || answer.status === 202) assert.is(answer.text, '', seen);
 }
 
-/** Asks what the case says and compares the answer with ours, or of another server with the field's. */
+/** Asks what the case says and compares the answer with ours, or of another server with Asterisk's. */
 export async function run(client: Client, scene: Scene, one: Case): Promise<Answer> {
   const line = fill(one.ask, scene);
   const answer = await client.ask(line, one.with);

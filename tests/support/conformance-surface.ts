@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** Facts about the interface: its operations, parameters, models and events, as clients of the field know them. */
+/** Facts about the interface: its operations, parameters, models and events, as clients of Asterisk know them. */
 export type Surface = {
   /** Modules each resource names. */
   resources: Record<string, string[]>;
@@ -16,14 +16,14 @@ export const surface = JSON.parse(
   readFileSync(new URL('../conformance/surface.json', import.meta.url), 'utf8'),
 ) as Surface;
 
-/** Members that Hookswitch sends beyond the field's; docs/differences.md has them. */
+/** Members that Hookswitch sends beyond Asterisk's; docs/differences.md has them. */
 const additions: Readonly<Record<string, string>> = {
   seq: 'int',
   caused_by: 'string',
   failed_media_uris: 'List[string]',
   creation: 'Date',
 };
-/** Members that the field sends without documenting them, or documents otherwise than it sends them. */
+/** Members that Asterisk sends without documenting them, or documents otherwise than it sends them. */
 const undocumented: Readonly<Record<string, Record<string, string>>> = {
   Endpoint: { 'max_channels?': 'int' },
   DialplanCEP: { priority: 'long or null' },

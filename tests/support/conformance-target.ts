@@ -25,7 +25,7 @@ export type Target = {
   readonly origin: string | undefined;
   /** `address:port` where SIP is spoken over UDP and an endpoint `guest` at 127.0.0.1 enters the context `conformance` without a password. */
   readonly sip: string | undefined;
-  /** Whether it is Hookswitch itself: then its own answers are expected where they differ from the field's. */
+  /** Whether it is Hookswitch itself: then its own answers are expected where they differ from Asterisk's. */
   readonly ours: boolean;
   /** What Hookswitch holds; undefined of any other server. */
   usage?(): Promise<Usage>;

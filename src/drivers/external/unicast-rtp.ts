@@ -19,7 +19,7 @@ export type UnicastRtpOptions = {
   learned(channelId: string, variables: Readonly<Record<string, string>>): void;
 };
 
-/** Numbers of formats in RTP: those of RFC 3551, and where it has none those that the field uses. */
+/** Numbers of formats in RTP: those of RFC 3551, and where it has none those that Asterisk uses. */
 const payloadTypes: Readonly<Record<Codec, number>> = {
   ulaw: 0,
   alaw: 8,
@@ -33,7 +33,7 @@ const payloadTypes: Readonly<Record<Codec, number>> = {
   slin44: 125,
   slin48: 126,
 };
-/** L16 at 8 kHz has two numbers in the field; one is sent, both are taken. */
+/** L16 at 8 kHz has two numbers in Asterisk; one is sent, both are taken. */
 const otherLinear = 11;
 
 const technology = 'UnicastRTP';

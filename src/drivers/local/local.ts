@@ -149,7 +149,7 @@ class LocalLeg extends QuietLeg implements Leg {
   }
 }
 
-/** `extension@context`, with options after `/` ignored as the field ignores unknown ones; context `default` when absent. */
+/** `extension@context`, with options after `/` ignored as Asterisk ignores unknown ones; context `default` when absent. */
 function parseResource(resource: string): { extension: string; context: string } {
   const [target = ''] = resource.split('/');
   const at = target.lastIndexOf('@');

@@ -6,7 +6,7 @@ import { Cause, causeText } from '../../telephony/causes.ts';
 const highestCause = 127;
 
 /**
- * SIP status to Q.850 cause: RFC 3398 8.2.6.1, save where dialers of the field have come to expect another cause
+ * SIP status to Q.850 cause: RFC 3398 8.2.6.1, save where dialers of Asterisk have come to expect another cause
  * (408 is 18 rather than 102, 480 is 19 rather than 18, 488 and 606 are 58, 500 is 38, 503 is 34 so that it shows as
  * congestion).
  */

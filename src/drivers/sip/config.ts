@@ -68,7 +68,7 @@ export const defaultIdentity: IdentityTelling = {
 };
 
 /**
- * What the field's words mean for calls that come in. In calls that we place, all but `no` say that we understand reliable
+ * What Asterisk's words mean for calls that come in. In calls that we place, all but `no` say that we understand reliable
  * responses, and `required` asks for them.
  */
 export const reliabilityOf = { no: 'no', yes: 'asked', peer_supported: 'able', required: 'required' } as const;
@@ -122,14 +122,14 @@ export type EndpointConfig = {
   /** What it is told of who calls it. */
   identity: IdentityTelling;
   /**
-   * Whether its calls are watched (RFC 4028), by the field's words, how long without a refresh and at least, in s. Calls that
+   * Whether its calls are watched (RFC 4028), by Asterisk's words, how long without a refresh and at least, in s. Calls that
    * come from it are watched as it asks for, with `required` and `always` also where it asks for nothing; `always`: by us
    * alone where it knows nothing of that.
    */
   timers: 'no' | 'yes' | 'required' | 'always';
   sessionSeconds: number;
   shortestSessionSeconds: number;
-  /** Reliable provisional responses (RFC 3262), by the field's words: see {@link reliabilityOf}. */
+  /** Reliable provisional responses (RFC 3262), by Asterisk's words: see {@link reliabilityOf}. */
   reliable: 'no' | 'yes' | 'required' | 'peer_supported';
   /** Tell it who it is connected to when that changes; only by the headers of {@link IdentityTelling}. */
   sendConnectedLine: boolean;
@@ -145,7 +145,7 @@ export type EndpointConfig = {
   /** What it may do; without it all that its context offers, from wherever its password is known. */
   allowance?: Allowance;
   /**
-   * Whether calls that it forwards (302) go on there, by the field's words: `user` as what it dials, in its context;
+   * Whether calls that it forwards (302) go on there, by Asterisk's words: `user` as what it dials, in its context;
    * `uri_core` at the address that it names.
    */
   redirects: 'none' | 'user' | 'uri_core';

@@ -1,6 +1,6 @@
 import type { EndpointConfig } from './config.ts';
 
-/** How digits travel, by the field's name of the mode; others are as `auto`. */
+/** How digits travel, by Asterisk's name of the mode; others are as `auto`. */
 export const digitsOfMode: Readonly<Record<string, EndpointConfig['digits']>> = {
   info: 'info',
   inband: 'inband',

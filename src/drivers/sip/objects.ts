@@ -16,7 +16,7 @@ import { digitsOfMode } from './digit-modes.ts';
 import { keptByEndpoints } from './kept-attributes.ts';
 
 /**
- * Endpoints, AORs and credentials in the words of the field (`res_pjsip`), as clients make them at run time: which
+ * Endpoints, AORs and credentials in the words of Asterisk (`res_pjsip`), as clients make them at run time: which
  * attributes there are, which values they take, and what they mean to the driver. Attributes that change nothing here
  * are kept as they are given, so that provisioning programs work; those that would make an endpoint less safe when
  * nobody heeds them (encryption, access lists) take no other value than "no", or do not exist.
@@ -120,7 +120,7 @@ const uris: Attribute = {
 
 /* ---- Codecs ---------------------------------------------------------------------------------------------------- */
 
-/** Formats of the field that there are no codecs for: they may be asked for, and are left out. */
+/** Formats of Asterisk that there are no codecs for: they may be asked for, and are left out. */
 const otherFormats: ReadonlySet<string> = new Set(absentFormatNames);
 
 const isCodec = (name: string): boolean => isAudioCodec(name) || isVideoFormat(name);
@@ -285,7 +285,7 @@ export const sipObjectTypes = {
       Number(least) > Number(most) ? 'minimum_expiration is above maximum_expiration' : undefined,
     attributes: {
       contact: uris,
-      // As in the field an AOR takes no registrations unless told to.
+      // As in Asterisk an AOR takes no registrations unless told to.
       max_contacts: number(0, 0, 100),
       minimum_expiration: number(aor.minimumExpirationSeconds, 1, 86_400),
       maximum_expiration: number(aor.maximumExpirationSeconds, 1, 604_800),

@@ -6,7 +6,7 @@ import { percentDecode, sipUri, type Uri } from '../../sip/message/uri.ts';
 import { isRestricted, type Party, type Redirection, type RedirectReason } from '../../telephony/party.ts';
 import { partyOf } from './party.ts';
 
-/** The reasons of Diversion (RFC 5806 6) in the field's words. */
+/** The reasons of Diversion (RFC 5806 6) in Asterisk's words. */
 const reasonOfWord: Readonly<Record<string, RedirectReason>> = {
   unknown: 'unknown',
   'user-busy': 'cfb',
@@ -22,7 +22,7 @@ const reasonOfWord: Readonly<Record<string, RedirectReason>> = {
 };
 const wordOfReason = new Map(Object.entries(reasonOfWord).map(([word, reason]) => [reason, word]));
 
-/** The causes of a redirection (RFC 4458 4, which RFC 7044 and RFC 8119 use) in the field's words. */
+/** The causes of a redirection (RFC 4458 4, which RFC 7044 and RFC 8119 use) in Asterisk's words. */
 const reasonOfCause: Readonly<Record<number, RedirectReason>> = {
   302: 'cfu',
   404: 'unknown',

@@ -1,7 +1,7 @@
 import { parseNameAddr } from '../../sip/message/name-addr.ts';
 
 /**
- * A part of an address by the field's word for it: `display`, `scheme`, `user`, `passwd`, `host`, `port`, `transport`,
+ * A part of an address by Asterisk's word for it: `display`, `scheme`, `user`, `passwd`, `host`, `port`, `transport`,
  * `method`, `ttl`, `maddr`, `lr`.
  * @returns undefined when it is no address, or there is no such word; '' when it has no such part.
  */

@@ -27,7 +27,7 @@ export type Guard = {
 type Question = { user: Asker['user']; scope: Scope; visibility: Visibility; params: Record<string, unknown> };
 type Check = (value: string, question: Question) => void;
 
-/** What the field says where a thing is not there. */
+/** What Asterisk says where a thing is not there. */
 const missing: Readonly<Record<ThingNamed | 'application', readonly AriErrorCode[]>> = {
   channel: ['channelNotFound', 'variableChannelNotFound'],
   bridge: ['bridgeNotFound', 'bridgeVariablesNotFound'],

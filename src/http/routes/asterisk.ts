@@ -3,7 +3,7 @@ import { AsteriskInfo, AsteriskPing, ConfigTuple, infoSections, LogChannel, Modu
 import { Variable } from '../../models/variable.ts';
 import { bodyParam, operation, pathParam, queryParam, type Resource } from '../operation.ts';
 
-/** Both names of the resource: the field's and the specification's. */
+/** Both names of the resource: Asterisk's and the specification's. */
 const at = <const P extends string>(path: P) => [`/asterisk${path}`, `/system${path}`] as const;
 
 const variable = queryParam('string', 'Name of the variable, or function with arguments.', { required: true });
@@ -209,7 +209,7 @@ const configOperations = [
   }),
 ];
 
-/** The system itself; the field's name for it is kept, since clients find it by that. */
+/** The system itself; Asterisk's name for it is kept, since clients find it by that. */
 export const asterisk: Resource = {
   name: 'asterisk',
   description: 'The system itself.',

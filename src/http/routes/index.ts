@@ -38,12 +38,12 @@ const resources = inResources([
   sounds,
 ]);
 
-/** The interface that clients of the field know. What the field has not does not belong here. */
+/** The interface that clients of Asterisk know. What Asterisk has not does not belong here. */
 export const ari: Api = {
   base: '/ari',
   title: 'Hookswitch',
   description: 'Call control over REST.',
-  // As clients of the field know it.
+  // As clients of Asterisk know it.
   version: '12.0.0',
   resources,
 };

@@ -127,7 +127,7 @@ abilities('a call that stands is negotiated anew when they change, and refreshed
   assert.is(sip?.refresh('invite'), false);
 });
 
-abilities('the parts of a URI are told by the words of the field', () => {
+abilities('the parts of a URI are told by the words of Asterisk', () => {
   const uri = '"Bob B" <sips:bob:pw@host.example:5071;transport=tls;lr;maddr=10.0.0.1>;x=y';
   const words = ['display', 'scheme', 'user', 'passwd', 'host', 'port', 'transport', 'maddr', 'lr', 'ttl', 'shoe'];
   assert.equal(

@@ -25,7 +25,7 @@ const request = (headers: HeaderLines, contentType?: string, body?: string) =>
     body,
   });
 
-test('causes and statuses are those of RFC 3398 and of the field', () => {
+test('causes and statuses are those of RFC 3398 and of Asterisk', () => {
   assert.equal(
     [404, 486, 408, 480, 603, 488, 503, 499, 599, 699, 302].map(causeFromStatus),
     [1, 17, 18, 19, 21, 58, 34, 127, 34, 21, 22],

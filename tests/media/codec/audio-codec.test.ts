@@ -9,7 +9,7 @@ import { noise, speech } from '../signal.ts';
 
 const names = Object.keys(formatRates) as FormatName[];
 
-test('formats are known by the names of the field', () => {
+test('formats are known by the names of Asterisk', () => {
   assert.equal(
     names.filter((name) => isFormatName(name)),
     names,
