@@ -5,9 +5,9 @@ import { buildCallControl } from './build/call-control.ts';
 import { buildCallDetailRecords } from './build/call-detail-records.ts';
 import { buildInterface } from './build/interface.ts';
 import { buildNetwork } from './build/network.ts';
-import { putDownServer } from './build/put-down.ts';
 import { createReload, type ReloadReport } from './build/reload.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
+import { snapshotServer } from './build/snapshot.ts';
 import { buildState } from './build/state.ts';
 import { buildTechnologies } from './build/technologies.ts';
 import { buildUsage } from './build/usage.ts';
@@ -144,7 +144,7 @@ async function build(base: Base): Promise<RunningServer> {
       base.log.setLevels(logLevelsOf(next));
       return reload(next);
     },
-    dump: () => putDownServer({ base, network, state, calls }, sip),
+    dump: () => snapshotServer({ base, network, state, calls }, sip),
     connect: state.applications.connect,
     close: () => scope.close(),
   };

@@ -49,7 +49,7 @@ export async function serve(
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'the configuration may not mean this');
   compactHeap();
-  process.on('SIGHUP', () => takeUp(running, reload, log));
+  process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, config, log);
   // Last: whoever reads it may send a signal at once.
   process.stdout.write(banner(config, running));
@@ -72,7 +72,7 @@ async function logOutput(delayMs: number): Promise<Pick<LineOutput, 'write' | 'f
 }
 
 /** Reads the configuration anew: a bad one changes nothing and is told with its lines. */
-function takeUp(running: RunningServer, reload: () => Config, log: Logger): void {
+function applyReload(running: RunningServer, reload: () => Config, log: Logger): void {
   // Also when the configuration is wrong: whoever rotates files does not know of it.
   running.reopenFiles();
   let next: Config;

@@ -155,7 +155,7 @@ export type ApplicationsOptions = {
   resolve: EventSourceLookup;
   /** Applications that there may be, and subscriptions of one when a client adds to them; any number when left out. */
   limits?: Pick<Limits, 'applications' | 'subscriptions'> | undefined;
-  /** Bytes of events that wait for an application that was taken up and is not connected yet; none when left out. */
+  /** Bytes of events that wait for an application that was restored and is not connected yet; none when left out. */
   queueLimit?: number | undefined;
   /** Hears of events that wait no more because too many do. */
   hit?: LimitHit | undefined;
@@ -202,7 +202,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
   const connections = new Map<string, Connection & Pick<ConnectRequest, 'isOpen'>>();
   /** Applications that were registered last by somebody who only observes. */
   const observed = new Set<string>();
-  /** Events of applications that were taken up and are not connected again yet. */
+  /** Events of applications that were restored and are not connected again yet. */
   const away = new Map<string, Outbox>();
   let connectionCount = 0;
 

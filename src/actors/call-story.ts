@@ -67,9 +67,9 @@ export interface CallStory {
   recorded(kind: 'channel' | 'bridge', id: string, name: string): void;
   /** The legs there are, as plain JSON. */
   dump(): CallLeg[];
-  /** Legs that another process put down, before their channels are {@link restored}. */
+  /** Legs that another process saved, before their channels are {@link restored}. */
   restore(legs: readonly CallLeg[]): void;
-  /** A channel was taken up that another process put down. */
+  /** A channel was restored that another process saved. */
   restored(entry: ChannelEntry): void;
   /** It is no more; its leg is not released yet. */
   gone(entry: ChannelEntry, last: ChannelSnapshot, crashed: boolean): void;
@@ -110,7 +110,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
   const legs = new SlotMap<string, CallLeg>();
   const entries = new SlotMap<string, ChannelEntry>();
   /** Of channels that are not there yet. */
-  const putDown = new Map<string, CallLeg>();
+  const savedLegs = new Map<string, CallLeg>();
   const ending = new Set<Promise<void>>();
 
   const tell = (what: (listener: CallListener) => void): void => {
@@ -120,8 +120,8 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
     listeners.length > 0 &&
     (!internal.has(context.technology) || listeners.some((listener) => listener.hearsInternal()));
   const begin = (entry: ChannelEntry, current: ChannelSnapshot): CallLeg | undefined => {
-    const before = putDown.get(entry.id);
-    putDown.delete(entry.id);
+    const before = savedLegs.get(entry.id);
+    savedLegs.delete(entry.id);
     if (!isWanted(current)) return undefined;
     const leg = before ?? legOf(current, entry.leg.source);
     legs.set(leg.channel, leg);
@@ -191,11 +191,11 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
 
     dump: () => [...legs.values()],
     restore(dumped) {
-      for (const leg of dumped) putDown.set(leg.channel, { ...leg });
+      for (const leg of dumped) savedLegs.set(leg.channel, { ...leg });
     },
     restored(entry) {
       const current = entry.actor.getSnapshot();
-      const isKnown = putDown.has(entry.id);
+      const isKnown = savedLegs.has(entry.id);
       const leg = begin(entry, current);
       // When it was answered is not known; now at the latest.
       if (leg && !isKnown && lifeOf(current) === 'up') leg.answeredAt = clock.now();

@@ -110,7 +110,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
   return { life, ownership };
 }
 
-/** Begins again what the ownership of a channel waits for, after it was taken up. */
+/** Begins again what the ownership of a channel waits for, after it was restored. */
 export function resumeOwnership(entry: ChannelEntry, options: ChannelEffectsOptions): void {
   const { value, context } = entry.ownership.getSnapshot();
   if (value === 'dialplan') {

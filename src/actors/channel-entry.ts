@@ -17,7 +17,7 @@ export type OwnershipActor = Actor<typeof ownershipMachine>;
 export type ChannelMessage = ChannelEvent | OwnershipEvent;
 
 /**
- * Gives a channel that is taken up its leg, as its technology put it down; it tells its reports through `report` from now
+ * Gives a channel that is restored its leg, as its technology saved it; it tells its reports through `report` from now
  * on.
  */
 export type LegOf = (channel: ChannelContext, report: Report, data: LegData) => Leg;

@@ -13,7 +13,7 @@ export type Chart = AnyStateMachine;
 export type ChartEvent = EventObject;
 export type Snapshot = AnyMachineSnapshot;
 
-/** An actor put down: plain JSON, and all that its chart needs to go on. */
+/** The dump of an actor: plain JSON, and all that its chart needs to go on. */
 export type ActorDump = {
   chart: string;
   value: Snapshot['value'];
@@ -91,7 +91,7 @@ export class ChartRun {
     return this.#logic.getInitialSnapshot(this.#scope, input as never);
   }
 
-  /** The snapshot that was put down. @throws Error when it is of another chart, or in a state that this one lacks. */
+  /** The snapshot that was saved. @throws Error when it is of another chart, or in a state that this one lacks. */
   resume({ chart, value, context }: ActorDump): AnyMachineSnapshot {
     if (chart !== this.machine.id) throw new Error(`a dump of '${chart}' is none of '${this.machine.id}'`);
     return this.machine.resolveState({ value, context } as never);
@@ -117,7 +117,7 @@ export class ChartRun {
   }
 }
 
-/** How an actor came to a step: it began, was taken up from a dump, took an event, a delay ended, or an effect failed. */
+/** How an actor came to a step: it began, was restored from a dump, took an event, a delay ended, or an effect failed. */
 export type Taking = 'begun' | 'restored' | 'taken' | 'expired' | 'crashed';
 
 /** What of a step has to be kept so that it can be worked out again from the snapshot before it. */
@@ -126,7 +126,7 @@ export type StepSource = {
   /** Wall-clock time in ms since the epoch. */
   readonly at: number;
   readonly event: EventObject;
-  /** Of `expired` the id of the delay; of `restored` the snapshot that was taken up. */
+  /** Of `expired` the id of the delay; of `restored` the snapshot that was restored. */
   readonly besides: string | AnyMachineSnapshot | undefined;
 };
 

@@ -19,7 +19,7 @@ import { consultationFeatures, features } from '../telephony/features.ts';
 import type { CallLeg } from './call-leg.ts';
 
 /**
- * Call control put down: plain JSON, from which another process goes on. What is written here is read by a later version
+ * The snapshot of call control: plain JSON, from which another process goes on. What is written here is read by a later version
  * of this program, so it is checked on the way in, and a change of it that an earlier dump does not fit is a new
  * {@link dumpVersion}.
  */

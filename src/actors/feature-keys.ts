@@ -88,7 +88,7 @@ export interface FeatureKeys {
   /**
    * Listens to the keys of parties, which are in the bridge, if there is one, and whose keys it keeps from the others. One that leaves is listened
    * to no more; whoever comes in its place presses keys for the others as anybody does.
-   * @param from what was put down of them, where the call was taken up.
+   * @param from what was saved of them, where the call was restored.
    */
   attend(call: FeatureCall, from?: readonly FeatureKeysDump[]): Attention;
   /** Codes and times of calls that begin from now on. */
@@ -302,7 +302,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     return listener;
   };
 
-  /** What a party heard, and whom it hears of, when it was put down. */
+  /** What a party heard, and whom it hears of, when the snapshot was taken. */
   const goOn = ({ actor, channel }: Listener): void => {
     const bridge = bridges.bridgeOf(channel.id);
     if (bridge) bridges.tell(bridge, { type: 'member.change', channelId: channel.id, absorbsDigits: true });

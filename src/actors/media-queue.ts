@@ -26,7 +26,7 @@ export class MediaQueue {
 
   /**
    * Puts work at the end; on an idle queue it begins before this returns, on a closed one it is abandoned. `begun`: it
-   * runs already (work that is taken up again), and is the first.
+   * runs already (work that is restored again), and is the first.
    */
   add(work: QueuedWork, begun = false): void {
     if (this.#closed) {

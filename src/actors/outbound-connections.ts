@@ -145,7 +145,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     begin(connection, settings.name, persistent, ended, from?.actor);
   };
 
-  /** The socket of a connection that was taken up is made anew, or counts as lost. */
+  /** The socket of a connection that was restored is made anew, or counts as lost. */
   const revive = ({ actor }: Connection): void => {
     if (actor.getSnapshot().matches('connecting')) actor.send({ type: 'socket.failed' });
     else if (isConnected(actor.getSnapshot())) actor.send({ type: 'socket.closed' });

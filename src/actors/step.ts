@@ -14,7 +14,7 @@ export type Step = {
   object: string;
   /** Id of its chart. Several actors may stand behind one object, each with another chart. */
   chart: string;
-  /** What it was sent; `xstate.init` when it is started, {@link restored} when it is taken up again. */
+  /** What it was sent; `xstate.init` when it is started, {@link restored} when it is restored. */
   event: EventObject;
   /** Its state before and after, as the chart names it. Before its first step there was none. */
   from: StateValue | undefined;
@@ -79,7 +79,7 @@ export type Change = {
   unset?: readonly string[];
 };
 
-/** The event of the step that an actor begins with which was taken up from a dump. */
+/** The event of the first step of an actor that was restored from a dump. */
 export const restored = 'actor.restored';
 
 /** What of a snapshot can be seen in steps. */

@@ -67,7 +67,7 @@ export type Base = {
   inForce: { config: Config };
   /** What was put in place of the system's own. */
   io: ServerIo;
-  /** What another process put down, and this one goes on with. */
+  /** What another process saved, and this one goes on with. */
   from: ServerData | undefined;
 };
 

@@ -123,7 +123,7 @@ export async function buildInterface(
     following: (request, run) => runtime.turn.following(request, run),
     recorder,
     traced: base.tracing && ((request) => base.tracing?.request(request) ?? (() => {})),
-    // Of the start alone: ids that chance makes are the same whether or not the server was taken up in between.
+    // Of the start alone: ids that chance makes are the same whether or not the server was restored in between.
     prefix: Math.floor(base.clock.now()).toString(36),
   };
   const { answers, monitoring } = watched;

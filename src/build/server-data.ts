@@ -7,7 +7,7 @@ import { Mailbox } from '../models/mailbox.ts';
 import { deviceUses } from '../stores/device-states.ts';
 
 /**
- * A whole server put down: plain JSON, from which another process goes on. It is checked on the way in; a change that an
+ * The snapshot of a whole server: plain JSON, from which another process goes on. It is checked on the way in; a change that an
  * earlier one does not fit is a new {@link serverDataVersion}.
  */
 export const serverDataVersion = 1;
@@ -120,21 +120,23 @@ const ServerData = Type.Object({
   mailboxes: list(Mailbox),
 });
 
-/** A server that was put down. */
+/** A server that was saved. */
 export type ServerData = Static<typeof ServerData>;
 
 const validator = Compile(ServerData);
 
 /**
- * Reads a server that was put down.
+ * Reads a server that was saved.
  * @throws Error that names the version, or what does not fit and where.
  */
 export function readServerData(data: unknown): ServerData {
   const version = (data as { version?: unknown } | null | undefined)?.version;
   if (version !== serverDataVersion)
-    throw new Error(`a server of version ${String(version)} cannot be taken up, only ${serverDataVersion}`);
+    throw new Error(
+      `cannot restore a snapshot of version ${String(version)}: this server reads version ${serverDataVersion}`,
+    );
   readDump((data as { calls?: unknown }).calls);
   if (validator.Check(data)) return data;
   const problems = validator.Errors(data).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-  throw new Error(`what was put down does not fit: ${problems.slice(0, 5).join('; ')}`);
+  throw new Error(`the snapshot is invalid: ${problems.slice(0, 5).join('; ')}`);
 }

@@ -23,8 +23,8 @@ import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
-import { takeUpServer } from './put-down.ts';
 import type { Reloadable } from './reload.ts';
+import { restoreServer } from './snapshot.ts';
 import type { State } from './state.ts';
 
 /** Whether a media plane can connect to servers; channels to them are there only where it can. */
@@ -152,7 +152,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });
 
   const listeners = await transports.bind(sipListens(config));
-  if (base.from) takeUpServer({ base, network, state, calls }, { sip, local }, base.from);
+  if (base.from) restoreServer({ base, network, state, calls }, { sip, local }, base.from);
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());
   // Before SIP is closed: registrars and phones that watch are told that we are gone.

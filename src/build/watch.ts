@@ -14,7 +14,7 @@ import type { Network } from './network.ts';
 import type { State } from './state.ts';
 import type { Technologies } from './technologies.ts';
 
-/** Looks for one-way audio, from before calls are taken up that another process has put down. */
+/** Looks for one-way audio, from before calls are restored that another process saved. */
 export function buildOneWayAudio(
   { inForce, clock, log, story, scope }: Base,
   { channels }: Pick<CallControl, 'channels'>,

@@ -3,7 +3,7 @@ import type { Leg, Report } from '../telephony/driver.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 
 /**
- * Stands in for the leg of a channel that cannot go on after it was taken up, so that the channel ends as channels do:
+ * Stands in for the leg of a channel that cannot go on after it was restored, so that the channel ends as channels do:
  * `lose` tells that the far side is gone (cause 41).
  */
 export function createLostLeg(media: MediaPlane, channelId: string, report: Report): { leg: Leg; lose(): void } {

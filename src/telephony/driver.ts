@@ -240,7 +240,7 @@ export interface Leg {
   dump(): LegData;
 }
 
-/** A leg that was put down: plain JSON, which only its driver reads. */
+/** A leg that was saved: plain JSON, which only its driver reads. */
 export type LegData = { readonly version: number };
 
 /** What call control knows when it asks a driver for an outbound leg. */
@@ -321,7 +321,7 @@ export interface Driver {
   /** Makes an outbound leg without dialing it. @throws DriverError naming the part at fault; then nothing is left open. */
   open(request: LegRequest, report: Report): OpenedLeg;
   /**
-   * Goes on with a leg that another process put down. Nothing is told before this returns.
+   * Goes on with a leg that another process saved. Nothing is told before this returns.
    * @throws DriverError when the data is not understood, or what it stands on is gone.
    */
   resume(data: LegData, channelId: string, report: Report): Leg;

@@ -21,7 +21,7 @@ export interface SnoopDriver {
   name(targetId: string): string;
   open(request: SnoopRequest, report: Report): Leg;
   /**
-   * Goes on with a leg that another process put down. @param target finds the audio of the channel that it listens to.
+   * Goes on with a leg that another process saved. @param target finds the audio of the channel that it listens to.
    * @throws DriverError when the data is not understood or that channel is no more.
    */
   resume(data: LegData, channelId: string, target: (id: string) => MediaSession | undefined, report: Report): Leg;

@@ -20,7 +20,7 @@ export type VirtualServerOptions = {
   seed?: number;
   /** Where identifiers come from; they follow from the seed when left out. */
   ids?: CountedIds;
-  /** What a server put down (`dump`) that is closed or has lost its power: this one goes on with it. */
+  /** What a server saved (`dump`) that is closed or has lost its power: this one goes on with it. */
   from?: unknown;
 };
 

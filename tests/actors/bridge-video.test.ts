@@ -264,7 +264,7 @@ test('in a bridge that follows who talks, applications hear who is seen, and loc
   assert.equal(w.sources(), [['talker', undefined, 'a']]);
 });
 
-test('in a bridge of type video_sfu members get streams as others come, answer and go, also after it was taken up', async () => {
+test('in a bridge of type video_sfu members get streams as others come, answer and go, also after it was restored', async () => {
   const w = await world();
   w.bridgeOperations.create({ bridgeId: 'b1', type: 'video_sfu,sdp_label' });
   w.bridgeOperations.addChannel('b1', { channel: ['a', 'b'] });

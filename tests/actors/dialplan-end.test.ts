@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { putDown, takeUp } from '../../src/actors/put-down.ts';
+import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import { createCallControl, FakeLeg, inShort, settled } from '../support/call-control.ts';
 
 const test = suite('the dialplan of a channel that ends, and its subroutines');
@@ -61,7 +61,7 @@ test('a channel that an application made has no h', async () => {
   );
 });
 
-test('subroutines that a channel is in are put down with it, and return where they came from', async () => {
+test('subroutines that a channel is in are saved with it, and return where they came from', async () => {
   const extensions = {
     1: ['Gosub(sub,1(x))', 'UserEvent(back,arg:${ARG1},value:${GOSUB_RETVAL})', 'Wait(60)'],
     sub: ['Wait(5)', 'Return(${ARG1}y)'],
@@ -69,12 +69,12 @@ test('subroutines that a channel is in are put down with it, and return where th
   const first = world(extensions);
   first.incoming('a', '1');
   await settled();
-  const dump = JSON.parse(JSON.stringify(putDown(first.owners)));
+  const dump = JSON.parse(JSON.stringify(takeSnapshot(first.owners)));
   assert.equal(dump.channels[0].subroutines, [
     { back: { context: 'default', extension: '1', priority: 2 }, outside: { ARG1: null, ARGC: null } },
   ]);
   const second = createCallControl({ contexts: { default: extensions }, now: first.clock.now() });
-  takeUp(second.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
+  restoreSnapshot(second.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
   const { events } = second.connect('all', true);
   second.clock.advance(5_000);
   await settled();

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { putDown, takeUp } from '../../src/actors/put-down.ts';
+import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 
 /** Parties of a Dial that ask for something by keys. */
@@ -488,17 +488,17 @@ test('a call whose limit is over ends for all, also while one of both talks to s
 
 /** The world in another process, with the same dialplan, and legs by the ids of their channels. */
 async function takenUp(w: Pick<Awaited<ReturnType<typeof world>>, 'owners' | 'clock'>, options: string) {
-  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
+  const dump = JSON.parse(JSON.stringify(takeSnapshot(w.owners)));
   const again = createCallControl({
     contexts: { default: { '202': [`Dial(Fake/bob,20,${options})`, 'Wait(60)'], '300': ['Dial(Fake/carol)'] } },
     now: w.clock.now(),
   });
-  const legOf: Parameters<typeof takeUp>[2]['legOf'] = ({ id }, report) => {
+  const legOf: Parameters<typeof restoreSnapshot>[2]['legOf'] = ({ id }, report) => {
     const leg = new FakeLeg(id, report);
     again.legs.set(id, leg);
     return leg;
   };
-  takeUp(again.owners, dump, { legOf });
+  restoreSnapshot(again.owners, dump, { legOf });
   await settled();
   const music = (id: string) =>
     JSON.stringify(again.channels.audio.snapshot(id)?.value ?? '').includes('"background":"music"');
@@ -509,7 +509,7 @@ const sent = (leg: FakeLeg) => leg.calls.filter((call) => call.startsWith('sendD
 const passes = ({ meeting }: Pick<Awaited<ReturnType<typeof world>>, 'meeting'>) =>
   meeting.mixes.flatMap(({ sessions }) => [...sessions.values()].map(({ passDigits }) => passDigits));
 
-test('parties that are put down and taken up are with each other as before, and ask for something by keys', async () => {
+test('parties that are saved and restored are with each other as before, and ask for something by keys', async () => {
   const w = await world('tHg');
   press(w.bob, '7');
   press(w.alice, '*');
@@ -563,7 +563,7 @@ test('a number is dialed to its end in another process, and who asked hears how 
 test('who is to dial a number hears the dial tone again; what nobody carries out any more leads back', async () => {
   const w = await world('tT');
   press(w.bob, '#1');
-  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
+  const dump = JSON.parse(JSON.stringify(takeSnapshot(w.owners)));
   assert.is(dump.dials.length, 1);
   const again = await takenUp(w, 'tT');
   assert.is(w.tones(again.leg(w.bobId)).at(-1), 'indicate dial');
@@ -574,7 +574,7 @@ test('who is to dial a number hears the dial tone again; what nobody carries out
   assert.is(w.tones(forgotten.leg(w.bobId)).at(-1), 'indicate congestion');
 });
 
-test('a talk goes on when it is put down and taken up, and so do those who wait', async () => {
+test('a talk goes on when it is saved and restored, and so do those who wait', async () => {
   for (const way of ['hang up', 'key', 'back'] as const) {
     const w = await talk();
     const again = await takenUp(w, 't');
@@ -602,9 +602,9 @@ test('a talk goes on when it is put down and taken up, and so do those who wait'
 
 test('a Dial that is not where it was is not gone on with, and nothing is left of it', async () => {
   const w = await world('t');
-  const dump = JSON.parse(JSON.stringify(putDown(w.owners)));
+  const dump = JSON.parse(JSON.stringify(takeSnapshot(w.owners)));
   const again = createCallControl({ contexts: { default: { '202': ['Wait(60)'] } } });
-  takeUp(again.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
+  restoreSnapshot(again.owners, dump, { legOf: ({ id }, report) => new FakeLeg(id, report) });
   await settled();
   assert.equal([passes(again), again.featureKeys.size], [[true, true], 0]);
   again.channels.tell(again.channels.get('alice'), { type: 'finish', cause: 16 });

@@ -9,7 +9,7 @@ import { type ChartSamples, chartSamples } from '../support/chart-samples.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-/** Charts that are put down at any moment, as JSON, and go on elsewhere as if nothing had happened. */
+/** Charts that are saved at any moment, as JSON, and go on elsewhere as if nothing had happened. */
 
 /** An actor in a world of its own, from its input or from a dump at that time. */
 function world(samples: ChartSamples, begins: { input: object } | { from: ActorDump }, now?: number) {
@@ -36,7 +36,7 @@ function world(samples: ChartSamples, begins: { input: object } | { from: ActorD
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-const taken = suite('charts put down and taken up');
+const taken = suite('charts saved and restored');
 
 for (const samples of chartSamples) {
   taken(`${samples.machine.id}: goes on after any moment with the same facts, effects, times and states`, () => {

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { putDown, takeUp } from '../../src/actors/put-down.ts';
+import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { Cause } from '../../src/telephony/causes.ts';
 import type { TransferRequest } from '../../src/telephony/driver.ts';
@@ -487,13 +487,13 @@ test('who hears of everything hears of transfers, but as Asterisk has it only wh
   }
 });
 
-test('a transfer that is put down goes on where it was', async () => {
+test('a transfer that is saved goes on where it was', async () => {
   const { bob, named, owners, clock } = await bridged();
   bob.report({ type: 'leg.transferAsked', transfer: request() });
   const target = named('Local/300@default').id;
-  const dump = JSON.parse(JSON.stringify(putDown(owners)));
+  const dump = JSON.parse(JSON.stringify(takeSnapshot(owners)));
   const later = createCallControl({ contexts, now: clock.now() });
-  takeUp(later.owners, dump, {
+  restoreSnapshot(later.owners, dump, {
     legOf({ id }, report) {
       const leg = new FakeLeg(id, report);
       later.legs.set(id, leg);
@@ -512,7 +512,7 @@ test('a transfer that is put down goes on where it was', async () => {
   assert.equal([later.bridges.get('b1').channels, later.transfers.size], [['alice', target], 0]);
 });
 
-test('a transfer whose channels are gone is not taken up', async () => {
+test('a transfer whose channels are gone is not restored', async () => {
   const { bob, leg, transfers, channels } = await dialed();
   bob.report({ type: 'leg.transferAsked', transfer: request() });
   const dump = transfers.dump();

@@ -192,7 +192,7 @@ reloading('the audit log begins, goes on in another file and ends as the configu
 );
 
 reloading(
-  'what cannot be taken up is said to be as it was: the audit log, certificates; a file of records needs a restart',
+  'settings that cannot be applied are reported as unchanged: the audit log, certificates; a file of records needs a restart',
   async () => {
     const files = new CertificateFiles();
     const [before, other] = [new Authority().sign('before.test'), new Authority().sign('other.test')];

@@ -10,7 +10,7 @@ import {
   playbackReader,
   recordingReader,
 } from '../support/event-readers.ts';
-import { createStory, serverAddress } from './put-down-story.ts';
+import { createStory, serverAddress } from './snapshot-story.ts';
 
 /**
  * A whole server with two phones and an application that goes and comes and does whatever it likes, in whatever order: nothing

@@ -277,7 +277,7 @@ records('a call that another process goes on with has one record, though the jou
     const out = call('echo');
     await clock.run(1 * seconds);
     while (!readFileSync(journal, 'utf8').endsWith('\n')) await clock.run(0);
-    await world.takeUp();
+    await world.restoreSnapshot();
     await clock.run(1 * seconds);
     out.leg.hangup(16);
     await clock.run(1 * seconds);
@@ -329,7 +329,7 @@ records('a call that another process goes on with is told as one, in the log and
     const [channel] = await ask<{ id: string }[]>('GET', '/ari/channels');
     await ask('POST', `/ari/channels/${channel?.id}/answer`);
     await clock.run(3 * seconds);
-    await world.takeUp();
+    await world.restoreSnapshot();
     await clock.run(4 * seconds);
     out.leg.hangup(16);
     await clock.run(1 * seconds);
@@ -379,7 +379,7 @@ records(
           await clock.run(1 * seconds);
           await refused;
           const taken = nextPost();
-          await world.takeUp();
+          await world.restoreSnapshot();
           await taken;
           while (readdirSync(spool).length > 0) await clock.run(0);
           await world.server.close();

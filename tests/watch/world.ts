@@ -79,19 +79,19 @@ export async function createWorld(changes: { general?: object; watch?: object; a
     await Promise.all([alice.close(), bob.close(), server.close()]);
     rmSync(directory, { recursive: true, force: true });
   };
-  /** The server loses its power, and another process goes on with what it had put down just before. */
-  const takeUp = async () => {
+  /** The server loses its power, and another process goes on with what it had saved just before. */
+  const restoreSnapshot = async () => {
     const from = JSON.parse(JSON.stringify(server.dump())) as unknown;
     server.powerOff();
     server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 2, from });
   };
-  /** The server dies, and another process starts where nothing was put down. */
+  /** The server dies, and another process starts where nothing was saved. */
   const crash = async () => {
     server.powerOff();
     server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 2 });
   };
   return {
-    ...{ clock, network, alice, bob, lines, config, directory, request, ask, call, close, takeUp, crash },
+    ...{ clock, network, alice, bob, lines, config, directory, request, ask, call, close, restoreSnapshot, crash },
     get server() {
       return server;
     },

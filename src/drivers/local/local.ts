@@ -186,7 +186,7 @@ export function createLocalDriver(options: {
   hasContext: (context: string) => boolean;
 }): Driver {
   const { media, freshId, hasContext } = options;
-  /** Halves that were taken up and whose other half was not yet, by pair. */
+  /** Halves that were restored and whose other half was not yet, by pair. */
   const waiting = new Map<string, { media: MediaSession; leg: LocalLeg }>();
 
   /** How many pairs were made: their names count them, as in Asterisk. */

@@ -127,7 +127,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   counts(): SipDriverCounts;
   /** Registrations and subscriptions of phones, as plain data; legs are dumped by whoever holds them. */
   dump(): SipDriverData;
-  /** Takes up what another process put down; before the first message comes in. */
+  /** Restores what another process saved; before the first message comes in. */
   restore(data: SipDriverData): void;
   /** Forgets all calls and registrations without a word to the peers. Transports and transactions are the maker's. */
   close(): void;

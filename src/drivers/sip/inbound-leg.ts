@@ -72,7 +72,7 @@ export function takeInboundCall(services: Services, endpoint: EndpointConfig, of
   };
 }
 
-/** Goes on with a leg that another process put down. */
+/** Goes on with a leg that another process saved. */
 export function resumeInboundLeg(
   services: Services,
   endpoint: EndpointConfig,

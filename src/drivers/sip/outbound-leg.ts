@@ -360,7 +360,7 @@ class OutboundLeg implements Leg {
     ];
   }
 
-  /** The core's, looked up when they are needed: a call that is taken up stands before the core does. */
+  /** The core's, looked up when they are needed: a call that is restored stands before the core does. */
   #usageHandlers(): UsageHandlers {
     const told = () => this.#core.usageHandlers;
     return {

@@ -37,7 +37,7 @@ export interface OutsideRefers {
   close(): void;
 }
 
-/** A subscription as it is put down: plain data. */
+/** A subscription as it is saved: plain data. */
 export type OutsideReferData = {
   /** Name of the endpoint. */
   readonly endpoint: string;

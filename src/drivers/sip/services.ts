@@ -27,7 +27,7 @@ export type TextMessage = {
   headers: Readonly<Record<string, string>>;
 };
 
-/** What a call without a leg is taken up with, beside its own data: whose it is, and where one that we placed goes. */
+/** What a call without a leg is restored with, beside its own data: whose it is, and where one that we placed goes. */
 export type Departing = {
   endpoint: EndpointConfig;
   destination?: { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };

@@ -109,7 +109,7 @@ const REPEAT_PROVISIONAL_MS = 60_000;
 const REPEAT_RELIABLE_MS = 150_000;
 const LONGEST_EXPIRES_SECONDS = 86_400;
 
-/** A call that came in, new or taken up where another process left off. */
+/** A call that came in, new or restored where another process left off. */
 export const createIncomingCall = (options: IncomingOptions): IncomingCall => new Incoming(options);
 
 class Incoming implements IncomingCall {
@@ -119,7 +119,7 @@ class Incoming implements IncomingCall {
   readonly #options: IncomingOptions;
   readonly #deadlines: Deadlines<IncomingDeadline>;
   readonly #key: string;
-  /** Undefined when it was over before the call was taken up. */
+  /** Undefined when it was over before the call was restored. */
   readonly #transaction: ServerTransaction | undefined;
   #final = false;
   #provisional: IncomingCallData['provisional'];

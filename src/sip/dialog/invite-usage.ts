@@ -110,7 +110,7 @@ export interface InviteUsage {
   dump(): UsageData;
 }
 
-/** A call inside a dialog, new or taken up where another process left off. */
+/** A call inside a dialog, new or restored where another process left off. */
 export const createInviteUsage = (options: UsageOptions): InviteUsage => new Usage(options);
 
 /** Labels of the requests that a usage sends of its own accord; those of `request` are told apart by their prefix. */

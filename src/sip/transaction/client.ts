@@ -92,7 +92,7 @@ export class RunningClient implements ClientTransaction {
     this.#runner.restore(runner);
   }
 
-  /** Its user, found after it was taken up. */
+  /** Its user, found after it was restored. */
   adoptedBy(handlers: ClientHandlers): void {
     this.#handlers = handlers;
   }

@@ -67,7 +67,7 @@ class Transactions implements TransactionLayer {
   readonly #context: ClientContext & ServerContext & ArrivalContext;
   readonly #clients = new SlotMap<string, RunningClient>();
   readonly #servers = new SlotMap<string, RunningServer>();
-  /** Requests taken up that wait for their user and their final response. */
+  /** Requests restored that wait for their user and their final response. */
   readonly #resumed = new SlotMap<string, ArrivedRequest>();
   /** How many server transactions live with a merge key. */
   readonly #mergeKeys = new Map<string, number>();

@@ -61,7 +61,7 @@ export class RunningServer implements Repeatable {
   #failure: SendFailure | undefined;
   #ack: { readonly message: SipRequest; readonly source: Source } | undefined;
 
-  /** @param arrived undefined for one that is taken up after its final response. */
+  /** @param arrived undefined for one that is restored after its final response. */
   constructor(arrived: Answered | undefined, { keys, invite, source, target, reservation, context }: ServerOptions) {
     this.keys = keys;
     this.source = source;

@@ -164,11 +164,11 @@ export interface TransactionLayer {
   /** Every transaction that lives, as plain data. */
   dump(): TransactionsData;
   /**
-   * Takes up what another process put down: states, timers, octets to repeat. Their users find theirs by `adopt`,
+   * Restores what another process saved: states, timers, octets to repeat. Their users find theirs by `adopt`,
    * `pending` and `answered`; what nobody asks for goes on without being heard. Before the first message comes in.
    */
   restore(data: TransactionsData): void;
-  /** A client transaction that was taken up, for its user; undefined when it is over. */
+  /** A client transaction that was restored, for its user; undefined when it is over. */
   adopt(key: string, handlers: ClientHandlers): ClientTransaction | undefined;
   /** A server transaction without a final response, for its user to set its handlers; undefined when there is none. */
   pending(key: string): ServerTransaction | undefined;

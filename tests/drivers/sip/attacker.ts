@@ -11,7 +11,7 @@ export type Act =
   | { kind: 'wait'; ms: number }
   | { kind: 'ask'; word: Word; call: number }
   | { kind: 'place' }
-  | { kind: 'takeUp' }
+  | { kind: 'restoreSnapshot' }
   | { kind: 'repeat'; which: number }
   | {
       kind: 'request';
@@ -95,7 +95,7 @@ export class Attacker {
         clock.advance(Math.min(left, 4000));
         await settle();
       }
-    } else if (act.kind === 'takeUp') this.#beset.takeUp();
+    } else if (act.kind === 'restoreSnapshot') this.#beset.restoreSnapshot();
     else if (act.kind === 'place') this.#beset.call('peer');
     else if (act.kind === 'ask') this.#ask(calls.at(-1 - (act.call % Math.max(1, calls.length)))?.leg, act.word);
     else this.#send(act);
@@ -167,7 +167,7 @@ export class Attacker {
     return bodies[name];
   }
 
-  #send(act: Exclude<Act, { kind: 'wait' | 'ask' | 'place' | 'takeUp' }>): void {
+  #send(act: Exclude<Act, { kind: 'wait' | 'ask' | 'place' | 'restoreSnapshot' }>): void {
     const call = 'call' in act ? this.calls.at(-1 - (act.call % Math.max(1, this.calls.length))) : undefined;
     if (act.kind === 'repeat') return void this.#deliver(this.delivered.at(-1 - act.which));
     if (act.kind === 'answer') return void this.#answer(act);

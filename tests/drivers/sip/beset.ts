@@ -12,7 +12,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import { createProcessClock } from '../../support/process-clock.ts';
 import { endpoint, FakeMedia } from './support.ts';
 
-/** Gives a leg that is taken up the port that it had. */
+/** Gives a leg that is restored the port that it had. */
 class StableMedia extends FakeMedia {
   readonly #locals = new Map<string, { address: string; port: number }>();
 
@@ -32,7 +32,7 @@ export type BesetCall = {
   readonly told: LegReport['type'][];
 };
 
-/** A server on simulated time and network that is put down and taken up whenever the test likes. */
+/** A server on simulated time and network that is saved and restored whenever the test likes. */
 export class Beset {
   readonly clock = new ManualClock();
   readonly transports = new FakeTransports(this.clock);
@@ -83,7 +83,7 @@ export class Beset {
    * Another process takes the place of this one. Not while an INVITE is open whose call was hung up already: that is
    * nobody's by then, and would be forgotten.
    */
-  takeUp(): void {
+  restoreSnapshot(): void {
     const old = this.#process;
     const hungUp = this.calls.some(({ id, told }) => id.startsWith('out') && told.includes('leg.ended'));
     if (hungUp && old.driver.counts().pending > 0) return;

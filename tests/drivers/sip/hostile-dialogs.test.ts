@@ -68,7 +68,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), word: words, call: nearest }) },
   { weight: 1, arbitrary: fc.constant<Act>({ kind: 'place' }) },
-  { weight: 1, arbitrary: fc.constant<Act>({ kind: 'takeUp' }) },
+  { weight: 1, arbitrary: fc.constant<Act>({ kind: 'restoreSnapshot' }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('repeat' as const), which: fc.nat(4) }) },
   {
     weight: 6,

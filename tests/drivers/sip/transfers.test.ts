@@ -137,7 +137,7 @@ transfers('a phone may ask anew how it goes, and may want to know no more', asyn
   assert.is(phone.notified.length, 3);
 });
 
-transfers('a leg that is put down goes on telling where it was', async () => {
+transfers('a leg that is saved goes on telling where it was', async () => {
   const { phone, channel } = await called();
   await phone.refer('<sip:300@pbx.example>');
   const transfer = asked(await channel.heard('leg.transferAsked'))!;

@@ -279,7 +279,7 @@ ffmpeg.test(test, 'a lost thread opens its streams again on their ports, and the
   }),
 );
 
-ffmpeg.test(test, 'a session that is put down goes on on its ports, with its numbers', async () => {
+ffmpeg.test(test, 'a session that is saved goes on on its ports, with its numbers', async () => {
   const clip = await clipOf('vp8', 'red');
   const peers = [await VideoPeer.open(), await VideoPeer.open()];
   const plane = createMediaPlane({ config, clock: systemClock, log: memoryLogger() });

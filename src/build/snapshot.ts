@@ -1,4 +1,4 @@
-import { putDown, takeUp } from '../actors/put-down.ts';
+import { restoreSnapshot, takeSnapshot } from '../actors/snapshot.ts';
 import { createLostLeg } from '../drivers/lost-leg.ts';
 import type { SipDriver, SipDriverData } from '../drivers/sip/driver.ts';
 import type { TransactionsData } from '../sip/transaction/transaction.ts';
@@ -30,27 +30,27 @@ const ownersOf = ({ base, state, calls }: Floors) => ({
 });
 
 /** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */
-export function putDownServer(floors: Floors, sip: SipDriver): ServerData {
+export function snapshotServer(floors: Floors, sip: SipDriver): ServerData {
   const { base, network, state } = floors;
   const data = {
     version: serverDataVersion,
     channelIds: base.ids.channels,
-    calls: putDown(ownersOf(floors)),
+    calls: takeSnapshot(ownersOf(floors)),
     sip: { transactions: network.transactions.dump(), driver: sip.dump() },
     endpoints: state.endpoints.dump(),
     globals: state.globals.dump(),
     deviceStates: state.deviceStates.dump(),
     mailboxes: state.mailboxes.list(),
   };
-  // What was put down must not change with what goes on.
+  // What was saved must not change with what goes on.
   return JSON.parse(JSON.stringify(data)) as ServerData;
 }
 
 /**
- * Goes on from what was put down: the floors know their drivers and hold nothing yet, SIP listens and hears nobody.
+ * Goes on from what was saved: the floors know their drivers and hold nothing yet, SIP listens and hears nobody.
  * @throws Error naming the channel, or what else cannot be gone on with: what was built then has to be closed.
  */
-export function takeUpServer(floors: Floors, { sip, local }: Drivers, data: ServerData): void {
+export function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData): void {
   const { base, network, state, calls } = floors;
   const { log, clock } = base;
   base.ids.goOn(data.channelIds);
@@ -71,7 +71,7 @@ export function takeUpServer(floors: Floors, { sip, local }: Drivers, data: Serv
       return resume({ sip, local, snoops, audioOf: (id) => calls.channels.find(id)?.leg.media }, channel, report, leg);
     } catch (error) {
       if (!(error instanceof DriverError) || error.part === 'data')
-        throw new Error(`the channel ${channel.id} cannot be taken up: ${(error as Error).message}`, { cause: error });
+        throw new Error(`the channel ${channel.id} cannot be restored: ${(error as Error).message}`, { cause: error });
       log.warn({ channel: channel.id, reason: error.message }, 'a channel cannot go on and is ended');
       const substitute = createLostLeg(network.media, channel.id, report);
       lost.push(substitute.lose);
@@ -85,11 +85,18 @@ export function takeUpServer(floors: Floors, { sip, local }: Drivers, data: Serv
   const wanted = new Set(sip.wantedRegistrations().map(({ id }) => id));
   const registrations = (data.calls.registrations ?? []).filter(({ context }) => wanted.has(context.registration.id));
   const watchers = (data.calls.watchers ?? []).filter(({ context }) => sip.hasSubscription(context.watcher.id));
-  takeUp(ownersOf(floors), { ...data.calls, contacts, registrations, watchers }, { legOf, awaitsApplications: true });
+  restoreSnapshot(
+    ownersOf(floors),
+    { ...data.calls, contacts, registrations, watchers },
+    { legOf, awaitsApplications: true },
+  );
   const patience = clock.setTimeout(state.applications.settle, base.config.general.return_timeout * 1000);
   base.scope.defer(() => clock.clearTimeout(patience));
   for (const lose of lost) clock.soon(lose);
-  log.info({ channels: calls.channels.size, contacts: state.contacts.size }, 'what another process put down goes on');
+  log.info(
+    { channels: calls.channels.size, contacts: state.contacts.size },
+    'restored the snapshot of another process',
+  );
 }
 
 type Resumers = {
@@ -107,6 +114,6 @@ function resume(
 ): Leg {
   if (technology === snoops?.technology) return snoops.resume(data, id, audioOf, report);
   const driver = [sip, local].find((each) => each.technology === technology);
-  if (!driver) throw new DriverError('technology', `calls of the technology ${technology} are not taken up`);
+  if (!driver) throw new DriverError('technology', `calls of the technology ${technology} are not restored`);
   return driver.resume(data, id, report);
 }

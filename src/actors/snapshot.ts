@@ -36,15 +36,15 @@ export type Owners = {
   story?: CallStory | undefined;
 };
 
-/** What taking up needs of others: each channel's leg, taken up by its technology. */
-export type TakeUpOptions = {
+/** What restoring needs of others: each channel's leg, restored by its technology. */
+export type RestoreOptions = {
   legOf: LegOf;
   /** Applications that were connected are waited for, until `applications.settle`; otherwise they are inactive at once. */
   awaitsApplications?: boolean;
 };
 
 /** All of call control as it is now, as plain JSON; between two steps, so not from within an effect. Changes nothing. */
-export const putDown = ({
+export const takeSnapshot = ({
   channels,
   bridges,
   transfers,
@@ -80,9 +80,9 @@ export const putDown = ({
  * channels know their drivers. Clients are told nothing of it. What ran outside of charts begins again: a step of the
  * dialplan, an item of a playback (from where `heardMs` says), a question to a contact. Recordings go on behind what lies in
  * their files. Applications whose connection is gone are inactive.
- * @throws Error as `readDump`; then nothing is taken up.
+ * @throws Error as `readDump`; then nothing is restored.
  */
-export function takeUp(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: TakeUpOptions): void {
+export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: RestoreOptions): void {
   const { channels, bridges, playbacks, recordings, applications, contacts, outbound, registrations, watchers } =
     owners;
   const dump = readDump(dumped);

@@ -20,10 +20,10 @@ import { endpoint, FakeMedia } from './support.ts';
 
 /**
  * Two servers call each other on simulated time and a network that loses messages. The same story is told twice: once as
- * it is, once with the first server put down and taken up from JSON at random moments. Nobody may notice: the same messages
+ * it is, once with the first server saved and restored from JSON at random moments. Nobody may notice: the same messages
  * at the same times, the same reports, the same flows of audio.
  */
-const test = suite('legs that are put down and taken up');
+const test = suite('legs that are saved and restored');
 
 /** Everything happens in steps of so many ms. */
 const STEP_MS = 5;
@@ -32,7 +32,7 @@ const HOP_MS = 10;
 type Word = 'call' | 'ring' | 'progress' | 'answer' | 'hangup' | 'hold' | 'unhold' | 'digits' | 'redirect' | 'show';
 type Told = { at: number; who: string; what: string };
 type Act = { after: number; node: 0 | 1; word: Word; channel: number };
-type Story = { acts: Act[]; putDowns: number[]; lost: number[] };
+type Story = { acts: Act[]; snapshots: number[]; lost: number[] };
 
 const portOf = (node: number): number => 5060 + 10 * node;
 
@@ -82,7 +82,7 @@ class Wire {
   }
 }
 
-/** Gives a leg that is taken up the port that it had. */
+/** Gives a leg that is restored the port that it had. */
 class StableMedia extends FakeMedia {
   readonly #locals = new Map<string, { address: string; port: number }>();
   readonly #videos = new Map<string, number>();
@@ -122,7 +122,7 @@ function countedIds(): Ids {
   };
 }
 
-async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
+async function tell({ acts, snapshots, lost }: Story): Promise<Told[]> {
   const clock = new ManualClock();
   const start = clock.now();
   const story: Told[] = [];
@@ -182,7 +182,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
     note(`${id} of node ${node}`, JSON.stringify(report));
     if (report.type === 'leg.ended') queueMicrotask(() => letGo(node, id));
   };
-  /** A leg that is over is not put down: what its call still owes the far side is the driver's. */
+  /** A leg that is over is not saved: what its call still owes the far side is the driver's. */
   const letGo = (node: number, id: string): void => {
     const { legs } = processes[node]!;
     legs.get(id)?.release();
@@ -192,7 +192,7 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
   const processes = [begin(0), begin(1)] as [Process, Process];
   for (const { driver } of processes) driver.start();
 
-  const takeUp = (node: 0 | 1) => {
+  const restoreSnapshot = (node: 0 | 1) => {
     const old = processes[node];
     const put = JSON.stringify({
       transactions: old.transactions.dump(),
@@ -236,8 +236,8 @@ async function tell({ acts, putDowns, lost }: Story): Promise<Told[]> {
     while (clock.now() - start < end) {
       clock.advance(step);
       await settle();
-      if (putDowns.includes(clock.now() - start)) {
-        takeUp(0);
+      if (snapshots.includes(clock.now() - start)) {
+        restoreSnapshot(0);
         await settle();
       }
     }
@@ -294,13 +294,13 @@ for (const [what, begun] of [
   test(`a call that is hung up ${what} is ended by the process that goes on`, async () => {
     const last = begun.reduce((at, { after }) => at + after * STEP_MS, 0);
     for (const later of [0, STEP_MS, 2 * STEP_MS, 3 * STEP_MS]) {
-      const plain = await tell({ acts: [...begun], putDowns: [], lost: [] });
-      const interrupted = await tell({ acts: [...begun], putDowns: [last + STEP_MS + later], lost: [] });
+      const plain = await tell({ acts: [...begun], snapshots: [], lost: [] });
+      const interrupted = await tell({ acts: [...begun], snapshots: [last + STEP_MS + later], lost: [] });
       assert.equal(ordered(interrupted), ordered(plain));
     }
   });
 
-test('nobody notices that a server was put down and taken up', async () => {
+test('nobody notices that a server was saved and restored', async () => {
   const moments = fc.array(fc.integer({ min: 1, max: 800 }), { minLength: 1, maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(
@@ -309,8 +309,8 @@ test('nobody notices that a server was put down and taken up', async () => {
       fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 4 }),
       async (told, at, lost) => {
         const begun: Act[] = [{ after: 1, node: 0, word: 'call', channel: 0 }, ...told];
-        const plain = await tell({ acts: begun, putDowns: [], lost });
-        const interrupted = await tell({ acts: begun, putDowns: at.map((step) => step * STEP_MS), lost });
+        const plain = await tell({ acts: begun, snapshots: [], lost });
+        const interrupted = await tell({ acts: begun, snapshots: at.map((step) => step * STEP_MS), lost });
         assert.equal(ordered(interrupted), ordered(plain));
       },
     ),

@@ -1,9 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { putDown, takeUp } from '../../src/actors/put-down.ts';
+import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 
-/** A Dial that is put down before anybody is joined. */
+/** A Dial that is saved before anybody is joined. */
 
 type World = ReturnType<typeof createCallControl>;
 
@@ -17,9 +17,9 @@ function world(dial: string) {
 
 /** The same in another process, as soon as it is there. */
 function taken({ owners, clock, contexts }: World & { contexts: Record<string, Record<string, string[]>> }) {
-  const dump = JSON.parse(JSON.stringify(putDown(owners)));
+  const dump = JSON.parse(JSON.stringify(takeSnapshot(owners)));
   const again = createCallControl({ contexts, now: clock.now() });
-  takeUp(again.owners, dump, {
+  restoreSnapshot(again.owners, dump, {
     legOf({ id }, report) {
       const leg = new FakeLeg(id, report);
       again.legs.set(id, leg);
@@ -42,7 +42,7 @@ const idOf = ({ channels }: Pick<World, 'channels'>, name: string) =>
 const status = ({ channels }: Pick<World, 'channels'>) =>
   channels.snapshot(channels.get('alice')).context.variables['DIALSTATUS'];
 
-test('who is called when it is put down is called on, and the first that answers is joined', async () => {
+test('who is called when it is saved is called on, and the first that answers is joined', async () => {
   const w = world('Dial(Fake/bob&Fake/carol,20,g)');
   w.report(idOf(w, 'Fake/bob'), { type: 'leg.ringing' });
   await settled();

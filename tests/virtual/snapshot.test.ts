@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Account, authorization, createStory, type Deed, serverAddress, words } from './put-down-story.ts';
+import { type Account, authorization, createStory, type Deed, serverAddress, words } from './snapshot-story.ts';
 
 /** An account line by line, so that a difference shows. */
 const lines = ({ events, ...rest }: Account): string[] => {
@@ -13,7 +13,7 @@ const lines = ({ events, ...rest }: Account): string[] => {
   ];
 };
 
-const put = suite('a whole server that is put down and taken up');
+const put = suite('a whole server that is saved and restored');
 
 put('calls, playbacks and subscriptions go on: same events, same messages, same streams', async () => {
   const tell = async (moments: readonly number[]) => {
@@ -23,7 +23,7 @@ put('calls, playbacks and subscriptions go on: same events, same messages, same 
     const run = async (ms: number) => {
       for (let left = ms; left > 0; left -= 10) {
         await clock.run(10);
-        if (moments.includes(clock.now() - begun)) await story.takeUp();
+        if (moments.includes(clock.now() - begun)) await story.restoreSnapshot();
       }
     };
     await run(1_000);
@@ -60,7 +60,7 @@ async function tellOf({ deeds, powerCuts }: Plot): Promise<Account> {
   const run = async (steps: number) => {
     for (let left = steps; left > 0; left--) {
       await story.clock.run(stepMs);
-      if (cuts.has(++step)) await story.takeUp();
+      if (cuts.has(++step)) await story.restoreSnapshot();
     }
   };
   await run(10);
@@ -102,9 +102,9 @@ put('who talks while another process goes on is told to begin once, and to end o
   const [channel] = (await ask('GET', '/channels')) as { id: string }[];
   await ask('POST', `/channels/${channel?.id}/variable?variable=TALK_DETECT(set)&value=300,128`);
   await clock.run(500);
-  await story.takeUp();
+  await story.restoreSnapshot();
   await clock.run(1_000);
-  await story.takeUp();
+  await story.restoreSnapshot();
   alice.leg.hold();
   await clock.run(1_000);
   alice.leg.hangup(16);
@@ -133,7 +133,7 @@ put('channels that listen, and bridges with who is in them, go on', async () => 
   const look = async () => JSON.stringify([await ask('GET', '/channels'), await ask('GET', '/bridges')]);
   const before = await look();
   assert.match(before, /"listener"/);
-  await story.takeUp();
+  await story.restoreSnapshot();
   assert.is(await look(), before);
   await ask('DELETE', '/channels/out');
   await clock.run(1_000);
@@ -163,7 +163,7 @@ put('a recording goes on in the same file, and ends once', async () => {
   await until(async () => written() >= 1_000);
   const before = written();
   await ask('POST', '/recordings/live/r/mute');
-  await story.takeUp();
+  await story.restoreSnapshot();
   assert.is(await live(), 'recording');
   // Its file is open again once something lies behind what was there.
   await until(async () => {
@@ -196,8 +196,8 @@ put('what does not fit is refused with the place that is wrong, and nothing is l
   const [channel] = data.calls.channels;
   assert.ok(channel);
   const refusals: [unknown, RegExp][] = [
-    [{ ...data, version: 2 }, /^a server of version 2 cannot be taken up, only 1$/],
-    [undefined, /^a server of version undefined/],
+    [{ ...data, version: 2 }, /^cannot restore a snapshot of version 2: this server reads version 1$/],
+    [undefined, /^cannot restore a snapshot of version undefined/],
     [{ ...data, calls: { ...data.calls, version: 7 } }, /version 7/],
     [{ ...data, calls: { ...data.calls, channels: [{ ...channel, leg: 'none' }] } }, /\/channels\/0\/leg/],
     [
@@ -207,17 +207,17 @@ put('what does not fit is refused with the place that is wrong, and nothing is l
     [{ ...data, globals: [['A', 1]] }, /\/globals\/0\/1/],
     [
       { ...data, calls: { ...data.calls, channels: [{ ...channel, leg: { version: 9 } }] } },
-      new RegExp(`the channel ${channel.life.context.id} cannot be taken up: .*version 9`),
+      new RegExp(`the channel ${channel.life.context.id} cannot be restored: .*version 9`),
     ],
   ];
   for (const [wrong, words] of refusals) {
     const refused = await story.start(wrong ?? null).then(
-      () => 'it was taken up',
+      () => 'it was restored',
       (error: Error) => error.message,
     );
     assert.match(refused, words);
   }
-  // The ports are free again, and what fits is taken up.
+  // The ports are free again, and what fits is restored.
   await story.goOn(data);
   assert.is(story.server.channels(), 1);
   const account = await story.close();
@@ -230,7 +230,7 @@ put('a call of a phone that is no longer configured ends, the others go on', asy
   phones.alice.dial(`sip:app@${serverAddress}:5060`);
   await ask('POST', '/channels?endpoint=PJSIP/bob&app=app&channelId=out');
   await clock.run(1_000);
-  await story.takeUp(['bob']);
+  await story.restoreSnapshot(['bob']);
   await clock.run(1_000);
   const left = (await ask('GET', '/channels')) as { name: string }[];
   assert.equal(

@@ -1,12 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SocketReports } from '../../src/actors/outbound-connections.ts';
-import { putDown, type TakeUpOptions, takeUp } from '../../src/actors/put-down.ts';
+import { type RestoreOptions, restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import type { BridgeInput } from '../../src/machines/bridge.ts';
 import type { ContactDriver } from '../../src/telephony/contacts.ts';
 import { type CallControl, createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 
-/** Call control that is put down, as JSON, and goes on in another process as if nothing had happened. */
+/** Call control that is saved, as JSON, and goes on in another process as if nothing had happened. */
 
 const contexts = { default: { s: ['Answer', 'Stasis(hello,x)'], wait: ['Answer', 'Wait(60)', 'Hangup(17)'] } };
 
@@ -23,12 +23,12 @@ function goOn(
 ): CallControl {
   const to = createCallControl({ ...options, now: from.clock.now() });
   prepare(to);
-  const legOf: TakeUpOptions['legOf'] = ({ id }, report) => {
+  const legOf: RestoreOptions['legOf'] = ({ id }, report) => {
     const leg = new FakeLeg(id, report);
     to.legs.set(id, leg);
     return leg;
   };
-  takeUp(to.owners, json(putDown(from.owners)), { legOf });
+  restoreSnapshot(to.owners, json(takeSnapshot(from.owners)), { legOf });
   return to;
 }
 
@@ -49,7 +49,7 @@ const bridgeInput: BridgeInput = {
 };
 const member = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: true };
 
-const put = suite('call control put down and taken up');
+const put = suite('call control saved and restored');
 
 put('whom a bridge shows is as it was, and one that nothing was done about as it begins', async () => {
   const first = createCallControl({ contexts });
@@ -235,7 +235,7 @@ put('an application keeps its subscriptions, its filter and its numbers, and is 
   );
 });
 
-put('an application whose last hold goes while it is put down is gone, one without any is gone at once', () => {
+put('an application whose last hold goes while it is saved is gone, one without any is gone at once', () => {
   const first = createCallControl({ contexts });
   first.connect('idle');
   const second = goOn(first);
@@ -332,18 +332,18 @@ put('a contact that was being asked is asked again; its registration runs out wh
   assert.equal([second.owners.contacts.size, expired], [0, ['phone;1']]);
 });
 
-put('what is no dump of this version, or does not fit, is told, and nothing is taken up', () => {
+put('what is no dump of this version, or does not fit, is told, and nothing is restored', () => {
   const first = createCallControl({ contexts });
   first.incoming('c1', 'wait');
-  const dump = json(putDown(first.owners)) as { version: number; channels: { life: { context: object } }[] };
+  const dump = json(takeSnapshot(first.owners)) as { version: number; channels: { life: { context: object } }[] };
   const second = createCallControl({ contexts });
-  const options: TakeUpOptions = { legOf: ({ id }, report) => new FakeLeg(id, report) };
+  const options: RestoreOptions = { legOf: ({ id }, report) => new FakeLeg(id, report) };
   assert.throws(
-    () => takeUp(second.owners, { ...dump, version: 2 }, options),
+    () => restoreSnapshot(second.owners, { ...dump, version: 2 }, options),
     (error: Error) => error.message === 'a dump of version 2 cannot be read, only 1',
   );
   assert.throws(
-    () => takeUp(second.owners, undefined, options),
+    () => restoreSnapshot(second.owners, undefined, options),
     (error: Error) => error.message === 'a dump of version undefined cannot be read, only 1',
   );
   const { life } = dump.channels[0]!;
@@ -351,7 +351,7 @@ put('what is no dump of this version, or does not fit, is told, and nothing is t
     ...dump,
     channels: [{ ...dump.channels[0], life: { ...life, context: { ...life.context, name: 7 } } }],
   };
-  assert.throws(() => takeUp(second.owners, broken, options), /\/channels\/0\/life\/context\/name/);
+  assert.throws(() => restoreSnapshot(second.owners, broken, options), /\/channels\/0\/life\/context\/name/);
   assert.is(second.channels.size, 0);
 });
 

@@ -267,8 +267,8 @@ export async function createStory(seed: number) {
       });
       return heard;
     },
-    /** The server loses its power, and another process goes on with what it had put down just before. */
-    async takeUp(endpoints?: string[]): Promise<void> {
+    /** The server loses its power, and another process goes on with what it had saved just before. */
+    async restoreSnapshot(endpoints?: string[]): Promise<void> {
       const data: unknown = JSON.parse(JSON.stringify(server.dump()));
       server.powerOff();
       server = await start(data, endpoints);
@@ -276,7 +276,7 @@ export async function createStory(seed: number) {
     },
     /** Starts another server with what is no story of its own: one that is refused leaves nothing. */
     start,
-    /** Goes on in another process with what was put down. */
+    /** Goes on in another process with what was saved. */
     async goOn(data: unknown): Promise<void> {
       server = await start(data);
     },
