@@ -261,7 +261,7 @@ function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
 function Watchers({ watchers }: { watchers: readonly WatcherView[] }) {
   return (
     <Panel title="Who watches whom" extra={<span class="quiet">{watchers.length}</span>}>
-      {watchers.length === 0 ? <Empty>No phone has subscribed to a lamp or to its messages.</Empty> : null}
+      {watchers.length === 0 ? <Empty>No phone has subscribed to BLF or to its messages.</Empty> : null}
       <ul class="items watchers">
         {watchers.map(({ endpoint, topics, state, told }) => (
           <li class="row wraps" key={`${endpoint} ${topics.join()}`}>

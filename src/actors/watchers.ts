@@ -9,7 +9,7 @@ type WatcherActor = Actor<typeof watcherMachine>;
 
 export type WatchersOptions = { runtime: Runtime; log: Logger };
 
-/** Owns the subscriptions of phones: lamps that show how others are, and messages that wait. */
+/** Owns the subscriptions of phones to BLF and to waiting messages. */
 export interface Watchers extends WatcherHost {
   /** Makes the technology known that phones subscribe over. */
   attach(driver: WatcherDriver): void;

@@ -411,7 +411,7 @@ const step = Type.Union([
 ]);
 
 const hints = named(text({ description: 'Devices, e.g. PJSIP/alice&Stasis:desk.' }), {
-  description: 'Under `hints`: what lamps show that stand for an extension or pattern.',
+  description: 'Under `hints`: the devices that BLF shows for an extension or pattern.',
 });
 
 const dialplan = named(

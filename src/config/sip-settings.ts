@@ -69,7 +69,7 @@ export const endpoint = group(
     context: text({ default: 'default', description: 'Dialplan context that its calls enter.' }),
     subscribe_context: text({
       default: '',
-      description: 'Dialplan context whose hints its lamps can show. Empty: the one that its calls enter.',
+      description: 'Dialplan context of the hints that it can subscribe to (BLF). Empty: the context of its calls.',
     }),
     auth: optional(
       group(
@@ -254,7 +254,7 @@ export const endpoint = group(
     allow_replaces: flag({
       default: false,
       description:
-        'Let it take over calls of other endpoints with the same context: by INVITE with Replaces (pickup from a lamp), or by a REFER that names them. Its own calls it may always name in a REFER.',
+        'Let it take over calls of other endpoints with the same context: by INVITE with Replaces (pickup by a BLF key), or by a REFER that names them. Its own calls it may always name in a REFER.',
     }),
     transfer_handling: choice(['core', 'client'], {
       default: 'core',
@@ -386,7 +386,7 @@ export const sip = group(
         most: whole(1, 10_000_000, {
           default: 10_000,
           unit: 'subscriptions',
-          description: 'Subscriptions of phones at once: lamps that show others, and waiting messages.',
+          description: 'Subscriptions of phones at once: BLF and waiting messages.',
         }),
         per_endpoint: whole(1, 1_000_000, {
           default: 100,

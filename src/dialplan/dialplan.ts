@@ -42,7 +42,7 @@ export interface Dialplan {
   /** Whether more digits may make another extension. */
   mayGrow(context: string, digits: string): boolean;
   /**
-   * The devices that a lamp shows which stands for an extension: those of its hint, in the context or those it includes.
+   * The devices that BLF shows for an extension: those of its hint, in the context or those it includes.
    * Undefined where there is none.
    */
   hint(context: string, extension: string): readonly string[] | undefined;

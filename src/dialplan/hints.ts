@@ -8,7 +8,7 @@ import {
   withoutDashes,
 } from './patterns.ts';
 
-/** Hints: which devices a lamp shows that stands for an extension. */
+/** Hints: the devices that BLF shows for an extension. */
 
 /** The key of a context under which its hints stand. A dialed extension of that name is the pattern `_h[i]nts`. */
 export const hintsKey = 'hints';

@@ -17,7 +17,7 @@ type Context = {
   /** `times`: only at these, as GotoIfTime has them. */
   include: { name: string; place: Place; times?: string }[];
   extensions: Map<string, Extension>;
-  /** What lamps show that stand for extensions. */
+  /** The devices that BLF shows for extensions. */
   hints: Map<string, { devices: string; place: Place }>;
 };
 

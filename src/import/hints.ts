@@ -20,7 +20,7 @@ export function translateHint(
   { globals, report }: { globals: ReadonlyMap<string, string>; report: Report },
 ): string | undefined {
   const [devices = '', presence = ''] = withGlobals(text, globals).split(',');
-  if (presence.trim() !== '') report.missing(place, `${presence.trim()} of a hint: lamps show devices alone; left out`);
+  if (presence.trim() !== '') report.missing(place, `${presence.trim()} of a hint: BLF shows devices only; left out`);
   const kept = devices.split('&').flatMap((device) => {
     const [, kind = '', name = ''] = /^([A-Za-z]\w*)[/:](.+)$/.exec(device.trim()) ?? [];
     const ours = Object.hasOwn(kinds, kind.toLowerCase()) ? kinds[kind.toLowerCase()] : undefined;

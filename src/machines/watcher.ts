@@ -131,7 +131,7 @@ const lost = { guard: ofThisAttempt, target: 'lost', actions: keepReason } as co
 const over = { guard: ofThisAttempt, target: 'closed' } as const;
 
 /**
- * A phone that watches something: lamps of others, its messages. Whoever subscribes or renews is told at once how things
+ * The subscription of a phone to BLF or to its messages. Whoever subscribes or renews is told at once how things
  * stand (RFC 6665 4.2.1.2); of changes it is told when there are any, one at a time, and no more often than its interval
  * has it: what changes meanwhile is told as it stands then. Who does not answer has no subscription any more.
  */

@@ -2,7 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { DeviceStateWord } from '../models/device-state.ts';
 import type { Mailbox } from '../models/mailbox.ts';
 
-/** How an extension stands that lamps of phones stand for. */
+/** The state of an extension as BLF shows it. */
 export type HintState = {
   /** Its devices as the dialplan names them. */
   devices: readonly string[];
@@ -10,7 +10,7 @@ export type HintState = {
   state: DeviceStateWord;
 };
 
-/** What lamps of phones show: extensions of the dialplan, by the state of their devices. */
+/** What BLF shows: extensions of the dialplan, by the state of their devices. */
 export interface Hints {
   /** Undefined where the dialplan has no hint for it. */
   of(context: string, extension: string): HintState | undefined;

@@ -153,7 +153,7 @@ export type EndpointConfig = {
   allowTransfer: boolean;
   /**
    * Whether it may take over calls of other endpoints with its context: by INVITE with Replaces, or by a transfer that names
-   * them. Its lamps show how these calls are named (RFC 4235) only then.
+   * them. Its BLF shows how these calls are named (RFC 4235) only then.
    */
   allowReplaces: boolean;
   /** Who carries out the transfers that it asks for. */

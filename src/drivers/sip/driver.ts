@@ -64,7 +64,7 @@ export type SipDriverOptions = {
   names?: NameServer;
   /** How a mailbox stands, for phones that watch it; without it all mailboxes are empty. */
   mailbox?: (name: string) => MailboxCounts | undefined;
-  /** What a lamp shows that stands for an extension; without it there are no lamps. */
+  /** The state of an extension for BLF; without it there is no BLF. */
   hint?: Watched['hint'];
   /** Keeps the phones that watch something; without it none can. */
   watchers?: WatcherHost;
@@ -118,7 +118,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   sendMessage(message: OutgoingMessage): Promise<void>;
   /** Asks an endpoint to call somebody; resolves when it has accepted to try, see `Referrals` in refer.ts. */
   refer(request: ReferRequest): Promise<void>;
-  /** The dialplan has changed: lamps show what its hints are now. */
+  /** The dialplan has changed: BLF shows its new hints. */
   reviewHints(): void;
   /** Whether there is a subscription with that id. */
   hasSubscription(id: string): boolean;

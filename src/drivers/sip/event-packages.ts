@@ -32,8 +32,8 @@ export function messageSummary(account: string, { newMessages, oldMessages }: Ma
   ].join('\r\n');
 }
 
-/** What a lamp stands for. */
-export type LampView = {
+/** What BLF shows of an extension. */
+export type BlfState = {
   /** URI of the extension. */
   entity: string;
   extension: string;
@@ -59,7 +59,7 @@ const attributes = (values: Readonly<Record<string, string | undefined>>): strin
     .map(([name, value]) => (value === undefined ? '' : ` ${name}="${xml(value)}"`))
     .join('');
 
-/** How a lamp looks of whose devices no calls can be seen: those that applications speak for, or other technologies. */
+/** The state of devices without visible calls: those of applications and other technologies. */
 const unseen: Partial<Record<DeviceStateWord, Pick<CallView, 'state' | 'direction' | 'held'>>> = {
   RINGING: { state: 'early', direction: 'recipient', held: false },
   RINGINUSE: { state: 'early', direction: 'recipient', held: false },
@@ -70,8 +70,8 @@ const unseen: Partial<Record<DeviceStateWord, Pick<CallView, 'state' | 'directio
 
 type Call = Pick<CallView, 'id'> & Partial<CallView>;
 
-/** The calls of a lamp that are under way. */
-export function callsOf({ calls, extension, state }: LampView): readonly Call[] {
+/** The live calls of an extension. */
+export function callsOf({ calls, extension, state }: BlfState): readonly Call[] {
   const standIn = unseen[state];
   return calls.length > 0 || !standIn ? calls : [{ id: extension, ...standIn }];
 }
@@ -83,14 +83,14 @@ export function callsOf({ calls, extension, state }: LampView): readonly Call[] 
  * @param version counts the documents of a subscription, from 0.
  * @param told ids of the calls that were told last.
  */
-export function dialogInfo(lamp: LampView, version: number, told: readonly string[]): string {
-  const calls = callsOf(lamp);
+export function dialogInfo(blf: BlfState, version: number, told: readonly string[]): string {
+  const calls = callsOf(blf);
   const over = told.filter((id) => !calls.some((call) => call.id === id));
   const dialogs = [...calls.map(dialogOf), ...over.map(terminated)];
-  if (dialogs.length === 0) dialogs.push(terminated(lamp.extension));
+  if (dialogs.length === 0) dialogs.push(terminated(blf.extension));
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<dialog-info xmlns="urn:ietf:params:xml:ns:dialog-info"${attributes({ version: String(version), state: 'full', entity: lamp.entity })}>`,
+    `<dialog-info xmlns="urn:ietf:params:xml:ns:dialog-info"${attributes({ version: String(version), state: 'full', entity: blf.entity })}>`,
     ...dialogs,
     '</dialog-info>',
     '',
@@ -100,7 +100,7 @@ export function dialogInfo(lamp: LampView, version: number, told: readonly strin
     const about = attributes({ id, 'call-id': callId, 'local-tag': localTag, 'remote-tag': remoteTag, direction });
     // RFC 4235 4.1.6.2, RFC 5628: a phone that does not render the call has it on hold.
     const rendering = held ? '<param pname="+sip.rendering" pvalue="no"/>' : '';
-    const target = `<local><target${attributes({ uri: lamp.entity })}>${rendering}</target></local>`;
+    const target = `<local><target${attributes({ uri: blf.entity })}>${rendering}</target></local>`;
     return `<dialog${about}><state>${state}</state>${target}</dialog>`;
   }
 }
@@ -128,7 +128,7 @@ const presences: Readonly<Record<DeviceStateWord, Presence>> = {
 };
 
 /** Presence information (RFC 3863, with the person of RFC 4479 and activities of RFC 4480). */
-export function presence({ entity, extension, state }: LampView): string {
+export function presence({ entity, extension, state }: BlfState): string {
   const { basic, activities, note } = presences[state];
   const id = `id-${Buffer.from(extension).toString('hex')}`;
   const doing = activities.length === 0 ? ['unknown'] : activities;

@@ -327,7 +327,7 @@ class InboundLeg implements Leg {
     this.#services.legs.changed(this.#endpoint.name);
   }
 
-  /** The call as lamps show it. */
+  /** The call as BLF shows it. */
   #view(): CallView | undefined {
     const { phase, held } = this.core;
     if (phase !== 'setup' && phase !== 'up') return undefined;

@@ -26,7 +26,7 @@ export type LegAccess = {
 /** What one leg is counted by, until it is taken out. */
 export type LegToken = LegAccess & { readonly endpoint: string };
 
-/** A call of an endpoint as lamps of others show it (RFC 4235 4.1), seen from the phone. */
+/** A call of an endpoint as BLF shows it (RFC 4235 4.1), seen from the phone. */
 export type CallView = {
   /** Unique among the calls of the endpoint. */
   id: string;

@@ -293,7 +293,7 @@ class OutboundLeg implements Leg {
     this.#options.services.legs.changed(this.#options.resolved.endpoint.name);
   }
 
-  /** The call as lamps show it: of several branches the one that answered, or else the one that got furthest. */
+  /** The call as BLF shows it: of several branches the one that answered, or else the one that got furthest. */
   #view(): CallView | undefined {
     const { phase, held } = this.#core;
     const calls = [...this.#calls.keys()];

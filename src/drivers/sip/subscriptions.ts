@@ -21,12 +21,12 @@ import type { Target } from '../../sip/transport/transport.ts';
 import type { WatcherAnswer, WatcherDriver, WatcherEnd, WatcherHost } from '../../telephony/watchers.ts';
 import type { EndpointConfig } from './config.ts';
 import {
+  type BlfState,
   callsOf,
   contentTypes,
   dialogInfo,
   type EventPackage,
   isEventPackage,
-  type LampView,
   type MailboxCounts,
   messageSummary,
   presence,
@@ -44,7 +44,7 @@ export type Watched = {
   /** How a mailbox stands; undefined when there is no such one, which counts as empty. */
   mailbox(name: string): MailboxCounts | undefined;
   /** The devices of an extension and their state together; undefined where there is no hint for it. */
-  hint(context: string, extension: string): { devices: readonly string[]; state: LampView['state'] } | undefined;
+  hint(context: string, extension: string): { devices: readonly string[]; state: BlfState['state'] } | undefined;
   watchers: WatcherHost;
 };
 
@@ -144,7 +144,7 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     return isNamed ? calls : calls.map(({ id, direction, state, held }) => ({ id, direction, state, held }));
   };
 
-  const lampOf = (watcher: string, { context, extension }: Extension, uri: Uri): LampView => {
+  const blfOf = (watcher: string, { context, extension }: Extension, uri: Uri): BlfState => {
     const { devices = [], state = 'INVALID' } = hint(context, extension) ?? {};
     const calls = devices.flatMap((device) => {
       const [, name] = /^(?:PJSIP|SIP)\/(.+)$/i.exec(device) ?? [];
@@ -161,15 +161,15 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
       const summary = messageSummary(account, mailbox(name) ?? { newMessages: 0, oldMessages: 0 });
       return { state: summary, calls: [], document: () => summary };
     }
-    const lamp = lampOf(endpoint, subject, dialog.local.uri);
+    const blf = blfOf(endpoint, subject, dialog.local.uri);
     if (subject.event === 'presence') {
-      const document = presence(lamp);
+      const document = presence(blf);
       return { state: document, calls: [], document: () => document };
     }
     return {
-      state: dialogInfo(lamp, 0, []),
-      calls: callsOf(lamp).map(({ id }) => id),
-      document: (version) => dialogInfo(lamp, version, told),
+      state: dialogInfo(blf, 0, []),
+      calls: callsOf(blf).map(({ id }) => id),
+      document: (version) => dialogInfo(blf, version, told),
     };
   };
 
@@ -378,7 +378,7 @@ const allowEvents = ['Allow-Events', Object.keys(contentTypes).join(', ')] as co
 
 const topicOf = (device: string): string => `device:${device.replace(/^SIP\//i, 'PJSIP/').toLowerCase()}`;
 
-/** The URI of whom a lamp stands for: as it was asked for, without parameters. */
+/** The subscribed URI without parameters. */
 function entityOf(uri: Uri): string {
   if (uri.scheme !== 'sip' && uri.scheme !== 'sips') return formatUri(uri);
   const { scheme, user, host, port } = uri;

@@ -31,7 +31,7 @@ export const server: Resource = {
       method: 'GET',
       path: '/watchers',
       nickname: 'listWatchers',
-      summary: 'List the phones that watch others (lamps) or messages that wait.',
+      summary: 'List the subscriptions of phones to BLF and to waiting messages.',
       owner: 'watchers',
       returns: Type.Array(WatcherView),
       handle: (watchers) => watchers.list(),

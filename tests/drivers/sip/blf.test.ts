@@ -20,7 +20,7 @@ const unanswered = 0;
 
 type WorldOptions = PhoneOptions & { answer?: (index: number) => number; watcher?: Partial<EndpointConfig> };
 
-/** A server with a phone that it calls, and a phone with a lamp for that one. */
+/** A server with a phone that it calls, and a phone with a blf for that one. */
 async function world({ answer = () => 200, watcher = {}, ...options }: WorldOptions = {}) {
   const called = await createPhone({ config: { endpoints: [anybody] } });
   const watching = endpoint('anybody', { ...anybody, subscribeContext: 'lamps', allowReplaces: true, ...watcher });
@@ -43,9 +43,9 @@ async function world({ answer = () => 200, watcher = {}, ...options }: WorldOpti
   const send = subscriber(client, server, {
     from: '<sip:anybody@127.0.0.1>;tag=phone',
     to: (user) => `sip:${user}@pbx.example`,
-    callId: 'lamp',
+    callId: 'blf',
   });
-  const subscribe = (headers: HeaderLines, { toTag, user = '201', callId = 'lamp' }: Asking = {}) =>
+  const subscribe = (headers: HeaderLines, { toTag, user = '201', callId = 'blf' }: Asking = {}) =>
     send(headers, user, { toTag, named: callId });
   const heard = (count: number) => client.facts.until(() => notified.length >= count, `${count} NOTIFYs`);
   const set = (word: DeviceStateWord) => {
