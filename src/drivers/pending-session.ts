@@ -13,7 +13,7 @@ import type {
   RtpStatistics,
   SessionCommand,
 } from '../telephony/media.ts';
-import { grant, type Wish, wishesOf } from './standing.ts';
+import { apply, type PendingCommand, pendingCommandsOf } from './standing.ts';
 
 /** A session whose port is still being opened, and what has been asked of it meanwhile. */
 export interface PendingSession extends MediaSession {
@@ -37,7 +37,7 @@ export function createPendingSession(
   let state: 'opening' | 'open' | 'failed' | 'closed' = 'opening';
   let waiting: { run(session: RtpSession): void; failed(reason: string): void }[] = [];
   /** What is asked before the port is open, as data. */
-  const wishes: Wish[] = [];
+  const pending: PendingCommand[] = [];
 
   const settle = (reason: string) => {
     const left = waiting;
@@ -51,12 +51,12 @@ export function createPendingSession(
     else failed('the session is closed');
   };
 
-  const wish = (asked: Wish) => {
-    if (state === 'opening') wishes.push(asked);
-    task((opened) => grant(opened, asked));
+  const command = (asked: PendingCommand) => {
+    if (state === 'opening') pending.push(asked);
+    task((opened) => apply(opened, asked));
   };
 
-  const dump = (): MediaSessionDump => session?.dump() ?? { version: 1, id, standing: [...wishes] };
+  const dump = (): MediaSessionDump => session?.dump() ?? { version: 1, id, standing: [...pending] };
 
   opening.then(
     (opened) => {
@@ -97,15 +97,15 @@ export function createPendingSession(
         seek: (ms) => control((playing) => playing.seek(ms)),
       };
     },
-    sendDigits: (sequence) => wish({ type: 'sendDigits', sequence }),
-    indicate: (indication) => wish({ type: 'indicate', indication }),
-    echo: (on) => wish({ type: 'echo', on }),
-    mute: (directions) => wish({ type: 'mute', in: directions.in, out: directions.out }),
-    music: (musicClass) => wish({ type: 'music', musicClass }),
-    detectTalking: (detection) => wish({ type: 'detectTalking', detection }),
-    detectTone: (detection) => wish({ type: 'detectTone', detection }),
+    sendDigits: (sequence) => command({ type: 'sendDigits', sequence }),
+    indicate: (indication) => command({ type: 'indicate', indication }),
+    echo: (on) => command({ type: 'echo', on }),
+    mute: (directions) => command({ type: 'mute', in: directions.in, out: directions.out }),
+    music: (musicClass) => command({ type: 'music', musicClass }),
+    detectTalking: (detection) => command({ type: 'detectTalking', detection }),
+    detectTone: (detection) => command({ type: 'detectTone', detection }),
     ask(standing) {
-      for (const each of wishesOf(standing)) wish(each);
+      for (const each of pendingCommandsOf(standing)) command(each);
     },
     record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
       let handle: RecordHandle | undefined;

@@ -1,38 +1,38 @@
 import type { MediaSession, SessionCommand } from '../telephony/media.ts';
 
-/** What can be asked of any session again, by whoever takes up its leg: what holds until it is changed, and digits. */
-export type Wish = Extract<
+/** A command that a restored leg sends to its session again: settings that hold until they change, and digits. */
+export type PendingCommand = Extract<
   SessionCommand,
   { type: 'sendDigits' | 'indicate' | 'music' | 'echo' | 'mute' | 'detectTalking' | 'detectTone' }
 >;
 
-/** Asks a session for what a command says. */
-export function grant(session: MediaSession, wish: Wish): void {
-  switch (wish.type) {
+/** Applies a pending command to a session. */
+export function apply(session: MediaSession, command: PendingCommand): void {
+  switch (command.type) {
     case 'sendDigits':
-      session.sendDigits(wish.sequence);
+      session.sendDigits(command.sequence);
       break;
     case 'indicate':
-      session.indicate(wish.indication);
+      session.indicate(command.indication);
       break;
     case 'music':
-      session.music(wish.musicClass);
+      session.music(command.musicClass);
       break;
     case 'echo':
-      session.echo(wish.on);
+      session.echo(command.on);
       break;
     case 'mute':
-      session.mute({ in: wish.in, out: wish.out });
+      session.mute({ in: command.in, out: command.out });
       break;
     case 'detectTalking':
-      session.detectTalking(wish.detection);
+      session.detectTalking(command.detection);
       break;
     case 'detectTone':
-      session.detectTone(wish.detection);
+      session.detectTone(command.detection);
   }
 }
 
-const wishes: ReadonlySet<string> = new Set<Wish['type']>([
+const pending: ReadonlySet<string> = new Set<PendingCommand['type']>([
   'sendDigits',
   'indicate',
   'music',
@@ -42,6 +42,6 @@ const wishes: ReadonlySet<string> = new Set<Wish['type']>([
   'detectTone',
 ]);
 
-/** Those of the commands of a dump that a session can be asked again. */
-export const wishesOf = (standing: readonly SessionCommand[]): Wish[] =>
-  standing.filter((command): command is Wish => wishes.has(command.type));
+/** The commands of a dump that can be applied again. */
+export const pendingCommandsOf = (standing: readonly SessionCommand[]): PendingCommand[] =>
+  standing.filter((command): command is PendingCommand => pending.has(command.type));

@@ -78,7 +78,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'endpoint browser is left out: WebRTC',
     'match lobby.example.org: names are not looked up',
     'codec g729 is not there',
-    'CustomPresence:night of a hint: lamps show devices alone',
+    'CustomPresence:night of a hint: BLF shows devices only',
     'the device DAHDI/1 of a hint is not there',
     'there is no application "Authenticate": the call is hung up there',
     'the function DB, which is read as empty',

@@ -12,7 +12,7 @@ import {
 import type { MediaPlane, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
-import { grant, wishesOf } from '../standing.ts';
+import { apply, pendingCommandsOf } from '../standing.ts';
 
 /**
  * Local channels: two halves joined back to back. Dialing the first half offers the second to the dialplan; what
@@ -57,7 +57,7 @@ class LocalLeg extends QuietLeg implements Leg {
     this.#answered = from?.answered ?? false;
     this.#ended = from?.ended ?? false;
     this.#headers = new Map(from?.headers);
-    for (const wish of wishesOf(from?.media.standing ?? [])) grant(media, wish);
+    for (const command of pendingCommandsOf(from?.media.standing ?? [])) apply(media, command);
   }
 
   /** Offers the second half to the dialplan. */

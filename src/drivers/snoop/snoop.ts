@@ -6,7 +6,7 @@ import type { AudioMeeting, MediaReport, MediaSession, MediaSessionDump } from '
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
-import { grant, wishesOf } from '../standing.ts';
+import { apply, pendingCommandsOf } from '../standing.ts';
 
 /** A leg as plain data. */
 type SnoopLegData = LegData &
@@ -114,7 +114,7 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
       const target = targetOf(targetId);
       if (!target) throw new DriverError('data', `the channel ${targetId} that was listened to is no more`);
       const leg = open({ channelId, targetId, target, spy, whisper }, report, ended);
-      for (const wish of wishesOf(data.media.standing)) grant(leg.media, wish);
+      for (const command of pendingCommandsOf(data.media.standing)) apply(leg.media, command);
       return leg;
     },
 
