@@ -132,6 +132,21 @@ test('each library appears only where architecture.md puts it', () => {
   assert.equal(wrong, []);
 });
 
+test('no media thread has sockets of node:dgram: Node may abort when such a thread is terminated', () => {
+  const loaded = new Set(['media/worker.ts']);
+  for (const path of loaded)
+    for (const { specifier, typesOnly } of sources.find((source) => source.path === path)!.imports)
+      if (!typesOnly && specifier.startsWith('.')) loaded.add(join(dirname(path), specifier));
+  const wrong = sources.filter(
+    ({ path, imports }) =>
+      loaded.has(path) && imports.some(({ specifier, typesOnly }) => !typesOnly && specifier === 'node:dgram'),
+  );
+  assert.equal(
+    wrong.map(({ path }) => path),
+    [],
+  );
+});
+
 test('charts import no I/O: of the port only types and causes, of Node nothing', () => {
   const wrong = sources
     .filter(({ path }) => layerOf(path) === 'machines')

@@ -154,7 +154,7 @@ export const media = group(
     sockets: choice(['auto', 'dgram', 'native'], {
       default: 'auto',
       description:
-        'How audio is sent and heard: dgram with the sockets of Node, native with calls of the kernel, which cost less where there are many calls (Linux; needs the optional package koffi, else it is dgram), auto with native once a thread has many calls.',
+        'How audio is sent and heard: native with calls of the kernel (Linux; needs the optional package koffi, else it is dgram), dgram with sockets of Node, which the main thread holds for the media threads, auto native without a warning where it cannot be had.',
     }),
     rehearsal: flag({
       default: true,

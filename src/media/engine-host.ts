@@ -33,8 +33,6 @@ export type EngineWorld = {
   random32: () => number;
   /** Where files stand while they are open; left out where they end with a thread. */
   files?: OpenFiles;
-  /** Closes sockets that anything has left open, before the thread is ended. */
-  closeSockets?: () => void;
   /** How threads wake each other. */
   bells: Bells;
   /** How late the event loop was since its reader last asked; left out where the thread is not the engine's own. */
@@ -48,18 +46,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, bell, heard }: WorkerStart,
-  {
-    clock,
-    sockets,
-    rehearsalSockets,
-    rehearsed,
-    wires = noWires,
-    random32,
-    files,
-    bells,
-    loopDelay,
-    closeSockets,
-  }: EngineWorld,
+  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, files, bells, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -111,7 +98,6 @@ export function hostEngine(
     for (const command of commands) {
       if (command.type === 'shutdown') rehearsal?.stop();
       carryOut(engine, command, memory, tell, loopDelay);
-      if (command.type === 'shutdown') closeSockets?.();
     }
   };
 }

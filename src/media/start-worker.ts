@@ -1,5 +1,8 @@
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from 'node:worker_threads';
+import { systemClock } from '../lib/clock.ts';
 import type { WorkerStart } from './protocol.ts';
+import { dgramSockets } from './rtp/dgram-sockets.ts';
+import { hostSockets } from './rtp/relayed-sockets.ts';
 
 /** A started media thread, as far as the main thread uses it. */
 export type MediaThread = Pick<Worker, 'postMessage' | 'terminate'> & {
@@ -7,6 +10,9 @@ export type MediaThread = Pick<Worker, 'postMessage' | 'terminate'> & {
   on(event: 'error', listener: (error: unknown) => void): unknown;
   on(event: 'exit', listener: (code: number) => void): unknown;
 };
+
+/** What the worker gets: where this thread holds sockets of Node for it, too. */
+export type SystemWorkerStart = WorkerStart & { relay: MessagePort };
 
 export type StartThread = (start: WorkerStart) => MediaThread;
 
@@ -18,13 +24,22 @@ const resourceLimits = { maxYoungGenerationSizeMb: 3 };
 
 /**
  * Starts the media thread from the file beside this one: `worker.js` of a build, or `worker.ts` when the sources
- * themselves run. Node 20 does not hand the loader of the main thread to a worker, so that one loads it first.
+ * themselves run. Sockets of Node stay in this thread: Node may abort when one is read in a thread that is being
+ * terminated. Node 20 does not hand the loader of the main thread to a worker, so that one loads it first.
  */
-export const startWorker: StartThread = (start) => {
+export function startWorker(start: WorkerStart, options: WorkerOptions = {}): MediaThread {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const file = new URL(`./worker.${extension}`, import.meta.url);
-  if (extension === 'js') return new Worker(file, { workerData: start, resourceLimits });
+  const { port1: held, port2: relay } = new MessageChannel();
+  const started = { resourceLimits, ...options, workerData: { ...start, relay }, transferList: [relay] };
+  const worker =
+    extension === 'js' ? new Worker(file, started) : new Worker(loaderFirst(file), { ...started, eval: true });
+  // Heard before anybody binds the same ports again.
+  worker.once('exit', hostSockets(held, dgramSockets, systemClock));
+  return worker;
+}
+
+function loaderFirst(file: URL): string {
   const loader = import.meta.resolve('tsx/esm/api');
-  const boot = `import(${JSON.stringify(loader)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(file.href)}); })`;
-  return new Worker(boot, { eval: true, workerData: start, resourceLimits });
-};
+  return `import(${JSON.stringify(loader)}).then((tsx) => { tsx.register(); return import(${JSON.stringify(file.href)}); })`;
+}

@@ -5,37 +5,35 @@ import { compactHeap } from '../lib/heap.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
-import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
-import { closeDgramSockets } from './rtp/dgram-sockets.ts';
+import type { MediaCommand, MediaMessage } from './protocol.ts';
 import { openSystemSockets } from './rtp/system-sockets.ts';
+import type { SystemWorkerStart } from './start-worker.ts';
 import { systemBells } from './tie/bell.ts';
 
 /**
  * The media thread: hosts the engine with the system's clock and sockets. Started by {@link createMediaPlane}; it ends
  * when the main thread ends it.
  */
-async function run(start: WorkerStart, port: NonNullable<typeof parentPort>): Promise<void> {
+async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort>): Promise<void> {
   const { sockets, openMore, trimMemory, ...used } = await openSystemSockets({
     kind: start.config.sockets,
     clock: systemClock,
     descriptors: start.descriptors,
+    relay: start.relay,
   });
   const world = {
     clock: systemClock,
     sockets,
-    rehearsalSockets: openMore,
+    ...(openMore && { rehearsalSockets: openMore }),
     rehearsed: () => {
       compactHeap();
       trimMemory?.();
     },
-    closeSockets: closeDgramSockets,
     wires: systemWires(systemClock),
     random32: createRandom32(),
     bells: systemBells(systemClock),
     loopDelay: watchLoopDelay().read,
   };
-  // An error that nobody catches ends the thread next.
-  process.on('uncaughtExceptionMonitor', closeDgramSockets);
   const post = (messages: MediaMessage[]) => port.postMessage(messages);
   const message = 'sockets of a media thread';
   post([
@@ -60,4 +58,4 @@ function createRandom32(): () => number {
   };
 }
 
-if (parentPort) await run(workerData as WorkerStart, parentPort);
+if (parentPort) await run(workerData as SystemWorkerStart, parentPort);

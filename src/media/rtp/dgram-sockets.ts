@@ -2,19 +2,10 @@ import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
 
-/** All that are open in this thread. */
-const open = new Set<Socket>();
-
 /**
- * Closes all sockets of this thread at once. Node 20 aborts the process when a packet arrives while a thread with open
- * dgram sockets is being ended, so this comes before its end.
+ * Sockets of node:dgram: a turn of the event loop for each packet. Destinations are IP addresses: nothing is ever looked up in
+ * DNS. Only for threads that are never terminated: see `relayed-sockets.ts`.
  */
-export function closeDgramSockets(): void {
-  for (const socket of open) socket.close();
-  open.clear();
-}
-
-/** Sockets of node:dgram: a turn of the event loop for each packet. Destinations are IP addresses: nothing is ever looked up in DNS. */
 export const dgramSockets: Sockets = {
   bind(address, port) {
     const family = isIPv6(address) ? 6 : 4;
@@ -24,8 +15,6 @@ export const dgramSockets: Sockets = {
       lookup: (host, _options, told) => told(null, host, family),
       recvBufferSize: receiveBufferBytes,
     });
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
     const bound = new Promise<PacketSocket>((resolve, reject) => {
       socket.once('error', reject);
       socket.bind({ address, port, exclusive: true }, () => {
@@ -34,7 +23,7 @@ export const dgramSockets: Sockets = {
       });
     });
     return bound.catch((error: unknown) => {
-      if (open.delete(socket)) socket.close();
+      socket.close();
       throw error;
     });
   },
@@ -56,7 +45,7 @@ class DgramSocket implements PacketSocket {
   }
 
   send(packet: Uint8Array, port: number, address: string): void {
-    if (this.#open && open.has(this.#socket)) this.#socket.send(packet, port, address);
+    if (this.#open) this.#socket.send(packet, port, address);
   }
 
   listen(listener: PacketListener | undefined): void {
@@ -67,6 +56,6 @@ class DgramSocket implements PacketSocket {
     if (!this.#open) return;
     this.#open = false;
     this.#listener = undefined;
-    if (open.delete(this.#socket)) this.#socket.close();
+    this.#socket.close();
   }
 }

@@ -1,4 +1,5 @@
 import { closeSync, readdirSync, readlinkSync } from 'node:fs';
+import { MessageChannel } from 'node:worker_threads';
 import { test as plain } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -7,9 +8,10 @@ import { createMediaPlane } from '../../../src/media/media-plane.ts';
 import { closeLeft, Descriptors, newDescriptorTable } from '../../../src/media/rtp/descriptors.ts';
 import { dgramSockets } from '../../../src/media/rtp/dgram-sockets.ts';
 import { EpollSockets } from '../../../src/media/rtp/epoll-sockets.ts';
+import { hostSockets, RelayedSockets } from '../../../src/media/rtp/relayed-sockets.ts';
 import type { PacketSocket } from '../../../src/media/rtp/sockets.ts';
 import { loadSystemCalls, type SystemCalls } from '../../../src/media/rtp/system-calls.ts';
-import { manySockets, openSystemSockets } from '../../../src/media/rtp/system-sockets.ts';
+import { openSystemSockets } from '../../../src/media/rtp/system-sockets.ts';
 import { type MediaThread, startWorker } from '../../../src/media/start-worker.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { Phone } from '../socket-phone.ts';
@@ -302,35 +304,26 @@ test('what a lost thread left open is closed, but no descriptor that stands for 
   assert.is(other.note(2), entries[0]);
 });
 
-test('the first sockets of a thread are those of Node, those beyond are others, until there are few again', async () => {
-  const opened: string[] = [];
-  const named = (name: string) => ({
-    async bind(_address: string, port: number) {
-      opened.push(name);
-      if (port === 9) throw Object.assign(new Error('taken'), { code: 'EADDRINUSE' });
-      return { port, send: () => {}, listen: () => {}, close: () => {} };
-    },
-  });
-  const sockets = manySockets(named('few'), named('more'), 2);
-  const first = await sockets.bind('', 1);
-  await sockets.bind('', 9).catch(() => {});
-  await sockets.bind('', 2);
-  await sockets.bind('', 3);
-  first.close();
-  first.close();
-  await sockets.bind('', 4);
-  await sockets.bind('', 5);
-  assert.equal(opened, ['few', 'few', 'few', 'more', 'few', 'more']);
+plain('sockets of Node are held by another thread where they are asked for', async () => {
+  const clock = new ManualClock();
+  const { port1: held, port2: relay } = new MessageChannel();
+  const close = hostSockets(held, dgramSockets, systemClock);
+  const options = { clock, descriptors: newDescriptorTable(), relay };
+  const { sockets, ...used } = await openSystemSockets({ ...options, kind: 'dgram' });
+  assert.ok(sockets instanceof RelayedSockets);
+  assert.equal(used, { kind: 'dgram' });
+  close();
 });
 
-plain('sockets of Node are used where they are asked for', async () => {
-  const clock = new ManualClock();
-  const { sockets, openMore, ...used } = await openSystemSockets({
-    ...{ kind: 'dgram', clock, descriptors: newDescriptorTable() },
-  });
-  assert.is(sockets, dgramSockets);
-  assert.is(openMore(clock).bind, dgramSockets.bind);
-  assert.equal(used, { kind: 'dgram' });
+test('a thread reads its sockets itself from the first one on', async () => {
+  const { port1, port2: relay } = new MessageChannel();
+  const options = { clock: new ManualClock(), descriptors: newDescriptorTable(), relay };
+  const { sockets, openMore, kind } = await openSystemSockets({ ...options, kind: 'auto' });
+  assert.ok(sockets instanceof EpollSockets);
+  assert.is(kind, 'native');
+  sockets.close();
+  openMore?.(options.clock).close();
+  port1.close();
 });
 
 test('a thread that dies leaves no descriptor open; its sessions go on on their ports, in a new one', async () => {
