@@ -5,12 +5,20 @@ export const tickMs = 20;
 
 /** A tick that runs later than this after its time is counted as late, in ms. */
 const lateMs = 10;
-/** Ticks made up for at once after a delay; what is older is skipped. */
-const maximumCatchUp = 3;
+/** Ticks run in one turn of the event loop: sockets are read and commands carried out between such turns. */
+const atOnce = 3;
+/**
+ * Ticks that may be owed, one second: receivers have given up on audio that is later, and packets of one second are what
+ * sockets and jitter buffers hold.
+ */
+export const mostOwed = 50;
+/** After so many ms in which ticks were owed all the time, the machine is too slow for the load: they are given up. */
+const longestDebtMs = 2000;
 
 /**
  * Runs a function every 20 ms on average for ever: each tick has its nominal time on a fixed grid, so a late one
- * delays none after it. After a longer delay at most three are made up for, the others are skipped.
+ * delays none after it. Late ticks are made up for, a few in each turn of the event loop. After a delay of more than one
+ * second, or when ticks stay late for two seconds, the oldest are skipped.
  */
 export class Ticker {
   readonly #clock: Clock;
@@ -19,6 +27,8 @@ export class Ticker {
   #timer: unknown;
   #running = false;
   #next = 0;
+  /** Since when ticks have been owed without a break, monotonic ms; undefined while none is. */
+  #owingSince: number | undefined;
   /** Ticks that ran late, and that were left out. */
   late = 0;
   skipped = 0;
@@ -43,6 +53,7 @@ export class Ticker {
     this.#running = true;
     const since = this.#clock.monotonic() - this.#phaseMs;
     this.#next = Math.floor(since / tickMs) * tickMs + tickMs + this.#phaseMs;
+    this.#owingSince = undefined;
     this.#plan();
   }
 
@@ -62,14 +73,22 @@ export class Ticker {
 
   #due(): void {
     const now = this.#clock.monotonic();
-    const behind = Math.floor((now - this.#next) / tickMs);
-    let skipped = 0;
-    if (behind >= maximumCatchUp) {
-      skipped = behind - maximumCatchUp + 1;
-      this.skipped += skipped;
-      this.#next += skipped * tickMs;
+    // A timer may fire early.
+    if (this.#next > now) {
+      this.#plan();
+      return;
     }
-    while (this.#running && this.#next <= now) {
+    const behind = Math.floor((now - this.#next) / tickMs);
+    if (behind > 0 && this.#owingSince === undefined) {
+      // What the far sides have sent meanwhile is read first, so that late ticks have it.
+      this.#owingSince = now;
+      this.#plan();
+      return;
+    }
+    let skipped = this.#toSkip(behind, now);
+    this.skipped += skipped;
+    this.#next += skipped * tickMs;
+    for (let ran = 0; this.#running && ran < atOnce && this.#next <= now; ran++) {
       if (now - this.#next > lateMs) this.late++;
       const nominal = this.#next;
       this.#next += tickMs;
@@ -77,5 +96,18 @@ export class Ticker {
       skipped = 0;
     }
     if (this.#running) this.#plan();
+  }
+
+  /** How many ticks are given up, of those before the one that is due now. */
+  #toSkip(behind: number, now: number): number {
+    if (behind === 0) {
+      this.#owingSince = undefined;
+      return 0;
+    }
+    if (this.#owingSince !== undefined && now - this.#owingSince >= longestDebtMs) {
+      this.#owingSince = undefined;
+      return behind;
+    }
+    return Math.max(0, behind - mostOwed + 1);
   }
 }

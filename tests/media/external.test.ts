@@ -9,7 +9,7 @@ import type { EngineReport } from '../../src/media/protocol.ts';
 import type { ExternalRequest } from '../../src/telephony/external.ts';
 import type { AudioMeasures } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { FakeNetwork, memoryLogger, rampLoader } from './support.ts';
+import { FakeNetwork, memoryLogger, octetsOf, rampLoader, StallingClock } from './support.ts';
 
 /** A connection whose far side only reads when it is told to. */
 class FakeWire implements Wire {
@@ -178,6 +178,23 @@ test('a frame that is cut anywhere is read whole, and a length that never comes 
     [0x10, '030405'],
   ];
   assert.equal(frames, [...once, ...once]);
+});
+
+test('audio that came while ticks were late waits for these', () => {
+  const clock = new StallingClock(0);
+  const incoming = new IncomingAudio({ codec: 'slin', mostMs: 300, keepMs: 60, clock });
+  incoming.put(octetsOf(new Int16Array(160).fill(1)));
+  clock.advance(20);
+  assert.is(incoming.pull(20)?.samples[0], 1);
+  clock.stall(500);
+  for (let frame = 2; frame <= 26; frame++) incoming.put(octetsOf(new Int16Array(160).fill(frame)));
+  const heard = Array.from({ length: 25 }, (_, index) => incoming.pull(40 + 20 * index)?.samples[0]);
+  assert.equal(
+    heard,
+    Array.from({ length: 25 }, (_, index) => index + 2),
+  );
+  assert.is(incoming.droppedMs, 0);
+  incoming.close();
 });
 
 test('audio that comes too early is left out and counted; what is heard then is the latest', () => {

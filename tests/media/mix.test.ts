@@ -1,3 +1,4 @@
+import { test as once } from 'uvu';
 import * as assert from 'uvu/assert';
 import { flaws, meeting } from './phones.ts';
 import { test } from './spread.ts';
@@ -128,6 +129,34 @@ test('from two to three and back to two nothing is lost, said twice or interrupt
     assert.ok(Math.abs(side.heard.length - said) <= 5 * 3, `${side.heard.length} packets of ${said}`);
   engine.close();
 });
+
+// In one thread: of threads that are late one after the other, frames between them are made up or left out.
+for (const late of [40, 100, 500])
+  once(`a conference whose ticks are ${late} ms late sends every packet, with what was said`, async () => {
+    const { engine, sides, join, pass, clock, deliver, collect } = await meeting(tones.slice(0, 3));
+    engine.openMix(1, 'mixing');
+    for (const { session } of sides) join(session);
+    pass(1000);
+    const before = sides.map(({ heard }) => heard.length);
+    clock.stall(late);
+    for (let packet = 0; packet < late / 20; packet++) for (const side of sides) deliver(side, side.packet());
+    pass(400);
+    for (const [index, side] of sides.entries()) {
+      const said = side.heard.slice(before[index]);
+      assert.is(said.length, (400 + late) / 20);
+      assert.equal(flaws(side.heard, late + 40), []);
+      assert.equal(
+        said.slice(1).map(({ timestamp }, at) => (timestamp - said[at]!.timestamp) | 0),
+        said.slice(1).map(() => 160),
+      );
+      const others = tones.slice(0, 3).filter((hertz) => hertz !== side.hertz);
+      assert.equal(side.hears(tones, 400 + late), others);
+      const own = Math.min(...others.map((hertz) => side.amplitude(hertz, 400 + late)));
+      assert.ok(own > 5400, `an amplitude of ${own}`);
+    }
+    collect();
+    engine.close();
+  });
 
 test('what is played to a mix is heard by all with what they say, and told once', async () => {
   const { engine, sides, join, mix, pass, reports } = await meeting([400, 620]);

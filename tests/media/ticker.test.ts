@@ -29,16 +29,52 @@ test('a late tick delays none after it', () => {
   assert.equal([ticker.late, ticker.skipped], [1, 0]);
 });
 
-test('up to three ticks are made up for at once, older ones are skipped and told', () => {
+test('late ticks are all made up for, of up to one second; older ones are skipped and told', () => {
   const { clock, ticks, ticker } = ticking();
   clock.advance(13);
   clock.stall(40);
   clock.advance(20);
   assert.equal(ticks.splice(0), ['20@20', '40@80', '60@80', '80@80']);
-  clock.stall(100);
+  clock.stall(500);
   clock.advance(20);
-  assert.equal(ticks, ['160@200 -3', '180@200', '200@200']);
-  assert.equal([ticker.late, ticker.skipped], [4, 3]);
+  assert.equal(
+    ticks.splice(0),
+    Array.from({ length: 26 }, (_, index) => `${100 + 20 * index}@600`),
+  );
+  assert.is(ticker.skipped, 0);
+  clock.stall(1100);
+  clock.advance(20);
+  assert.equal([ticks.length, ticks[0], ticks.at(-1)], [50, '740@1720 -6', '1720@1720']);
+  assert.is(ticker.skipped, 6);
+});
+
+test('sockets are read before late ticks run, and again after every three of them', () => {
+  const { clock, ticks } = ticking();
+  const seen: string[] = [];
+  clock.advance(13);
+  clock.stall(200);
+  const read = () => {
+    seen.push(`${ticks.length}`);
+    if (seen.length < 5) clock.setTimeout(read, 0);
+  };
+  clock.setTimeout(read, 20);
+  clock.advance(20);
+  assert.equal(seen, ['1', '4', '7', '10', '12']);
+});
+
+test('ticks that stay late for two seconds are given up', () => {
+  const clock = new StallingClock(0);
+  let slowTicks = 150;
+  const ticker = new Ticker(clock, () => {
+    if (slowTicks-- > 0) clock.stall(25);
+  });
+  ticker.start();
+  clock.advance(1000);
+  assert.ok(ticker.skipped > 0);
+  const { late, skipped } = ticker;
+  clock.advance(1000);
+  assert.equal([ticker.late, ticker.skipped], [late, skipped]);
+  ticker.stop();
 });
 
 test('stopping leaves no timer, also from inside a tick, and starting twice is starting once', () => {

@@ -1,9 +1,10 @@
+import type { Clock } from '../../lib/clock.ts';
 import type { FormatName } from '../../telephony/media.ts';
 import type { AudioCodec } from '../codec/audio-codec.ts';
 import { isLaw } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
-import { tickMs } from '../ticker.ts';
+import { mostOwed, tickMs } from '../ticker.ts';
 
 export type IncomingAudioOptions = {
   codec: FormatName;
@@ -11,6 +12,8 @@ export type IncomingAudioOptions = {
   mostMs: number;
   /** What is left of it when more has come: the latest so many ms. 0 = what does not fit is left out instead. */
   keepMs: number;
+  /** Tells how late ticks are: audio for those that are owed may wait as well. */
+  clock?: Pick<Clock, 'monotonic'>;
 };
 
 /**
@@ -40,6 +43,9 @@ export class IncomingAudio {
   readonly #codec: AudioCodec;
   readonly #most: number;
   readonly #keep: number;
+  readonly #clock: Pick<Clock, 'monotonic'> | undefined;
+  /** When the last tick should have been, monotonic ms. */
+  #tickedAt: number | undefined;
   readonly #perFrame: number;
   readonly #frames: [Frame, Frame];
   readonly #chunks: Int16Array[] = [];
@@ -60,7 +66,8 @@ export class IncomingAudio {
   #accepted = 0;
   #heard = 0;
 
-  constructor({ codec, mostMs, keepMs }: IncomingAudioOptions) {
+  constructor({ codec, mostMs, keepMs, clock }: IncomingAudioOptions) {
+    this.#clock = clock;
     this.#codec = openCodec(codec, { order: 'host' });
     const { sampleRate } = this.#codec;
     this.#most = (mostMs * sampleRate) / 1000;
@@ -99,19 +106,28 @@ export class IncomingAudio {
     if (samples.length === 0) return;
     if (this.#ticks - this.#ranOutAt <= lateTicks) this.#wait(prefill.stepMs);
     this.#ranOutAt = Number.NEGATIVE_INFINITY;
-    if (this.#keep === 0 && this.#samples + samples.length > this.#most) {
+    const owed = this.#owed();
+    if (this.#keep === 0 && this.#samples + samples.length > this.#most + owed) {
       this.#dropped += samples.length;
       return;
     }
     this.#chunks.push(samples);
     this.#samples += samples.length;
     this.#accepted += samples.length;
-    if (this.#samples > this.#most) this.#drop(this.#samples - this.#keep);
+    if (this.#samples > this.#most + owed) this.#drop(this.#samples - this.#keep - owed);
   }
 
-  /** The next 20 ms, the rest of the last piece filled with silence; undefined when nothing is there to be played. */
-  pull(): Frame | undefined {
+  /** Samples that late ticks take as soon as they run. */
+  #owed(): number {
+    if (!this.#clock || this.#tickedAt === undefined) return 0;
+    const late = Math.floor((this.#clock.monotonic() - this.#tickedAt) / tickMs) - 1;
+    return Math.max(0, Math.min(late, mostOwed)) * this.#perFrame;
+  }
+
+  /** The next 20 ms, the rest of the last piece filled with silence; undefined when nothing is there to be played. @param now nominal time of the tick. */
+  pull(now?: number): Frame | undefined {
     this.#ticks++;
+    this.#tickedAt = now;
     if (this.#ticks - this.#calmSince >= calmPrefillTicks) this.#wait(-prefill.stepMs);
     if (this.#samples === 0) {
       if (this.#running) this.#ranOutAt = this.#ticks;

@@ -52,7 +52,7 @@ export abstract class StreamEnd extends End {
     });
     this.#bounds = bounds;
     this.#direction = direction;
-    this.incoming = new IncomingAudio({ codec, ...incoming });
+    this.incoming = new IncomingAudio({ codec, clock: options.clock, ...incoming });
     this.#codec = openCodec(codec, { order: 'host', opus });
     this.#rate = new RateChanger(this.#codec.sampleRate);
     this.#silence = emptyFrame(this.#codec.sampleRate);
@@ -103,9 +103,9 @@ export abstract class StreamEnd extends End {
     }
   }
 
-  override receive(_now: number): void {
+  override receive(now: number): void {
     this.inbox.goOn();
-    const frame = this.incoming.pull();
+    const frame = this.incoming.pull(now);
     this.setHeard(this.#muted.in || this.#direction === 'out' ? undefined : frame);
   }
 

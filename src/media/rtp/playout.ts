@@ -1,3 +1,4 @@
+import type { Clock } from '../../lib/clock.ts';
 import type { AudioCodec } from '../codec/audio-codec.ts';
 import { ComfortNoise } from '../codec/comfort-noise.ts';
 import { Concealer } from '../dsp/concealer.ts';
@@ -41,6 +42,7 @@ const longestPacketMs = 120;
  */
 export class Playout {
   readonly #codec: AudioCodec;
+  readonly #clock: Pick<Clock, 'monotonic'> | undefined;
   readonly #concealer: Concealer;
   readonly #frame: Frame;
   readonly #held: (HeldPacket | undefined)[] = new Array(window).fill(undefined);
@@ -65,10 +67,11 @@ export class Playout {
 
   /**
    * @param codec is the playout's to close. @param running the stream is under way: its first packet is given out at
-   * once, for those before it were just heard otherwise; the wait grows if it has to.
+   * once, for those before it were just heard otherwise; the wait grows if it has to. @param clock tells how late a tick is.
    */
-  constructor(codec: AudioCodec, running = false) {
+  constructor(codec: AudioCodec, running = false, clock?: Pick<Clock, 'monotonic'>) {
     this.#codec = codec;
+    this.#clock = clock;
     this.#startMs = running ? 0 : startMs;
     this.#concealer = new Concealer(codec.sampleRate);
     this.#frame = emptyFrame(codec.sampleRate);
@@ -102,7 +105,7 @@ export class Playout {
   pull(now: number): Frame | undefined {
     const needed = frameSamples(this.#codec.sampleRate);
     if (this.#playing || this.#begins(now)) {
-      this.#shorten();
+      this.#shorten(now);
       while (this.#decodedCount < needed && this.#count > 0 && this.#playing) this.#decodeNext();
     }
     if (this.#decodedCount < needed && !this.#fillUp(needed)) return undefined;
@@ -221,9 +224,13 @@ export class Playout {
   }
 
   /** Leaves a packet out when more wait than needed for a while, or many more at once. */
-  #shorten(): void {
+  #shorten(now: number): void {
     if (this.#count < this.#fewest) this.#fewest = this.#count;
-    if (this.#count > mostHeld) while (this.#count > wantedHeld + 1) this.#leaveOut();
+    if (this.#count > mostHeld) {
+      // Packets for ticks that are late wait for these, which follow at once.
+      const owed = this.#clock ? Math.ceil((this.#clock.monotonic() - now) / tickMs) : 0;
+      if (this.#count - owed > mostHeld) while (this.#count - owed > wantedHeld + 1) this.#leaveOut();
+    }
     if (++this.#calm < calmTicks) return;
     if (this.#fewest > wantedHeld + 1) this.#leaveOut();
     this.#calm = 0;

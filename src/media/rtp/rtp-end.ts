@@ -259,7 +259,7 @@ export class RtpEnd extends End {
     this.#lateBefore += this.#playout?.late ?? 0;
     this.#playout?.close();
     const running = this.clock.monotonic() - this.#presence.heardAt < runningMs && this.#reception.packets > 0;
-    const open = () => new Playout(openCodec(this.#codec.codec, { order: 'network' }), running);
+    const open = () => new Playout(openCodec(this.#codec.codec, { order: 'network' }), running, this.clock);
     this.#playout = this.listened ? open() : undefined;
     if (!this.listened) this.setHeard(undefined);
   }
