@@ -151,7 +151,7 @@ function LoggedIn() {
           {may('live:watch') ? <LiveMark state={state} /> : null}
           <span class="who-name">
             <span class="cut">{who?.user}</span>
-            {who?.read_only ? <span class="pill plain">may look</span> : null}
+            {who?.read_only ? <span class="pill plain">read-only</span> : null}
           </span>
           <button type="button" class="small" onClick={logOut}>
             Log out
@@ -160,7 +160,7 @@ function LoggedIn() {
       </nav>
       <main id="main" tabIndex={-1}>
         <NotRecording />
-        {isMine ? view(at.length > 0 ? at : [here]) : <Empty>You may not look at this here.</Empty>}
+        {isMine ? view(at.length > 0 ? at : [here]) : <Empty>You are not allowed to see this.</Empty>}
       </main>
     </div>
   );

@@ -67,7 +67,7 @@ export function NextTransitions({ name, states }: { name: string; states: readon
   const next = drawn.chart.transitions.filter(
     ({ from, to, event }) => to !== undefined && isIn(from) && event !== 'always',
   );
-  if (next.length === 0) return <p class="quiet">Nothing follows: this is its end.</p>;
+  if (next.length === 0) return <p class="quiet">This is a final state.</p>;
   return (
     <ul class="next">
       {next.map(({ event, guard, to }) => (

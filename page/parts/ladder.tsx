@@ -1,4 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
+import { eventName } from '../../src/models/event-name.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { mediaText } from '../core/measures.ts';
 import { offset, stateNames } from '../core/words.ts';
@@ -52,7 +53,7 @@ export function shapeOf(entry: TimelineEntry): Shape {
       return {
         from: 2,
         to: 2,
-        text: `${entry.event.type === 'xstate.init' ? 'begins' : String(entry.event.type)}${digit}`,
+        text: `${eventName(String(entry.event.type))}${digit}`,
         detail: `${entry.chart}: ${moved}`,
         tone: before !== after ? 'step moved' : 'step',
       };
@@ -157,7 +158,7 @@ export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
         ))}
       </div>
       <Windowed
-        label="Everything recorded of the call"
+        label="All entries of the call"
         class="ladder-rows"
         rows={rows}
         rowHeight={40}

@@ -26,7 +26,7 @@ export function ListenButton({ channel }: { channel: string }) {
         {on ? 'Stop listening' : 'Listen'}
       </button>{' '}
       <span class="quiet" role="status">
-        {on ? (listening?.state === 'heard' ? 'You hear both sides. It is logged that you do.' : 'Opening …') : ''}
+        {on ? (listening?.state === 'heard' ? 'You hear both sides. The log says so.' : 'Opening …') : ''}
         {listening?.state === 'over' && !on ? listening.reason : ''}
       </span>
     </p>

@@ -187,9 +187,9 @@ function VideoTable({ rows, nameOf }: VideoTableProps) {
             </th>
             <th scope="col">Lost</th>
             <th scope="col">Key frames</th>
-            <th scope="col">Asked for</th>
-            <th scope="col">Sent again</th>
-            <th scope="col">Left out</th>
+            <th scope="col">Requested</th>
+            <th scope="col">Retransmitted</th>
+            <th scope="col">Dropped</th>
           </tr>
         </thead>
         <tbody>

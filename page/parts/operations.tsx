@@ -44,7 +44,7 @@ function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; 
 /** What the charts allow, but the scope of who has logged in does not. */
 function withinScope(kind: AllowedOperations['kind'], each: AllowedOperation): AllowedOperation {
   if (may(operationBehind(kind, each.operation))) return each;
-  return { operation: each.operation, allowed: false, message: 'You may not do this here' };
+  return { operation: each.operation, allowed: false, message: 'You are not allowed to do this.' };
 }
 
 type OperationsProps = {
@@ -74,7 +74,7 @@ export function Operations({ possible, past }: OperationsProps) {
   const press = (each: (typeof known)[number], button: HTMLButtonElement) => {
     opener.current = button;
     if (!each.allowed) setTold({ text: `${each.action.label}: ${reason(each)}`, bad: true });
-    else if (past) setTold({ text: 'This is the past: go back to now to act.', bad: true });
+    else if (past) setTold({ text: 'This is an earlier moment. Go back to now to act.', bad: true });
     else if (each.action.fields.length > 0) setOpen(open === each.operation ? undefined : each.operation);
     else send(each.action, each.action.path, each.without_effect);
   };

@@ -30,7 +30,7 @@ export function VideoVisibilityTable({ bridge, nameOf }: { bridge: string; nameO
   if (rows.length === 0) return null;
   return (
     <div class="scroll">
-      <h4>Who sees whom</h4>
+      <h4>Video visibility</h4>
       <table class="video-visibility">
         <thead>
           <tr>

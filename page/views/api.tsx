@@ -62,8 +62,8 @@ export function Api({ chosen }: { chosen: string | undefined }) {
     <>
       <h1>API</h1>
       <p class="lead">
-        Every operation, with the rights of whoever has logged in. The descriptions: <a href="/ari">/ari</a>,{' '}
-        <code>/ari/openapi.json</code>, <code>/hookswitch/openapi.json</code>.
+        Every operation, with your rights. The API descriptions: <a href="/ari">/ari</a>, <code>/ari/openapi.json</code>
+        , <code>/hookswitch/openapi.json</code>.
       </p>
       <div class="columns api">
         <Panel title="Operations" class="operations-list" extra={<a href={to('api', 'events')}>Events</a>}>
@@ -189,7 +189,7 @@ function Try({ entry }: { entry: Entry }) {
         ) : null}
         <div class="row">
           {looksOnly ? (
-            <span class="quiet">{who?.user} may look only.</span>
+            <span class="quiet">{who?.user} is read-only.</span>
           ) : (
             <button type="submit" class="primary">
               Send
@@ -206,7 +206,7 @@ function Try({ entry }: { entry: Entry }) {
       {problem ? <p class="told bad">{problem}</p> : null}
       {answer ? <pre class="json">{answer.text || '(no body)'}</pre> : null}
       <details>
-        <summary>Answers it may give</summary>
+        <summary>Possible answers</summary>
         <dl class="pairs">
           {Object.entries(operation.responses ?? {}).map(([status, { description }]) => (
             <div key={status}>
@@ -291,7 +291,7 @@ function Events() {
               <Json value={heard[chosen].event} />
             </>
           ) : (
-            <Empty>{listening ? 'None has come yet.' : 'Listen to see one.'}</Empty>
+            <Empty>{listening ? 'No events yet.' : 'Listen to see events.'}</Empty>
           )}
         </>
       ) : null}

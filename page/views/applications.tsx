@@ -22,7 +22,7 @@ export function Applications({ name }: { name: string | undefined }) {
     <>
       <h1>Applications</h1>
       {applications.length === 0 ? (
-        <Empty>No program has connected yet. One does with a WebSocket at /ari/events?app=name.</Empty>
+        <Empty>No application has connected yet. One does with a WebSocket at /ari/events?app=name.</Empty>
       ) : null}
       <ul class="cards">
         {applications.map((application) => {
@@ -157,18 +157,18 @@ function OneApplication({ name, described }: { name: string; described: Applicat
       ) : null}
       <Panel
         class="grow-panel"
-        title="Events as they are sent"
+        title="Events"
         extra={
           <span class="row">
             {skipped > 0 ? <span class="quiet">{skipped} left out, too many at once</span> : null}
             <button type="button" class="small" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-              {paused ? 'Go on' : 'Pause'}
+              {paused ? 'Resume' : 'Pause'}
             </button>
           </span>
         }
       >
         {events.length === 0 ? (
-          <Empty>{live === 'gone' ? 'There is no such application.' : 'No event yet.'}</Empty>
+          <Empty>{live === 'gone' ? 'This application does not exist.' : 'No event yet.'}</Empty>
         ) : null}
         <Windowed
           label="Events"

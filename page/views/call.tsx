@@ -128,14 +128,14 @@ function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardPro
             <div class="beside">
               <h3>
                 {model && 'state' in model ? (
-                  <span class="model-state">Model says {String(model.state)}</span>
+                  <span class="model-state">State: {String(model.state)}</span>
                 ) : (
                   states.join(' · ')
                 )}
               </h3>
-              <h4>The way it came</h4>
+              <h4>History</h4>
               <p class="way">{current.way.map((state) => state.split('.').at(-1)).join(' → ')}</p>
-              <h4>What may follow</h4>
+              <h4>Next transitions</h4>
               <NextTransitions name={current.chart} states={states} />
             </div>
           </div>
@@ -187,7 +187,7 @@ function TimeBar({ timeline, moment, began, isOld, onMoment }: TimeBarProps) {
         aria-valuetext={entry ? `${offset(entry.at - began)} s, ${shapeOf(entry).text}` : ''}
         onInput={(event) => go(Number(event.currentTarget.value))}
       />
-      <button type="button" class="small" aria-label="One step on" onClick={() => go(count + 1)}>
+      <button type="button" class="small" aria-label="One step forward" onClick={() => go(count + 1)}>
         ›
       </button>
       <button
@@ -249,7 +249,7 @@ export function CallView({ id }: { id: string }) {
         </a>
         <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>
         {call && (then !== undefined || moment === undefined) ? <Pill state={then ?? stateOf(call)} /> : null}
-        {moment === undefined && !isOld ? null : <Pill state="the past" tone="past" />}
+        {moment === undefined && !isOld ? null : <Pill state="earlier moment" tone="past" />}
         {call?.masked ? (
           <Pill state={`hidden: ${[...(call.masked.digits ? ['digits'] : []), ...call.masked.variables].join(', ')}`} />
         ) : null}
@@ -264,7 +264,7 @@ export function CallView({ id }: { id: string }) {
       </div>
       {letGo === undefined ? null : (
         <p class="banner" role="status">
-          Nothing of this call is recorded since {clockTime(letGo)}: what is shown is how it was until then.
+          Recording stopped at {clockTime(letGo)}. The page shows the call as it was then.
         </p>
       )}
       {(letGo === undefined ? call?.stuck : [])?.map(({ object, chart, state, waits_for: waits }) => (
@@ -272,9 +272,9 @@ export function CallView({ id }: { id: string }) {
           <b>Stuck in {state}</b>: waits for {waits}
         </p>
       ))}
-      {call && call.gone > 0 ? <p class="banner">The first {call.gone} entries are not kept any more.</p> : null}
+      {call && call.gone > 0 ? <p class="banner">The first {call.gone} entries are no longer stored.</p> : null}
       {timeline.length === 0 ? (
-        <Empty>{live === 'gone' ? 'There is no such call, or it is not kept any more.' : 'Loading …'}</Empty>
+        <Empty>{live === 'gone' ? 'This call does not exist, or is no longer recorded.' : 'Loading …'}</Empty>
       ) : (
         <>
           <TimeBar timeline={timeline} moment={moment} began={began} isOld={isOld} onMoment={setMoment} />
@@ -282,10 +282,10 @@ export function CallView({ id }: { id: string }) {
             <div class="objects">
               {objects.length > drawn.size ? (
                 <button type="button" class="small draw-all" aria-pressed={all} onClick={() => setAll(!all)}>
-                  {all ? 'Draw the most important only' : `Draw all ${objects.length} objects`}
+                  {all ? 'Show fewer objects' : `Show all ${objects.length} objects`}
                 </button>
               ) : null}
-              {objects.length === 0 ? <Empty>There was no channel yet.</Empty> : null}
+              {objects.length === 0 ? <Empty>There was no channel at this moment.</Empty> : null}
               {objects.map((shown) => (
                 <ObjectCard
                   key={keyOf(shown.object, shown.charts[0]?.chart ?? '')}

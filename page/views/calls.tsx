@@ -61,8 +61,10 @@ function Row({ call, now }: { call: Call; now: number }) {
 export function Calls() {
   const { calls, at, stuck, figures } = useCell(overview);
   const none =
-    figures?.recording === false ? 'Nobody can tell.' : 'No calls yet. They appear here the moment they come in.';
-  const nothing = calls.size > 0 ? 'No call fits.' : none;
+    figures?.recording === false
+      ? 'The recorder is off, so calls are not listed.'
+      : 'No calls yet. New calls appear here at once.';
+  const nothing = calls.size > 0 ? 'No call matches the search.' : none;
   const [words, setWords] = useState('');
   const [shown, setShown] = useState<Shown>('all');
   const wanted = words.trim().toLowerCase();

@@ -38,7 +38,7 @@ type Load = ServerInfo['media_load'][number];
 function Lateness({ load, before }: { load: Load | undefined; before: Load | undefined }) {
   if (!load || !before) return null;
   const [late, skipped] = [load.late - before.late, load.skipped - before.skipped];
-  if (skipped > 0) return <Pill state={`${plural(skipped, 'tick')} left out`} tone="bad" />;
+  if (skipped > 0) return <Pill state={`${plural(skipped, 'tick')} skipped`} tone="bad" />;
   const words = late <= 0 ? 'in time' : `${plural(late, 'tick')} late`;
   return <span class="quiet">{load.delay ? `${words}, event loop ${load.delay.p99} ms` : words}</span>;
 }
@@ -82,7 +82,7 @@ export function Overview() {
   const failed = useMemo(() => failures(calls.values()), [calls]);
   // What nobody records, nobody knows.
   const isUnknown = figures?.recording === false;
-  const unknown = 'Nothing is recorded, so nobody can tell.';
+  const unknown = 'The recorder is off, so this is unknown.';
   const online = endpoints.filter(({ state }) => state === 'online').length;
   const missed = applications.reduce((sum, each) => sum + each.missed, 0);
   const connected = applications.filter((each) => each.connected).length;
@@ -128,10 +128,8 @@ export function Overview() {
         </Panel>
       </div>
       <div class="columns two">
-        <Panel title="What waits too long">
-          {stuck.length === 0 ? (
-            <Empty>{isUnknown ? unknown : 'Nothing: every object is where it is expected to be.'}</Empty>
-          ) : null}
+        <Panel title="Stuck calls and objects">
+          {stuck.length === 0 ? <Empty>{isUnknown ? unknown : 'Nothing is stuck.'}</Empty> : null}
           <ul class="items">
             {stuck
               .slice(0, 12)
@@ -155,9 +153,7 @@ export function Overview() {
           </ul>
         </Panel>
         <Panel title="Last failures">
-          {failed.length === 0 ? (
-            <Empty>{isUnknown ? unknown : 'No call has failed as far back as calls are kept.'}</Empty>
-          ) : null}
+          {failed.length === 0 ? <Empty>{isUnknown ? unknown : 'No recorded call has failed.'}</Empty> : null}
           <ul class="items">
             {failed.map(({ call, reason }) => (
               <li key={call.id}>
@@ -174,7 +170,7 @@ export function Overview() {
       </div>
       <div class="columns two">
         <Panel title="Applications" extra={<a href={to('applications')}>All</a>}>
-          {applications.length === 0 ? <Empty>No program has connected yet.</Empty> : null}
+          {applications.length === 0 ? <Empty>No application has connected yet.</Empty> : null}
           <ul class="items">
             {applications.slice(0, 8).map(({ name, connected: there, events, missed: lost, sockets = [] }) => (
               <li key={name} class="row">
@@ -190,7 +186,7 @@ export function Overview() {
             ))}
           </ul>
         </Panel>
-        <Panel title="What the server holds" extra={may('server:get') ? <a href={to('server')}>More</a> : null}>
+        <Panel title="Objects in memory" extra={may('server:get') ? <a href={to('server')}>More</a> : null}>
           {server && server.media_threads.length > 0 ? <Threads server={server} /> : null}
           {usage ? (
             <dl class="counts">

@@ -24,7 +24,7 @@ export function Phones({ name }: { name: string | undefined }) {
       <h1>Phones</h1>
       <div class="columns phones">
         <Panel title="Endpoints" extra={<span class="quiet">{endpoints.length}</span>}>
-          {endpoints.length === 0 ? <Empty>There is no phone yet. Make one here.</Empty> : null}
+          {endpoints.length === 0 ? <Empty>No phones yet. Create one here.</Empty> : null}
           <ul class="items">
             {endpoints.map((endpoint) => {
               const full = `${endpoint.technology}/${endpoint.resource}`;
@@ -89,7 +89,7 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
         </p>
       ))}
       {contacts.length === 0 && !endpoint.registrations ? (
-        <Empty>No contact: the phone is not registered, so it cannot be called.</Empty>
+        <Empty>Not registered: the phone cannot be called.</Empty>
       ) : null}
       {contacts.map((contact) => {
         const states = stateNames(contact.state);
@@ -106,7 +106,7 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
             <div class="chart-and-next">
               <ChartDrawing name="contact" lit={{ states, way: states }} label="Registration and qualification" />
               <div class="beside">
-                <h4>What may follow</h4>
+                <h4>Next transitions</h4>
                 <NextTransitions name="contact" states={states} />
               </div>
             </div>
@@ -163,7 +163,7 @@ function MakePhone({ server, onMade }: { server: ServerInfo | undefined; onMade(
     }
   };
   return (
-    <Panel title="Make a phone">
+    <Panel title="Create a phone">
       <form class="fields" onSubmit={(event) => void submit(event)}>
         <label>
           Name
@@ -180,7 +180,7 @@ function MakePhone({ server, onMade }: { server: ServerInfo | undefined; onMade(
           <input required value={context} onInput={(event) => setContext(event.currentTarget.value)} />
         </label>
         <button type="submit" class="primary small">
-          Make it
+          Create
         </button>
       </form>
       <p class="told bad" role="alert">
@@ -227,7 +227,7 @@ function AccountCard({ account }: { account: Account }) {
     ['SIP address', `sip:${name}@${host}:${port}`],
   ];
   return (
-    <Panel title={`Type this into the softphone of ${name}`}>
+    <Panel title={`Settings for the softphone of ${name}`}>
       <div class="account">
         <dl class="pairs">
           {rows.map(([term, value]) => (

@@ -24,10 +24,10 @@ export function Server() {
       {server ? <Figures server={server} first={before === undefined} /> : null}
       {server ? (
         <div class="columns two">
-          <Panel title="Keeping up" extra={<span class="quiet">in the last two seconds</span>}>
+          <Panel title="Load" extra={<span class="quiet">in the last two seconds</span>}>
             <KeepingUp server={server} before={before} />
           </Panel>
-          <Panel title="Where SIP is spoken" extra={<span class="quiet">{`${server.name} ${server.version}`}</span>}>
+          <Panel title="SIP listeners" extra={<span class="quiet">{`${server.name} ${server.version}`}</span>}>
             <ul class="items">
               {server.sip.map(({ protocol, host, port }) => (
                 <li class="row" key={`${protocol} ${host} ${port}`}>
@@ -64,9 +64,9 @@ function Figures({ server: { started, records, audit, hep, event_loop: loop }, f
         hint={`since ${dayAndTime(started)}`}
       />
       <Tile
-        label="Event loop late"
+        label="Event loop delay"
         value={first ? '…' : `${loop.p99} ms`}
-        hint="99 of 100 times no more"
+        hint="99th percentile"
         tone={first ? '' : toneOf(loop)}
       />
       <Tile
@@ -76,7 +76,7 @@ function Figures({ server: { started, records, audit, hep, event_loop: loop }, f
         tone={records && records.lost > 0 ? 'bad' : ''}
       />
       <Tile
-        label="Records that wait"
+        label="Records waiting"
         value={records ? octets(records.waiting_octets) : '—'}
         hint="for the webhook"
         tone={records && records.waiting_octets > 65_536 ? 'warn' : ''}
@@ -97,8 +97,8 @@ function Figures({ server: { started, records, audit, hep, event_loop: loop }, f
 /** Where messages go, or why they do not. */
 const aboutCollector = ({ address, port, reason, refused, left_out: left }: HepCollector): string =>
   [
-    ...(left > 0 ? [`${plural(left, 'message')} left out`] : []),
-    refused === undefined ? (reason ?? `${address} port ${port}`) : `another one cannot be had: ${refused}`,
+    ...(left > 0 ? [`${plural(left, 'message')} skipped`] : []),
+    refused === undefined ? (reason ?? `${address} port ${port}`) : `cannot connect to the new one: ${refused}`,
   ].join('; ');
 const toneOfCollector = ({ state, refused, left_out: left }: HepCollector): string =>
   state === 'lost' || state === 'behind' || refused !== undefined ? 'bad' : left > 0 ? 'warn' : '';
@@ -131,11 +131,11 @@ function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo 
           <th scope="col">Thread</th>
           <th scope="col">Sessions</th>
           <th scope="col" class="least">
-            Late on average
+            Average delay
           </th>
-          <th scope="col">99 %</th>
-          <th scope="col">Most</th>
-          <th scope="col">Ticks left out</th>
+          <th scope="col">99th percentile</th>
+          <th scope="col">Maximum</th>
+          <th scope="col">Ticks skipped</th>
         </tr>
       </thead>
       <tbody>
@@ -209,7 +209,7 @@ function Tokens({ tokens, again }: { tokens: readonly Token[]; again(): void }) 
   return (
     <TakingList
       title="Tokens"
-      none="None: everybody comes with a password."
+      none="No tokens. All users log in with a password."
       items={tokens}
       again={again}
       verb={!who?.read_only && may('tokens:revoke') ? 'Revoke' : undefined}
@@ -238,10 +238,10 @@ function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
   return (
     <TakingList
       title="Wrong passwords"
-      none="Nobody has given one of late."
+      none="No recent failures."
       items={bans}
       again={again}
-      verb={!who?.read_only && may('bans:lift') ? 'Forgive' : undefined}
+      verb={!who?.read_only && may('bans:lift') ? 'Lift ban' : undefined}
       keyOf={({ address }) => address}
       pathOf={({ address }) => `/hookswitch/bans/${encodeURIComponent(address)}`}
       row={({ address, attempts, users, doors, ignored_until: until }) => (
@@ -260,7 +260,7 @@ function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
 
 function Watchers({ watchers }: { watchers: readonly WatcherView[] }) {
   return (
-    <Panel title="Who watches whom" extra={<span class="quiet">{watchers.length}</span>}>
+    <Panel title="BLF and message subscriptions" extra={<span class="quiet">{watchers.length}</span>}>
       {watchers.length === 0 ? <Empty>No phone has subscribed to BLF or to its messages.</Empty> : null}
       <ul class="items watchers">
         {watchers.map(({ endpoint, topics, state, told }) => (

@@ -2,6 +2,7 @@ import type { Application } from '../models/application.ts';
 import type { Call, CallChannel, WaitingFor } from '../models/call.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
+import { eventName } from '../models/event-name.ts';
 import type { LiveApplication } from '../models/live.ts';
 import type { EventTimelineEntry, StepEntry, TimelineEntry } from '../models/timeline.ts';
 import type { VisibilityRow } from '../models/visibility-rows.ts';
@@ -159,13 +160,6 @@ export const visibilityCells = ({ bridge, member, sees, unseen }: ListedVisibili
   },
 ];
 
-/** What caused a step, in words: what began, or after which delay. */
-function causeText(event: string): string {
-  if (event === 'xstate.init') return 'begins';
-  const [, delay] = /^xstate\.after\.([^.]+)/.exec(event) ?? [];
-  return delay === undefined ? event : `after ${delay}`;
-}
-
 /** Longest value that is shown of an event, in characters. */
 const longestValue = 120;
 const shortened = (text: string): string => (text.length > longestValue ? `${text.slice(0, longestValue - 1)}…` : text);
@@ -240,7 +234,7 @@ function textOf(entry: TimelineEntry): string {
       const from = entry.from === undefined || entry.from === entry.to ? '' : `${stateText(entry.from)} → `;
       const facts = entry.facts.map((fact) => fact['type']).join(', ');
       const effects = entry.effects.map((effect) => effect['type']).join(', ');
-      return `${entry.chart} ${entry.object}: ${causeText(String(entry.event['type']))}${detailsOf(entry)}: ${from}${stateText(entry.to)}${facts && ` / ${facts}`}${effects && ` ! ${effects}`}`;
+      return `${entry.chart} ${entry.object}: ${eventName(String(entry.event['type']))}${detailsOf(entry)}: ${from}${stateText(entry.to)}${facts && ` / ${facts}`}${effects && ` ! ${effects}`}`;
     }
     case 'request':
       return `${entry.user}: ${entry.method} ${entry.path} ${entry.status} (${entry.duration_ms.toFixed(1)} ms)`;

@@ -89,14 +89,14 @@ test('every control of every view is reached by Tab, has a name, and is seen to 
   const main = shown.getByRole('main');
   const found: Record<string, string[]> = {};
   for (const [place, sign] of [
-    ['overview', 'What the server holds'],
+    ['overview', 'Objects in memory'],
     ['calls', '201'],
     ['calls/c1', 'Ladder'],
     ['applications', 'desk'],
     ['applications/desk', 'Events as they are sent'],
-    ['phones', 'Make a phone'],
-    ['phones/PJSIP%2Falice', 'No contact'],
-    ['server', 'Who watches whom'],
+    ['phones', 'Create a phone'],
+    ['phones/PJSIP%2Falice', 'Not registered'],
+    ['server', 'BLF and message subscriptions'],
     ['api', 'ChannelDestroyed'],
     ['api/POST %2Fari%2Fchannels', 'Answers it may give'],
     ['charts', 'What each command does'],
@@ -159,7 +159,7 @@ test('a call is found, gone through in time, acted upon and ended without a mous
   const moment = shown.getByLabel('Moment of the call');
   await tabTo(shown, /^Moment of the call$/);
   await keyboard.press('ArrowLeft');
-  await shown.getByText('the past', { exact: true }).waitFor();
+  await shown.getByText('earlier moment', { exact: true }).waitFor();
   // The present goes on meanwhile; a moment of the past stays what it is.
   const chosen = Number(await moment.inputValue());
   assert.ok(chosen < Number(await moment.getAttribute('max')));
@@ -168,7 +168,7 @@ test('a call is found, gone through in time, acted upon and ended without a mous
   await keyboard.press('Home');
   assert.is(await moment.inputValue(), '1');
   await keyboard.press('End');
-  await shown.getByText('the past', { exact: true }).waitFor({ state: 'hidden' });
+  await shown.getByText('earlier moment', { exact: true }).waitFor({ state: 'hidden' });
 
   // The charts of an object, and its operations: a form gives the focus back to the button that opened it.
   await tabTo(shown, /^channel$/);

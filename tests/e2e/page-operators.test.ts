@@ -89,7 +89,7 @@ test('a call whose recording ends while it is looked at is the past, and nothing
   await shown
     .getByText(/^Nothing of this call is recorded since \d\d:\d\d:\d\d: what is shown is how it was until then/)
     .waitFor();
-  await shown.getByText('the past', { exact: true }).waitFor();
+  await shown.getByText('earlier moment', { exact: true }).waitFor();
   await shown.getByRole('button', { name: 'Last', exact: true }).waitFor();
   assert.equal(
     [await hangUp.count(), await shown.getByRole('button', { name: 'Listen', exact: true }).count()],
@@ -116,7 +116,7 @@ test(
     await tile('Call detail records').getByText('none lost').waitFor();
     await tile('Audit log').getByText('none lost').waitFor();
     // How late something was is known from the second look on.
-    await tile('Event loop late').getByText(' ms').waitFor();
+    await tile('Event loop delay').getByText(' ms').waitFor();
     const threads = shown.getByRole('table').getByRole('row');
     assert.equal((await threads.allTextContents()).map((row) => row.replace(/\d.*/, '')).slice(1, 2), [
       'Call control—',
@@ -124,16 +124,16 @@ test(
     await shown.getByText('device:pjsip/alice').waitFor();
     await shown.getByText('1 time by http as tester').waitFor();
     await picture(shown, 'server');
-    await shown.getByRole('button', { name: 'Forgive 127.0.0.1' }).click();
-    await shown.getByText('Nobody has given one of late.').waitFor();
+    await shown.getByRole('button', { name: 'Lift ban 127.0.0.1' }).click();
+    await shown.getByText('No recent failures.').waitFor();
     await shown.getByRole('button', { name: 'Revoke ci' }).click();
-    await shown.getByText('None: everybody comes with a password.').waitFor();
+    await shown.getByText('No tokens. All users log in with a password.').waitFor();
     assert.equal(await (await asked(world, '/hookswitch/tokens')).json(), []);
 
     const looker = await open({ name: 'looker', secret: 'only looks' });
     await looker.getByRole('link', { name: 'Server' }).click();
     await tile('Audit log').waitFor();
-    assert.is(await looker.getByRole('button', { name: /Revoke|Forgive/ }).count(), 0);
+    assert.is(await looker.getByRole('button', { name: /Revoke|Lift ban/ }).count(), 0);
   },
   () => ({
     dialplan: { default: { hints: { '300': 'PJSIP/alice' }, '300': ['Hangup'] } },

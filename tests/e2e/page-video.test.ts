@@ -48,7 +48,7 @@ pageTests(page)(
     const panel = shown.locator('section', { has: shown.getByRole('heading', { name: 'Video' }) });
     await panel.getByText('Jitter (ms)').waitFor();
     const heads = await panel.getByRole('columnheader').allTextContents();
-    assert.equal(heads, ['To', 'Shows', 'Codec', 'Lost', 'Key frames', 'Asked for', 'Sent again', 'Left out']);
+    assert.equal(heads, ['To', 'Shows', 'Codec', 'Lost', 'Key frames', 'Requested', 'Retransmitted', 'Dropped']);
     await shown.getByRole('heading', { name: 'Video' }).scrollIntoViewIfNeeded();
     alice!.hangup();
   },

@@ -24,7 +24,7 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
 
   // Live: it rings, is answered, hears a prompt, presses a digit.
   await isLit(shown, 'channel', 'ring');
-  await shown.getByText('Model says Ring').waitFor();
+  await shown.getByText('State: Ring').waitFor();
   const moments = shown.getByLabel('Moment of the call');
   const ringing = await moments.inputValue();
   await shown.getByRole('button', { name: 'Answer', exact: true }).click();
@@ -59,14 +59,14 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   // Then: charts, ladder and model are what they were.
   await moments.fill(ringing);
   await isLit(shown, 'channel', 'ring');
-  await shown.getByText('Model says Ring').waitFor();
+  await shown.getByText('State: Ring').waitFor();
   assert.is(await shown.getByText('ChannelDtmfReceived 5').count(), 0);
   assert.is(await shown.locator('[data-chart="playback"]').count(), 0);
   await picture(shown, 'call-then');
   // Before there was a channel nothing is said of its state.
   await moments.fill('1');
-  await shown.getByText('There was no channel yet.').waitFor();
-  assert.is(await shown.locator('.call-head .pill').first().textContent(), 'the past');
+  await shown.getByText('There was no channel at this moment.').waitFor();
+  assert.is(await shown.locator('.call-head .pill').first().textContent(), 'earlier moment');
   await shown.getByRole('button', { name: 'Now', exact: true }).click();
   await isLit(shown, 'channel', 'up');
 
@@ -90,7 +90,7 @@ test('who may only look sees everything and has no buttons', async ({ server, pl
   assert.is(await shown.getByRole('button', { name: 'Hang up', exact: true }).count(), 0);
   await shown.getByRole('link', { name: 'Phones' }).click();
   await shown.getByText('alice').waitFor();
-  assert.is(await shown.getByRole('heading', { name: 'Make a phone' }).count(), 0);
+  assert.is(await shown.getByRole('heading', { name: 'Create a phone' }).count(), 0);
   await shown.setViewportSize({ width: 400, height: 820 });
   assert.is(await shown.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0);
   await app.ok('DELETE', `/channels/${channel.id}`);
@@ -121,7 +121,7 @@ test('who is limited sees what its scope covers, and what it may not do is grey'
 test('a call that is not there is told as such, and not looked for again', async ({ server, open, complaints }) => {
   const shown = await open();
   await shown.goto(`${server.url.replace(/\/ari$/, '/')}#/calls/none`);
-  await shown.getByText('There is no such call, or it is not kept any more.').waitFor();
+  await shown.getByText('This call does not exist, or is no longer recorded.').waitFor();
   await shown.getByRole('main').getByText('not there').waitFor();
   // The WebSocket that was refused, and the answer that said why: nothing else, and no more of them.
   assert.equal(
@@ -216,8 +216,8 @@ test('a phone is made, and told what to type', async ({ open }) => {
   const shown = await open();
   await shown.getByRole('link', { name: 'Phones' }).click();
   await shown.getByLabel('Name').fill('carol');
-  await shown.getByRole('button', { name: 'Make it' }).click();
-  await shown.getByRole('heading', { name: 'Type this into the softphone of carol' }).waitFor();
+  await shown.getByRole('button', { name: 'Create' }).click();
+  await shown.getByRole('heading', { name: 'Settings for the softphone of carol' }).waitFor();
   await shown.getByRole('img', { name: 'The account as a QR code' }).waitFor();
   await shown.getByRole('link', { name: /carol/ }).waitFor();
 });
