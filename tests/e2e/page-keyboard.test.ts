@@ -93,12 +93,12 @@ test('every control of every view is reached by Tab, has a name, and is seen to 
     ['calls', '201'],
     ['calls/c1', 'Ladder'],
     ['applications', 'desk'],
-    ['applications/desk', 'Events as they are sent'],
+    ['applications/desk', 'Events'],
     ['phones', 'Create a phone'],
     ['phones/PJSIP%2Falice', 'Not registered'],
     ['server', 'BLF and message subscriptions'],
     ['api', 'ChannelDestroyed'],
-    ['api/POST %2Fari%2Fchannels', 'Answers it may give'],
+    ['api/POST %2Fari%2Fchannels', 'Possible answers'],
     ['charts', 'What each command does'],
   ] as const) {
     await shown.evaluate(`location.hash = '#/${place}'`);

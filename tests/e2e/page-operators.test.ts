@@ -87,7 +87,7 @@ test('a call whose recording ends while it is looked at is the past, and nothing
   const { config } = server;
   server.running.reload({ ...config, recorder: { ...config.recorder, off: true } });
   await shown
-    .getByText(/^Nothing of this call is recorded since \d\d:\d\d:\d\d: what is shown is how it was until then/)
+    .getByText(/^Recording stopped at \d\d:\d\d:\d\d. The page shows the call as it was then/)
     .waitFor();
   await shown.getByText('earlier moment', { exact: true }).waitFor();
   await shown.getByRole('button', { name: 'Last', exact: true }).waitFor();

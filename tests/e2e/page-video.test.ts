@@ -33,10 +33,10 @@ pageTests(page)(
     const shown = await open();
     await shown.getByRole('link', { name: 'Calls' }).click();
     await shown.getByRole('link', { name: /200/ }).click();
-    await shown.getByRole('heading', { name: 'Video' }).waitFor();
+    await shown.getByRole('heading', { name: 'Video', exact: true }).waitFor();
     await shown.getByRole('row', { name: 'anonymous bob vp8 0' }).waitFor();
     await shown.getByRole('row', { name: 'bob anonymous vp8 0' }).waitFor();
-    await shown.getByText('Who sees whom').waitFor();
+    await shown.getByText('Video visibility').waitFor();
     await shown.getByRole('row', { name: 'anonymous bob —', exact: true }).waitFor();
     await shown.getByRole('row', { name: 'bob anonymous —', exact: true }).waitFor();
     // On a telephone, too, it stands there whom each sees.
@@ -45,11 +45,11 @@ pageTests(page)(
     assert.is(await shown.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0);
     await shown.setViewportSize({ width: 1400, height: 900 });
     await shown.getByText('video 0 vp8').first().waitFor();
-    const panel = shown.locator('section', { has: shown.getByRole('heading', { name: 'Video' }) });
+    const panel = shown.locator('section', { has: shown.getByRole('heading', { name: 'Video', exact: true }) });
     await panel.getByText('Jitter (ms)').waitFor();
     const heads = await panel.getByRole('columnheader').allTextContents();
     assert.equal(heads, ['To', 'Shows', 'Codec', 'Lost', 'Key frames', 'Requested', 'Retransmitted', 'Dropped']);
-    await shown.getByRole('heading', { name: 'Video' }).scrollIntoViewIfNeeded();
+    await shown.getByRole('heading', { name: 'Video', exact: true }).scrollIntoViewIfNeeded();
     alice!.hangup();
   },
   () => ({

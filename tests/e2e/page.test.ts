@@ -40,7 +40,7 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   peer.hum(440);
   await shown.getByText('Level (dB)').waitFor();
   await shown.getByRole('button', { name: 'Listen', exact: true }).click();
-  await shown.getByText('You hear both sides. It is logged that you do.').waitFor();
+  await shown.getByText('You hear both sides. The log says so.').waitFor();
   await shown.getByRole('button', { name: 'Stop listening' }).click();
   await shown.getByRole('button', { name: 'Listen', exact: true }).waitFor();
   await shown.getByRole('heading', { name: 'Audio' }).scrollIntoViewIfNeeded();
