@@ -19,7 +19,7 @@ import { untilAsked, untilFound } from '../support/waiting.ts';
 const internet = suite('ten lines that put it on the internet');
 
 const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
-const shown = /## On the internet in ten lines\s+```yaml\n(.*?)```/s.exec(page)?.[1] ?? '';
+const shown = /## On the Internet in ten lines\s+```yaml\n(.*?)```/s.exec(page)?.[1] ?? '';
 
 /** One change of the text, which has to be there. */
 const changed = (text: string, [from, to]: readonly [string, string]): string => {

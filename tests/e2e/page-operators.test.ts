@@ -86,9 +86,7 @@ test('a call whose recording ends while it is looked at is the past, and nothing
   await hangUp.waitFor();
   const { config } = server;
   server.running.reload({ ...config, recorder: { ...config.recorder, off: true } });
-  await shown
-    .getByText(/^Recording stopped at \d\d:\d\d:\d\d. The page shows the call as it was then/)
-    .waitFor();
+  await shown.getByText(/^Recording stopped at \d\d:\d\d:\d\d. The page shows the call as it was then/).waitFor();
   await shown.getByText('earlier moment', { exact: true }).waitFor();
   await shown.getByRole('button', { name: 'Last', exact: true }).waitFor();
   assert.equal(
