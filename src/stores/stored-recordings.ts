@@ -1,8 +1,10 @@
-import { constants, createReadStream, existsSync, mkdirSync } from 'node:fs';
-import { copyFile, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { existsSync, mkdirSync } from 'node:fs';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
 import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Logger } from '../lib/log.ts';
+import { openWithin } from '../lib/open-within.ts';
 import { AriError } from '../models/errors.ts';
 import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecording } from '../models/stored-recording.ts';
@@ -87,18 +89,20 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
   };
 
   /** The file of a recording; the first by format when there are several. */
-  const find = async (
-    name: string,
-  ): Promise<{ recording: StoredRecording; path: string; size: number; mtimeMs: number }> => {
+  const find = async (name: string): Promise<{ recording: StoredRecording; path: string }> => {
     if (isRecordingName(name))
       for (const format of recordingFormats) {
         const path = recordingPath(directory, name, format);
         const stats = await lstat(path).catch(() => undefined);
-        if (stats?.isFile() && !leavesByLink(directory, path))
-          return { recording: { name, format }, path, size: stats.size, mtimeMs: stats.mtimeMs };
+        if (stats?.isFile() && !leavesByLink(directory, path)) return { recording: { name, format }, path };
       }
     throw new AriError('recordingNotFound');
   };
+
+  async function* octetsOf(path: string, start?: number, end?: number): AsyncGenerator<Uint8Array> {
+    const handle = await openWithin(directory, path);
+    yield* handle.createReadStream({ start, end });
+  }
 
   const has = (name: string): boolean =>
     isRecordingName(name) && recordingFormats.some((format) => existsSync(recordingPath(directory, name, format)));
@@ -118,22 +122,16 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
     get: async (name) => (await find(name)).recording,
 
     async file(name) {
-      const { recording, path, size, mtimeMs } = await find(name);
-      // Opened without following a link that may have come meanwhile.
-      const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
-      const readable = await open(path, flags).catch((error: unknown) => {
+      const { recording, path } = await find(name);
+      const opened = await openWithin(directory, path).catch((error: unknown) => {
         throw new AriError('recordingUnreadable', {}, { cause: error });
       });
-      await readable.close();
+      const { size, mtimeMs } = await opened.stat().finally(() => opened.close());
       return {
         type: `audio/${recording.format}`,
         size,
         etag: `"${size.toString(16)}-${Math.trunc(mtimeMs).toString(16)}"`,
-        read: (start, end) =>
-          // The types know flags as words only; Node takes numbers as well.
-          Readable.toWeb(
-            createReadStream(path, { start, end, flags: flags as unknown as string }),
-          ) as ReadableStream<Uint8Array>,
+        read: (start, end) => Readable.toWeb(Readable.from(octetsOf(path, start, end))) as ReadableStream<Uint8Array>,
       };
     },
 
@@ -144,7 +142,7 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
       const unfinished = join(dirname(to.path), `.${to.name.slice(to.name.lastIndexOf('/') + 1)}.copy`);
       try {
         await mkdir(dirname(to.path), { recursive: true });
-        await copyFile(path, unfinished, constants.COPYFILE_EXCL);
+        await pipeline(octetsOf(path), (await open(unfinished, 'wx')).createWriteStream());
         await rename(unfinished, to.path);
       } catch (error) {
         log.error({ recording: name, to: to.name, error }, 'a recording could not be copied');

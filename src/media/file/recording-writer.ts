@@ -63,6 +63,9 @@ export const defaultRecordingLimits: RecordingLimits = {
 /** Ending of the file while it is being recorded; no format has it, so nobody takes it for a finished recording. */
 const unfinished = '.part';
 
+/** An unfinished file is never a link to another one. */
+const unfinishedFlags = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
+
 /** What the disk gave as reason, in words. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'no space is left on the disk'],
@@ -122,7 +125,7 @@ async function begin(
   const appended = there && ifExists === 'append';
   // What exists stays as it is until the recording is complete.
   if (appended) await copyFile(path, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  const handle = await open(temporary, appended ? 'r+' : 'wx');
+  const handle = await open(temporary, appended ? unfinishedFlags : 'wx');
   const writer = new RecordingWriter(options, container, handle, failed);
   try {
     await writer.begin(appended ? await readFile(temporary) : undefined);
@@ -137,7 +140,7 @@ async function begin(
 /** The unfinished file of a recording; undefined when there is none and need not be. @throws RecordingError (rejects) complete. */
 async function reopen(options: RecordingOptions, temporary: string): Promise<FileHandle | undefined> {
   try {
-    return await open(temporary, 'r+');
+    return await open(temporary, unfinishedFlags);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     if (options.goOn === 'perhaps') return undefined;

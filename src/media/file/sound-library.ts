@@ -1,5 +1,6 @@
-import { readFile, stat } from 'node:fs/promises';
+import { type FileHandle, readFile, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
+import { openWithin } from '../../lib/open-within.ts';
 import type { StoredCodec } from '../codec/codecs.ts';
 import { extensionsFor, formatOfExtension, payloadOf } from './formats.ts';
 import { PayloadCache } from './payload-cache.ts';
@@ -21,7 +22,14 @@ const maximumFileOctets = 64 * 1024 * 1024;
 
 const maximumRemembered = 10_000;
 
-type Found = { path: string; extension: string; version: string; size: number };
+type Found = {
+  path: string;
+  extension: string;
+  version: string;
+  size: number;
+  /** Of a recording, which is read as it was opened. */
+  handle?: FileHandle;
+};
 
 /** Finds, reads and keeps sound files and recordings as payload ready to be sent. */
 export class SoundLibrary {
@@ -54,11 +62,17 @@ export class SoundLibrary {
     return this.#payload(found, codec);
   }
 
-  /** A stored recording's payload. @throws SoundError when there is none that can be read. */
+  /** A stored recording's payload; links are not followed. @throws SoundError when there is none that can be read. */
   async recording(name: string, codec: StoredCodec): Promise<Uint8Array> {
-    const found = await this.#find([inside(this.#recordingsDirectory, safeName(name))], codec);
-    if (!found) throw new SoundError(`no recording '${name}'`);
-    return this.#payload(found, codec);
+    const place = inside(this.#recordingsDirectory, safeName(name));
+    const known = this.#extensionAt.get(`${codec} ${place}`);
+    for (const extension of new Set([...(known === undefined ? [] : [known]), ...extensionsFor(codec)])) {
+      const found = await recordingAt(this.#recordingsDirectory, place, extension);
+      if (!found) continue;
+      this.#remember(place, codec, extension);
+      return this.#payload(found, codec).finally(() => found.handle.close());
+    }
+    throw new SoundError(`no recording '${name}'`);
   }
 
   #languages(language: string): string[] {
@@ -113,7 +127,7 @@ export class SoundLibrary {
   async #read(found: Found, codec: StoredCodec): Promise<Uint8Array> {
     if (found.size > maximumFileOctets) throw new SoundError(`${found.path} is too long to be played`);
     try {
-      const file = await readFile(found.path);
+      const file = await readFile(found.handle ?? found.path);
       // Asking for the file's state takes a turn of the event loop, in which packets get through.
       return await payloadOf(file, formatOfExtension.get(found.extension)!, codec, () => stat(found.path));
     } catch (error) {
@@ -124,16 +138,27 @@ export class SoundLibrary {
   }
 }
 
+async function recordingAt(directory: string, place: string, extension: string) {
+  const path = `${place}.${extension}`;
+  const handle = await openWithin(directory, path).catch(() => undefined);
+  return handle && { ...foundAs(path, extension, await handle.stat()), handle };
+}
+
 async function fileAt(place: string, extension: string): Promise<Found | undefined> {
   const path = `${place}.${extension}`;
   try {
     const status = await stat(path);
     if (!status.isFile()) return undefined;
-    return { path, extension, version: `${status.mtimeMs} ${status.size}`, size: status.size };
+    return foundAs(path, extension, status);
   } catch {
     return undefined;
   }
 }
+
+const foundAs = (path: string, extension: string, { mtimeMs, size }: { mtimeMs: number; size: number }): Found => ({
+  ...{ path, extension, size },
+  version: `${mtimeMs} ${size}`,
+});
 
 /** @throws SoundError for a name that is empty or tries to leave its directory. */
 function safeName(name: string): string {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
@@ -64,6 +64,40 @@ test('directories are searched in their order, but a language in any of them com
     'second/fr/b.ulaw': 'french',
   });
   assert.equal([await sound('a'), await sound('b', 'fr')], ['first', 'french']);
+});
+
+test('a recording is not played through a link, neither of the file nor of a directory on the way', async () => {
+  const { base, recording } = await library({
+    'recordings/real.ulaw': 'real',
+    'recordings/below/real.ulaw': 'below',
+    'elsewhere/secret.ulaw': 'secret',
+  });
+  const recordings = join(base, 'recordings');
+  await symlink('../elsewhere/secret.ulaw', join(recordings, 'file.ulaw'));
+  await symlink('../elsewhere', join(recordings, 'directory'));
+  await symlink('below', join(recordings, 'inside'));
+  assert.equal(
+    [await recording('file'), await recording('directory/secret')],
+    ["SoundError: no recording 'file'", "SoundError: no recording 'directory/secret'"],
+  );
+  assert.equal(
+    [await recording('real'), await recording('below/real'), await recording('inside/real')],
+    ['real', 'below', 'below'],
+  );
+});
+
+test('what was a recording and has become a link is not played any more', async () => {
+  const { base, recording } = await library({ 'recordings/a.ulaw': 'mine', 'elsewhere/a.ulaw': 'secret' });
+  assert.is(await recording('a'), 'mine');
+  await rm(join(base, 'recordings/a.ulaw'));
+  await symlink('../elsewhere/a.ulaw', join(base, 'recordings/a.ulaw'));
+  assert.is(await recording('a'), "SoundError: no recording 'a'");
+});
+
+test('a directory of recordings may itself be a link', async () => {
+  const { base, recording } = await library({ 'disk/a.ulaw': 'mine' });
+  await symlink('disk', join(base, 'recordings'));
+  assert.is(await recording('a'), 'mine');
 });
 
 test('names have sub-paths as in the sound packages of Asterisk', async () => {
