@@ -30,6 +30,7 @@ need('unshare').test(
       });
       assert.equal(JSON.parse(said), {
         told: ['recording: disk, no space is left on the disk', 'records: ENOSPC', 'spool: ENOSPC false'],
+        said: true,
         records: [1, 'torn', '3 lost', 5],
         log: [1, 'torn', '2 lost', 5],
         waiting: [1, 2, 3, 4],

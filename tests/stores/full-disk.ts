@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger } from '../../src/lib/log.ts';
 import { defaultRecordingLimits, openRecording } from '../../src/media/file/recording-writer.ts';
+import { readWav } from '../../src/media/file/wav.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
 import { openRotatedFile } from '../../src/stores/rotated-file.ts';
 import { openSpool } from '../../src/stores/spool.ts';
@@ -50,6 +51,8 @@ const writer = await openRecording(
 records.write(record(1));
 spool.put(record(1));
 log.info({ id: 1, text: 'x'.repeat(9_000) }, 'before');
+for (let frame = 0; frame < 50; frame++) writer.write(new Int16Array(writer.sampleRate / 50).fill(500));
+await until(() => readFileSync(join(directory, 'said.wav.part')).length > 16_000);
 await until(() => [textOf('calls.jsonl'), textOf('log/all')].every((text) => text.endsWith('\n')));
 for (let size = 65_536; size >= 1_024; size /= 2)
   for (let number = 0; ; number++)
@@ -64,7 +67,7 @@ for (const id of [2, 3]) {
   spool.put(record(id));
   log.info({ id, text: 'x'.repeat(9_000) }, 'full');
 }
-for (let frame = 0; frame < 3_000; frame++) writer.write(new Int16Array(writer.sampleRate / 50));
+for (let frame = 0; frame < 3_000; frame++) writer.write(new Int16Array(writer.sampleRate / 50).fill(500));
 await until(
   () =>
     records.failed &&
@@ -75,7 +78,8 @@ records.write(record(4));
 
 for (let size = 65_536; size >= 1_024; size /= 2)
   for (let number = 0; number < 1_000; number++) rmSync(join(directory, `ballast-${size}-${number}`), { force: true });
-rmSync(join(directory, 'said.wav.part'), { force: true });
+const said = readWav(readFileSync(join(directory, 'said.wav')));
+rmSync(join(directory, 'said.wav'));
 clock.advance(1_000);
 records.write(record(5));
 spool.put(record(4));
@@ -100,6 +104,7 @@ const linesOf = (name: string): (number | string)[] =>
 process.stdout.write(
   JSON.stringify({
     told: told.toSorted(),
+    said: said.length >= 8_000 && said.every((sample) => sample === 500),
     records: linesOf('calls.jsonl'),
     log: linesOf('log/all'),
     waiting: kept?.lines.map((line) => (JSON.parse(line) as Line).id),

@@ -131,8 +131,11 @@ class WavContainer implements RecordingContainer {
 
   header(fileOctets: number): Uint8Array {
     const head = new DataView(this.#head.buffer, this.#head.byteOffset, this.#head.byteLength);
-    head.setUint32(4, Math.min(0xffff_ffff, fileOctets - 8), true);
-    head.setUint32(this.#head.length - 4, Math.min(0xffff_ffff, fileOctets - this.#head.length), true);
+    const octets = fileOctets - this.#head.length;
+    // A disk that was full may have taken a part of a sample.
+    const whole = octets - (octets % (2 * this.#channels));
+    head.setUint32(4, Math.min(0xffff_ffff, this.#head.length + whole - 8), true);
+    head.setUint32(this.#head.length - 4, Math.min(0xffff_ffff, whole), true);
     return this.#head;
   }
 

@@ -82,7 +82,8 @@ const reasons: ReadonlyMap<string, string> = new Map([
  * Opens a recording. Until it is finished the file has `.part` behind its name and can be played at any instant, also after
  * the process was killed.
  *
- * @param failed hears, at most once, that writing went wrong; what was written stays under the temporary name.
+ * @param failed hears, at most once, that writing went wrong. What was recorded before is finished and in its place by then;
+ *   of a disk that is too slow, as soon as it has taken what it was given.
  * @throws (rejects with) RecordingError.
  */
 export async function openRecording(
@@ -181,10 +182,12 @@ export class RecordingWriter {
   /** Samples since the last batch, and in all. */
   #sinceBatch = 0;
   #samples = 0;
-  /** Length of the file as written. */
+  /** Length of the file as written, and when its recording began. */
   #length = 0;
+  #begun = 0;
   #writing: Promise<void> | undefined;
   #error: RecordingError | undefined;
+  #kept: Promise<void> | undefined;
   #ended = false;
   readonly #push = (octets: Uint8Array): void => this.#append(octets);
 
@@ -216,6 +219,8 @@ export class RecordingWriter {
     else this.#container.begin(this.#push);
     if (file && this.#length < file.length) await this.#handle.truncate(this.#length);
     await this.#writeBatch();
+    // What another thread recorded is a part of it.
+    this.#begun = this.#options.goOn ? 0 : this.#length;
   }
 
   /** Takes the next samples; with two channels `right` lies beside `left`. Nothing is taken after the end or an error. */
@@ -225,7 +230,7 @@ export class RecordingWriter {
     this.#samples += left.length;
     this.#sinceBatch += left.length;
     if (this.#octets > this.#options.maximumBacklogOctets)
-      this.#fail(new RecordingError('disk', 'the disk is too slow'));
+      this.#failed(this.#fail(new RecordingError('disk', 'the disk is too slow')));
     else if (this.#sinceBatch >= this.#batchSamples) this.flush();
   }
 
@@ -240,29 +245,54 @@ export class RecordingWriter {
       },
       (error: unknown) => {
         this.#writing = undefined;
-        this.#fail(recordingError(error));
+        if (this.#error) return;
+        const failure = this.#fail(recordingError(error));
+        return this.#kept?.then(() => this.#failed(failure));
       },
     );
   }
 
   /**
    * Ends the recording: all is on the disk, and the file in its place, when this resolves. Idempotent.
-   * @throws (rejects with) RecordingError; what was written stays under the temporary name.
+   * @throws (rejects with) RecordingError; what was recorded before is finished as far as the disk allows.
    */
   async finish(): Promise<void> {
     const first = await this.#stop();
+    await this.#kept;
     if (this.#error) throw this.#error;
     if (!first) return;
     try {
       this.#container.end(this.#push);
       await this.#writeBatch();
-      await this.#handle.sync();
-      await this.#handle.close();
-      await rename(this.#temporary, this.#options.path);
-      await syncDirectory(dirname(this.#options.path));
+      await this.#settle();
     } catch (error) {
-      this.#error = recordingError(error);
-      throw this.#error;
+      const failure = this.#error ?? this.#fail(recordingError(error));
+      await this.#kept;
+      throw failure;
+    } finally {
+      await this.#close();
+    }
+  }
+
+  /** Puts the file in its place, with all that was written. */
+  async #settle(): Promise<void> {
+    await this.#handle.sync();
+    await this.#handle.close();
+    await rename(this.#temporary, this.#options.path);
+    await syncDirectory(dirname(this.#options.path));
+  }
+
+  /** Finishes what was recorded before an error; where nothing was, an older file stays as it was. Never rejects. */
+  async #keep(): Promise<void> {
+    try {
+      if (this.#length <= this.#begun) {
+        await rm(this.#temporary, { force: true });
+        return;
+      }
+      await this.#writeHeader();
+      await this.#settle();
+    } catch {
+      // It stays under the temporary name until the next start: see finishLeftovers.
     } finally {
       await this.#close();
     }
@@ -270,6 +300,8 @@ export class RecordingWriter {
 
   /** Ends the recording and removes what was written; a file that was to be gone on with stays as it was. Idempotent. */
   async discard(): Promise<void> {
+    // Nothing is worth keeping, should the disk fail meanwhile.
+    this.#begun = Number.POSITIVE_INFINITY;
     if (!(await this.#stop())) return;
     await this.#close();
     await rm(this.#temporary, { force: true }).catch(() => undefined);
@@ -287,13 +319,13 @@ export class RecordingWriter {
     return first;
   }
 
-  #fail(error: RecordingError): void {
-    if (this.#error) return;
+  /** Takes nothing more, and keeps what was recorded once the disk has taken what it was given. */
+  #fail(error: RecordingError): RecordingError {
     this.#error = error;
     this.#octets = 0;
-    // Closing waits for what is being written.
-    void this.#close();
-    this.#failed(error);
+    const written = this.#writing ?? Promise.resolve();
+    this.#kept = written.then(() => this.#keep());
+    return error;
   }
 
   /** Idempotent, and never rejects. */
@@ -326,9 +358,14 @@ export class RecordingWriter {
       done += bytesWritten;
       this.#length += bytesWritten;
     }
+    await this.#writeHeader();
+    this.#options.written?.((samples * 1000) / this.sampleRate);
+  }
+
+  /** Says at the beginning of the file how long it is, where its format does. */
+  async #writeHeader(): Promise<void> {
     const header = this.#container.header(this.#length);
     if (header) await this.#handle.write(header, 0, header.length, 0);
-    this.#options.written?.((samples * 1000) / this.sampleRate);
   }
 }
 

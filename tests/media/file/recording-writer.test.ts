@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { type FileHandle, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,7 +17,7 @@ import {
   type RecordingOptions,
   RecordingWriter,
 } from '../../../src/media/file/recording-writer.ts';
-import { parseWav } from '../../../src/media/file/wav.ts';
+import { parseWav, readWav } from '../../../src/media/file/wav.ts';
 import { need } from '../../support/need.ts';
 import { level, likeness, sine, speech } from '../signal.ts';
 
@@ -227,6 +227,75 @@ test('a full disk is told once, the rest is not taken, and finishing says so', a
   for (let frame = 0; frame < 20; frame++) writer.write(new Int16Array(160));
   const problem = await writer.finish().catch((error: RecordingError) => error.message);
   assert.equal([told, problem], [['disk: no space is left on the disk'], 'no space is left on the disk']);
+});
+
+/** A real file in front of which the disk is full after so many octets: it takes a part of what it is given then. */
+async function almostFull(path: string, takes: number): Promise<FileHandle> {
+  const handle = await open(`${path}.part`, 'wx');
+  let left = takes;
+  const write = async (octets: Uint8Array, at: number, length: number, position: number) => {
+    // What is there already may be written to: the header.
+    if (position === 0 && left < takes) return handle.write(octets, at, length, position);
+    if (left === 0) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+    const some = Math.min(left, length);
+    left -= some;
+    return handle.write(octets, at, some, position);
+  };
+  const [sync, close] = [() => handle.sync(), () => handle.close()];
+  return { write, sync, close } as unknown as FileHandle;
+}
+
+test('what was recorded before the disk was full is finished, whole samples of it, before that is told', async ({
+  directory,
+}) => {
+  const path = join(directory, 'full.wav');
+  // The header, 100 samples, and half of one more.
+  const { writer, told, failure } = await onDisk(await almostFull(path, 44 + 201), { path });
+  for (let frame = 0; frame < 20; frame++) writer.write(new Int16Array(160).fill(1000));
+  await failure;
+  assert.equal(told, ['disk: no space is left on the disk']);
+  const file = await readFile(path);
+  assert.equal([...readWav(file)], new Array(100).fill(1000));
+  assert.equal([file.readUInt32LE(4), file.readUInt32LE(40)], [236, 200]);
+  const problem = await writer.finish().catch((error: RecordingError) => error.message);
+  assert.is(problem, 'no space is left on the disk');
+  assert.is((await readFile(path)).length, file.length);
+});
+
+test('a disk that is full at the last batch fails the recording, and keeps what came before', async ({ directory }) => {
+  const path = join(directory, 'last.wav');
+  const { writer, told } = await onDisk(await almostFull(path, 44 + 320), { path, batchMs: 1000 });
+  for (let frame = 0; frame < 2; frame++) writer.write(new Int16Array(160).fill(1000));
+  const problem = await writer.finish().catch((error: RecordingError) => error.message);
+  assert.equal([told, problem], [[], 'no space is left on the disk']);
+  assert.is(readWav(await readFile(path)).length, 160);
+});
+
+test('where nothing was recorded before the disk was full nothing is stored, and an older file stays', async ({
+  directory,
+}) => {
+  const path = join(directory, 'older.wav');
+  await writeFile(path, 'older');
+  const { writer, failure } = await onDisk(await almostFull(path, 44), { path });
+  for (let frame = 0; frame < 20; frame++) writer.write(new Int16Array(160));
+  await failure;
+  assert.is(await readFile(path, 'utf8'), 'older');
+  assert.equal(
+    (await readdir(directory)).filter((name) => name.startsWith('older')),
+    ['older.wav'],
+  );
+});
+
+test('what is thrown away is not kept when the disk is full meanwhile', async ({ directory }) => {
+  const path = join(directory, 'thrown.wav');
+  const { writer, told } = await onDisk(await almostFull(path, 44 + 320), { path });
+  for (let frame = 0; frame < 5; frame++) writer.write(new Int16Array(160));
+  await writer.discard();
+  assert.equal(told, ['disk: no space is left on the disk']);
+  assert.equal(
+    (await readdir(directory)).filter((name) => name.startsWith('thrown')),
+    [],
+  );
 });
 
 test('a disk that does not keep up fails the recording instead of filling the memory', async () => {
