@@ -16,7 +16,6 @@ import { DigitTone } from './digit-tone.ts';
 import { FarSide } from './far-side.ts';
 import { FramePackets } from './frame-packets.ts';
 import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.ts';
-import { JitterBuffer } from './jitter-buffer.ts';
 import { isComfortNoise, meaningOf } from './meaning.ts';
 import { PacketLevel } from './packet-level.ts';
 import { Playout } from './playout.ts';
@@ -54,7 +53,6 @@ export class RtpEnd extends End {
   readonly #reception = new Reception();
   readonly #digitReceiver: DigitReceiver;
   readonly #header = emptyHeader();
-  readonly #held = new JitterBuffer<Uint8Array>();
   #inband: InbandDigits | undefined;
   /** Its far side describes noise instead of sending it: others hear it in frames. */
   #sendsNoise = false;
@@ -74,6 +72,7 @@ export class RtpEnd extends End {
   /** Time that went by and is not yet sent, in ms. */
   #creditMs = 0;
   #echoing = false;
+  #listensForEcho = false;
   #muted = { in: false, out: false };
   readonly #digitTone = new DigitTone();
   #silence: Frame | undefined;
@@ -183,7 +182,7 @@ export class RtpEnd extends End {
     if (!flow?.send || this.voice.active || !this.digits.idle) return;
     const payloadType = isEvent ? flow.telephoneEvent : flow.payloadType;
     if (payloadType === undefined) return;
-    if (isEvent || !this.#partner) this.rouse();
+    if (isEvent || !this.#passes) this.rouse();
     const { payloadStart, payloadEnd } = header;
     if (!isEvent) {
       if (this.#muted.out && !silencePayload(flow.codec, packet, payloadStart, payloadEnd)) return;
@@ -197,15 +196,14 @@ export class RtpEnd extends End {
 
   statistics(): RtpStatistics {
     const [{ forwarded }, { clockRate }] = [this, this.#codec];
-    const late = this.#lateBefore + (this.#playout?.late ?? 0) + this.#held.late;
+    const late = this.#lateBefore + (this.#playout?.late ?? 0);
     const [sender, control, reception] = [this.#sender, this.#control, this.#reception];
     return { ...statisticsOf({ sender, control, reception, clockRate, late }), forwarded };
   }
 
   override receive(now: number): void {
-    if (this.#partner) this.#far.settlePassage();
+    if (this.#passes) this.#far.settlePassage();
     this.#digitReceiver.expire(now);
-    if (this.#held.size > 0) this.#releaseEcho(now);
     if (this.#flow) {
       this.#presence.check(now, this.#flow.receive);
       if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.#sender, this.#reception));
@@ -307,9 +305,27 @@ export class RtpEnd extends End {
   #echo(on: boolean): void {
     if (this.#echoing === on) return;
     this.#echoing = on;
-    this.#held.clear();
+    this.#followEcho();
     this.#sender.pause();
     this.mix?.reconsider();
+  }
+
+  /** An echo that somebody overhears is made of frames. */
+  protected override overheardChanged(): void {
+    this.#followEcho();
+  }
+
+  #followEcho(): void {
+    const needed = this.#echoing && this.overheard;
+    if (needed === this.#listensForEcho) return;
+    this.#listensForEcho = needed;
+    if (needed) this.listen();
+    else this.unlisten();
+  }
+
+  /** Whether packets that come go on as they are. */
+  get #passes(): boolean {
+    return this.#partner !== undefined || this.#echoing;
   }
 
   #receive(packet: Uint8Array, address: string, port: number): void {
@@ -327,7 +343,7 @@ export class RtpEnd extends End {
     }
     const now = this.clock.monotonic();
     if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
-    if (this.#partner) this.#far.endPassages(false);
+    if (this.#passes) this.#far.endPassages(false);
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
     const length = header.payloadEnd - header.payloadStart;
     const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
@@ -348,9 +364,9 @@ export class RtpEnd extends End {
     if (isEvent || (this.#partner && !isNoise)) this.#forward(packet, isEvent, now);
     else this.#playout?.put({ sequence, packet, payloadStart, payloadEnd, at: now, isNoise });
     if (isNoise || !this.#echoing || !flow.send || this.framed) return;
-    this.#held.put(header.sequence, packet, now);
-    this.#releaseEcho(now);
-    if (this.#held.size > 0) this.rouse();
+    if (isAudio && this.#muted.in) return;
+    this.forward(packet, header, isEvent, now);
+    if (isAudio) this.#passOn(this);
   }
 
   #forward(packet: Uint8Array, isEvent: boolean, now: number): void {
@@ -365,8 +381,9 @@ export class RtpEnd extends End {
   /** Has the sockets pass on what follows, where nobody has to look at it. The plan is one literal: V8 makes spread ones slowly. */
   #passOn(partner: RtpEnd): void {
     const flow = partner.#flow;
-    const isSeen = this.#meter.watched || this.#echoing || partner.passingLevel.watched || partner.#muted.out;
-    if (isSeen || !flow?.send || !partner.#partner || partner.voice.active || !partner.digits.idle) return;
+    const isSeen = this.#meter.watched || this.listened || partner.passingLevel.watched || partner.#muted.out;
+    const isJoined = partner === this ? this.#echoing : partner.#partner !== undefined && !this.#echoing;
+    if (isSeen || !flow?.send || !isJoined || partner.voice.active || !partner.digits.idle) return;
     this.#far.passOn(partner.#far, {
       reception: this.#reception,
       sender: partner.#sender,
@@ -375,7 +392,7 @@ export class RtpEnd extends End {
       clockRate: this.#codec.clockRate,
       lasting: partner.#packets,
       passed: (packets, heardAt) => {
-        this.#forwarded += packets;
+        if (partner !== this) this.#forwarded += packets;
         this.#presence.heard(heardAt);
         partner.forwardedAt = heardAt;
       },
@@ -388,31 +405,7 @@ export class RtpEnd extends End {
 
   #startSource(): void {
     this.#digitReceiver.reset();
-    this.#held.clear();
     this.#sendsNoise = false;
-    if (this.#echoing) this.#sender.pause();
-  }
-
-  /** Sends back what is in order by now. */
-  #releaseEcho(now: number): void {
-    const flow = this.#flow!;
-    for (let packet = this.#held.take(now); packet; packet = this.#held.take(now)) {
-      // What we say ourselves wins over the echo.
-      if (this.voice.active || !this.digits.idle || !readHeader(packet, this.#header)) continue;
-      const header = this.#header;
-      const type = meaningOf(header.payloadType, flow);
-      if (type === undefined) continue;
-      header.payloadType = type;
-      const isAudio = type === flow.payloadType;
-      const { payloadStart, payloadEnd } = header;
-      if (isAudio) {
-        if (this.#muted.in) continue;
-        if (this.#muted.out && !silencePayload(flow.codec, packet, payloadStart, payloadEnd)) continue;
-        this.passingLevel.look(packet, payloadStart, payloadEnd);
-      }
-      const units = isAudio ? this.#packets.unitsOf(payloadEnd - payloadStart) : 0;
-      this.#far.send(this.#sender.echo(packet, header, units, now));
-    }
   }
 
   /** Sends what the voice has to say in as many packets as the time that went by is worth. */
@@ -424,7 +417,7 @@ export class RtpEnd extends End {
       this.#creditMs = 0;
       if (idle) this.#sender.pause();
       // Packets are passed on, or nobody is heard or spoken to: what is left are reports, and whether the far side is given up.
-      if (!this.#playout && this.digits.idle && this.#held.size === 0 && this.#digitReceiver.idle) {
+      if (!this.#playout && this.digits.idle && this.#digitReceiver.idle) {
         const never = Number.POSITIVE_INFINITY;
         this.restsUntil = flow ? Math.min(this.#control.dueAt, this.#presence.dueAt(now, flow.receive)) : never;
       }

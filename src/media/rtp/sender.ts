@@ -34,9 +34,9 @@ export class RtpSender {
   #eventTimestamp = 0;
   /** No audio went out just before: the next packet starts a talkspurt. */
   #silent = true;
-  /** What is added to the timestamps of a stream that is echoed or forwarded. */
+  /** What is added to the timestamps of a stream that is forwarded. */
   #offset: number | undefined;
-  /** The same for its sequence numbers, when forwarded. */
+  /** The same for its sequence numbers. */
   #sequenceOffset = 0;
   #copiedTimestamp = 0;
   #copiedSequence = 0;
@@ -135,29 +135,7 @@ export class RtpSender {
   }
 
   /**
-   * Makes a received packet into one of ours: our SSRC and sequence, its timestamps moved onto our timeline with
-   * their distances kept. Uses the same memory where it can.
-   *
-   * @param units how long it lasts, 0 for an event.
-   */
-  echo(received: Uint8Array, header: RtpHeader, units: number, now: number): Uint8Array {
-    const length = header.payloadEnd - header.payloadStart;
-    const packet = withPlainHeader(received, header);
-    let starts = header.marker;
-    if (this.#offset === undefined || timestampDistance(this.#copiedTimestamp, header.timestamp) < 0) {
-      this.#offset = this.#from(now) - header.timestamp;
-      starts = true;
-    }
-    this.#copiedTimestamp = header.timestamp;
-    const at = this.#moved(header.timestamp);
-    this.#write(packet, starts, header.payloadType, at, length);
-    this.#advance(at + units);
-    this.#silent = true;
-    return packet;
-  }
-
-  /**
-   * Makes a packet of another far side's stream into one of ours: our SSRC, its sequence numbers and timestamps moved
+   * Makes a received packet into one of ours: our SSRC, its sequence numbers and timestamps moved
    * onto ours with their distances, so that losses, gaps and changes of order are seen by our far side as they are.
    * Undefined for one that comes too late to have a place. Uses the same memory where it can.
    *
