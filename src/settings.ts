@@ -104,7 +104,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   threadsAtStart: config.media.threads || 1,
   sockets: config.media.sockets,
   rehearses: config.media.rehearsal,
-  tieBytes: config.media.thread_backlog,
+  pipeBytes: config.media.thread_backlog,
   video: {
     streams: config.media.video.streams,
     keyFramesPerSecond: config.media.video.key_frames,
@@ -117,7 +117,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
     talkerAfterMs: config.media.video.talker_after,
     talkerHoldMs: config.media.video.talker_hold,
     controlsPerTick: Math.ceil(config.media.video.control_packets / 50),
-    tieBytes: config.media.video.thread_backlog,
+    pipeBytes: config.media.video.thread_backlog,
   },
   reports: { perSession: config.media.report_backlog_per_call, inAll: config.media.report_backlog },
   threadTimeoutMs: config.media.thread_timeout * 1000,

@@ -29,7 +29,7 @@ export type VideoConfig = {
   /** RTCP packets of one stream that are read in a tick; more are dropped. */
   controlsPerTick: number;
   /** Octets that may wait between two threads for one session's video, in each direction. */
-  tieBytes: number;
+  pipeBytes: number;
 };
 
 /** What holds where the configuration says nothing. */
@@ -45,7 +45,7 @@ export const defaultVideoConfig: VideoConfig = {
   talkerAfterMs: 500,
   talkerHoldMs: 2000,
   controlsPerTick: 8,
-  tieBytes: 1_048_576,
+  pipeBytes: 1_048_576,
 };
 
 /** How many messages of a media thread may wait for the main thread. */
@@ -91,7 +91,7 @@ export type MediaConfig = {
   /** A thread that starts plays calls of nobody first, so that many may come at once: see `rehearsal.ts`. */
   rehearses: boolean;
   /** Octets that may wait between two threads for one session. */
-  tieBytes: number;
+  pipeBytes: number;
   /** A media thread that answers nothing for this long is ended, in ms; twelve times as long while it starts. */
   threadTimeoutMs: number;
   /** How often what is measured of a session with RTP is told, in ms; 0 = never. */
@@ -139,7 +139,7 @@ export const defaultMediaConfig: MediaConfig = {
   threadsAtStart: 1,
   sockets: 'auto',
   rehearses: false,
-  tieBytes: 16_384,
+  pipeBytes: 16_384,
   threadTimeoutMs: 5000,
   measureMs: 0,
   toneZone: 'us',

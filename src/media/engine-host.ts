@@ -11,13 +11,13 @@ import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader, type OpenMusic } from './item-loader.ts';
 import { limitTeller } from './limit-teller.ts';
 import { MusicReader } from './music-reader.ts';
+import type { WakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import { type OpenSockets, Rehearsal } from './rehearsal.ts';
 import { ReportWindow } from './report-window.ts';
 import type { Sockets } from './rtp/sockets.ts';
 import { blockSlots, memoryIn } from './session-memory.ts';
 import { tickMs } from './ticker.ts';
-import type { Bells } from './tie/bell.ts';
 
 /** What the engine has of the world: time, sockets and chance. */
 export type EngineWorld = {
@@ -34,7 +34,7 @@ export type EngineWorld = {
   /** Where files stand while they are open; left out where they end with a thread. */
   files?: OpenFiles;
   /** How threads wake each other. */
-  bells: Bells;
+  wakeUps: WakeUps;
   /** How late the event loop was since its reader last asked; left out where the thread is not the engine's own. */
   loopDelay?: (reader: LoopReader) => NonNullable<PlaneLoad['loopDelay']>;
 };
@@ -45,8 +45,8 @@ export type EngineWorld = {
  * @returns what to do with a batch of commands.
  */
 export function hostEngine(
-  { config, thread, bell, heard }: WorkerStart,
-  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, files, bells, loopDelay }: EngineWorld,
+  { config, thread, wakeUp, heard }: WorkerStart,
+  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, files, wakeUps, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -81,8 +81,8 @@ export function hostEngine(
     loader: new ItemLoader(library, config.toneZone, openMusic),
     random32,
     files,
-    bell,
-    bells,
+    wakeUp,
+    wakeUps,
     // Apart from each other, so that what one says in its tick is there in the next of every other.
     phaseMs: (thread * tickMs) / config.threads,
     report: tell,
@@ -158,17 +158,17 @@ function carryOut(
     case 'relay':
       engine.relay(command.session, command.relay);
       return;
-    case 'openTie':
-      engine.openTie(command.session, command.plan);
+    case 'openPipe':
+      engine.openPipe(command.session, command.plan);
       return;
-    case 'closeTie':
-      engine.closeTie(command.session, command.tie);
+    case 'closePipe':
+      engine.closePipe(command.session, command.pipe);
       return;
-    case 'openTieEnd':
-      engine.openTieEnd(command.session, command.plan);
+    case 'openPipeEnd':
+      engine.openPipeEnd(command.session, command.plan);
       return;
-    case 'openVideoTie':
-      engine.openVideoTie(command);
+    case 'openVideoPipe':
+      engine.openVideoPipe(command);
       return;
     case 'openMix':
       engine.openMix(command.mix, command.kind);

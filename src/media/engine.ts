@@ -17,6 +17,10 @@ import { LocalEnd } from './local-end.ts';
 import { Measures } from './measures.ts';
 import { Mixing } from './mix.ts';
 import { Overhearers } from './overhearers.ts';
+import { PipeEnd } from './pipe/pipe-end.ts';
+import type { PipePlan } from './pipe/pipe-wire.ts';
+import { Pipes } from './pipe/pipes.ts';
+import { newWakeUp, noWakeUps, type WakeUps } from './pipe/wake-up.ts';
 import type { EngineReport, MediaCommand, MediaUsage, OverhearCommand, RelayedIn, Showing } from './protocol.ts';
 import { Recorders, type RecordersOptions } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
@@ -28,10 +32,6 @@ import { SnoopEnd } from './snoop-end.ts';
 import { Snoops } from './snoops.ts';
 import type { Tap } from './talk-tap.ts';
 import { Ticker } from './ticker.ts';
-import { type Bells, newBell, noBells } from './tie/bell.ts';
-import { TieEnd } from './tie/tie-end.ts';
-import type { TiePlan } from './tie/tie-wire.ts';
-import { Ties } from './tie/ties.ts';
 import { type OpenVideo, Videos } from './video/videos.ts';
 
 export type MediaEngineOptions = {
@@ -44,9 +44,9 @@ export type MediaEngineOptions = {
   loader: AudioLoader;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
-  /** Ours, which other threads ring, and how bells are rung; no ties work without. */
-  bell?: SharedArrayBuffer;
-  bells?: Bells;
+  /** Ours, which other threads ring, and how wake-ups are rung; no pipes work without. */
+  wakeUp?: SharedArrayBuffer;
+  wakeUps?: WakeUps;
   /** How far its ticks lie behind those of the first thread, in ms. */
   phaseMs?: number;
   /** Where files of recordings stand while they are open. */
@@ -85,7 +85,7 @@ export class MediaEngine {
   readonly #detectors: Detectors;
   readonly #recorders: Recorders;
   readonly #overhearers: Overhearers;
-  readonly #ties: Ties;
+  readonly #pipes: Pipes;
   readonly #measures: Measures;
   readonly #snoops = new Snoops();
   readonly #videos: Videos;
@@ -101,11 +101,11 @@ export class MediaEngine {
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });
     this.#overhearers = new Overhearers(this.#taps, report);
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
-    const { log, bell = newBell(0), bells = noBells, phaseMs = 0, hit = uncounted } = options;
-    this.#ties = new Ties({ clock, bell, bells, failed: (end, error) => this.#fault(end.session, error) });
+    const { log, wakeUp = newWakeUp(0), wakeUps = noWakeUps, phaseMs = 0, hit = uncounted } = options;
+    this.#pipes = new Pipes({ clock, wakeUp, wakeUps, failed: (end, error) => this.#fault(end.session, error) });
     this.#videos = new Videos({
-      ...{ config, clock, log, random32, report, bells, hit },
-      ...{ ports: this.#ports, ties: this.#ties },
+      ...{ config, clock, log, random32, report, wakeUps, hit },
+      ...{ ports: this.#ports, pipes: this.#pipes },
     });
     const passingVideo = (session: number) => this.#videos.passing(session);
     this.#measures = new Measures({ everyMs: config.measureMs, report, passingVideo });
@@ -153,8 +153,8 @@ export class MediaEngine {
   }
 
   /** Lets video pass between a session and a mix, one of which is in another thread. */
-  openVideoTie({ session, plan, at, beside }: Extract<MediaCommand, { type: 'openVideoTie' }>): void {
-    if (this.#ends.has(session)) this.#videos.openTie(session, plan, at, beside);
+  openVideoPipe({ session, plan, at, beside }: Extract<MediaCommand, { type: 'openVideoPipe' }>): void {
+    if (this.#ends.has(session)) this.#videos.openPipe(session, plan, at, beside);
   }
 
   /** Figures of a session's streams of video. */
@@ -211,23 +211,23 @@ export class MediaEngine {
   }
 
   /** Lets a session meet a mix of another thread. */
-  openTie(session: number, plan: TiePlan): void {
+  openPipe(session: number, plan: PipePlan): void {
     const end = this.#ends.get(session);
     if (!end) return;
     for (const mix of this.#mixes.values()) mix.leave(end);
-    this.#ties.enter(end, plan);
+    this.#pipes.enter(end, plan);
   }
 
-  /** @param tie the one that is closed; another is let be. */
-  closeTie(session: number, tie: number): void {
+  /** @param pipe the one that is closed; another is let be. */
+  closePipe(session: number, pipe: number): void {
     const end = this.#ends.get(session);
-    if (end) this.#ties.leave(end, tie);
-    this.#videos.closeTie(session, tie);
+    if (end) this.#pipes.leave(end, pipe);
+    this.#videos.closePipe(session, pipe);
   }
 
   /** Opens what stands for a session of another thread in mixes of this one. */
-  openTieEnd(session: number, plan: TiePlan): void {
-    this.#add(this.#ties.open(this.#endOptions(session, ownMemory()), plan));
+  openPipeEnd(session: number, plan: PipePlan): void {
+    this.#add(this.#pipes.open(this.#endOptions(session, ownMemory()), plan));
   }
 
   openMix(mix: number, kind: 'mixing' | 'holding'): void {
@@ -297,7 +297,7 @@ export class MediaEngine {
     const playing = (each: { playing: boolean }) => each.playing;
     return {
       ...streamUsage(this.#ends.values()),
-      sessions: [...this.#ends.values()].filter((end) => !(end instanceof TieEnd)).length,
+      sessions: [...this.#ends.values()].filter((end) => !(end instanceof PipeEnd)).length,
       ports: this.#ports.used,
       players: [...this.#ends.values()].filter(playing).length + [...this.#mixes.values()].filter(playing).length,
       timers: this.#ticker.running ? 1 : 0,
@@ -326,7 +326,7 @@ export class MediaEngine {
   #add(end: End): void {
     this.#ends.set(end.session, end);
     // What has RTP is measured when it is known how its audio flows.
-    if (!(end instanceof RtpEnd || end instanceof TieEnd)) this.#measures.opened(end, this.#options.clock.monotonic());
+    if (!(end instanceof RtpEnd || end instanceof PipeEnd)) this.#measures.opened(end, this.#options.clock.monotonic());
     this.#ticker.start();
   }
 
@@ -339,7 +339,7 @@ export class MediaEngine {
     this.#overhearers.forget(end);
     for (const { session: snoop } of this.#snoops.forget(end)) this.#end(snoop, 'who it listened to is gone');
     for (const mix of this.#mixes.values()) mix.leave(end);
-    this.#ties.forget(end);
+    this.#pipes.forget(end);
     this.#videos.close(session);
     end.close(reason);
     this.#measures.forget(end);
@@ -373,8 +373,8 @@ export class MediaEngine {
         const end = this.#ends.get(command.session);
         if (!end) return;
         for (const other of this.#mixes.values()) if (other !== mixing) other.leave(end);
-        this.#ties.leave(end);
-        if (!(end instanceof TieEnd)) this.#videos.closeTie(command.session);
+        this.#pipes.leave(end);
+        if (!(end instanceof PipeEnd)) this.#videos.closePipe(command.session);
         mixing.join(end, command.member);
         return;
       }
@@ -445,7 +445,7 @@ export class MediaEngine {
         this.#fault(end.session, error);
       }
     }
-    this.#ties.tick();
+    this.#pipes.tick();
     this.#videos.tick(now);
     for (const mix of this.#mixes.values()) {
       try {

@@ -1,8 +1,8 @@
 import { type EngineWorld, hostEngine } from './engine-host.ts';
 import { OpenFiles } from './file/open-files.ts';
+import { inlineWakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand } from './protocol.ts';
 import type { MediaThread, StartThread } from './start-worker.ts';
-import { inlineBells } from './tie/bell.ts';
 
 type Listeners = { message: ((value: unknown) => void)[]; exit: ((code: number) => void)[] };
 
@@ -11,8 +11,8 @@ type Listeners = { message: ((value: unknown) => void)[]; exit: ((code: number) 
  * that are handed in. For simulations; in a server that works for others the thread keeps audio in time.
  * @param opened is given the files of each thread, for whoever ends the process without ending its threads.
  */
-export const startInline = (outside: Omit<EngineWorld, 'bells' | 'files'>, opened: OpenFiles[] = []): StartThread => {
-  const world = { ...outside, bells: inlineBells() };
+export const startInline = (outside: Omit<EngineWorld, 'wakeUps' | 'files'>, opened: OpenFiles[] = []): StartThread => {
+  const world = { ...outside, wakeUps: inlineWakeUps() };
   return (start): MediaThread => {
     const files = new OpenFiles();
     opened.push(files);

@@ -23,6 +23,7 @@ import type { MediaConfig } from './config.ts';
 import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
+import { newWakeUp } from './pipe/wake-up.ts';
 import type { MediaUsage } from './protocol.ts';
 import { newHeardCounter } from './report-window.ts';
 import { closeLeft, newDescriptorTable } from './rtp/descriptors.ts';
@@ -32,7 +33,6 @@ import type { SessionProxy, SessionProxyOptions } from './session-proxy.ts';
 import { SnoopProxy } from './snoop-proxy.ts';
 import { type StartThread, startWorker } from './start-worker.ts';
 import { ThreadLink } from './thread-link.ts';
-import { newBell } from './tie/bell.ts';
 
 export type MediaPlaneOptions = {
   config: MediaConfig;
@@ -78,7 +78,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   readonly #links: (ThreadLink | undefined)[];
   /** When the thread of each place was lost. */
   readonly #lostAt: number[][];
-  #bells = 0;
+  #wakeUps = 0;
   #closed = false;
   /** See {@link MediaConfig.measureMs}. */
   #measureMs: number;
@@ -119,8 +119,8 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
       id,
       kind,
       told,
-      tieBytes: this.#options.config.tieBytes,
-      videoTieBytes: this.#options.config.video.tieBytes,
+      pipeBytes: this.#options.config.pipeBytes,
+      videoPipeBytes: this.#options.config.video.pipeBytes,
       thread: (near) => (this.#closed ? undefined : this.#thread(near)),
       sessionOf: ({ id: session }) => this.#byId.get(session),
       ended: () => this.#mixes.remove(number),
@@ -256,14 +256,14 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   #start(place: number): ThreadLink {
     const { clock, log } = this.#options;
     const config = { ...this.#options.config, measureMs: this.#measureMs };
-    const bell = newBell(++this.#bells);
+    const wakeUp = newWakeUp(++this.#wakeUps);
     const descriptors = newDescriptorTable();
     const heard = newHeardCounter();
-    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, bell, heard, descriptors }), {
+    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, wakeUp, heard, descriptors }), {
       clock,
       log,
       timeoutMs: config.threadTimeoutMs,
-      bell,
+      wakeUp,
       heard,
       hit: this.#options.hit,
       lost: (reason) => {

@@ -12,11 +12,11 @@ import type {
   RecordRequest,
 } from '../telephony/media.ts';
 import type { VideoMode } from '../telephony/video.ts';
+import { type Membership, meet } from './pipe-proxy.ts';
 import type { EngineReport } from './protocol.ts';
 import { Plays, playHandle, Recordings, recordHandle } from './proxy-handles.ts';
 import type { SessionProxy } from './session-proxy.ts';
 import type { Linked, ThreadLink } from './thread-link.ts';
-import { type Membership, meet } from './tie-proxy.ts';
 import { MixVideo } from './video/mix-video.ts';
 
 export type MixProxyOptions = {
@@ -28,9 +28,9 @@ export type MixProxyOptions = {
   /** A thread for it, near what it will join if possible; undefined once the plane is closed. */
   thread: (near?: ThreadLink) => ThreadLink | undefined;
   /** Octets that may wait between two threads for one member. */
-  tieBytes: number;
+  pipeBytes: number;
   /** The same of its video. */
-  videoTieBytes: number;
+  videoPipeBytes: number;
   /** Hears that the mix is over, once. */
   ended: (mix: MixProxy) => void;
 };
@@ -41,7 +41,7 @@ type Joined = { member: MixMember; as: Membership };
 
 /**
  * The main thread's side of a mix. It lives in the thread of whoever comes first, or where something was first asked of it;
- * members of other threads are joined by ties.
+ * members of other threads are joined by pipes.
  */
 export class MixProxy implements Mix, Linked {
   readonly id: string;
@@ -103,21 +103,21 @@ export class MixProxy implements Mix, Linked {
 
   /** A session is over, or not a member any more. */
   forget(session: SessionProxy): void {
-    this.#members.get(session)?.as.tie?.close();
+    this.#members.get(session)?.as.pipe?.close();
     if (this.#members.delete(session) && session.mix === this) session.mix = undefined;
     this.#video.left(session.id);
   }
 
   /** A member has video from now on. */
   videoOpened(session: SessionProxy): void {
-    this.#members.get(session)?.as.tie?.openVideo(this.#options.videoTieBytes);
+    this.#members.get(session)?.as.pipe?.openVideo(this.#options.videoPipeBytes);
   }
 
   /** Threads were lost: members that live elsewhere now are joined anew. */
   followMembers(): void {
     if (this.#ended || !this.#link) return;
     for (const [session, { member, as }] of [...this.#members]) {
-      if (as.tie ? as.tie.isBetween(session.thread, this.#link) : session.thread === this.#link) continue;
+      if (as.pipe ? as.pipe.isBetween(session.thread, this.#link) : session.thread === this.#link) continue;
       const link = this.#link;
       this.#video.moved(() => {
         this.drop(session);
@@ -234,10 +234,10 @@ export class MixProxy implements Mix, Linked {
   }
 
   #admit(session: SessionProxy, member: MixMember, link: ThreadLink): void {
-    const as = meet(session, link, this.#options.tieBytes);
+    const as = meet(session, link, this.#options.pipeBytes);
     if (!as) return;
     this.#members.set(session, { member, as });
-    if (session.hasVideo) as.tie?.openVideo(this.#options.videoTieBytes);
+    if (session.hasVideo) as.pipe?.openVideo(this.#options.videoPipeBytes);
     session.mix = this;
     this.#send({ type: 'join', session: as.number, member });
     this.#video.admitted(session.id);

@@ -15,7 +15,7 @@ import type {
 } from '../telephony/media.ts';
 import type { VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
-import type { TiePlan } from './tie/tie-wire.ts';
+import type { PipePlan } from './pipe/pipe-wire.ts';
 
 /**
  * What passes between the main thread and the media thread: arrays of these, one array per turn of the event loop.
@@ -66,12 +66,12 @@ export type MediaCommand =
   /** What came over the WebSocket of a session that the main thread holds. */
   | { type: 'relay'; session: number; relay: RelayedIn }
   /** A session of this thread meets a mix of another; not any more. */
-  | { type: 'openTie'; session: number; plan: TiePlan }
-  | { type: 'closeTie'; session: number; tie: number }
+  | { type: 'openPipe'; session: number; plan: PipePlan }
+  | { type: 'closePipe'; session: number; pipe: number }
   /** A session of another thread is to be a member of mixes of this one. */
-  | { type: 'openTieEnd'; session: number; plan: TiePlan }
-  /** Video passes between a session and a mix that are joined by a tie; `at` says which of them is in this thread. */
-  | { type: 'openVideoTie'; session: number; plan: TiePlan; at: 'session' | 'mix'; beside: number }
+  | { type: 'openPipeEnd'; session: number; plan: PipePlan }
+  /** Video passes between a session and a mix that are joined by a pipe; `at` says which of them is in this thread. */
+  | { type: 'openVideoPipe'; session: number; plan: PipePlan; at: 'session' | 'mix'; beside: number }
   | { type: 'openMix'; mix: number; kind: 'mixing' | 'holding' }
   | { type: 'statistics'; session: number; request: number }
   | { type: 'videoStatistics'; session: number; request: number }
@@ -166,8 +166,8 @@ export type WorkerStart = {
   config: MediaConfig;
   /** Which of `config.threads` it is. */
   thread: number;
-  /** Where others ring that have something for it: see `tie/bell.ts`. */
-  bell: SharedArrayBuffer;
+  /** Where others ring that have something for it: see `pipe/wake-up.ts`. */
+  wakeUp: SharedArrayBuffer;
   /** Where the main thread counts what it has heard: see `report-window.ts`. */
   heard: SharedArrayBuffer;
   /** Where it writes down what it leaves open when it is lost: see `rtp/descriptors.ts`. */

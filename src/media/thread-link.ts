@@ -44,7 +44,7 @@ export type ThreadLinkOptions = {
   /** A thread that answers nothing for this long is ended, in ms; twelve times as long before its first word. */
   timeoutMs: number;
   /** Where other threads ring that have something for it. */
-  bell: SharedArrayBuffer;
+  wakeUp: SharedArrayBuffer;
   /** Where it is counted what was heard: see `report-window.ts`. */
   heard: SharedArrayBuffer;
   /** Hears how often bounds were met there. */
@@ -66,7 +66,7 @@ const threadEnded = 'the media thread ended';
  */
 export class ThreadLink {
   /** Where other threads ring that have something for it. */
-  readonly bell: SharedArrayBuffer;
+  readonly wakeUp: SharedArrayBuffer;
   readonly #thread: MediaThread;
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -81,7 +81,7 @@ export class ThreadLink {
   #batch: MediaCommand[] = [];
   #next = 1;
   #nextRequest = 1;
-  #nextTie = 0;
+  #nextPipe = 0;
   #alive = true;
   #closing = false;
   #unanswered = 0;
@@ -93,8 +93,8 @@ export class ThreadLink {
     this.#exited = resolve;
   });
 
-  constructor(thread: MediaThread, { clock, log, timeoutMs, bell, heard, hit, lost }: ThreadLinkOptions) {
-    this.bell = bell;
+  constructor(thread: MediaThread, { clock, log, timeoutMs, wakeUp, heard, hit, lost }: ThreadLinkOptions) {
+    this.wakeUp = wakeUp;
     this.#thread = thread;
     this.#clock = clock;
     this.#log = log;
@@ -161,9 +161,9 @@ export class ThreadLink {
     this.#sessions.delete(other);
   }
 
-  /** A number for a tie's side here. */
-  nextTie(): number {
-    return this.#nextTie++;
+  /** A number for a pipe's side here. */
+  nextPipe(): number {
+    return this.#nextPipe++;
   }
 
   /** Gives a mix its number and hears reports for it until `removeMix`. */

@@ -5,10 +5,10 @@ import { compactHeap } from '../lib/heap.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
+import { systemWakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand, MediaMessage } from './protocol.ts';
 import { openSystemSockets } from './rtp/system-sockets.ts';
 import type { SystemWorkerStart } from './start-worker.ts';
-import { systemBells } from './tie/bell.ts';
 
 /**
  * The media thread: hosts the engine with the system's clock and sockets. Started by {@link createMediaPlane}; it ends
@@ -31,7 +31,7 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
     },
     wires: systemWires(systemClock),
     random32: createRandom32(),
-    bells: systemBells(systemClock),
+    wakeUps: systemWakeUps(systemClock),
     loopDelay: watchLoopDelay().read,
   };
   const post = (messages: MediaMessage[]) => port.postMessage(messages);

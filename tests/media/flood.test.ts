@@ -4,11 +4,11 @@ import { defaultMediaConfig } from '../../src/media/config.ts';
 import { hostEngine } from '../../src/media/engine-host.ts';
 import { audioSocketFrame, audioSocketKind } from '../../src/media/external/audio-socket.ts';
 import type { Wire, WireListener, Wires } from '../../src/media/external/wires.ts';
+import { inlineWakeUps, newWakeUp } from '../../src/media/pipe/wake-up.ts';
 import type { MediaMessage } from '../../src/media/protocol.ts';
 import { countHeard, newHeardCounter, ReportWindow } from '../../src/media/report-window.ts';
 import { newDescriptorTable } from '../../src/media/rtp/descriptors.ts';
 import { newBlock } from '../../src/media/session-memory.ts';
-import { inlineBells, newBell } from '../../src/media/tie/bell.ts';
 import type { ExternalRequest } from '../../src/telephony/external.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { FakeNetwork } from './support.ts';
@@ -67,8 +67,8 @@ function thread(reports = defaultMediaConfig.reports) {
   const wires: Wires = { connect: open, openWebSocket: open };
   const config = { ...defaultMediaConfig, reports };
   const carryOut = hostEngine(
-    { config, thread: 0, bell: newBell(1), heard, descriptors: newDescriptorTable() },
-    { clock, sockets: new FakeNetwork(), wires, random32: () => 1, bells: inlineBells() },
+    { config, thread: 0, wakeUp: newWakeUp(1), heard, descriptors: newDescriptorTable() },
+    { clock, sockets: new FakeNetwork(), wires, random32: () => 1, wakeUps: inlineWakeUps() },
     (messages) => posted.push(messages),
   );
   carryOut([{ type: 'memory', block: newBlock() }]);

@@ -2,13 +2,13 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultMediaConfig } from '../../src/media/config.ts';
 import { hostEngine } from '../../src/media/engine-host.ts';
+import { inlineWakeUps, newWakeUp } from '../../src/media/pipe/wake-up.ts';
 import type { MediaMessage } from '../../src/media/protocol.ts';
 import { type OpenSockets, Rehearsal } from '../../src/media/rehearsal.ts';
 import { newHeardCounter } from '../../src/media/report-window.ts';
 import { Descriptors, newDescriptorTable } from '../../src/media/rtp/descriptors.ts';
 import { EpollSockets } from '../../src/media/rtp/epoll-sockets.ts';
 import { loadSystemCalls } from '../../src/media/rtp/system-calls.ts';
-import { inlineBells, newBell } from '../../src/media/tie/bell.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { FakeNetwork, memoryLogger, rampLoader, settle } from './support.ts';
 
@@ -112,9 +112,9 @@ function host(rehearses: boolean, rehearsalSockets: OpenSockets) {
   const posted: MediaMessage[] = [];
   const start = {
     config: { ...defaultMediaConfig, rehearses },
-    ...{ thread: 0, bell: newBell(1), heard: newHeardCounter(), descriptors: newDescriptorTable() },
+    ...{ thread: 0, wakeUp: newWakeUp(1), heard: newHeardCounter(), descriptors: newDescriptorTable() },
   };
-  const world = { clock, sockets: new FakeNetwork(), rehearsalSockets, random32, bells: inlineBells() };
+  const world = { clock, sockets: new FakeNetwork(), rehearsalSockets, random32, wakeUps: inlineWakeUps() };
   const carryOut = hostEngine(start, world, (messages) => posted.push(...messages));
   return { clock, carryOut, posted };
 }

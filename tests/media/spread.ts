@@ -1,8 +1,8 @@
 import { test as once } from 'uvu';
 import { MediaEngine, type MediaEngineOptions } from '../../src/media/engine.ts';
+import { newRing } from '../../src/media/pipe/ring.ts';
+import { newWakeUp, numberOf, type WakeUps } from '../../src/media/pipe/wake-up.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
-import { type Bells, newBell, numberOf } from '../../src/media/tie/bell.ts';
-import { newRing } from '../../src/media/tie/ring.ts';
 import type { MixCommand, SessionCommand } from '../../src/telephony/media.ts';
 import { noExternal } from './support.ts';
 
@@ -43,7 +43,7 @@ type Asked = Pick<
   | 'close'
 >;
 
-/** An engine, or several that stand for as many threads. `settle` lets these answer each other's bells. */
+/** An engine, or several that stand for as many threads. `settle` lets these answer each other's wake-ups. */
 export type TestEngine = Asked & { settle(): void };
 
 export function openEngine(options: MediaEngineOptions): TestEngine {
@@ -57,28 +57,28 @@ const firstOther = 1000;
 /** Several engines on one clock: session n lives in the one n modulo their number, and mixes likewise. */
 class SpreadEngines implements TestEngine {
   readonly #engines: MediaEngine[];
-  readonly #bells: SharedArrayBuffer[];
+  readonly #wakeUps: SharedArrayBuffer[];
   readonly #options: MediaEngineOptions;
   readonly #homes = new Map<number, number>();
   /** What each session is joined by: its mix, and what stands for it there. */
-  readonly #ties = new Map<number, { mix: number; other: number; tie: number }>();
+  readonly #pipes = new Map<number, { mix: number; other: number; pipe: number }>();
   readonly #woken = new Map<number, () => void>();
   readonly #rung = new Set<number>();
   #next = 0;
 
   constructor(options: MediaEngineOptions, count: number) {
     this.#options = options;
-    const bells: Bells = {
-      ring: (bell) => void this.#rung.add(numberOf(bell)),
-      watch: (bell, woken) => void this.#woken.set(numberOf(bell), woken),
+    const wakeUps: WakeUps = {
+      ring: (wakeUp) => void this.#rung.add(numberOf(wakeUp)),
+      watch: (wakeUp, woken) => void this.#woken.set(numberOf(wakeUp), woken),
     };
-    this.#bells = Array.from({ length: count }, (_, index) => newBell(index));
-    this.#engines = this.#bells.map(
-      (bell, index) =>
+    this.#wakeUps = Array.from({ length: count }, (_, index) => newWakeUp(index));
+    this.#engines = this.#wakeUps.map(
+      (wakeUp, index) =>
         new MediaEngine({
           ...options,
-          bell,
-          bells,
+          wakeUp,
+          wakeUps,
           phaseMs: (index * 20) / count,
           report: (report) => this.#report(report),
         }),
@@ -117,8 +117,8 @@ class SpreadEngines implements TestEngine {
   applyToMix(mix: number, command: MixCommand): void {
     if (command.type === 'join') this.#join(mix, command);
     else if (command.type === 'leave') {
-      const tie = this.#ties.get(command.session);
-      if (tie) this.#leave(command.session);
+      const pipe = this.#pipes.get(command.session);
+      if (pipe) this.#leave(command.session);
       else this.#ofMix(mix).applyToMix(mix, command);
     } else this.#ofMix(mix).applyToMix(mix, command);
     this.settle();
@@ -153,37 +153,37 @@ class SpreadEngines implements TestEngine {
 
   #join(mix: number, command: Extract<MixCommand, { type: 'join' }>): void {
     const { session } = command;
-    const known = this.#ties.get(session);
+    const known = this.#pipes.get(session);
     if (known && known.mix !== mix) this.#leave(session);
     const [home, there] = [this.#home(session), mix % this.#engines.length];
     if (home === there) {
       this.#ofMix(mix).applyToMix(mix, command);
       return;
     }
-    const { other } = this.#ties.get(session) ?? this.#tie(session, mix);
+    const { other } = this.#pipes.get(session) ?? this.#pipe(session, mix);
     this.#ofMix(mix).applyToMix(mix, { ...command, session: other });
   }
 
-  #tie(session: number, mix: number) {
+  #pipe(session: number, mix: number) {
     const [home, there] = [this.#home(session), mix % this.#engines.length];
-    const [tie, far] = [this.#next++, this.#next++];
-    const other = firstOther * (tie + 1) + session;
+    const [pipe, far] = [this.#next++, this.#next++];
+    const other = firstOther * (pipe + 1) + session;
     const [up, down] = [newRing(16_384), newRing(16_384)];
-    const plan = { outgoing: down, incoming: up, tie: far, farBell: this.#bells[home]!, farTie: tie };
-    this.#engines[there]!.openTieEnd(other, plan);
-    const back = { outgoing: up, incoming: down, tie, farBell: this.#bells[there]!, farTie: far };
-    this.#engines[home]!.openTie(session, back);
-    const made = { mix, other, tie };
-    this.#ties.set(session, made);
+    const plan = { outgoing: down, incoming: up, pipe: far, farWakeUp: this.#wakeUps[home]!, farPipe: pipe };
+    this.#engines[there]!.openPipeEnd(other, plan);
+    const back = { outgoing: up, incoming: down, pipe, farWakeUp: this.#wakeUps[there]!, farPipe: far };
+    this.#engines[home]!.openPipe(session, back);
+    const made = { mix, other, pipe };
+    this.#pipes.set(session, made);
     return made;
   }
 
   #leave(session: number): void {
-    const known = this.#ties.get(session);
+    const known = this.#pipes.get(session);
     if (!known) return;
-    this.#ties.delete(session);
+    this.#pipes.delete(session);
     this.#ofMix(known.mix).apply({ type: 'close', session: known.other });
-    this.#of(session).closeTie(session, known.tie);
+    this.#of(session).closePipe(session, known.pipe);
   }
 
   #report(report: EngineReport): void {

@@ -1,11 +1,11 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { VideoCodec } from '../../telephony/video.ts';
-import type { Bells } from '../tie/bell.ts';
-import { Wire, type WirePlan } from '../tie/wire.ts';
+import type { WakeUps } from '../pipe/wake-up.ts';
+import { Wire, type WirePlan } from '../pipe/wire.ts';
 import type { VideoPacket } from './camera.ts';
 
-/** What the sides of a tie tell each other besides packets; cameras are named by the numbers of their sessions at the mix. */
-export type VideoTieMessage =
+/** What the sides of a pipe tell each other besides packets; cameras are named by the numbers of their sessions at the mix. */
+export type VideoPipeMessage =
   /** Of the session: whether its camera sends. */
   | { type: 'camera'; live: boolean }
   /** Somebody needs a key frame: of a camera there, or of the session's own. */
@@ -23,7 +23,7 @@ export type CarriedPacket = Pick<VideoPacket, 'codec' | 'octets' | 'index' | 'ti
 /** Hears what the other side sent, in its order. */
 export interface VideoWireListener {
   hearPacket(camera: number, packet: CarriedPacket): void;
-  hearMessage(message: VideoTieMessage): void;
+  hearMessage(message: VideoPipeMessage): void;
 }
 
 const kinds = { packet: 1, message: 2 } as const;
@@ -36,15 +36,15 @@ const mostWaiting = 1024;
 
 /** Carries packets and messages of video to and from another thread, in order. Packets that find no room are lost. */
 export class VideoWire {
-  readonly #wire: Wire<VideoTieMessage>;
+  readonly #wire: Wire<VideoPipeMessage>;
   readonly #record = Buffer.alloc(longestRecord);
 
   readonly #hit: LimitHit;
 
   /** @param hit hears of packets that found no room. */
-  constructor(plan: WirePlan, bells: Bells, hit: LimitHit) {
+  constructor(plan: WirePlan, wakeUps: WakeUps, hit: LimitHit) {
     this.#hit = hit;
-    this.#wire = new Wire(plan, bells, { messageKind: kinds.message, mostWaiting });
+    this.#wire = new Wire(plan, wakeUps, { messageKind: kinds.message, mostWaiting });
   }
 
   /** Passes a packet on at once; false when it is lost. */
@@ -72,7 +72,7 @@ export class VideoWire {
   }
 
   /** Tells the other side at once, or as soon as there is room. */
-  tell(message: VideoTieMessage): void {
+  tell(message: VideoPipeMessage): void {
     this.#wire.tell(message);
   }
 

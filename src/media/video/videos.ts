@@ -6,19 +6,19 @@ import type { MediaSource } from '../../telephony/media.ts';
 import type { VideoFlow, VideoStatistics } from '../../telephony/video.ts';
 import type { MediaConfig } from '../config.ts';
 import type { PassingVideo } from '../measures.ts';
+import type { PipePlan } from '../pipe/pipe-wire.ts';
+import type { Pipes } from '../pipe/pipes.ts';
+import type { WakeUps } from '../pipe/wake-up.ts';
 import type { EngineReport, Showing } from '../protocol.ts';
 import { noPortFree, type PortPair, type PortPool } from '../rtp/ports.ts';
 import type { Displacement } from '../rtp/source-lock.ts';
 import { tracedPair } from '../rtp/traced-pair.ts';
-import type { Bells } from '../tie/bell.ts';
-import type { TiePlan } from '../tie/tie-wire.ts';
-import type { Ties } from '../tie/ties.ts';
 import type { VideoMember } from './camera.ts';
 import { Forwarder } from './forwarder.ts';
 import { PacketRoom } from './packet-room.ts';
+import { VideoPipeMeeting, VideoPipeMember } from './video-pipes.ts';
 import { VideoSide } from './video-side.ts';
 import { VideoStream } from './video-stream.ts';
-import { VideoTieMeeting, VideoTieMember } from './video-ties.ts';
 import { VideoWire } from './video-wire.ts';
 
 export type VideosOptions = {
@@ -27,8 +27,8 @@ export type VideosOptions = {
   log: Logger;
   random32: () => number;
   ports: PortPool;
-  ties: Ties;
-  bells: Bells;
+  pipes: Pipes;
+  wakeUps: WakeUps;
   report: (report: EngineReport) => void;
   /** Hears of bounds that were met. */
   hit: LimitHit;
@@ -51,7 +51,7 @@ export type OpenVideo = {
   trace?: SharedArrayBuffer | undefined;
 };
 
-type TieSide = VideoTieMeeting | VideoTieMember;
+type PipeSide = VideoPipeMeeting | VideoPipeMember;
 
 /** All streams of video of one thread, and what stands for those of others. */
 export class Videos {
@@ -59,11 +59,11 @@ export class Videos {
   readonly #room = new PacketRoom();
   /** Of sessions that live here. */
   readonly #sides = new Map<number, VideoSide>();
-  /** Sides of ties, by the number of their session here, and how they are no longer woken. */
-  readonly #ties = new Map<number, { side: TieSide; end: () => void }>();
+  /** Sides of pipes, by the number of their session here, and how they are no longer woken. */
+  readonly #pipes = new Map<number, { side: PipeSide; end: () => void }>();
   readonly #memberOf = (session: number): VideoMember | undefined => {
-    const tie = this.#ties.get(session)?.side;
-    return tie instanceof VideoTieMember ? tie : this.#sides.get(session);
+    const pipe = this.#pipes.get(session)?.side;
+    return pipe instanceof VideoPipeMember ? pipe : this.#sides.get(session);
   };
 
   constructor(options: VideosOptions) {
@@ -137,36 +137,36 @@ export class Videos {
   }
 
   /** Lets video pass between a session and a mix that are not in the same thread. */
-  openTie(session: number, plan: TiePlan, at: 'session' | 'mix', beside: number): void {
-    const { bells, hit, ties } = this.#options;
-    this.closeTie(session);
-    const wire = new VideoWire(plan, bells, hit);
+  openPipe(session: number, plan: PipePlan, at: 'session' | 'mix', beside: number): void {
+    const { wakeUps, hit, pipes } = this.#options;
+    this.closePipe(session);
+    const wire = new VideoWire(plan, wakeUps, hit);
     const side =
-      at === 'mix' ? new VideoTieMember(session, wire) : new VideoTieMeeting(this.#sideOf(session), beside, wire);
-    const end = ties.watch(plan.tie, () => this.#guardTie(session, () => side.wake()));
-    this.#ties.set(session, { side, end });
+      at === 'mix' ? new VideoPipeMember(session, wire) : new VideoPipeMeeting(this.#sideOf(session), beside, wire);
+    const end = pipes.watch(plan.pipe, () => this.#guardPipe(session, () => side.wake()));
+    this.#pipes.set(session, { side, end });
   }
 
-  /** @param beside only the one beside that tie of audio, when it is given. */
-  closeTie(session: number, beside?: number): void {
-    const tie = this.#ties.get(session);
-    if (!tie || (beside !== undefined && (!(tie.side instanceof VideoTieMeeting) || tie.side.beside !== beside)))
+  /** @param beside only the one beside that pipe of audio, when it is given. */
+  closePipe(session: number, beside?: number): void {
+    const pipe = this.#pipes.get(session);
+    if (!pipe || (beside !== undefined && (!(pipe.side instanceof VideoPipeMeeting) || pipe.side.beside !== beside)))
       return;
-    this.#ties.delete(session);
-    tie.end();
-    tie.side.close();
+    this.#pipes.delete(session);
+    pipe.end();
+    pipe.side.close();
   }
 
   /** To be called once a tick, before forwarders are. @param now monotonic ms. */
   tick(now: number): void {
     for (const [session, side] of this.#sides)
       for (const stream of side.streams.values()) this.#guard(session, stream, () => stream.tick(now));
-    for (const [session, { side }] of this.#ties) this.#guardTie(session, () => side.tick());
+    for (const [session, { side }] of this.#pipes) this.#guardPipe(session, () => side.tick());
   }
 
   /** A session is over, whatever it was. */
   close(session: number): void {
-    this.closeTie(session);
+    this.closePipe(session);
     for (const stream of [...(this.#sides.get(session)?.streams.values() ?? [])]) this.#closeStream(session, stream);
     this.#sides.delete(session);
   }
@@ -224,12 +224,12 @@ export class Videos {
     this.#closeStream(session, stream);
   }
 
-  #guardTie(session: number, fn: () => void): void {
+  #guardPipe(session: number, fn: () => void): void {
     try {
       fn();
     } catch (error) {
-      this.#options.log.error({ error, session }, 'a tie of video failed');
-      this.closeTie(session);
+      this.#options.log.error({ error, session }, 'a pipe of video failed');
+      this.closePipe(session);
     }
   }
 }

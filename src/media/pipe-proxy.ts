@@ -1,37 +1,37 @@
+import { newRing } from './pipe/ring.ts';
 import type { EngineReport } from './protocol.ts';
 import type { SessionProxy } from './session-proxy.ts';
 import type { Linked, ThreadLink } from './thread-link.ts';
-import { newRing } from './tie/ring.ts';
 
-/** The main thread's side of a tie: a session as member of a mix that lives in another thread. */
-export class TieProxy implements Linked {
+/** The main thread's side of a pipe: a session as member of a mix that lives in another thread. */
+export class PipeProxy implements Linked {
   /** The number that stands for the session in the mix's thread. */
   readonly number: number;
   readonly #mixLink: ThreadLink;
   readonly #endLink: ThreadLink;
   readonly #session: number;
-  readonly #tie: number;
+  readonly #pipe: number;
   #hasVideo = false;
 
   /** @param session is open in `endLink`, under this number. */
-  constructor(session: number, endLink: ThreadLink, mixLink: ThreadLink, tieBytes: number) {
+  constructor(session: number, endLink: ThreadLink, mixLink: ThreadLink, pipeBytes: number) {
     this.#session = session;
     this.#endLink = endLink;
     this.#mixLink = mixLink;
     this.number = mixLink.addOther(this);
-    this.#tie = endLink.nextTie();
-    const far = mixLink.nextTie();
-    const toMix = newRing(tieBytes);
-    const toEnd = newRing(tieBytes);
+    this.#pipe = endLink.nextPipe();
+    const far = mixLink.nextPipe();
+    const toMix = newRing(pipeBytes);
+    const toEnd = newRing(pipeBytes);
     mixLink.send({
-      type: 'openTieEnd',
+      type: 'openPipeEnd',
       session: this.number,
-      plan: { tie: far, outgoing: toEnd, incoming: toMix, farBell: endLink.bell, farTie: this.#tie },
+      plan: { pipe: far, outgoing: toEnd, incoming: toMix, farWakeUp: endLink.wakeUp, farPipe: this.#pipe },
     });
     endLink.send({
-      type: 'openTie',
+      type: 'openPipe',
       session,
-      plan: { tie: this.#tie, outgoing: toMix, incoming: toEnd, farBell: mixLink.bell, farTie: far },
+      plan: { pipe: this.#pipe, outgoing: toMix, incoming: toEnd, farWakeUp: mixLink.wakeUp, farPipe: far },
     });
   }
 
@@ -39,17 +39,17 @@ export class TieProxy implements Linked {
   openVideo(octets: number): void {
     if (this.#hasVideo) return;
     this.#hasVideo = true;
-    const [near, far] = [this.#endLink.nextTie(), this.#mixLink.nextTie()];
+    const [near, far] = [this.#endLink.nextPipe(), this.#mixLink.nextPipe()];
     const toMix = newRing(octets);
     const toEnd = newRing(octets);
-    const beside = this.#tie;
+    const beside = this.#pipe;
     this.#mixLink.send({
-      ...{ type: 'openVideoTie', session: this.number, at: 'mix', beside },
-      plan: { tie: far, outgoing: toEnd, incoming: toMix, farBell: this.#endLink.bell, farTie: near },
+      ...{ type: 'openVideoPipe', session: this.number, at: 'mix', beside },
+      plan: { pipe: far, outgoing: toEnd, incoming: toMix, farWakeUp: this.#endLink.wakeUp, farPipe: near },
     });
     this.#endLink.send({
-      ...{ type: 'openVideoTie', session: this.#session, at: 'session', beside },
-      plan: { tie: near, outgoing: toMix, incoming: toEnd, farBell: this.#mixLink.bell, farTie: far },
+      ...{ type: 'openVideoPipe', session: this.#session, at: 'session', beside },
+      plan: { pipe: near, outgoing: toMix, incoming: toEnd, farWakeUp: this.#mixLink.wakeUp, farPipe: far },
     });
   }
 
@@ -61,7 +61,7 @@ export class TieProxy implements Linked {
   close(): void {
     this.#mixLink.send({ type: 'close', session: this.number });
     this.#mixLink.removeOther(this.number);
-    this.#endLink.send({ type: 'closeTie', session: this.#session, tie: this.#tie });
+    this.#endLink.send({ type: 'closePipe', session: this.#session, pipe: this.#pipe });
   }
 
   /** What stands for a session tells nothing of it: the session itself does. */
@@ -69,14 +69,14 @@ export class TieProxy implements Linked {
 }
 
 /** How a session is a member of a mix: by its own number, or by that of what stands for it. */
-export type Membership = { number: number; tie: TieProxy | undefined };
+export type Membership = { number: number; pipe: PipeProxy | undefined };
 
 /** Makes a session known in the thread of a mix; undefined when it is over. */
-export function meet(session: SessionProxy, link: ThreadLink, tieBytes: number): Membership | undefined {
+export function meet(session: SessionProxy, link: ThreadLink, pipeBytes: number): Membership | undefined {
   const number = session.audible(link);
   const from = session.thread;
   if (number === undefined || !from) return undefined;
-  if (from === link) return { number, tie: undefined };
-  const tie = new TieProxy(number, from, link, tieBytes);
-  return { number: tie.number, tie };
+  if (from === link) return { number, pipe: undefined };
+  const pipe = new PipeProxy(number, from, link, pipeBytes);
+  return { number: pipe.number, pipe };
 }

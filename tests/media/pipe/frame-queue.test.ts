@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { FrameQueue } from '../../../src/media/tie/frame-queue.ts';
+import { FrameQueue } from '../../../src/media/pipe/frame-queue.ts';
 import { sine } from '../signal.ts';
 
 const tone = sine(430, 8000, 160 * 200);

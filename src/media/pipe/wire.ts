@@ -1,14 +1,14 @@
-import { type Bells, ringFor } from './bell.ts';
 import { Ring, type RingRecord } from './ring.ts';
+import { type WakeUps, wakeFor } from './wake-up.ts';
 
 /** Where one side of a wire writes and reads, and whom it wakes. */
 export type WirePlan = {
   /** What it writes, and what it reads. */
   outgoing: SharedArrayBuffer;
   incoming: SharedArrayBuffer;
-  /** Bell of the other thread, and the number of the other side there. */
-  farBell: SharedArrayBuffer;
-  farTie: number;
+  /** WakeUp of the other thread, and the number of the other side there. */
+  farWakeUp: SharedArrayBuffer;
+  farPipe: number;
 };
 
 export type WireOptions = {
@@ -25,18 +25,18 @@ export type WireOptions = {
 export class Wire<Message> {
   readonly #out: Ring;
   readonly #in: Ring;
-  readonly #bells: Bells;
-  readonly #farBell: Int32Array;
-  readonly #farTie: number;
+  readonly #wakeUps: WakeUps;
+  readonly #farWakeUp: Int32Array;
+  readonly #farPipe: number;
   readonly #options: WireOptions;
   readonly #waiting: Message[] = [];
 
-  constructor({ outgoing, incoming, farBell, farTie }: WirePlan, bells: Bells, options: WireOptions) {
+  constructor({ outgoing, incoming, farWakeUp, farPipe }: WirePlan, wakeUps: WakeUps, options: WireOptions) {
     this.#out = new Ring(outgoing);
     this.#in = new Ring(incoming);
-    this.#bells = bells;
-    this.#farBell = new Int32Array(farBell);
-    this.#farTie = farTie;
+    this.#wakeUps = wakeUps;
+    this.#farWakeUp = new Int32Array(farWakeUp);
+    this.#farPipe = farPipe;
     this.#options = options;
   }
 
@@ -85,6 +85,6 @@ export class Wire<Message> {
   }
 
   #ring(): void {
-    ringFor(this.#bells, this.#farBell, this.#farTie);
+    wakeFor(this.#wakeUps, this.#farWakeUp, this.#farPipe);
   }
 }

@@ -2,24 +2,24 @@ import { End, type EndOptions, type PacketTaker } from '../end.ts';
 import type { Frame } from '../frame.ts';
 import { emptyHeader, type RtpHeader, readHeader } from '../rtp/header.ts';
 import { tickMs } from '../ticker.ts';
-import type { Bells } from './bell.ts';
 import { FrameQueue } from './frame-queue.ts';
-import { type TieListener, type TieMessage, type TieMode, type TiePlan, TieWire } from './tie-wire.ts';
+import { type PipeListener, type PipeMessage, type PipeMode, type PipePlan, PipeWire } from './pipe-wire.ts';
+import type { WakeUps } from './wake-up.ts';
 
 /** Stands in a mix for an end that lives in another thread. */
-export class TieEnd extends End implements TieListener {
-  readonly #wire: TieWire;
+export class PipeEnd extends End implements PipeListener {
+  readonly #wire: PipeWire;
   readonly #queue = new FrameQueue();
   readonly #header = emptyHeader();
   #offer: { takesEvents: boolean; forwardable?: string; sampleRate?: number } = { takesEvents: true };
-  #mode: TieMode | undefined;
+  #mode: PipeMode | undefined;
   /** Where packets go, and where those went that are still on their way. */
   #partner: PacketTaker | undefined;
   #partnerBefore: PacketTaker | undefined;
 
-  constructor(options: EndOptions, plan: TiePlan, bells: Bells) {
+  constructor(options: EndOptions, plan: PipePlan, wakeUps: WakeUps) {
     super(options);
-    this.#wire = new TieWire(plan, bells);
+    this.#wire = new PipeWire(plan, wakeUps);
   }
 
   override get sampleRate(): number | undefined {
@@ -88,7 +88,7 @@ export class TieEnd extends End implements TieListener {
     if (partner && partner.mix === this.mix) partner.forward(packet, this.#header, false, now);
   }
 
-  hearMessage(message: TieMessage): void {
+  hearMessage(message: PipeMessage): void {
     switch (message.type) {
       case 'offer':
         this.#offer = message;
@@ -105,7 +105,7 @@ export class TieEnd extends End implements TieListener {
     else this.setHeard(undefined);
   }
 
-  #turn(mode: TieMode): void {
+  #turn(mode: PipeMode): void {
     if (mode === this.#mode) return;
     this.#mode = mode;
     this.#wire.tell({ type: 'mode', mode });

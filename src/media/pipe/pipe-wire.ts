@@ -1,30 +1,30 @@
 import type { Frame } from '../frame.ts';
-import type { Bells } from './bell.ts';
+import type { WakeUps } from './wake-up.ts';
 import { Wire, type WirePlan } from './wire.ts';
 
-/** One side of a tie, which joins an end in one thread with a mix in another. */
-export type TiePlan = WirePlan & {
+/** One side of a pipe, which joins an end in one thread with a mix in another. */
+export type PipePlan = WirePlan & {
   /** Its number in its thread. */
-  tie: number;
+  pipe: number;
 };
 
 /** What the sides tell each other besides audio. */
-export type TieMessage =
+export type PipeMessage =
   /** Of the end: what its packets can be passed on as, and the rate its far side speaks at. */
   | { type: 'offer'; takesEvents: boolean; forwardable?: string; sampleRate?: number }
   /** Of the mix: whether packets are passed on as they are, or frames are mixed. */
-  | { type: 'mode'; mode: TieMode }
+  | { type: 'mode'; mode: PipeMode }
   | { type: 'digit'; digit: string; durationMs: number };
 
-export type TieMode = 'forwarding' | 'mixing';
+export type PipeMode = 'forwarding' | 'mixing';
 
 /** Hears what the other side sent, in its order. */
-export interface TieListener {
+export interface PipeListener {
   /** What it says in one of its ticks; undefined = nothing. */
   hearFrame(frame: Frame | undefined): void;
   /** A packet as it came; it may be changed. */
   hearPacket(packet: Uint8Array, isEvent: boolean): void;
-  hearMessage(message: TieMessage): void;
+  hearMessage(message: PipeMessage): void;
 }
 
 const kinds = { frame: 1, nothing: 2, packet: 3, message: 4 } as const;
@@ -33,11 +33,11 @@ const none = new Uint8Array(0);
 const mostWaiting = 64;
 
 /** Carries frames, packets and messages to and from another thread, in order. Audio that finds no room is lost. */
-export class TieWire {
-  readonly #wire: Wire<TieMessage>;
+export class PipeWire {
+  readonly #wire: Wire<PipeMessage>;
 
-  constructor(plan: TiePlan, bells: Bells) {
-    this.#wire = new Wire(plan, bells, { messageKind: kinds.message, mostWaiting });
+  constructor(plan: PipePlan, wakeUps: WakeUps) {
+    this.#wire = new Wire(plan, wakeUps, { messageKind: kinds.message, mostWaiting });
   }
 
   /** Says a frame; the other side looks for it in its tick. */
@@ -55,12 +55,12 @@ export class TieWire {
   }
 
   /** Tells the other side at once, or as soon as there is room. */
-  tell(message: TieMessage): void {
+  tell(message: PipeMessage): void {
     this.#wire.tell(message);
   }
 
   /** Hands out everything that has come. */
-  read(listener: TieListener): void {
+  read(listener: PipeListener): void {
     const wire = this.#wire;
     for (let record = wire.read(); record; record = wire.read()) {
       const { kind, flag, octets } = record;

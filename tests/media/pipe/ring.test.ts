@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { newRing, Ring } from '../../../src/media/tie/ring.ts';
+import { newRing, Ring } from '../../../src/media/pipe/ring.ts';
 
 const octets = (length: number, first: number) => Uint8Array.from({ length }, (_, index) => first + index);
 

@@ -1,56 +1,56 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { End, EndOptions } from '../end.ts';
-import { answer, type Bells, bellSlots } from './bell.ts';
-import { TieEnd } from './tie-end.ts';
-import { TieMeeting } from './tie-meeting.ts';
-import type { TiePlan } from './tie-wire.ts';
+import { PipeEnd } from './pipe-end.ts';
+import { PipeMeeting } from './pipe-meeting.ts';
+import type { PipePlan } from './pipe-wire.ts';
+import { answer, type WakeUps, wakeUpSlots } from './wake-up.ts';
 
-export type TiesOptions = {
+export type PipesOptions = {
   clock: Clock;
-  /** Ours: others ring it when they have something for a tie. */
-  bell: SharedArrayBuffer;
-  bells: Bells;
+  /** Ours: others ring it when they have something for a pipe. */
+  wakeUp: SharedArrayBuffer;
+  wakeUps: WakeUps;
   /** A fault of ours in an end, or in what stands for one. */
   failed: (end: End, error: unknown) => void;
 };
 
-/** The sides of ties in one thread: those of ends that are in mixes elsewhere, and those of mixes with ends elsewhere. */
-export class Ties {
-  readonly #options: TiesOptions;
-  readonly #bell: Int32Array;
-  readonly #meetings = new Map<End, TieMeeting>();
-  /** By slot of the bell. */
-  readonly #sides = new Map<number, Set<TieMeeting | TieEnd>>();
-  readonly #slots = new Map<TieMeeting | TieEnd, number>();
+/** The sides of pipes in one thread: those of ends that are in mixes elsewhere, and those of mixes with ends elsewhere. */
+export class Pipes {
+  readonly #options: PipesOptions;
+  readonly #wakeUp: Int32Array;
+  readonly #meetings = new Map<End, PipeMeeting>();
+  /** By slot of the wake-up. */
+  readonly #sides = new Map<number, Set<PipeMeeting | PipeEnd>>();
+  readonly #slots = new Map<PipeMeeting | PipeEnd, number>();
   /** What else is rung for, by slot: it catches what it throws. */
   readonly #others = new Map<number, Set<() => void>>();
 
-  constructor(options: TiesOptions) {
+  constructor(options: PipesOptions) {
     this.#options = options;
-    this.#bell = new Int32Array(options.bell);
-    options.bells.watch(this.#bell, () => answer(this.#bell, (slot) => this.#wake(slot)));
+    this.#wakeUp = new Int32Array(options.wakeUp);
+    options.wakeUps.watch(this.#wakeUp, () => answer(this.#wakeUp, (slot) => this.#wake(slot)));
   }
 
   /** Lets an end meet a mix of another thread; it is in no other mix then. */
-  enter(end: End, plan: TiePlan): void {
+  enter(end: End, plan: PipePlan): void {
     this.leave(end);
-    const meeting = new TieMeeting(end, plan, this.#options);
+    const meeting = new PipeMeeting(end, plan, this.#options);
     this.#meetings.set(end, meeting);
     this.#addSide(meeting, plan);
   }
 
-  /** @param tie only that one, when it is given. */
-  leave(end: End, tie?: number): void {
+  /** @param pipe only that one, when it is given. */
+  leave(end: End, pipe?: number): void {
     const meeting = this.#meetings.get(end);
-    if (!meeting || (tie !== undefined && tie !== meeting.tie)) return;
+    if (!meeting || (pipe !== undefined && pipe !== meeting.pipe)) return;
     this.#meetings.delete(end);
     this.#removeSide(meeting);
     meeting.close();
   }
 
   /** What stands for an end of another thread. */
-  open(options: EndOptions, plan: TiePlan): TieEnd {
-    const end = new TieEnd(options, plan, this.#options.bells);
+  open(options: EndOptions, plan: PipePlan): PipeEnd {
+    const end = new PipeEnd(options, plan, this.#options.wakeUps);
     this.#addSide(end, plan);
     return end;
   }
@@ -58,12 +58,12 @@ export class Ties {
   /** An end is gone, whatever it was. */
   forget(end: End): void {
     this.leave(end);
-    if (end instanceof TieEnd) this.#removeSide(end);
+    if (end instanceof PipeEnd) this.#removeSide(end);
   }
 
   /** Calls `woken` when another thread rings for a number of ours. @returns a function that ends that. */
-  watch(tie: number, woken: () => void): () => void {
-    const slot = tie % bellSlots;
+  watch(pipe: number, woken: () => void): () => void {
+    const slot = pipe % wakeUpSlots;
     this.#others.set(slot, (this.#others.get(slot) ?? new Set()).add(woken));
     return () => {
       const others = this.#others.get(slot);
@@ -82,21 +82,21 @@ export class Ties {
     for (const woken of this.#others.get(slot) ?? []) woken();
   }
 
-  #guard(side: TieMeeting | TieEnd, fn: () => void): void {
+  #guard(side: PipeMeeting | PipeEnd, fn: () => void): void {
     try {
       fn();
     } catch (error) {
-      this.#options.failed(side instanceof TieEnd ? side : side.end, error);
+      this.#options.failed(side instanceof PipeEnd ? side : side.end, error);
     }
   }
 
-  #addSide(side: TieMeeting | TieEnd, { tie }: TiePlan): void {
-    const slot = tie % bellSlots;
+  #addSide(side: PipeMeeting | PipeEnd, { pipe }: PipePlan): void {
+    const slot = pipe % wakeUpSlots;
     this.#slots.set(side, slot);
     this.#sides.set(slot, (this.#sides.get(slot) ?? new Set()).add(side));
   }
 
-  #removeSide(side: TieMeeting | TieEnd): void {
+  #removeSide(side: PipeMeeting | PipeEnd): void {
     const slot = this.#slots.get(side);
     this.#slots.delete(side);
     if (slot === undefined) return;

@@ -1,10 +1,10 @@
 import type { Camera, VideoMember, VideoPacket, Viewer } from './camera.ts';
 import { FarCamera } from './far-camera.ts';
 import { ShownCameras } from './shown-cameras.ts';
-import type { CarriedPacket, VideoTieMessage, VideoWire, VideoWireListener } from './video-wire.ts';
+import type { CarriedPacket, VideoPipeMessage, VideoWire, VideoWireListener } from './video-wire.ts';
 
 /** Stands in the thread of a mix for a member that lives in another one. */
-export class VideoTieMember extends ShownCameras implements VideoMember, Viewer, VideoWireListener {
+export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer, VideoWireListener {
   readonly camera: FarCamera;
   readonly #wire: VideoWire;
   /** Cameras whose packets streams there wait for or show, which may go on for a while when another one is to be shown. */
@@ -47,7 +47,7 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
     this.camera.receive(packet);
   }
 
-  hearMessage(message: VideoTieMessage): void {
+  hearMessage(message: VideoPipeMessage): void {
     switch (message.type) {
       case 'camera':
         this.camera.live = message.live;
@@ -97,8 +97,8 @@ export class VideoTieMember extends ShownCameras implements VideoMember, Viewer,
 }
 
 /** Is to a session what a mix in another thread is to its members. */
-export class VideoTieMeeting implements Viewer, VideoWireListener {
-  /** The tie of its audio. */
+export class VideoPipeMeeting implements Viewer, VideoWireListener {
+  /** The pipe of its audio. */
   readonly beside: number;
   readonly #wire: VideoWire;
   readonly #member: VideoMember;
@@ -143,7 +143,7 @@ export class VideoTieMeeting implements Viewer, VideoWireListener {
     this.#cameras.get(camera)?.receive(packet);
   }
 
-  hearMessage(message: VideoTieMessage): void {
+  hearMessage(message: VideoPipeMessage): void {
     switch (message.type) {
       case 'watch':
         this.#watching = message.on;

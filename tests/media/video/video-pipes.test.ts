@@ -1,15 +1,15 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LimitCounts } from '../../../src/lib/limit-counts.ts';
-import { newBell, noBells } from '../../../src/media/tie/bell.ts';
-import { newRing } from '../../../src/media/tie/ring.ts';
+import { newRing } from '../../../src/media/pipe/ring.ts';
+import { newWakeUp, noWakeUps } from '../../../src/media/pipe/wake-up.ts';
 import type { Camera, VideoMember, VideoPacket, Viewer } from '../../../src/media/video/camera.ts';
-import { VideoTieMeeting, VideoTieMember } from '../../../src/media/video/video-ties.ts';
+import { VideoPipeMeeting, VideoPipeMember } from '../../../src/media/video/video-pipes.ts';
 import { VideoWire } from '../../../src/media/video/video-wire.ts';
 import { everything, HandCamera, type HandClock, handScreen, taken } from './cameras.ts';
 
 /** A session in one thread, a mix in another, and what joins them; nobody is woken but by ticks. */
-function tied(octets: number) {
+function piped(octets: number) {
   const clock: HandClock = { now: 0 };
   const own = new HandCamera(1, clock);
   const shown: (Camera | undefined)[] = [];
@@ -21,11 +21,11 @@ function tied(octets: number) {
   };
   const limits = new LimitCounts();
   const [toMix, toSession] = [newRing(octets), newRing(octets)];
-  const [nearBell, farBell] = [newBell(1), newBell(2)];
-  const near = { tie: 1, outgoing: toMix, incoming: toSession, farBell, farTie: 2 };
-  const far = { tie: 2, outgoing: toSession, incoming: toMix, farBell: nearBell, farTie: 1 };
-  const meeting = new VideoTieMeeting(member, 0, new VideoWire(near, noBells, limits.hit));
-  const atMix = new VideoTieMember(71, new VideoWire(far, noBells, limits.hit));
+  const [nearWakeUp, farWakeUp] = [newWakeUp(1), newWakeUp(2)];
+  const near = { pipe: 1, outgoing: toMix, incoming: toSession, farWakeUp, farPipe: 2 };
+  const far = { pipe: 2, outgoing: toSession, incoming: toMix, farWakeUp: nearWakeUp, farPipe: 1 };
+  const meeting = new VideoPipeMeeting(member, 0, new VideoWire(near, noWakeUps, limits.hit));
+  const atMix = new VideoPipeMember(71, new VideoWire(far, noWakeUps, limits.hit));
   return { clock, own, shown, meeting, atMix, limits, other: new HandCamera(2, clock) };
 }
 
@@ -39,7 +39,7 @@ const viewer = (): Viewer & { packets: VideoPacket[] } => {
 };
 
 test('packets of a camera cross only while somebody there watches, with all that is known of them', () => {
-  const { own, meeting, atMix, clock } = tied(65_536);
+  const { own, meeting, atMix, clock } = piped(65_536);
   own.receive(...own.frame(1));
   meeting.tick();
   atMix.tick();
@@ -71,7 +71,7 @@ test('packets of a camera cross only while somebody there watches, with all that
 });
 
 test('a camera that is shown in several streams crosses once, and is asked for key frames from there', () => {
-  const { other, shown, meeting, atMix } = tied(65_536);
+  const { other, shown, meeting, atMix } = piped(65_536);
   other.receive(...other.frame(1));
   atMix.show(0, other.camera);
   atMix.show(2, other.camera);
@@ -105,7 +105,7 @@ test('a camera that is shown in several streams crosses once, and is asked for k
 });
 
 test('a camera that shall be shown no more goes on until whoever showed it lets it go, and is forgotten then', () => {
-  const { clock, other, shown, meeting, atMix } = tied(65_536);
+  const { clock, other, shown, meeting, atMix } = piped(65_536);
   const third = new HandCamera(3, clock);
   const screen = handScreen(clock);
   const both = (): void => {
@@ -142,7 +142,7 @@ test('a camera that shall be shown no more goes on until whoever showed it lets 
 });
 
 test('what is to be shown in a stream that is not open crosses once it is, and again when it was closed meanwhile', () => {
-  const { other, shown, meeting, atMix } = tied(65_536);
+  const { other, shown, meeting, atMix } = piped(65_536);
   atMix.show(0, other.camera);
   meeting.tick();
   const watching = viewer();
@@ -168,7 +168,7 @@ test('what is to be shown in a stream that is not open crosses once it is, and a
   meeting.tick();
   assert.is(watching.packets.length, 3);
   assert.is(pass(), 3);
-  // The tie ends: nobody watches any more.
+  // The pipe ends: nobody watches any more.
   atMix.close();
   again.receive(...again.frame(1));
   meeting.tick();
@@ -176,7 +176,7 @@ test('what is to be shown in a stream that is not open crosses once it is, and a
 });
 
 test('what finds no room is lost, nobody waits, and a key frame is asked for', () => {
-  const { other, shown, meeting, atMix, limits } = tied(1024);
+  const { other, shown, meeting, atMix, limits } = piped(1024);
   other.receive(...other.frame(1));
   atMix.show(0, other.camera);
   meeting.tick();

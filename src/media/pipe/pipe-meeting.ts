@@ -2,29 +2,29 @@ import type { Clock } from '../../lib/clock.ts';
 import type { End, Meeting, PacketTaker } from '../end.ts';
 import type { Frame } from '../frame.ts';
 import { emptyHeader, type RtpHeader, readHeader } from '../rtp/header.ts';
-import type { Bells } from './bell.ts';
 import { FrameQueue } from './frame-queue.ts';
-import { type TieListener, type TieMessage, type TieMode, type TiePlan, TieWire } from './tie-wire.ts';
+import { type PipeListener, type PipeMessage, type PipeMode, type PipePlan, PipeWire } from './pipe-wire.ts';
+import type { WakeUps } from './wake-up.ts';
 
 /** Is to an end what a mix in another thread is to its members. */
-export class TieMeeting implements Meeting, PacketTaker, TieListener {
+export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
   /** Its number. */
-  readonly tie: number;
+  readonly pipe: number;
   readonly end: End;
   readonly mix: undefined;
   readonly isElsewhere = true;
   readonly #clock: Clock;
-  readonly #wire: TieWire;
+  readonly #wire: PipeWire;
   readonly #queue = new FrameQueue();
   readonly #header = emptyHeader();
-  #mode: TieMode | undefined;
+  #mode: PipeMode | undefined;
   #offered: string | undefined;
 
-  constructor(end: End, plan: TiePlan, { clock, bells }: { clock: Clock; bells: Bells }) {
-    this.tie = plan.tie;
+  constructor(end: End, plan: PipePlan, { clock, wakeUps }: { clock: Clock; wakeUps: WakeUps }) {
+    this.pipe = plan.pipe;
     this.end = end;
     this.#clock = clock;
-    this.#wire = new TieWire(plan, bells);
+    this.#wire = new PipeWire(plan, wakeUps);
     end.mix = this;
     end.passAudio = true;
     end.passDigits = true;
@@ -86,7 +86,7 @@ export class TieMeeting implements Meeting, PacketTaker, TieListener {
     if (readHeader(packet, this.#header)) this.end.forward(packet, this.#header, isEvent, this.#clock.monotonic());
   }
 
-  hearMessage(message: TieMessage): void {
+  hearMessage(message: PipeMessage): void {
     switch (message.type) {
       case 'mode':
         if (message.mode === 'mixing') this.#mix();
