@@ -1,6 +1,10 @@
 /**
  * Measures the built server from outside.
  *
+ *   npm run bench -- reference [--rounds 3] [--seconds 4]
+ *
+ * compares this tree with the fixed reference revision (`reference.ts`).
+ *
  *   npm run bench -- [control] [media] [video] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0] [--sockets auto]
  *
  * Without a word all parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` and
@@ -12,6 +16,7 @@ import { parseArgs } from 'node:util';
 import { benchControlPlane } from './control-plane.ts';
 import { benchMedia } from './media-calls.ts';
 import { scenarios, scenariosOf } from './media-scenarios.ts';
+import { benchReference } from './reference.ts';
 import { referenceServer } from './server-process.ts';
 import { benchVideo } from './video.ts';
 
@@ -19,6 +24,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     seconds: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '3' },
     calls: { type: 'string', default: '100,500,1000' },
     scenarios: { type: 'string', default: scenarios.map(({ name }) => name).join(',') },
     threads: { type: 'string', default: '0' },
@@ -29,6 +35,7 @@ const reference = referenceServer();
 const seconds = Number(values.seconds);
 const wanted = (part: string): boolean => positionals.length === 0 || positionals.includes(part);
 
+if (positionals.includes('reference')) await benchReference(Number(values.rounds), Math.min(seconds, 4), reference);
 if (wanted('control')) await benchControlPlane(seconds, reference);
 if (wanted('media'))
   await benchMedia({

@@ -95,17 +95,41 @@ export function referenceServer(): Subject | undefined {
  * Starts `dist/cli.js serve` on ports that the system chooses.
  * @param endpoints further ones of `sip.endpoints`. @param media further settings of `media`.
  */
-export async function startServerProcess(endpoints: object = {}, media: object = {}): Promise<ServerProcess> {
-  const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
-  if (!existsSync(cli)) throw new Error('there is no dist/cli.js: run `npm run build` first');
+export function startServerProcess(endpoints: object = {}, media: object = {}): Promise<ServerProcess> {
+  const sip = { ...settings.sip, endpoints: { ...settings.sip.endpoints, ...endpoints } };
+  return start(root, 'hookswitch', { ...settings, sip, media: { ...settings.media, ...media } });
+}
+
+/** Starts the server that is built in a checkout, of any revision, with settings that all of them know. */
+export function startFrom(checkout: string, name: string): Promise<ServerProcess> {
+  const { http, sip, media } = settings;
+  const { transports } = sip;
+  return start(checkout, name, {
+    ...{ general: { log_level: 'error' }, http, media },
+    sip: { transports, endpoints: { bench: { match: ['127.0.0.1'], context: 'default' } } },
+    dialplan: { default: { echo: ['Answer', 'Echo'] } },
+  });
+}
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+async function start(
+  checkout: string,
+  name: string,
+  config: { general: object } & Readonly<Record<string, object>>,
+): Promise<ServerProcess> {
+  const cli = join(checkout, 'dist', 'cli.js');
+  if (!existsSync(cli)) throw new Error(`there is no ${cli}: run \`npm run build\` first`);
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-bench-'));
   const file = join(directory, 'hookswitch.yaml');
-  const sip = { ...settings.sip, endpoints: { ...settings.sip.endpoints, ...endpoints } };
-  writeFileSync(file, JSON.stringify({ ...settings, sip, media: { ...settings.media, ...media } }));
-  const child = spawn(process.execPath, [cli, 'serve', '--config', file], { stdio: ['ignore', 'pipe', 'inherit'] });
+  writeFileSync(file, JSON.stringify({ ...config, general: { ...config.general, data_directory: directory } }));
+  const child = spawn(process.execPath, [cli, 'serve', '--config', file], {
+    cwd: checkout,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const banner = await readBanner(child);
   return {
-    name: 'hookswitch',
+    name,
     credentials,
     pid: child.pid!,
     http: /HTTP +(\S+)/.exec(banner)![1]!,
@@ -119,10 +143,10 @@ export async function startServerProcess(endpoints: object = {}, media: object =
   };
 }
 
-const [name = '', password = ''] = credentials.split(':');
+const [user = '', password = ''] = credentials.split(':');
 const settings = {
-  general: { data_directory: 'data', log_level: 'error', drain_timeout: 0 },
-  http: { port: 0, users: [{ name, password }] },
+  general: { log_level: 'error', drain_timeout: 0 },
+  http: { port: 0, users: [{ name: user, password }] },
   sip: {
     transports: [{ protocol: 'udp', port: 0 }],
     endpoints: { anonymous: { match: ['127.0.0.1'] } },

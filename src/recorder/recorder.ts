@@ -233,7 +233,6 @@ export class Recorder {
 
   /** Stops recording; what is kept stays. */
   close(): void {
-    this.#fileAll();
     this.#closed = true;
     this.#on = false;
     this.#unkeep();

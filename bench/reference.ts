@@ -1,0 +1,127 @@
+/**
+ * Compares this tree with the fixed reference revision, and with another server of the interface where one is named
+ * (`referenceServer`): calls a second, latency and CPU of the server a call at 1 and 16 calls in flight, CPU of a SIP call with
+ * SIPp, and memory. All sides run at once and are loaded in turn, so that a machine that slows down slows all of them. Ratios
+ * count: they are taken round by round.
+ *
+ *   npm run bench -- reference [--rounds 3] [--seconds 4]
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cpuMs, residentOctets, runProgram, type ServerProcess, type Subject, startFrom } from './server-process.ts';
+
+/** What every change of a hot path is compared with: changes by a hundredth each add up unseen when each is compared with the last. */
+export const referenceRevision = '0bbf539';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+/** SIP set-ups a second, and how many. */
+const sipRate = 300;
+const sipCalls = 1_200;
+
+type Side = { subject: Subject; figures: Map<string, number[]> };
+type CallFigures = { callsPerSecond: number; callsInAll: number; p50Ms: number; p99Ms: number };
+
+/** Checks the reference revision out beside this tree and compiles it. @returns what removes it again */
+function checkOut(checkout: string): () => void {
+  execFileSync('git', ['worktree', 'add', '--detach', checkout, referenceRevision], { cwd: root, stdio: 'ignore' });
+  symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: checkout, stdio: 'inherit' });
+  return () => execFileSync('git', ['worktree', 'remove', '--force', checkout], { cwd: root, stdio: 'ignore' });
+}
+
+const note = ({ figures }: Side, name: string, value: number): void => {
+  const values = figures.get(name) ?? [];
+  values.push(value);
+  figures.set(name, values);
+};
+
+async function callCycle(side: Side, inFlight: number, seconds: number): Promise<void> {
+  const { pid, http, credentials } = side.subject;
+  const before = cpuMs(pid);
+  const args = [http, credentials, String(inFlight), String(seconds)];
+  const { callsPerSecond, callsInAll, p50Ms, p99Ms } = await runProgram<CallFigures>('control-plane-client.ts', args);
+  note(side, `calls/s, ${inFlight} in flight`, callsPerSecond);
+  note(side, `p50 in ms, ${inFlight} in flight`, p50Ms);
+  note(side, `p99 in ms, ${inFlight} in flight`, p99Ms);
+  note(side, `CPU in µs a call, ${inFlight} in flight`, ((cpuMs(pid) - before) * 1000) / callsInAll);
+}
+
+/** SIP calls that are answered with echo and last 200 ms. */
+async function sipCycle(side: Side, directory: string): Promise<void> {
+  const { pid, sip } = side.subject;
+  const statistics = join(directory, 'sipp.csv');
+  rmSync(statistics, { force: true });
+  const before = cpuMs(pid);
+  const sipp = spawn(
+    'sipp',
+    [
+      ...[sip, '-sn', 'uac', '-s', 'echo', '-i', '127.0.0.1', '-r', `${sipRate}`, '-m', `${sipCalls}`, '-d', '200'],
+      ...['-l', '3000', '-nostdin', '-trace_stat', '-stf', statistics, '-fd', '1', '-timeout', '60s', '-mp', '20000'],
+    ],
+    { stdio: 'ignore' },
+  );
+  await once(sipp, 'close');
+  const [head = '', ...rows] = readFileSync(statistics, 'utf8').trim().split('\n');
+  const failed = rows.at(-1)?.split(';')[head.split(';').indexOf('FailedCall(C)')];
+  note(side, `CPU in ms a SIP call, ${sipRate}/s`, (cpuMs(pid) - before) / sipCalls);
+  note(side, 'SIP calls that failed', Number(failed));
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+
+const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2));
+
+/** The table, a line a figure: this tree, then each other side with the median and the range of the ratios, round by round. */
+function table(ours: Side, others: readonly Side[]): string {
+  const names = ['', 'this tree', ...others.map(({ subject }) => subject.name)];
+  const rows = [...ours.figures].map(([name, values]) => {
+    const compared = others.map(({ figures }) => {
+      const theirs = figures.get(name) ?? [];
+      const ratios = values.map((value, round) => value / (theirs[round] ?? Number.NaN)).sort((a, b) => a - b);
+      const range = `${ratios[0]?.toFixed(2)}–${ratios.at(-1)?.toFixed(2)}`;
+      return `${digits(median(theirs))} (ours ${median(ratios).toFixed(2)} ×, ${range})`;
+    });
+    return [name, digits(median(values)), ...compared];
+  });
+  return [names, names.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** Runs the comparison and prints its table. */
+export async function benchReference(rounds: number, seconds: number, named: Subject | undefined): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-reference-'));
+  const checkout = join(directory, 'checkout');
+  const hasSipp = ['/usr/bin/sipp', '/usr/local/bin/sipp'].some(existsSync);
+  if (!hasSipp) console.log('skipped: SIP calls need sipp');
+  const remove = checkOut(checkout);
+  const started: ServerProcess[] = [];
+  try {
+    for (const [name, from] of [
+      ['this tree', root],
+      [referenceRevision, checkout],
+    ] as const)
+      started.push(await startFrom(from, name));
+    const subjects: Subject[] = named ? [...started, named] : started;
+    const [ours, ...others] = subjects.map((subject): Side => ({ subject, figures: new Map() })) as [Side, ...Side[]];
+    const sides = [ours, ...others];
+    // What a server does when it has just started is over.
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    for (const side of sides) note(side, 'memory idle in MB', residentOctets(side.subject.pid) / 1e6);
+    for (let round = 0; round < rounds; round++) {
+      for (const side of sides) await callCycle(side, 1, seconds);
+      for (const side of sides) await callCycle(side, 16, seconds);
+      if (hasSipp) for (const side of sides) if (side.subject.sip !== '') await sipCycle(side, directory);
+    }
+    for (const side of sides) note(side, 'memory after load in MB', residentOctets(side.subject.pid) / 1e6);
+    console.log(table(ours, others));
+  } finally {
+    for (const server of started) await server.stop();
+    remove();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
