@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createExternalConnections } from '../actors/external-connections.ts';
 import { createExternalMedia, tellLearned } from '../actors/external-media.ts';
 import { createMessages } from '../actors/messages.ts';
-import type { Config } from '../config/schema.ts';
+import { audioAddress, type Config } from '../config/schema.ts';
 import { createExtensionLists } from '../dialplan/patterns.ts';
 import { createExternalDriver, type ExternalDriverOptions } from '../drivers/external/external.ts';
 import { createLocalDriver } from '../drivers/local/local.ts';
@@ -15,6 +15,7 @@ import { uriPart } from '../drivers/sip/uri-parts.ts';
 import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
 import { cachedNames } from '../sip/location/cached-names.ts';
 import type { NameServer } from '../sip/location/names.ts';
+import { createLocalAddresses } from '../sip/transport/local-address.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
 import { createHints } from '../stores/hints.ts';
 import type { ExternalAudio } from '../telephony/external.ts';
@@ -45,7 +46,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const local = createLocalDriver({ media, freshId: channels.freshId, hasContext: dialplan.hasContext });
   channels.addDriver(local);
 
-  const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host)).address);
+  // Audio that leaves from an IPv4 address reaches no other.
+  const family = audioAddress(config).includes(':') ? 0 : 4;
+  const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host, { family })).address);
   const external = canConnect(media)
     ? buildExternal(base, state, calls, media, {
         resolveHost,
@@ -199,7 +202,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
 
 /** Channels whose far side is a server. */
 function buildExternal(
-  { config, ids, log, runtime }: Base,
+  { config, clock, ids, log, runtime }: Base,
   { applications }: State,
   { channels }: CallControl,
   media: MediaPlane & ExternalAudio,
@@ -220,6 +223,7 @@ function buildExternal(
     webSockets: webSockets(config),
     authorities,
     resolveHost,
+    localAddress: createLocalAddresses(clock),
     learned: (channelId, variables) => tellLearned(channels, channelId, variables),
   });
   for (const each of driver.drivers) channels.addDriver(each);

@@ -480,7 +480,8 @@ export type DialplanConfig = Static<typeof dialplan>;
  */
 export function audioAddress({ media: { rtp_address: own }, sip: { transports } }: Config): string {
   const binds = [...new Set(transports.map(({ bind }) => bind))];
-  const all = binds.every((bind) => bind.includes(':')) ? '::' : '0.0.0.0';
+  // A socket of `::` takes both families.
+  const all = binds.some((bind) => bind.includes(':')) ? '::' : '0.0.0.0';
   const followed = binds.length > 1 ? all : (binds[0] ?? '127.0.0.1');
   return own ?? followed;
 }

@@ -273,6 +273,7 @@ function openOutside(w: ReturnType<typeof createCallControl>) {
     ids: createIds(clock),
     ...{ log, connections, webSockets: new Map() },
     resolveHost: () => Promise.reject(new Error('no names')),
+    localAddress: () => '127.0.0.1',
     learned: () => {},
   });
   for (const each of driver.drivers) channels.addDriver(each);

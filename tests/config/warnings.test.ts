@@ -66,6 +66,8 @@ for (const { binds, address } of [
   { binds: ['0.0.0.0'], address: '0.0.0.0' },
   { binds: ['192.168.1.5', '10.0.0.1'], address: '0.0.0.0' },
   { binds: ['::', '::1'], address: '::' },
+  { binds: ['127.0.0.1', '::1'], address: '::' },
+  { binds: ['0.0.0.0', '::'], address: '::' },
   { binds: [], address: '127.0.0.1' },
 ])
   test(`audio follows SIP on ${binds.join(' and ') || 'no address'}`, () => {

@@ -1,4 +1,4 @@
-import { createSocket } from 'node:dgram';
+import { createSocket, type RemoteInfo } from 'node:dgram';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -8,6 +8,7 @@ import { buildRequest } from '../../src/sip/message/build.ts';
 import type { SipMessage } from '../../src/sip/message/message.ts';
 import { parseMessage } from '../../src/sip/message/parse.ts';
 import { StreamFramer } from '../../src/sip/message/stream-framer.ts';
+import { Phone } from '../support/phone.ts';
 import { onServer } from '../support/server.ts';
 import { untilFound } from '../support/waiting.ts';
 
@@ -58,14 +59,29 @@ function packet(sequence: number, value: number): Buffer {
 
 const hasIpv6 = Object.values(networkInterfaces()).some((each) => each?.some(({ address }) => address === '::1'));
 
-for (const [protocol, open] of [
-  ['udp', overUdp],
-  ['tcp', overTcp],
+/** IPv6 alone, and beside IPv4. */
+const alone = { sipBind: '::1' };
+const beside = {
+  sip: {
+    transports: [
+      { protocol: 'udp', bind: '127.0.0.1', port: 0 },
+      { protocol: 'tcp', bind: '::1', port: 0 },
+    ],
+  },
+};
+const kinds = ['native', 'dgram'];
+
+for (const [protocol, open, where, more] of [
+  ['udp', overUdp, 'alone', alone],
+  ['tcp', overTcp, 'alone', alone],
+  ...kinds.map(
+    (sockets) => ['tcp', overTcp, `beside IPv4, sockets: ${sockets}`, { ...beside, media: { sockets } }] as const,
+  ),
 ] as const)
-  (hasIpv6 ? test : test.skip)(`a call over ${protocol} is answered, hears its echo and is ended`, () =>
+  (hasIpv6 ? test : test.skip)(`a call over ${protocol} is answered, hears its echo and is ended (${where})`, () =>
     onServer(
       {
-        sipBind: '::1',
+        ...more,
         dialplan: { default: { echo: ['Answer', 'Echo'] } },
         endpoints: { anonymous: { match: ['::1'] } },
       },
@@ -135,6 +151,45 @@ for (const [protocol, open] of [
         await next(200, 'BYE');
       },
     ),
+  );
+
+for (const sockets of kinds)
+  (hasIpv6 ? test : test.skip)(`a phone of IPv4 is heard where IPv6 is spoken as well (sockets: ${sockets})`, () =>
+    onServer({ ...beside, media: { sockets }, dialplan: { default: { echo: ['Answer', 'Echo'] } } }, async (server) => {
+      const phone = server.closing(await Phone.open('four', server.sip('udp')));
+      await phone.call('echo');
+      phone.audio.hum(697);
+      await phone.audio.hears([697], [697, 941]);
+      phone.hangup();
+    }),
+  );
+
+for (const [host, kind] of ['127.0.0.1', '::1'].flatMap((each) => kinds.map((sockets) => [each, sockets] as const)))
+  (hasIpv6 || host !== '::1' ? test : test.skip)(
+    `an external server at ${host} is sent RTP from all addresses (sockets: ${kind})`,
+    () =>
+      onServer({ media: { rtp_address: '::', sockets: kind } }, async (server) => {
+        const app = await server.app('desk');
+        const socket = createSocket(host === '::1' ? 'udp6' : 'udp4');
+        server.closing(socket);
+        socket.bind(0, host);
+        await once(socket, 'listening');
+        const heard = once(socket, 'message');
+        const authority = `${host === '::1' ? '[::1]' : host}:${socket.address().port}`;
+        await app.ok(
+          'POST',
+          `/channels/externalMedia?app=desk&format=ulaw&external_host=${encodeURIComponent(authority)}&channelId=x`,
+        );
+        const start = await app.waitFor('StasisStart');
+        await app.ok('POST', '/channels/x/play?media=tone:425');
+        const [octets, { address, port }] = (await heard) as [Buffer, RemoteInfo];
+        const { UNICASTRTP_LOCAL_ADDRESS: at, UNICASTRTP_LOCAL_PORT: from } = start.channel.channelvars ?? {};
+        assert.equal([at, from], [host, String(port)]);
+        assert.is(address, host);
+        assert.is(octets[0], 0x80);
+        await app.ok('DELETE', '/channels/x');
+        await app.waitFor('ChannelDestroyed');
+      }),
   );
 
 test.run();

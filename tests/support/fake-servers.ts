@@ -47,6 +47,7 @@ export function createFakeServers({ channels, runtime, ids }: { channels: Channe
     ...{ ids, log },
     webSockets: new Map(),
     resolveHost: (host) => Promise.reject(new Error(`there is no ${host}`)),
+    localAddress: () => '127.0.0.1',
     learned: (channelId, variables) => tellLearned(channels, channelId, variables),
   });
   for (const each of driver.drivers) channels.addDriver(each);

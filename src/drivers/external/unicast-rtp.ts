@@ -15,9 +15,14 @@ export type UnicastRtpOptions = {
   log: Logger;
   /** The address of a name. Rejects when there is none. */
   resolveHost(host: string): Promise<string>;
+  /** Our address towards another one. */
+  localAddress(peer: string): string;
   /** Hears variables of a channel that only became known when it was there already. */
   learned(channelId: string, variables: Readonly<Record<string, string>>): void;
 };
+
+/** Whether a port is bound to all addresses. */
+const isAll = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
 /** Numbers of formats in RTP: those of RFC 3551, and where it has none those that Asterisk uses. */
 const payloadTypes: Readonly<Record<Codec, number>> = {
@@ -52,7 +57,8 @@ function flowTo(remote: { address: string; port: number }, codec: Codec, directi
   };
 }
 
-function variablesOf({ local: { address, port } }: RtpSession): Record<string, string> {
+/** @param address where the far side reaches us. */
+function variablesOf(address: string, { local: { port } }: RtpSession): Record<string, string> {
   return {
     UNICASTRTP_LOCAL_ADDRESS: address,
     UNICASTRTP_LOCAL_PORT: String(port),
@@ -62,7 +68,13 @@ function variablesOf({ local: { address, port } }: RtpSession): Record<string, s
 }
 
 /** Channels whose far side is a server that audio goes to and comes from over RTP, without any signalling. */
-export function createUnicastRtp({ media, ids, log, resolveHost, learned }: UnicastRtpOptions) {
+export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, learned }: UnicastRtpOptions) {
+  /** What a channel is told: of a port that is bound to all addresses, the one of them that its far side reaches. */
+  const variablesFor = (peer: string, session: RtpSession): Record<string, string> => {
+    const { address } = session.local;
+    return variablesOf(isAll(address) ? localAddress(peer) : address, session);
+  };
+
   /** @throws DriverError (rejects) `resource`. */
   const addressOf = async (host: string): Promise<string> => {
     const address = isIP(host) ? host : await resolveHost(host).catch(() => undefined);
@@ -113,7 +125,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, learned }: Unic
       leg = new ExternalLeg({ protocolId: '', media: session, format: codec, report, released: () => {} });
       session.whenOpen((opened) => {
         opened.configure(flowTo({ address, port }, codec, 'both'));
-        learned(channelId, variablesOf(opened));
+        learned(channelId, variablesFor(address, opened));
         leg.connect();
       });
       return { name: nameOf(server), leg };
@@ -139,7 +151,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, learned }: Unic
       return {
         technology,
         name: nameOf(server),
-        variables: variablesOf(session),
+        variables: variablesFor(address, session),
         open(report: Report) {
           leg = new ExternalLeg({ protocolId: '', media: session, format: codec, report, released: () => {} });
           leg.connect();

@@ -2,6 +2,9 @@ import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
 
+/** How an IPv4 address begins where a socket of both families has it. */
+const mapped = '::ffff:';
+
 /**
  * Sockets of node:dgram: a turn of the event loop for each packet. Destinations are IP addresses: nothing is ever looked up in
  * DNS. Only for threads that are never terminated: see `relayed-sockets.ts`.
@@ -34,6 +37,8 @@ class DgramSocket implements PacketSocket {
   readonly #socket: Socket;
   #listener: PacketListener | undefined;
   #open = true;
+  /** Bound to all addresses of both families: IPv4 addresses are mapped ones to it (RFC 4291 section 2.5.5.2). */
+  readonly #isBoth: boolean;
 
   /** @param socket is bound. */
   constructor(socket: Socket) {
@@ -41,11 +46,15 @@ class DgramSocket implements PacketSocket {
     this.port = socket.address().port;
     // An unreachable far side shows as an error of a later send: the packet is lost, nothing else.
     socket.on('error', () => {});
-    socket.on('message', (packet, { address, port }) => this.#listener?.(packet, address, port));
+    const isBoth = socket.address().address === '::';
+    this.#isBoth = isBoth;
+    socket.on('message', (packet, { address, port }) =>
+      this.#listener?.(packet, isBoth && address.startsWith(mapped) ? address.slice(mapped.length) : address, port),
+    );
   }
 
   send(packet: Uint8Array, port: number, address: string): void {
-    if (this.#open) this.#socket.send(packet, port, address);
+    if (this.#open) this.#socket.send(packet, port, this.#isBoth && !isIPv6(address) ? mapped + address : address);
   }
 
   listen(listener: PacketListener | undefined): void {

@@ -12,6 +12,8 @@ import { epollEvent, type SystemCalls } from './system-calls.ts';
 const datagram = 2;
 const nonBlocking = 0o4000;
 const closeOnExec = 0o2000000;
+const ipv6Level = 41;
+const ipv6Only = 26;
 const socketLevel = 1;
 const receiveBuffer = 8;
 const add = 1;
@@ -114,6 +116,8 @@ export class EpollSockets implements Sockets {
     const own = new SocketAddress(calls, memory);
     if (!own.write(family, address, port)) throw failure('bind', 'EINVAL');
     calls.setsockopt(descriptor, socketLevel, receiveBuffer, new Int32Array([receiveBufferBytes]), 4);
+    // The address of all takes packets of both families, whatever the system's own setting (ipv6(7)).
+    if (address === '::') calls.setsockopt(descriptor, ipv6Level, ipv6Only, new Int32Array([0]), 4);
     checked(calls, 'bind', calls.bind(descriptor, memory.octets, own.length));
     checked(calls, 'getsockname', calls.getsockname(descriptor, memory.octets, new Uint32Array([addressRoom])));
     const event = new Int32Array(epollEvent.words);

@@ -10,6 +10,9 @@ const lengths = { [addressFamily.ipv4]: 16, [addressFamily.ipv6]: 28 };
 /** Where in it the address begins, and where an IPv6 address has the number of its network interface. */
 const addressAt = { [addressFamily.ipv4]: 4, [addressFamily.ipv6]: 8 };
 const scopeAt = 24;
+/** An IPv4 address within IPv6 (RFC 4291 section 2.5.5.2): where its four octets begin, and the word of ones before them. */
+const mappedAt = 20;
+const mappedMark = 16;
 /** Octets of the longest address and of the longest name of an interface as text. */
 const textRoom = 64;
 
@@ -96,7 +99,9 @@ export class SocketAddress {
     this.length = lengths[family];
     octets[2] = port >> 8;
     octets[3] = port;
-    const [text = '', zone] = address.split('%');
+    const [own = '', zone] = address.split('%');
+    // A socket of both families knows IPv4 addresses as mapped ones.
+    const text = family === addressFamily.ipv6 && !own.includes(':') ? `::ffff:${own}` : own;
     if (zone !== undefined) words[scopeAt / 4] = this.#calls.if_nametoindex(zone) || Number(zone) || 0;
     const isWritten = this.#calls.inet_pton(family, text, octets.subarray(addressAt[family])) === 1;
     this.#address = isWritten ? address : '';
@@ -122,10 +127,18 @@ export class SocketAddress {
     const { octets } = this.#memory;
     this.#remember();
     this.#port = (octets[2]! << 8) | octets[3]!;
-    const family = octets[0] === addressFamily.ipv6 ? addressFamily.ipv6 : addressFamily.ipv4;
+    const isMapped = octets[0] === addressFamily.ipv6 && this.#isMapped();
+    const family = octets[0] === addressFamily.ipv6 && !isMapped ? addressFamily.ipv6 : addressFamily.ipv4;
     const text = Buffer.alloc(textRoom);
-    this.#calls.inet_ntop(family, octets.subarray(addressAt[family]), text, textRoom);
+    this.#calls.inet_ntop(family, octets.subarray(isMapped ? mappedAt : addressAt[family]), text, textRoom);
     this.#address = untilZero(text) + (family === addressFamily.ipv6 ? this.#zone() : '');
+  }
+
+  #isMapped(): boolean {
+    const { octets, words } = this.#memory;
+    const [begin, mark] = [addressAt[addressFamily.ipv6] / 4, mappedMark / 4];
+    const isMarked = octets[mappedMark] === 0 && octets[mappedMark + 1] === 0 && octets[mappedMark + 2] === 0xff;
+    return words[begin] === 0 && words[begin + 1] === 0 && isMarked && octets[4 * mark + 3] === 0xff;
   }
 
   /** An address of a link is only one together with an interface (RFC 4007 section 11). */
