@@ -88,8 +88,8 @@ export type MediaConfig = {
   threadsAtStart: number;
   /** How they send and hear. */
   sockets: SocketKind;
-  /** A thread that starts plays calls of nobody first, so that many may come at once: see `rehearsal.ts`. */
-  rehearses: boolean;
+  /** A new thread runs warm-up calls, so that its code is compiled when many calls begin: see `warm-up.ts`. */
+  warmsUp: boolean;
   /** Octets that may wait between two threads for one session. */
   pipeBytes: number;
   /** A media thread that answers nothing for this long is ended, in ms; twelve times as long while it starts. */
@@ -138,7 +138,7 @@ export const defaultMediaConfig: MediaConfig = {
   threads: 1,
   threadsAtStart: 1,
   sockets: 'auto',
-  rehearses: false,
+  warmsUp: false,
   pipeBytes: 16_384,
   threadTimeoutMs: 5000,
   measureMs: 0,

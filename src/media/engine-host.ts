@@ -13,20 +13,20 @@ import { limitTeller } from './limit-teller.ts';
 import { MusicReader } from './music-reader.ts';
 import type { WakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
-import { type OpenSockets, Rehearsal } from './rehearsal.ts';
 import { ReportWindow } from './report-window.ts';
 import type { Sockets } from './rtp/sockets.ts';
 import { blockSlots, memoryIn } from './session-memory.ts';
 import { tickMs } from './ticker.ts';
+import { type OpenSockets, WarmUp } from './warm-up.ts';
 
 /** What the engine has of the world: time, sockets and chance. */
 export type EngineWorld = {
   clock: Clock;
   sockets: Sockets;
-  /** Where a thread of its own rehearses calls, if its configuration says so. */
-  rehearsalSockets?: OpenSockets;
-  /** Called once when the thread has rehearsed. */
-  rehearsed?: () => void;
+  /** The sockets of the warm-up of a media thread. */
+  warmUpSockets?: OpenSockets;
+  /** Called once after the warm-up. */
+  warmedUp?: () => void;
   /** Connections to servers; none when left out. */
   wires?: Wires;
   /** 32 random bits, unpredictable to others. */
@@ -46,7 +46,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, wakeUp, heard }: WorkerStart,
-  { clock, sockets, rehearsalSockets, rehearsed, wires = noWires, random32, files, wakeUps, loopDelay }: EngineWorld,
+  { clock, sockets, warmUpSockets, warmedUp, wires = noWires, random32, files, wakeUps, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -90,24 +90,24 @@ export function hostEngine(
     hit,
   };
   const engine = new MediaEngine(options);
-  const rehearsal = config.rehearses && rehearsalSockets ? rehearse(options, rehearsalSockets, rehearsed) : undefined;
+  const warmUp = config.warmsUp && warmUpSockets ? beginWarmUp(options, warmUpSockets, warmedUp) : undefined;
   if (config.codecs.includes('opus'))
     loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));
   const memory = createMemory();
   return (commands) => {
     for (const command of commands) {
-      if (command.type === 'shutdown') rehearsal?.stop();
+      if (command.type === 'shutdown') warmUp?.stop();
       carryOut(engine, command, memory, tell, loopDelay);
     }
   };
 }
 
-/** Begins a rehearsal; where sockets cannot be had there is none, and calls of somebody will tell why. */
-function rehearse(options: MediaEngineOptions, openSockets: OpenSockets, done = (): void => {}): Rehearsal {
-  const rehearsal = new Rehearsal(options, openSockets);
-  const failed = (error: unknown): void => options.log.debug({ error }, 'no calls could be rehearsed');
-  rehearsal.run().then(done, failed);
-  return rehearsal;
+/** Begins the warm-up. Without sockets there is none; the first real call reports the reason. */
+function beginWarmUp(options: MediaEngineOptions, openSockets: OpenSockets, done = (): void => {}): WarmUp {
+  const warmUp = new WarmUp(options, openSockets);
+  const failed = (error: unknown): void => options.log.debug({ error }, 'the warm-up failed');
+  warmUp.run().then(done, failed);
+  return warmUp;
 }
 
 function carryOut(

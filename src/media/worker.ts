@@ -24,8 +24,8 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
   const world = {
     clock: systemClock,
     sockets,
-    ...(openMore && { rehearsalSockets: openMore }),
-    rehearsed: () => {
+    ...(openMore && { warmUpSockets: openMore }),
+    warmedUp: () => {
       compactHeap();
       trimMemory?.();
     },

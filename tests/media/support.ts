@@ -4,8 +4,8 @@ import { MediaEngine, type MediaEngineOptions } from '../../src/media/engine.ts'
 import { noWires, type Wires } from '../../src/media/external/wires.ts';
 import type { AudioLoader } from '../../src/media/item-loader.ts';
 import type { EngineReport } from '../../src/media/protocol.ts';
+import { type FastRelayEnd, FastRelays } from '../../src/media/rtp/fast-relays.ts';
 import { emptyHeader, headerLength, readHeader, writeHeader } from '../../src/media/rtp/header.ts';
-import { type PassageEnd, Passages } from '../../src/media/rtp/passages.ts';
 import type { PacketListener, PacketSocket, Sockets } from '../../src/media/rtp/sockets.ts';
 import { SequenceReader } from '../../src/media/sequence.ts';
 import { parseToneList, toneList, toneSequence } from '../../src/media/tones.ts';
@@ -68,7 +68,7 @@ export class FakeNetwork implements Sockets {
   #nextFree = 40_001;
   readonly #clock: Pick<ManualClock, 'monotonic'> | undefined;
   readonly #address = { words: new Int32Array(4), at: 0 };
-  readonly #passages = new Passages({ sendtoAt: (port) => this.#pass(port) }, this.#address);
+  readonly #fastRelays = new FastRelays({ sendtoAt: (port) => this.#pass(port) }, this.#address);
   #passing: Uint8Array = new Uint8Array(0);
   readonly #heard = new Map<number, { address: string; port: number }>();
   /** Packets that sockets have passed on by themselves. */
@@ -89,29 +89,29 @@ export class FakeNetwork implements Sockets {
       port,
       send: (packet, toPort, toAddress) => this.sent.push({ from: port, to: `${toAddress}:${toPort}`, packet }),
       listen: (listener) => {
-        this.#passages.end(port);
+        this.#fastRelays.end(port);
         this.listeners.set(port, listener);
       },
       close: () => {
-        this.#passages.end(port);
+        this.#fastRelays.end(port);
         this.listeners.delete(port);
       },
       passOn: (to, target, plan) => {
         const from = this.#heard.get(port);
         if (!this.#clock || !from) return false;
-        return this.#passages.begin(passageEnd(port, from), passageEnd(to.port, target), plan);
+        return this.#fastRelays.begin(fastRelayEnd(port, from), fastRelayEnd(to.port, target), plan);
       },
-      settlePassage: () => this.#passages.settle(port),
-      endPassages: (both) => (both ? this.#passages.end(port) : this.#passages.endFrom(port)),
+      settleFastRelay: () => this.#fastRelays.settle(port),
+      endFastRelays: (both) => (both ? this.#fastRelays.end(port) : this.#fastRelays.endFrom(port)),
     };
   }
 
   /** Lets a packet arrive at one of the bound ports. */
   deliver(port: number, packet: Uint8Array, from = { address: '192.0.2.1', port: 4000 }): void {
-    if (this.#clock && this.#passages.opens(port)) {
+    if (this.#clock && this.#fastRelays.opens(port)) {
       this.#address.words.set(wordsOf(from));
       this.#passing = packet;
-      if (this.#passages.pass(port, packet, 0, packet.length, 0, this.#clock.monotonic())) return;
+      if (this.#fastRelays.pass(port, packet, 0, packet.length, 0, this.#clock.monotonic())) return;
     }
     this.#heard.set(port, from);
     this.listeners.get(port)?.(packet, from.address, from.port);
@@ -126,7 +126,7 @@ export class FakeNetwork implements Sockets {
 }
 
 /** Ports stand for descriptors. */
-function passageEnd(descriptor: number, of: { address: string; port: number }): PassageEnd {
+function fastRelayEnd(descriptor: number, of: { address: string; port: number }): FastRelayEnd {
   const [first, second] = wordsOf(of);
   return { descriptor, first, second };
 }

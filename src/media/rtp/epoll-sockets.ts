@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import type { Descriptors } from './descriptors.ts';
-import { type PassagePlan, Passages } from './passages.ts';
+import { type FastRelayPlan, FastRelays } from './fast-relays.ts';
 import { type AddressFamily, AddressMemory, addressFamily, addressRoom, SocketAddress } from './socket-address.ts';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
 import type { PacketAddress } from './source-lock.ts';
@@ -55,7 +55,7 @@ export class EpollSockets implements Sockets {
   readonly #eventsAt: number;
   readonly #memory: AddressMemory;
   readonly #room: Room;
-  readonly #passages: Passages;
+  readonly #fastRelays: FastRelays;
   /** Numbers the looks. */
   #looks = 0;
   #nothingFound = 0;
@@ -72,7 +72,7 @@ export class EpollSockets implements Sockets {
     this.#eventsAt = calls.addressOf(this.#events);
     this.#memory = new AddressMemory(calls);
     this.#room = new Room(calls, this.#memory.at);
-    this.#passages = new Passages(calls, this.#memory);
+    this.#fastRelays = new FastRelays(calls, this.#memory);
   }
 
   async bind(address: string, port: number): Promise<PacketSocket> {
@@ -91,7 +91,7 @@ export class EpollSockets implements Sockets {
         close();
         if (--this.#open === 0) this.#rest();
       };
-      const shared = { calls, memory: this.#memory, passages: this.#passages };
+      const shared = { calls, memory: this.#memory, fastRelays: this.#fastRelays };
       const socket = new EpollSocket({ ...shared, descriptor, family, port: bound, closed });
       if (this.#open++ === 0 && !this.#looking) this.#plan();
       this.#sockets[descriptor] = socket;
@@ -162,7 +162,7 @@ export class EpollSockets implements Sockets {
   /** @returns whether there may be more. */
   #read(): boolean {
     const { calls, clock } = this.#options;
-    const passages = this.#passages;
+    const fastRelays = this.#fastRelays;
     const room = this.#room;
     const look = ++this.#looks;
     for (let round = 0; round < roundsAtOnce; round++) {
@@ -175,7 +175,7 @@ export class EpollSockets implements Sockets {
         const descriptor = this.#events[event * epollEvent.words + epollEvent.data]!;
         // An event of one that another one's listener has closed meanwhile.
         if (
-          passages.opens(descriptor) ? this.#pass(descriptor, look, now) : this.#sockets[descriptor]?.read(room, look)
+          fastRelays.opens(descriptor) ? this.#pass(descriptor, look, now) : this.#sockets[descriptor]?.read(room, look)
         )
           again = true;
       }
@@ -188,11 +188,11 @@ export class EpollSockets implements Sockets {
   /** Takes one packet of a socket that passes packets on, which asks nothing of the socket itself. @returns as {@link EpollSocket.read} does. */
   #pass(descriptor: number, look: number, now: number): boolean {
     const room = this.#room;
-    const passages = this.#passages;
+    const fastRelays = this.#fastRelays;
     const length = receive(this.#options.calls, descriptor, room);
     if (length < 0) return false;
-    const isBusy = passages.heard(descriptor, look);
-    if (!passages.pass(descriptor, room.slab, room.used, length, room.packetAt, now))
+    const isBusy = fastRelays.heard(descriptor, look);
+    if (!fastRelays.pass(descriptor, room.slab, room.used, length, room.packetAt, now))
       this.#sockets[descriptor]?.hear(room, length);
     return isBusy;
   }
@@ -261,7 +261,7 @@ type EpollSocketOptions = {
   descriptor: number;
   family: AddressFamily;
   memory: AddressMemory;
-  passages: Passages;
+  fastRelays: FastRelays;
   port: number;
   /** Closes the descriptor. */
   closed: () => void;
@@ -274,7 +274,7 @@ class EpollSocket implements PacketSocket {
   readonly #descriptor: number;
   readonly #family: AddressFamily;
   readonly #closed: () => void;
-  readonly #passages: Passages;
+  readonly #fastRelays: FastRelays;
   /** Whom packets came from and went to last. */
   readonly #source: SocketAddress;
   readonly #destination: SocketAddress;
@@ -285,13 +285,13 @@ class EpollSocket implements PacketSocket {
   #heardAt = -2;
   #open = true;
 
-  constructor({ calls, descriptor, family, memory, passages, port, closed }: EpollSocketOptions) {
+  constructor({ calls, descriptor, family, memory, fastRelays, port, closed }: EpollSocketOptions) {
     this.port = port;
     this.#calls = calls;
     this.#descriptor = descriptor;
     this.#family = family;
     this.#closed = closed;
-    this.#passages = passages;
+    this.#fastRelays = fastRelays;
     this.#memory = memory;
     this.#source = new SocketAddress(calls, memory);
     this.#destination = new SocketAddress(calls, memory);
@@ -305,35 +305,35 @@ class EpollSocket implements PacketSocket {
   }
 
   listen(listener: PacketListener | undefined): void {
-    this.endPassages(true);
+    this.endFastRelays(true);
     this.#listener = listener;
   }
 
-  passOn(to: PacketSocket, target: PacketAddress, plan: PassagePlan): boolean {
-    if (!(to instanceof EpollSocket) || to.#passages !== this.#passages) return false;
+  passOn(to: PacketSocket, target: PacketAddress, plan: FastRelayPlan): boolean {
+    if (!(to instanceof EpollSocket) || to.#fastRelays !== this.#fastRelays) return false;
     const [source, destination] = [this.#source, to.#destination];
     const isIpv4 = this.#family === addressFamily.ipv4 && to.#family === addressFamily.ipv4;
     if (!isIpv4 || !this.#open || !to.#open || !this.#listener) return false;
     if (!destination.write(to.#family, target.address, target.port)) return false;
-    return this.#passages.begin(
+    return this.#fastRelays.begin(
       { descriptor: this.#descriptor, first: source.first, second: source.second },
       { descriptor: to.#descriptor, first: destination.first, second: destination.second },
       plan,
     );
   }
 
-  settlePassage(): void {
-    this.#passages.settle(this.#descriptor);
+  settleFastRelay(): void {
+    this.#fastRelays.settle(this.#descriptor);
   }
 
-  endPassages(both: boolean): void {
-    if (both) this.#passages.end(this.#descriptor);
-    else this.#passages.endFrom(this.#descriptor);
+  endFastRelays(both: boolean): void {
+    if (both) this.#fastRelays.end(this.#descriptor);
+    else this.#fastRelays.endFrom(this.#descriptor);
   }
 
   close(): void {
     if (!this.#open) return;
-    this.endPassages(true);
+    this.endFastRelays(true);
     this.#open = false;
     this.#listener = undefined;
     this.#closed();

@@ -2,7 +2,7 @@ import type { SrtpKeys } from '../../lib/srtp.ts';
 import type { RtpFlow } from '../../telephony/media.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
-import type { PassagePlan } from './passages.ts';
+import type { FastRelayPlan } from './fast-relays.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
 import { type Displacement, type PacketAddress, SourceLock } from './source-lock.ts';
@@ -78,27 +78,27 @@ export class FarSide {
   admits(address: string, port: number, ssrc: number, sequence: number, now: number): boolean {
     const { target } = this.#lock;
     const isAdmitted = this.#lock.admits(address, port, ssrc, sequence, now);
-    if (this.#lock.target !== target) this.endPassages();
+    if (this.#lock.target !== target) this.endFastRelays();
     return isAdmitted;
   }
 
   /**
    * Has the socket pass packets on to another far side by itself, from the one that was heard last, as long as they come in order:
-   * until {@link endPassages}, or the next packet that somebody has to see. Nothing happens where sockets cannot.
+   * until {@link endFastRelays}, or the next packet that somebody has to see. Nothing happens where sockets cannot.
    */
-  passOn(to: FarSide, plan: PassagePlan): void {
+  passOn(to: FarSide, plan: FastRelayPlan): void {
     const [from, there, target] = [this.#wire?.rtp, to.#wire?.rtp, to.#lock.target];
     if (from?.passOn && there && target && isReachable(target)) from.passOn(there, target, plan);
   }
 
   /** What has been passed on that way is told to the plan. */
-  settlePassage(): void {
-    this.#wire?.rtp.settlePassage?.();
+  settleFastRelay(): void {
+    this.#wire?.rtp.settleFastRelay?.();
   }
 
   /** Ends what is passed on that way from here; with `both`, also what is passed on to here. */
-  endPassages(both = true): void {
-    this.#wire?.rtp.endPassages?.(both);
+  endFastRelays(both = true): void {
+    this.#wire?.rtp.endFastRelays?.(both);
   }
 
   /** Where it was found instead of where its SDP says; undefined where it was not found elsewhere. */

@@ -95,7 +95,7 @@ export class RtpEnd extends End {
       faulted: options.faulted,
     });
     this.#presence = new Presence(options.rtpTimeoutMs, () => {
-      this.#far.endPassages(false);
+      this.#far.endFastRelays(false);
       this.report({ type: 'timedOut', session: this.session });
     });
     this.#codec = openCodec(options.codec, { order: 'network' });
@@ -135,14 +135,14 @@ export class RtpEnd extends End {
 
   /** Packets passed on to a partner as they were. */
   get forwarded(): number {
-    this.#far.settlePassage();
+    this.#far.settleFastRelay();
     return this.#forwarded;
   }
 
   /** Whatever has changed may decide about packets that sockets pass on by themselves. */
   protected override rouse(): void {
     super.rouse();
-    this.#far.endPassages();
+    this.#far.endFastRelays();
   }
 
   override apply(command: SessionCommand): void {
@@ -159,7 +159,7 @@ export class RtpEnd extends End {
   }
 
   override forwardTo(partner: PacketTaker | undefined): void {
-    this.#far.endPassages();
+    this.#far.endFastRelays();
     if (partner === this.#partner) return;
     this.rouse();
     this.#partner = partner;
@@ -202,7 +202,7 @@ export class RtpEnd extends End {
   }
 
   override receive(now: number): void {
-    if (this.#passes) this.#far.settlePassage();
+    if (this.#passes) this.#far.settleFastRelay();
     this.#digitReceiver.expire(now);
     if (this.#flow) {
       this.#presence.check(now, this.#flow.receive);
@@ -343,7 +343,7 @@ export class RtpEnd extends End {
     }
     const now = this.clock.monotonic();
     if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
-    if (this.#passes) this.#far.endPassages(false);
+    if (this.#passes) this.#far.endFastRelays(false);
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
     const length = header.payloadEnd - header.payloadStart;
     const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;

@@ -1,4 +1,4 @@
-import type { PassagePlan } from './passages.ts';
+import type { FastRelayPlan } from './fast-relays.ts';
 import type { PacketAddress } from './source-lock.ts';
 
 /** Hears one datagram. The octets are the listener's to keep and to change. */
@@ -16,13 +16,13 @@ export interface PacketSocket {
   close(): void;
   /**
    * Passes packets that come in order from who was heard last on to another socket and a far side there by itself, until
-   * {@link endPassages}: see {@link Passages}. False = nothing is passed on that way; absent = nothing ever is.
+   * {@link endFastRelays}: see {@link FastRelays}. False = nothing is passed on that way; absent = nothing ever is.
    */
-  passOn?(to: PacketSocket, target: PacketAddress, plan: PassagePlan): boolean;
+  passOn?(to: PacketSocket, target: PacketAddress, plan: FastRelayPlan): boolean;
   /** Tells what was passed on that way, so that the plan's numbers are those of this moment. */
-  settlePassage?(): void;
+  settleFastRelay?(): void;
   /** Ends what it passes on that way; with `both`, also what is passed on to it. */
-  endPassages?(both: boolean): void;
+  endFastRelays?(both: boolean): void;
 }
 
 /** Where the engine gets its sockets from; tests give it simulated ones. */

@@ -5,7 +5,7 @@ import { longestDisorder, longestJumpS, type RtpSender } from './sender.ts';
 import type { SystemCalls } from './system-calls.ts';
 
 /** What becomes of the packets of one far side on their way to another one. */
-export type PassagePlan = {
+export type FastRelayPlan = {
   /** Counts what comes; its source is the one that is passed on. */
   reception: Reception;
   /** Whose stream it becomes: it has passed on the last packet that the reception has seen. */
@@ -22,7 +22,7 @@ export type PassagePlan = {
 };
 
 /** A socket's descriptor with an IPv4 address in two words as the kernel has it: family and port, then the address. */
-export type PassageEnd = { descriptor: number; first: number; second: number };
+export type FastRelayEnd = { descriptor: number; first: number; second: number };
 
 const { sequence, timestamp, packets: sentPackets, octets: sentOctets } = memoryWord;
 
@@ -59,13 +59,12 @@ const rowWords = 32;
 const addressLength = 16;
 
 /**
- * Packets that come in order from the far side of one socket go out of another one with a new header, and nobody is asked:
- * all that takes lies in one row for each socket, so that a packet touches little memory. What is not the next packet of
- * the stream as it was when the passage began goes to the socket's listener. Whoever changes anything that a passage follows
- * from ends it first; that settles it, which gives the numbers back to those who are asked about them. The numbers of the stream
- * that goes out are always in its session's memory.
+ * Relays in-order packets from the far side of one socket to another socket, with a new header. Each socket has one row of
+ * numbers, so that a packet touches little memory. Hands out-of-order packets to the socket's listener. A change of any
+ * precondition has to end the fast relay first; that writes its numbers back. The numbers of the outgoing stream are always in
+ * its session's memory.
  */
-export class Passages {
+export class FastRelays {
   readonly #calls: Pick<SystemCalls, 'sendtoAt'>;
   /** Where calls find addresses: as words, and by number. */
   readonly #address: Int32Array;
@@ -73,7 +72,7 @@ export class Passages {
   #rows = new Int32Array(0);
   #wides = new Float64Array(0);
   /** By the descriptor that packets come in through: what is being done with them, and the memory of the session they go out of. */
-  readonly #plans: (PassagePlan | undefined)[] = [];
+  readonly #plans: (FastRelayPlan | undefined)[] = [];
   readonly #memories: (SessionMemory | undefined)[] = [];
   /** By the descriptor that packets go out of: the one that they come in through. */
   readonly #towards: (number | undefined)[] = [];
@@ -85,7 +84,7 @@ export class Passages {
   }
 
   /** Begins one in place of those that either socket had that way; false = the next packet does not follow from the last one. */
-  begin(from: PassageEnd, to: PassageEnd, plan: PassagePlan): boolean {
+  begin(from: FastRelayEnd, to: FastRelayEnd, plan: FastRelayPlan): boolean {
     this.endFrom(from.descriptor);
     this.#endTowards(to.descriptor);
     const { reception, sender, lasting } = plan;
@@ -126,7 +125,7 @@ export class Passages {
     return this.#rows[descriptor * rowWords + word.open] === 1;
   }
 
-  /** Notes that a socket with a passage had a packet. @returns whether it had one at the look before as well. */
+  /** Notes that a socket with a fast relay had a packet. @returns whether it had one at the look before as well. */
   heard(descriptor: number, look: number): boolean {
     const at = descriptor * rowWords + word.look;
     const before = this.#rows[at]!;
@@ -135,7 +134,7 @@ export class Passages {
   }
 
   /**
-   * Passes on what was read from a socket, where a passage {@link opens}; its address is where calls find it. False = somebody else
+   * Passes on what was read from a socket, where a fast relay {@link opens}; its address is where calls find it. False = somebody else
    * has to see it: nothing was done, nor changed of it.
    * @param packetAt where it is; it is `length` octets of `memory` from `start`. @param now monotonic ms.
    */

@@ -45,7 +45,7 @@ type Phone = {
  * the first packets of a thousand calls take 60 ms, and all wait for that (docs/decisions/0026-native-sockets.md). It goes on
  * for about two seconds, a tick at a time, so that calls of somebody hardly wait for it.
  */
-export class Rehearsal {
+export class WarmUp {
   readonly #options: MediaEngineOptions;
   readonly #openSockets: OpenSockets;
   #stage: Stage | undefined;
@@ -63,7 +63,7 @@ export class Rehearsal {
     try {
       // First as it will be, so that nothing is compiled for a clock that only stands in; then quickly.
       await this.#play(clock, roundsInTime, () => rest(clock, tickMs));
-      const own = new RehearsalClock(clock);
+      const own = new WarmUpClock(clock);
       await this.#play(own, rounds, async () => {
         await rest(clock, restMs);
         own.advance(tickMs);
@@ -164,8 +164,8 @@ function talk(phone: Phone): void {
 
 type Timer = { at: number; run: () => void };
 
-/** Time of what is rehearsed: it stands still until it is moved on. */
-class RehearsalClock implements Clock {
+/** Clock of the warm-up: it stands still until it is advanced. */
+class WarmUpClock implements Clock {
   readonly #real: Clock;
   readonly #timers = new Set<Timer>();
   #now: number;
