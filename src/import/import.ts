@@ -1,4 +1,4 @@
-import { Document, isMap, isScalar, type Node } from 'yaml';
+import { Document, isMap, isScalar, type Node, type Pair } from 'yaml';
 import { check, type Problem } from '../config/check.ts';
 import { checkRules } from '../config/rules.ts';
 import { type Config, ConfigSchema } from '../config/schema.ts';
@@ -151,11 +151,17 @@ const opening = ` Made by \`hookswitch import\`. It holds passwords: keep it fro
 function write(config: Record<string, unknown>, notes: Readonly<Record<string, string>>): string {
   const document = new Document(config, { aliasDuplicateObjects: false });
   document.commentBefore = opening;
+  /** The pairs of each map that was looked into, by key. */
+  const pairs = new Map<unknown, Map<string, Pair>>();
   const above = (path: readonly string[], comment: string): void => {
     let node: unknown = document.contents;
     for (const [depth, key] of path.entries()) {
       if (!isMap(node)) return;
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === key);
+      const map = node;
+      const byKey =
+        pairs.get(map) ?? new Map(map.items.map((item) => [isScalar(item.key) ? String(item.key.value) : '', item]));
+      pairs.set(map, byKey);
+      const pair = byKey.get(key);
       if (!pair) return;
       if (depth === path.length - 1) {
         const named = pair.key as Node & { commentBefore?: string; spaceBefore?: boolean };

@@ -1,6 +1,6 @@
 import { asNetwork, splitPort } from './access.ts';
 import type { World } from './pjsip-objects.ts';
-import { belongsTo } from './pjsip-registrations.ts';
+import { registrationsAt } from './pjsip-registrations.ts';
 import type { Report } from './report.ts';
 import type { Values } from './source.ts';
 import { tellUnused } from './unused.ts';
@@ -9,14 +9,12 @@ import { tellUnused } from './unused.ts';
 
 /** What lets its calls in, and what we answer when it asks us. */
 export function credentialsOf(each: Values, world: World): Record<string, unknown> | 'left' {
-  const { of, named, report } = world;
+  const { named, having, report } = world;
   const found: Record<string, unknown> = {};
   const [name, ...others] = each.list('auth');
   for (const other of others)
     report.missing(each.place, `auth ${other}: an endpoint has one user name, ${name}; left out`);
-  const identifies = of('identify').filter(
-    (identify) => identify.text('endpoint').toLowerCase() === each.name.toLowerCase(),
-  );
+  const identifies = having('identify', 'endpoint', each.name);
   const addresses = identifies.flatMap((identify) => addressesOf(identify, report));
   if (name !== undefined) {
     const auth = named('auth', name);
@@ -43,8 +41,8 @@ export function credentialsOf(each: Values, world: World): Record<string, unknow
 
 /** What we answer when the other side asks us: the endpoint's own, or that of its registration. */
 function outboundOf(each: Values, world: World): { outbound_auth?: object } {
-  const { of, named, report } = world;
-  const registration = of('registration').find((one) => belongsTo(one, each, world));
+  const { named, report } = world;
+  const [registration] = registrationsAt(each, world);
   const names = new Set([each, ...(registration ? [registration] : [])].flatMap((one) => one.list('outbound_auth')));
   const [outbound, ...others] = names;
   for (const other of others)

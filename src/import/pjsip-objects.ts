@@ -4,8 +4,17 @@ import type { Values } from './source.ts';
 
 /** The objects of `pjsip.conf`, and which of what they say has no meaning here. */
 
+/** Puts something beside what a key has. */
+export function add<Item>(lists: Map<string, Item[]>, key: string, item: Item): void {
+  const there = lists.get(key);
+  if (there) there.push(item);
+  else lists.set(key, [item]);
+}
+
 /** Objects by type and name. */
 export class Objects {
+  /** Objects by what one of their settings says, made when it is first asked for. */
+  readonly #bySetting = new Map<string, Map<string, Values[]>>();
   readonly #byType = new Map<string, { all: Values[]; byName: Map<string, Values> }>();
 
   add(type: string, values: Values): void {
@@ -21,17 +30,34 @@ export class Objects {
 
   of = (type: string): readonly Values[] => this.#byType.get(type)?.all ?? [];
 
+  /** The objects of a type that have this value, in any case of letters. All must have been added. */
+  having = (type: string, setting: string, value: string): readonly Values[] => {
+    const kind = `${type} ${setting}`;
+    let found = this.#bySetting.get(kind);
+    if (!found) {
+      found = new Map();
+      for (const each of this.of(type)) add(found, each.text(setting).toLowerCase(), each);
+      this.#bySetting.set(kind, found);
+    }
+    return found.get(value.toLowerCase()) ?? [];
+  };
+
   /** The object of a type and a name, in any case of letters; the first one where there are several. */
   named = (type: string, name: string): Values | undefined => this.#byType.get(type)?.byName.get(name.toLowerCase());
 }
 
-export type World = Pick<Objects, 'of' | 'named'> & {
+export type World = Pick<Objects, 'of' | 'named' | 'having'> & {
   report: Report;
   notes: Record<string, string>;
   accessOf: (values: Values, prefix?: 'contact_') => Access;
   /** Whom the lists for all of SIP let in. */
   everywhere: Access;
 };
+
+/** The AORs of an endpoint, each once. */
+export const aorsOf = (endpoint: Values, { named }: Pick<World, 'named'>): Values[] => [
+  ...new Set(endpoint.list('aors').flatMap((name) => named('aor', name) ?? [])),
+];
 
 /** Reports objects that belong to no endpoint: somebody may believe that they count. */
 export function tellStrays({ of, report }: World): void {

@@ -1,4 +1,4 @@
-import type { World } from './pjsip-objects.ts';
+import { add, aorsOf, type World } from './pjsip-objects.ts';
 import type { Values } from './source.ts';
 import { tellUnused } from './unused.ts';
 
@@ -12,18 +12,48 @@ const hostOf = (uri: string): string =>
     .replace(/[:;>].*$/s, '')
     .toLowerCase();
 
-/** Whether a registration is an endpoint's: it says so, or has its credentials or its host. */
-export function belongsTo(registration: Values, each: Values, { named }: World): boolean {
+/** The keys by which a registration and endpoints find each other: an endpoint it names, or else its credentials and its host. */
+function keysOf(registration: Values): string[] {
   const endpoint = registration.text('endpoint');
-  if (endpoint !== '') return endpoint.toLowerCase() === each.name.toLowerCase();
+  if (endpoint !== '') return [`endpoint ${endpoint.toLowerCase()}`];
   const [auth] = registration.list('outbound_auth');
-  if (auth !== undefined && each.list('outbound_auth')[0] === auth) return true;
-  const contacts = each.list('aors').flatMap((name) => named('aor', name)?.list('contact') ?? []);
-  return contacts.some((contact) => hostOf(contact) === hostOf(registration.text('server_uri')));
+  return [...(auth === undefined ? [] : [`auth ${auth}`]), `host ${hostOf(registration.text('server_uri'))}`];
+}
+
+/** The same of an endpoint. */
+function keysOfEndpoint(each: Values, world: World): Set<string> {
+  const [auth] = each.list('outbound_auth');
+  const contacts = aorsOf(each, world).flatMap((aor) => aor.list('contact'));
+  return new Set([
+    `endpoint ${each.name.toLowerCase()}`,
+    ...(auth === undefined ? [] : [`auth ${auth}`]),
+    ...contacts.map((contact) => `host ${hostOf(contact)}`),
+  ]);
+}
+
+/** The registrations of an endpoint: they name it, or have its credentials or its host; in the order of the file. */
+export function registrationsAt(each: Values, world: World): Values[] {
+  const byKey = byKeyOf(world);
+  const found = new Set([...keysOfEndpoint(each, world)].flatMap((key) => byKey.get(key) ?? []));
+  return [...found].sort((one, other) => one - other).map((index) => world.of('registration')[index]!);
+}
+
+const indexes = new WeakMap<object, Map<string, number[]>>();
+
+/** Where in the file registrations stand, by their keys: made once. */
+function byKeyOf({ of }: World): Map<string, number[]> {
+  const registrations = of('registration');
+  let byKey = indexes.get(registrations);
+  if (byKey) return byKey;
+  byKey = new Map();
+  for (const [index, registration] of registrations.entries())
+    for (const key of keysOf(registration)) add(byKey, key, index);
+  indexes.set(registrations, byKey);
+  return byKey;
 }
 
 export function registrationsOf(each: Values, world: World): { registrations?: object[] } {
-  const own = world.of('registration').filter((registration) => belongsTo(registration, each, world));
+  const own = registrationsAt(each, world);
   const registrations = own.flatMap((registration) => {
     const server = registration.text('server_uri').replace(/\\/g, '');
     const client = registration.text('client_uri').replace(/\\/g, '');
@@ -53,8 +83,9 @@ export function registrationsOf(each: Values, world: World): { registrations?: o
 
 /** Tells of registrations that no endpoint takes. */
 export function tellStrayRegistrations(world: World): void {
+  const taken = new Set(world.of('endpoint').flatMap((each) => registrationsAt(each, world)));
   for (const registration of world.of('registration'))
-    if (!world.of('endpoint').some((each) => belongsTo(registration, each, world)))
+    if (!taken.has(registration))
       world.report.missing(
         registration.place,
         `the registration at ${registration.text('server_uri')} belongs to no endpoint that was found: write it into sip.endpoints.<line>.registrations`,

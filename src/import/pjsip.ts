@@ -2,7 +2,7 @@ import { asNetwork, createAccess, together } from './access.ts';
 import { bindOf, type Part } from './part.ts';
 import { codecsOf } from './pjsip-codecs.ts';
 import { credentialsOf } from './pjsip-credentials.ts';
-import { Objects, tellStrays, type World } from './pjsip-objects.ts';
+import { aorsOf, Objects, tellStrays, type World } from './pjsip-objects.ts';
 import { registrationsOf, tellStrayRegistrations } from './pjsip-registrations.ts';
 import type { Report } from './report.ts';
 import { type Section, Values } from './source.ts';
@@ -30,7 +30,7 @@ export function importPjsip(
     if (type === '') report.missing(section.place, `[${section.name}] has no type: left out`);
     else objects.add(type, values);
   }
-  const { of, named } = objects;
+  const { of, named, having } = objects;
   for (const type of objects.types())
     if (!known.has(type))
       for (const { place } of of(type)) report.missing(place, `objects of the type ${type} are not there: left out`);
@@ -44,7 +44,7 @@ export function importPjsip(
         'an access list says who may speak SIP in a way that allow.sources cannot: SIP is bound to 127.0.0.1 until a firewall does the same and you change `bind`',
       );
     else report.approximated(place, 'who may speak SIP is said of each endpoint (allow.sources)');
-  const world: World = { of, named, report, notes: {}, accessOf, everywhere };
+  const world: World = { of, named, having, report, notes: {}, accessOf, everywhere };
   const endpoints: Record<string, Endpoint> = {};
   for (const each of of('endpoint')) {
     const made = endpointOf(each, world);
@@ -181,7 +181,7 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
   if (encryption !== '' && encryption !== 'no' && encryption !== 'sdes')
     return left(`its audio is to be encrypted in a way that is not there (${encryption})`);
   if (each.flag('stir_shaken')) return left('its calls are to be signed (STIR/SHAKEN), which is not there');
-  const aors = each.list('aors').flatMap((name) => world.named('aor', name) ?? []);
+  const aors = aorsOf(each, world);
   const access = together([
     world.everywhere,
     ...[each, ...aors].flatMap((values) => [world.accessOf(values), world.accessOf(values, 'contact_')]),
@@ -255,19 +255,17 @@ function noteOf(endpoint: Endpoint): string | undefined {
 function aorOf(each: Values, { named, report }: World): Record<string, unknown> {
   const names = each.list('aors');
   const [first] = names;
-  const found = names.flatMap((name) => named('aor', name) ?? []);
+  const found = aorsOf(each, { named });
   const [aor] = found;
   if (first === undefined || !aor) return { aor: { max_contacts: 0 } };
   if (first.toLowerCase() !== each.name.toLowerCase() && aor.number('max_contacts', 1, 1_000) !== undefined)
     report.approximated(each.place, `phones register as ${first} there, here as the endpoint's name, ${each.name}`);
   if (names.length > 1) report.approximated(each.place, 'several AORs of one endpoint are one here');
-  const contacts = found
-    .flatMap((each) => each.list('contact'))
-    .filter((contact) => {
-      const isUri = /^sips?:[^\s<>"]+$/i.test(contact);
-      if (!isUri) report.missing(aor.place, `contact ${contact} is no SIP URI: left out`);
-      return isUri;
-    });
+  const contacts = [...new Set(found.flatMap((each) => each.list('contact')))].filter((contact) => {
+    const isUri = /^sips?:[^\s<>"]+$/i.test(contact);
+    if (!isUri) report.missing(aor.place, `contact ${contact} is no SIP URI: left out`);
+    return isUri;
+  });
   const number = (key: string, least: number, most: number) => {
     const value = aor.number(key, least, most);
     return value === undefined ? {} : { [key]: value };

@@ -38,7 +38,9 @@ class Reader {
   readonly #files: Files;
   readonly #complain: Complain;
   readonly #sections: Raw[] = [];
+  /** The last section, and the last template, of each name. */
   readonly #byName = new Map<string, Raw>();
+  readonly #templates = new Map<string, Raw>();
   #current: Raw | undefined;
   #opened = 0;
   #lines = 0;
@@ -147,22 +149,18 @@ class Reader {
       own: [],
     };
     // Whoever names a template means the one that stands before.
+    this.#current.own = this.#inherited(this.#current);
+    if (this.#current.isTemplate) this.#templates.set(name, this.#current);
     this.#byName.set(name, this.#current);
     this.#sections.push(this.#current);
-    this.#current.own = this.#inherited(this.#current);
   }
 
   #inherited({ parents, place }: Raw): Raw['own'] {
     return parents.flatMap((parent) => {
-      const found =
-        this.#sections.findLast(({ name, isTemplate }) => name === parent && isTemplate) ?? this.#other(parent);
+      const found = this.#templates.get(parent) ?? this.#byName.get(parent);
       if (!found) this.#skip(place, `there is no template "${parent}"`);
       return found ? this.#counted(found.own) : [];
     });
-  }
-
-  #other(parent: string): Raw | undefined {
-    return this.#sections.slice(0, -1).findLast(({ name }) => name === parent);
   }
 
   /** Templates of templates could unfold into more than memory holds. */
@@ -193,10 +191,14 @@ class Reader {
 /** `key += value` lengthens what was inherited. */
 function combined(own: Raw['own']): Entry[] {
   const entries: Entry[] = [];
+  const byKey = new Map<string, Entry>();
   for (const { adds, ...entry } of own) {
-    const before = adds ? entries.findLast(({ key }) => key === entry.key) : undefined;
+    const before = adds ? byKey.get(entry.key) : undefined;
     if (before) before.value = `${before.value},${entry.value}`;
-    else entries.push({ ...entry });
+    else {
+      entries.push(entry);
+      byKey.set(entry.key, entry);
+    }
   }
   return entries;
 }

@@ -1,0 +1,52 @@
+import { Session } from 'node:inspector/promises';
+import { importConfiguration } from '../../src/import/import.ts';
+
+/**
+ * Imports what is made with each of two sizes, and tells as JSON how many functions of `src/import` were called for each. In a
+ * process of its own: counting calls would spoil what measures the coverage of tests.
+ */
+const numbered = (count: number, line: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => line(index)).join('');
+
+const shapes: Readonly<Record<string, (count: number) => string>> = {
+  'an endpoint that names one AOR again and again, with as many contacts': (count) =>
+    `[e]\ntype=endpoint\n${numbered(count, () => 'aors=a\n')}[a]\ntype=aor\n${numbered(count, (at) => `contact=sip:${at}@192.0.2.1\n`)}`,
+  'an endpoint of many AORs': (count) =>
+    `[e]\ntype=endpoint\n${numbered(count, (at) => `aors=a${at}\n`)}${numbered(count, (at) => `[a${at}]\ntype=aor\n`)}`,
+  'phones with passwords and addresses': (count) =>
+    numbered(
+      count,
+      (at) =>
+        `[p${at}]\ntype=endpoint\naors=p${at}\nauth=p${at}\n[p${at}]\ntype=aor\n[p${at}]\ntype=auth\nusername=p\npassword=x\n[i${at}]\ntype=identify\nendpoint=p${at}\nmatch=192.0.2.1\n`,
+    ),
+  'lines that register': (count) =>
+    numbered(
+      count,
+      (at) =>
+        `[l${at}]\ntype=endpoint\naors=l${at}\n[l${at}]\ntype=aor\ncontact=sip:h${at}\n[r${at}]\ntype=registration\nserver_uri=sip:h${at}\nclient_uri=sip:a@h${at}\n`,
+    ),
+  'sections of a template, with settings that are added to': (count) =>
+    `[t](!)\ntype=aor\n${numbered(count, (at) => `[a${at}](t)\ncontact+=sip:${at}@192.0.2.1\n`)}[b]\ntype=aor\n${numbered(count, (at) => `x${at}+=1\n`)}`,
+};
+
+const session = new Session();
+session.connect();
+await session.post('Profiler.enable');
+await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+
+async function stepsOf(text: string): Promise<number> {
+  await session.post('Profiler.takePreciseCoverage');
+  importConfiguration({
+    read: (name) => (name === 'pjsip.conf' ? { text } : { missing: true }),
+    matching: () => [],
+  });
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  return result
+    .filter(({ url }) => url.includes('/src/import/'))
+    .flatMap(({ functions }) => functions.map(({ ranges: [whole] }) => whole?.count ?? 0))
+    .reduce((sum, count) => sum + count, 0);
+}
+
+const steps: Record<string, number[]> = {};
+for (const [name, make] of Object.entries(shapes)) steps[name] = [await stepsOf(make(200)), await stepsOf(make(400))];
+process.stdout.write(JSON.stringify(steps));
