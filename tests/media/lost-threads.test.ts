@@ -67,7 +67,8 @@ async function loseThreads(sockets: 'native' | 'dgram', name: string): Promise<v
     for (const [at, way] of ways.entries()) {
       await untilAsked(
         async () => ((await sessions[0]!.statistics())?.rxcount ?? 0) >= 100,
-        () => `nothing arrives before ${way}`,
+        () =>
+          `nothing arrives before ${way}: ${JSON.stringify({ lost, threads: threads.length, lines: log.lines.slice(-12) })}`,
       );
       const told = new Promise((done) => (channel.onmessage = done));
       if (way !== 'terminate') {
