@@ -77,6 +77,8 @@ export abstract class End implements PacketTaker {
   mixed: Frame | undefined;
   /** Whether what its far side hears comes from a mix, frame by frame. */
   inMix = false;
+  /** Whether another end gives it what it hears when that comes: ticks have nothing to say to it. */
+  saidAtOnce = false;
   /** Whether the mix lets its digits, and its audio, through to where its packets are passed on to. */
   passDigits = true;
   passAudio = true;
@@ -88,6 +90,8 @@ export abstract class End implements PacketTaker {
   restsUntil = Number.NEGATIVE_INFINITY;
   /** How loud packets are that go to its far side, while somebody looks. */
   protected readonly passingLevel = new PacketLevel();
+  protected echoing = false;
+  #listensForEcho = false;
   #heard: Frame | undefined;
   #heardAlone: Frame | undefined;
   #said: Frame | undefined;
@@ -141,6 +145,19 @@ export abstract class End implements PacketTaker {
   forward(_packet: Uint8Array, _header: RtpHeader, _isEvent: boolean, _now: number): void {}
 
   sayAtOnce(_frame: Frame, _now: number): void {}
+
+  /** Whether what its far side says can be given to another one when it comes, without waiting for a tick. */
+  get speaksAtOnce(): boolean {
+    return false;
+  }
+
+  /** Whether its far side can be given what another one says in that way. */
+  get hearsAtOnce(): boolean {
+    return false;
+  }
+
+  /** Gives what its far side says to `hearer` when it comes, until it is undefined: then it waits for ticks again. */
+  sayTo(_hearer: End | undefined): void {}
 
   /** What its far side said in this tick; undefined when nothing, or when nobody listens. */
   get heard(): Frame | undefined {
@@ -353,7 +370,18 @@ export abstract class End implements PacketTaker {
   protected abstract listenedChanged(): void;
 
   /** Somebody wants what the far side hears, or nobody does any more. */
-  protected overheardChanged(): void {}
+  protected overheardChanged(): void {
+    this.followEcho();
+  }
+
+  /** An echo that somebody overhears is made of frames. */
+  protected followEcho(): void {
+    const needed = this.echoing && this.overheard;
+    if (needed === this.#listensForEcho) return;
+    this.#listensForEcho = needed;
+    if (needed) this.listen();
+    else this.unlisten();
+  }
 
   /** Sets what the far side said in this tick, with what is whispered to it. */
   protected setHeard(frame: Frame | undefined): void {

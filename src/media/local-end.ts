@@ -15,8 +15,6 @@ const mostHeld = 8;
  */
 export class LocalEnd extends End {
   #peer: LocalEnd | undefined;
-  #echoing = false;
-  #listensForEcho = false;
   #muted = { in: false, out: false };
   #heardFrame: Frame | undefined;
   /** Where packets go that the other half was given, and those that wait for it. */
@@ -89,9 +87,9 @@ export class LocalEnd extends End {
 
   /** Sends what it hears back, as audio; digits are echoed by whoever hears of them. */
   echo(on: boolean): void {
-    if (on === this.#echoing) return;
-    this.#echoing = on;
-    this.#followEcho();
+    if (on === this.echoing) return;
+    this.echoing = on;
+    this.followEcho();
   }
 
   override watchPassing(on: boolean): void {
@@ -128,7 +126,7 @@ export class LocalEnd extends End {
       this.report({ type: 'digitSent', session: this.session, digit, durationMs: step.durationMs });
       this.#peer?.pressed(digit, step.durationMs);
     }
-    if (this.framed) this.#say(step ? undefined : this.#echoing ? this.heard : this.inMix ? this.mixed : undefined);
+    if (this.framed) this.#say(step ? undefined : this.echoing ? this.heard : this.inMix ? this.mixed : undefined);
     else if (!step) this.voice.fill(this.#unheard, 0, tickMs * 8);
   }
 
@@ -153,10 +151,6 @@ export class LocalEnd extends End {
     else this.#peer?.unoverhear();
   }
 
-  protected override overheardChanged(): void {
-    this.#followEcho();
-  }
-
   /** What the other half said belongs to it, and changes when it says more. */
   #copyOf(frame: Frame | undefined): Frame | undefined {
     if (!frame) return undefined;
@@ -165,19 +159,15 @@ export class LocalEnd extends End {
     return this.#heardFrame;
   }
 
-  /** An echo that somebody hears needs what it sends back. */
-  #followEcho(): void {
+  /** Packets pass an echo by no more. */
+  protected override followEcho(): void {
     this.#changed();
-    const needed = this.#echoing && this.overheard;
-    if (needed === this.#listensForEcho) return;
-    this.#listensForEcho = needed;
-    if (needed) this.listen();
-    else this.unlisten();
+    super.followEcho();
   }
 
   /** Nothing happens on this half that packets could not pass by. */
   get #isOpen(): boolean {
-    return !this.tapped && !this.#echoing && !this.voice.active && !this.#muted.in && !this.#muted.out;
+    return !this.tapped && !this.echoing && !this.voice.active && !this.#muted.in && !this.#muted.out;
   }
 
   /** What decides whether packets pass concerns both sides. */

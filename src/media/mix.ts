@@ -343,6 +343,20 @@ export class Mixing implements Meeting {
       end.mixed = undefined;
       end.listen();
     }
+    this.#hasten();
+  }
+
+  /** What one of two says goes to the other when it comes, where nothing is added to it and its stream needs no jitter buffer. */
+  #hasten(): void {
+    const isPair = this.#members.size === 2 && this.#mayForward;
+    const members = [...this.#members.values()];
+    for (const [index, { end, muted }] of members.entries()) {
+      const other = isPair ? members[1 - index]!.end : undefined;
+      const hearer = !muted && other?.hearsAtOnce && end.speaksAtOnce ? other : undefined;
+      if (other) other.saidAtOnce = hearer !== undefined;
+      else end.saidAtOnce = false;
+      end.sayTo(hearer);
+    }
   }
 
   /** The highest rate of its members: nobody hears less than it could. */
@@ -367,6 +381,8 @@ export class Mixing implements Meeting {
 
   #endFrames(end: End): void {
     if (!end.inMix) return;
+    end.sayTo(undefined);
+    end.saidAtOnce = false;
     end.inMix = false;
     end.mixed = undefined;
     end.unlisten();

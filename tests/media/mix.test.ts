@@ -158,6 +158,75 @@ for (const late of [40, 100, 500])
     engine.close();
   });
 
+for (const [from, to] of [
+  ['ulaw', 'alaw'],
+  ['g722', 'ulaw'],
+  ['ulaw', 'slin16'],
+] as const)
+  once(`${from} is transcoded to ${to} when it comes while nothing is lost, and by ticks after a loss`, async () => {
+    const { engine, sides, join, clock, deliver, collect } = await meeting([400, 620], {}, [from, to]);
+    const [speaker, hearer] = sides as [(typeof sides)[0], (typeof sides)[0]];
+    engine.openMix(1, 'mixing');
+    join(1);
+    join(2);
+    const say = (count: number, isLost = (_packet: number) => false) => {
+      const before = hearer.heard.length;
+      for (let packet = 0; packet < count; packet++) {
+        clock.advance(7);
+        collect();
+        if (isLost(packet)) speaker.lose();
+        else deliver(speaker, speaker.packet());
+        collect();
+        clock.advance(13);
+        collect();
+      }
+      const heard = hearer.heard.slice(before);
+      return { heard, atOnce: heard.filter(({ at }) => at % 20 === 7).length };
+    };
+    const clean = say(100);
+    assert.equal([clean.heard.length, clean.atOnce], [100, 100]);
+    const lossy = say(100, (packet) => packet % 20 === 10);
+    assert.ok(lossy.atOnce <= 12, `${lossy.atOnce} at once while packets are lost`);
+    assert.ok(Math.abs(lossy.heard.length - 100) <= 1, `${lossy.heard.length} packets`);
+    assert.equal(hearer.hears(tones), [400]);
+    assert.ok(say(520).atOnce < 40);
+    const again = say(100);
+    assert.equal([again.heard.length, again.atOnce], [100, 100]);
+    assert.equal(
+      flaws(hearer.heard, 50).filter((flaw) => !flaw.includes('in time')),
+      [],
+    );
+    assert.ok(hearer.amplitude(400, 1000) > 5000, 'nothing clicks or is missing');
+    engine.close();
+  });
+
+once('a snoop, a playback or a mute of one who is transcoded at once have what they need, and it goes on', async () => {
+  const { engine, sides, ask, join, pass } = await meeting([400, 620], {}, ['ulaw', 'alaw']);
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  pass(500);
+  engine.openSnoop(3, 1, { spy: 'both', whisper: 'none' });
+  pass(500);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  ask(3, { type: 'close' } as never);
+  ask(2, { type: 'play', play: 1, item: item('ramp:8000') });
+  await settle();
+  pass(1500);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  ask(1, { type: 'mute', in: true, out: false });
+  pass(500);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], []]);
+  ask(1, { type: 'mute', in: false, out: false });
+  pass(500);
+  assert.equal([sides[0]!.hears(tones), sides[1]!.hears(tones)], [[620], [400]]);
+  assert.equal(
+    [...flaws(sides[0]!.heard), ...flaws(sides[1]!.heard)].filter((flaw) => !flaw.includes('in time')),
+    [],
+  );
+  engine.close();
+});
+
 test('what is played to a mix is heard by all with what they say, and told once', async () => {
   const { engine, sides, join, mix, pass, reports } = await meeting([400, 620]);
   engine.openMix(1, 'mixing');

@@ -12,7 +12,7 @@ export type IncomingAudioOptions = {
   mostMs: number;
   /** What is left of it when more has come: the latest so many ms. 0 = what does not fit is left out instead. */
   keepMs: number;
-  /** Tells how late ticks are: audio for those that are owed may wait as well. */
+  /** Tells how late ticks are: where the latest audio is kept, that for those that are owed may wait as well. */
   clock?: Pick<Clock, 'monotonic'>;
 };
 
@@ -106,14 +106,14 @@ export class IncomingAudio {
     if (samples.length === 0) return;
     if (this.#ticks - this.#ranOutAt <= lateTicks) this.#wait(prefill.stepMs);
     this.#ranOutAt = Number.NEGATIVE_INFINITY;
-    const owed = this.#owed();
-    if (this.#keep === 0 && this.#samples + samples.length > this.#most + owed) {
+    if (this.#keep === 0 && this.#samples + samples.length > this.#most) {
       this.#dropped += samples.length;
       return;
     }
     this.#chunks.push(samples);
     this.#samples += samples.length;
     this.#accepted += samples.length;
+    const owed = this.#keep > 0 ? this.#owed() : 0;
     if (this.#samples > this.#most + owed) this.#drop(this.#samples - this.#keep - owed);
   }
 

@@ -35,7 +35,6 @@ export abstract class StreamEnd extends End {
   readonly #silence: Frame;
   #direction: ExternalDirection;
   #muted = { in: false, out: false };
-  #echoing = false;
   #flowing = false;
   #stalledAt: number | undefined;
   /** Frames that were left out because the server does not read. */
@@ -93,7 +92,8 @@ export abstract class StreamEnd extends End {
   override apply(command: SessionCommand): void {
     switch (command.type) {
       case 'echo':
-        this.#echoing = command.on;
+        this.echoing = command.on;
+        this.mix?.reconsider();
         return;
       case 'mute':
         this.#muted = { in: command.in, out: command.out };
@@ -101,6 +101,14 @@ export abstract class StreamEnd extends End {
       default:
         super.apply(command);
     }
+  }
+
+  override get hearsAtOnce(): boolean {
+    return !this.tapped && !this.echoing;
+  }
+
+  override sayAtOnce(frame: Frame, now: number): void {
+    if (!this.voice.active && this.digits.idle) this.#say(this.compose(frame), now);
   }
 
   override receive(now: number): void {
@@ -112,7 +120,11 @@ export abstract class StreamEnd extends End {
   override send(now: number): void {
     const step = this.digits.tick();
     if (step?.ended) this.sendDigitMessage(digitOfEvent[step.event]!, step.durationMs);
-    const frame = this.compose(this.#echoing ? this.heard : this.inMix ? this.mixed : undefined);
+    if (this.saidAtOnce && !this.voice.active) return;
+    this.#say(this.compose(this.echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
+  }
+
+  #say(frame: Frame | undefined, now: number): void {
     if (!frame || this.#direction === 'in' || this.#isStalled(now)) return;
     const samples = this.#rate.samples(this.#muted.out ? this.#silence : frame);
     const length = this.#codec.encode(samples, this.#payload);

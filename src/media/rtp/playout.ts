@@ -109,10 +109,29 @@ export class Playout {
       while (this.#decodedCount < needed && this.#count > 0 && this.#playing) this.#decodeNext();
     }
     if (this.#decodedCount < needed && !this.#fillUp(needed)) return undefined;
+    return this.#give(needed);
+  }
+
+  #give(needed: number): Frame {
     this.#frame.samples.set(this.#next);
     if (this.#decodedCount > needed) this.#decoded.copyWithin(0, needed, this.#decodedCount);
     this.#decodedCount -= needed;
     return this.#frame;
+  }
+
+  /** The next 20 ms that are there in full, without waiting for their tick; nothing is made up. */
+  ready(): Frame | undefined {
+    const needed = frameSamples(this.#codec.sampleRate);
+    while (this.#decodedCount < needed && this.#count > 0 && this.#held[this.#expected % window]) this.#decodeNext();
+    if (this.#decodedCount < needed) return undefined;
+    this.#playing = true;
+    this.#concealedMs = 0;
+    return this.#give(needed);
+  }
+
+  /** A packet that is no audio has this number: nothing is missing. */
+  pass(sequence: number): void {
+    if (sequence === this.#expected) this.#skip();
   }
 
   /** Gives out what waits, in order, and is empty: somebody else goes on with it. */

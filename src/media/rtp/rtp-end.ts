@@ -10,6 +10,7 @@ import { emptyFrame, type Frame } from '../frame.ts';
 import { InbandDigits } from '../inband-digits.ts';
 import { RateChanger } from '../rate-changer.ts';
 import { tickMs } from '../ticker.ts';
+import { AtOnce } from './at-once.ts';
 import { RtcpControl } from './control.ts';
 import type { DigitStep } from './digit-sender.ts';
 import { DigitTone } from './digit-tone.ts';
@@ -71,12 +72,11 @@ export class RtpEnd extends End {
   #partner: PacketTaker | undefined;
   /** Time that went by and is not yet sent, in ms. */
   #creditMs = 0;
-  #echoing = false;
-  #listensForEcho = false;
   #muted = { in: false, out: false };
   readonly #digitTone = new DigitTone();
   #silence: Frame | undefined;
   readonly #presence: Presence;
+  readonly #atOnce = new AtOnce({ heard: (frame) => this.setHeard(frame), changed: () => this.mix?.reconsider() });
   #forwarded = 0;
 
   constructor(options: RtpEndOptions) {
@@ -149,13 +149,27 @@ export class RtpEnd extends End {
     this.rouse();
     if (command.type === 'configure') this.#configure(command.flow);
     else if (command.type === 'echo') this.#echo(command.on);
-    else if (command.type === 'mute') this.#muted = { in: command.in, out: command.out };
-    else super.apply(command);
+    else if (command.type === 'mute') {
+      this.#muted = { in: command.in, out: command.out };
+      this.mix?.reconsider();
+    } else super.apply(command);
   }
 
   override get forwardable(): string | undefined {
     const flow = this.#flow;
-    return flow && !this.tapped && !this.#echoing && !this.#sendsNoise ? flow.codec : undefined;
+    return flow && !this.tapped && !this.echoing && !this.#sendsNoise ? flow.codec : undefined;
+  }
+
+  override get speaksAtOnce(): boolean {
+    return this.hearsAtOnce && this.#flow!.receive && !this.#muted.in && this.#atOnce.steady;
+  }
+
+  override get hearsAtOnce(): boolean {
+    return this.forwardable !== undefined;
+  }
+
+  override sayTo(hearer: End | undefined): void {
+    this.#atOnce.sayTo(hearer, this.#playout, this.clock.monotonic());
   }
 
   override forwardTo(partner: PacketTaker | undefined): void {
@@ -208,7 +222,7 @@ export class RtpEnd extends End {
       this.#presence.check(now, this.#flow.receive);
       if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.#sender, this.#reception));
     }
-    if (!this.#playout) return;
+    if (!this.#playout || this.#atOnce.tick(now)) return;
     const frame = this.#playout.pull(now);
     const heard = this.#inband ? this.#inband.take(frame) : frame;
     this.setHeard(this.#muted.in ? undefined : heard);
@@ -217,14 +231,14 @@ export class RtpEnd extends End {
   override send(now: number): void {
     const step = this.digits.tick();
     if (step) this.#sendDigit(step, now);
-    else if (this.framed) this.#sendFrame(now);
-    else this.#sendVoice(now);
+    else if (!this.framed) this.#sendVoice(now);
+    else if (!this.saidAtOnce || this.voice.active) this.#sendFrame(now);
   }
 
   override skipped(): void {
     this.#digitReceiver.stoodStill();
     // The timeline went on without us: what follows starts anew on it, as after a silence.
-    if (!this.#echoing && !this.#partner) this.#sender.pause();
+    if (!this.echoing && !this.#partner) this.#sender.pause();
   }
 
   override close(reason: string): void {
@@ -303,29 +317,15 @@ export class RtpEnd extends End {
   }
 
   #echo(on: boolean): void {
-    if (this.#echoing === on) return;
-    this.#echoing = on;
-    this.#followEcho();
+    if (this.echoing === on) return;
+    this.echoing = on;
+    this.followEcho();
     this.#sender.pause();
     this.mix?.reconsider();
   }
 
-  /** An echo that somebody overhears is made of frames. */
-  protected override overheardChanged(): void {
-    this.#followEcho();
-  }
-
-  #followEcho(): void {
-    const needed = this.#echoing && this.overheard;
-    if (needed === this.#listensForEcho) return;
-    this.#listensForEcho = needed;
-    if (needed) this.listen();
-    else this.unlisten();
-  }
-
-  /** Whether packets that come go on as they are. */
   get #passes(): boolean {
-    return this.#partner !== undefined || this.#echoing;
+    return this.#partner !== undefined || this.echoing;
   }
 
   #receive(packet: Uint8Array, address: string, port: number): void {
@@ -363,10 +363,18 @@ export class RtpEnd extends End {
     if (isAudio && !this.listened && !this.#muted.in) this.#meter.look(packet, payloadStart, payloadEnd);
     if (isEvent || (this.#partner && !isNoise)) this.#forward(packet, isEvent, now);
     else this.#playout?.put({ sequence, packet, payloadStart, payloadEnd, at: now, isNoise });
-    if (isNoise || !this.#echoing || !flow.send || this.framed) return;
+    if (this.#playout) this.#followAtOnce(this.#playout, isAudio ? length : 0, now);
+    if (isNoise || !this.echoing || !flow.send || this.framed) return;
     if (isAudio && this.#muted.in) return;
     this.forward(packet, header, isEvent, now);
     if (isAudio) this.#passOn(this);
+  }
+
+  #followAtOnce(playout: Playout, octets: number, now: number): void {
+    const unitsPerMs = this.#codec.clockRate / 1000;
+    const lastsMs = octets > 0 ? this.#packets.unitsOf(octets) / unitsPerMs : 2 * tickMs;
+    const jitterMs = this.#reception.jitter / unitsPerMs;
+    this.#atOnce.follow({ sequence: this.#header.sequence, isAudio: octets > 0, lastsMs, jitterMs }, playout, now);
   }
 
   #forward(packet: Uint8Array, isEvent: boolean, now: number): void {
@@ -382,7 +390,7 @@ export class RtpEnd extends End {
   #passOn(partner: RtpEnd): void {
     const flow = partner.#flow;
     const isSeen = this.#meter.watched || this.listened || partner.passingLevel.watched || partner.#muted.out;
-    const isJoined = partner === this ? this.#echoing : partner.#partner !== undefined && !this.#echoing;
+    const isJoined = partner === this ? this.echoing : partner.#partner !== undefined && !this.echoing;
     if (isSeen || !flow?.send || !isJoined || partner.voice.active || !partner.digits.idle) return;
     this.#far.passOn(partner.#far, {
       reception: this.#reception,
@@ -405,13 +413,14 @@ export class RtpEnd extends End {
 
   #startSource(): void {
     this.#digitReceiver.reset();
+    this.#atOnce.restart(this.#playout);
     this.#sendsNoise = false;
   }
 
   /** Sends what the voice has to say in as many packets as the time that went by is worth. */
   #sendVoice(now: number): void {
     const flow = this.#flow;
-    const idle = !this.#echoing && !this.#partner;
+    const idle = !this.echoing && !this.#partner;
     const keepalive = this.#keepalive && idle;
     if (!this.voice.active && !(keepalive && flow)) {
       this.#creditMs = 0;
@@ -448,7 +457,7 @@ export class RtpEnd extends End {
 
   /** Sends what a mix, a whisperer or the voice say together. */
   #sendFrame(now: number): void {
-    this.#sendSamples(this.compose(this.#echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
+    this.#sendSamples(this.compose(this.echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
   }
 
   #sendSamples(frame: Frame | undefined, now: number): void {

@@ -1,0 +1,71 @@
+import type { End } from '../end.ts';
+import type { Frame } from '../frame.ts';
+import type { Playout } from './playout.ts';
+import { Steadiness } from './steadiness.ts';
+
+export type AtOnceOptions = {
+  /** Is told what the far side says, and undefined in a tick in which it said nothing. */
+  heard: (frame: Frame | undefined) => void;
+  /** Whether the stream needs a jitter buffer has changed. */
+  changed: () => void;
+};
+
+/** A packet, how long it lasts, and the interarrival jitter of its stream. */
+export type FollowedPacket = { sequence: number; isAudio: boolean; lastsMs: number; jitterMs: number };
+
+/** What a far side says, given to another end when it comes, as long as its stream needs no jitter buffer. */
+export class AtOnce {
+  readonly #options: AtOnceOptions;
+  readonly #steadiness = new Steadiness();
+  #hearer: End | undefined;
+  /** Something was said since the last tick. */
+  #spoke = false;
+
+  constructor(options: AtOnceOptions) {
+    this.#options = options;
+  }
+
+  get steady(): boolean {
+    return this.#steadiness.steady;
+  }
+
+  /** Sets who is given it; what waits for a tick comes first. @param now monotonic ms. */
+  sayTo(hearer: End | undefined, playout: Playout | undefined, now: number): void {
+    if (hearer === this.#hearer) return;
+    this.#hearer = hearer;
+    this.#say(playout, now);
+  }
+
+  /** Another source begins. */
+  restart(playout: Playout | undefined): void {
+    this.#steadiness.restart();
+    if (this.#hearer) playout?.flush();
+  }
+
+  /** Takes a packet into account that the playout has already, or, of a digit, has not. */
+  follow(packet: FollowedPacket, playout: Playout | undefined, now: number): void {
+    const { sequence, lastsMs, jitterMs } = packet;
+    if (!packet.isAudio && this.#hearer) playout?.pass(sequence);
+    if (this.#steadiness.hear(sequence, lastsMs, jitterMs, now)) this.#options.changed();
+    this.#say(playout, now);
+  }
+
+  /** A tick. @returns whether it has nothing to take from the playout. */
+  tick(now: number): boolean {
+    if (!this.#hearer) return false;
+    if (!this.#spoke) this.#options.heard(undefined);
+    this.#spoke = false;
+    if (this.#steadiness.check(now)) this.#options.changed();
+    return this.#hearer !== undefined;
+  }
+
+  #say(playout: Playout | undefined, now: number): void {
+    const hearer = this.#hearer;
+    if (!hearer) return;
+    for (let frame = playout?.ready(); frame; frame = playout?.ready()) {
+      this.#spoke = true;
+      this.#options.heard(frame);
+      hearer.sayAtOnce(frame, now);
+    }
+  }
+}
