@@ -4,8 +4,7 @@ import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Outcome, Step, Surroundings, Verdict } from './applications/application.ts';
-import { splitArguments } from './arguments.ts';
-import { compile, expand, type Scope } from './expressions.ts';
+import { compile, expand, expandArguments, type Scope } from './expressions.ts';
 import { devicesOf } from './hints.ts';
 import type { DialplanChannel, Position } from './host.ts';
 import {
@@ -132,7 +131,7 @@ export function createDialplan({
     surroundings: Surroundings,
   ): Verdict | Promise<Verdict> => {
     const scope = scopeOf(channel, position);
-    const data = args ? template.text : expand(template, scope);
+    const { data, args: split } = args ? { data: template.text, args } : expandArguments(template, scope);
     if (log.enabled('debug'))
       log.debug({ channel: channel.id, ...position, application: application.name }, 'a step of the dialplan');
     channel.entering({ position, application: application.name, data });
@@ -141,11 +140,12 @@ export function createDialplan({
       channel,
       position,
       data,
-      args: args ?? splitArguments(data),
+      args: split,
       clock,
       signal,
       text: template.text,
       expand: (text) => expand(compile(text), scope),
+      expandArguments: (text) => expandArguments(compile(text), scope),
       warn: scope.warn,
       inform: (message) => log.info({ channel: channel.id, ...position }, message),
       dialplan: surroundings,

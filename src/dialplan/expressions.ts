@@ -1,3 +1,4 @@
+import { splitArguments } from './arguments.ts';
 import { calculate } from './calculation.ts';
 
 /**
@@ -49,6 +50,37 @@ export function expand(template: Template, scope: Scope): string {
   }
   return text;
 }
+
+/** Stands for what is replaced while a text is split. */
+const placeholder = '\0';
+
+/**
+ * The same, and split at the commas that are configured: what a variable holds adds no argument. A text that is one reference and
+ * nothing else may hold all of them.
+ */
+export function expandArguments(template: Template, scope: Scope): { data: string; args: string[] } {
+  const parts = template.parts.filter((part) => typeof part !== 'string' || part.trim() !== '');
+  if (parts.length <= 1 && typeof parts[0] !== 'string') {
+    const data = expand(template, scope);
+    return { data, args: splitArguments(data) };
+  }
+  const values: string[] = [];
+  let masked = '';
+  for (const part of template.parts)
+    if (typeof part === 'string') masked += part.replaceAll(placeholder, '');
+    else {
+      values.push(expand({ text: '', parts: [part] }, scope));
+      masked += placeholder;
+    }
+  const data = filled(masked, values.values());
+  if (data.length > longestText) scope.warn(`text longer than ${longestText} characters is cut`);
+  const left = values.values();
+  const args = splitArguments(masked).map((each) => filled(each, left).slice(0, longestText));
+  return { data: data.slice(0, longestText), args };
+}
+
+const filled = (masked: string, values: Iterator<string>): string =>
+  masked.replaceAll(placeholder, () => values.next().value ?? '');
 
 function calculated(text: string, scope: Scope): string {
   const result = calculate(text);

@@ -55,6 +55,18 @@ for (const { steps, channel = {}, calls, outcome, warnings = [] } of [
     outcome: { type: 'stasis', app: 'hello', args: [], next: { context: 'c', extension: '1', priority: 2 } },
   },
   {
+    steps: ['Stasis(hello,${COMMAS},c)'],
+    channel: { variables: new Map([['COMMAS', 'a,b']]) },
+    calls: [],
+    outcome: { type: 'stasis', app: 'hello', args: ['a,b', 'c'], next: { context: 'c', extension: '1', priority: 2 } },
+  },
+  {
+    steps: ['ExecIf(1?Stasis(hello,${COMMAS},c))'],
+    channel: { variables: new Map([['COMMAS', 'a,b']]) },
+    calls: [],
+    outcome: { type: 'stasis', app: 'hello', args: ['a,b', 'c'], next: { context: 'c', extension: '1', priority: 2 } },
+  },
+  {
     steps: ['NoOp', 'Stasis(hello,${EXTEN},"a,b",, x,F(1,2))'],
     calls: [],
     outcome: {

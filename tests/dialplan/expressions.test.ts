@@ -3,7 +3,7 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseSeconds, splitArguments } from '../../src/dialplan/arguments.ts';
 import { calculate } from '../../src/dialplan/calculation.ts';
-import { compile, expand, isConstant, longestText } from '../../src/dialplan/expressions.ts';
+import { compile, expand, expandArguments, isConstant, longestText } from '../../src/dialplan/expressions.ts';
 
 const values: Record<string, string> = {
   NAME: 'hookswitch',
@@ -170,6 +170,31 @@ test('no text makes compiling, expanding, splitting or calculating throw', () =>
       assert.ok(Array.isArray(splitArguments(text)));
       const result = calculate(text);
       assert.ok(result === undefined || typeof result === 'string');
+    }),
+    { numRuns: 500 },
+  );
+});
+
+const argumentsOf = (text: string, held: Record<string, string> = values) =>
+  expandArguments(compile(text), { value: (name) => held[name] ?? '', warn: () => {} });
+
+test('what a variable holds adds no argument, and its quotes, brackets and backslashes stay', () => {
+  assert.equal(argumentsOf('x,${COMMA},1'), { data: 'x,a,b,1', args: ['x', 'a,b', '1'] });
+  assert.equal(argumentsOf('"${COMMA},c",${NAME:0:4}-$[1+1]'), { data: '"a,b,c",hook-2', args: ['a,b,c', 'hook-2'] });
+  assert.equal(argumentsOf('${A},2', { A: '"(\\' }), { data: '"(\\,2', args: ['"(\\', '2'] });
+});
+
+test('a text that is one variable alone may hold all arguments', () => {
+  assert.equal(argumentsOf(' ${COMMA} ').args, [' a', 'b ']);
+  assert.equal(argumentsOf('').args, []);
+});
+
+test('as many arguments as are configured are there, whatever variables hold', () => {
+  fc.assert(
+    fc.property(fc.array(anything, { minLength: 2, maxLength: 5 }), (held) => {
+      const text = held.map((_, at) => `\${V${at}}`).join(',');
+      const found = argumentsOf(text, Object.fromEntries(held.map((value, at) => [`V${at}`, value])));
+      assert.equal(found, { data: held.join(','), args: held });
     }),
     { numRuns: 500 },
   );

@@ -24,7 +24,7 @@ export type Step = {
   readonly position: Position;
   /** The text between the parentheses, everything replaced. */
   readonly data: string;
-  /** The same split at its commas; untrimmed. */
+  /** The same split at the commas that are configured; untrimmed. */
   readonly args: readonly string[];
   readonly clock: Clock;
   /** Aborted when the channel is taken away: from then on the application must leave the channel alone. */
@@ -33,6 +33,8 @@ export type Step = {
   readonly text: string;
   /** A text with everything in it replaced, as it is here and now. */
   expand(text: string): string;
+  /** The same, and split at its own commas: what a variable holds adds no argument. */
+  expandArguments(text: string): { data: string; args: string[] };
   /** Logs what is wrong with this step, with its place. */
   warn(message: string): void;
   /** Logs what the dialplan has to say. */

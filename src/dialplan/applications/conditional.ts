@@ -1,4 +1,3 @@
-import { splitArguments } from '../arguments.ts';
 import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
 import type { Application } from './application.ts';
@@ -41,8 +40,7 @@ export function execIfOf(find: (name: string) => Application | undefined): Appli
       const called = branches && readCall(isSo ? branches.yes : branches.no);
       const application = called && find(called.name);
       if (!application) return undefined;
-      const data = step.expand(called.data);
-      return application.run({ ...step, text: called.data, data, args: splitArguments(data) });
+      return application.run({ ...step, text: called.data, ...step.expandArguments(called.data) });
     },
   };
 }
