@@ -275,6 +275,7 @@ export abstract class End implements PacketTaker {
   addWhisper(whisper: Whisper, direction: 'in' | 'out'): void {
     this.rouse();
     this.#whispers[direction].add(whisper);
+    this.followEcho();
     this.mix?.reconsider();
   }
 
@@ -283,6 +284,7 @@ export abstract class End implements PacketTaker {
     this.#whispers.in.delete(whisper);
     this.#whispers.out.delete(whisper);
     this.#whisperRates.delete(whisper);
+    this.followEcho();
     this.mix?.reconsider();
   }
 
@@ -374,9 +376,9 @@ export abstract class End implements PacketTaker {
     this.followEcho();
   }
 
-  /** An echo that somebody overhears is made of frames. */
+  /** An echo that somebody overhears, or that something is whispered into, is made of frames. */
   protected followEcho(): void {
-    const needed = this.echoing && this.overheard;
+    const needed = this.echoing && (this.overheard || this.#whispers.out.size > 0);
     if (needed === this.#listensForEcho) return;
     this.#listensForEcho = needed;
     if (needed) this.listen();

@@ -123,6 +123,18 @@ for (const spy of ['in', 'out', 'both'] as const)
     engine.close();
   });
 
+test('an echo goes on while a snoop may whisper to its far side', async () => {
+  const { engine, clock, hear, sent } = await echoing();
+  engine.openSnoop(2, 1, { spy: 'none', whisper: 'out' });
+  for (let sequence = 1; sequence <= 20; sequence++) {
+    hear(arrived(sequence));
+    clock.advance(20);
+  }
+  const loud = sent().filter(({ payload }) => new Set(payload).size > 1).length;
+  assert.ok(loud >= 18, `${loud} packets of 20`);
+  engine.close();
+});
+
 test('digits are told and go back as events', async () => {
   const { engine, hear, sent, reports } = await echoing();
   hear(arrived(1));
