@@ -217,6 +217,7 @@ const registrationContext = {
   attempt: number,
   failures: number,
   expiresMs: number,
+  raised: Type.Boolean(),
   waitMs: number,
   reason: text,
 } satisfies Members<RegistrationContext>;

@@ -331,6 +331,16 @@ export const sip = group(
           unit: 'answers',
           description: 'Answers remembered; beyond it the oldest are forgotten.',
         }),
+        failover_timeout: number(0.1, 32, {
+          default: 4,
+          unit: 's',
+          description: 'How long a server of several is waited for before the next one is asked; the last has 64 × T1.',
+        }),
+        failed_server_time: number(0, 86_400, {
+          default: 180,
+          unit: 's',
+          description: 'How long a server that did not answer is asked after all others.',
+        }),
       },
       'How SIP servers are found by name (RFC 3263).',
     ),

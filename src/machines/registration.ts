@@ -15,6 +15,8 @@ export type RegistrationContext = {
   failures: number;
   /** ms that are asked for: as configured, or the least that the registrar takes. */
   expiresMs: number;
+  /** The registrar has asked for a longer time since it last answered otherwise: it may do so once. */
+  raised: boolean;
   /** ms that the state waits for what comes next. */
   waitMs: number;
   /** Why it is not registered; '' before the first failure. */
@@ -63,7 +65,16 @@ const registration = setup({
       event.type === 'register.refused' && event.attempt === context.attempt && event.permanent,
     /** A registrar that wants no more than was asked for would be asked for ever. */
     isLonger: ({ context, event }) =>
-      event.type === 'register.tooBrief' && event.attempt === context.attempt && event.minimumMs > context.expiresMs,
+      event.type === 'register.tooBrief' &&
+      event.attempt === context.attempt &&
+      !context.raised &&
+      event.minimumMs > context.expiresMs,
+    /** Who asks for a longer time each time would be asked for ever. */
+    asksAgain: ({ context, event }) =>
+      event.type === 'register.tooBrief' &&
+      event.attempt === context.attempt &&
+      context.raised &&
+      event.minimumMs > context.expiresMs,
     triesRejected: ({ context }) => context.registration.rejectedRetryMs > 0,
   },
   delays: {
@@ -100,16 +111,19 @@ const asking = (expiresMs: (context: RegistrationContext) => number) =>
 const ask = asking((context) => context.expiresMs);
 const unask = asking(() => 0);
 
-/** Registered: refreshed a tenth (10 s at least, half of a short time) before it runs out, and up to a tenth earlier by chance. */
+/** Time that a refresh needs when servers do not answer: 8 of them, 4 s each (`sip.dns.failover_timeout`). */
+const failoverMs = 32_000;
+
+/** Registered: refreshed a tenth (a failover at least, half of a short time) before it runs out, and up to a tenth earlier by chance. */
 const keepAccepted = registration.assign(({ event }) => {
   if (event.type !== 'register.accepted') return {};
   const { expiresMs, chance } = event;
-  const latest = Math.max(expiresMs / 2, expiresMs - Math.max(10_000, expiresMs / 10));
-  return { failures: 0, reason: '', waitMs: Math.round(latest * (1 - chance / 10)) };
+  const latest = Math.max(expiresMs / 2, expiresMs - Math.max(failoverMs, expiresMs / 10));
+  return { failures: 0, reason: '', raised: false, waitMs: Math.round(latest * (1 - chance / 10)) };
 });
 
 const keepMinimum = registration.assign(({ event }) =>
-  event.type === 'register.tooBrief' ? { expiresMs: event.minimumMs } : {},
+  event.type === 'register.tooBrief' ? { expiresMs: event.minimumMs, raised: true } : {},
 );
 
 /** Waits between the half and the whole of a time that doubles with every failure (RFC 5626 4.5). */
@@ -119,7 +133,7 @@ function backOff({ registration: { retryMs, longestRetryMs }, failures }: Regist
 }
 
 const keepFailure = registration.assign(({ context, event }) => {
-  const failed = { failures: context.failures + 1 };
+  const failed = { failures: context.failures + 1, raised: false };
   if (event.type === 'register.unanswered')
     return { ...failed, reason: event.reason, waitMs: backOff(context, event.chance) };
   if (event.type === 'register.refused') {
@@ -132,7 +146,7 @@ const keepFailure = registration.assign(({ context, event }) => {
 
 const keepDetails = registration.assign(({ event }) =>
   event.type === 'registration.changed'
-    ? { registration: event.registration, expiresMs: event.registration.expiresMs, failures: 0 }
+    ? { registration: event.registration, expiresMs: event.registration.expiresMs, failures: 0, raised: false }
     : {},
 );
 
@@ -149,6 +163,14 @@ const answers = {
   ],
   'register.unanswered': { guard: ofThisAttempt, target: 'backingOff', actions: keepFailure },
 } as const;
+/** While it is asked for anew: a longer time is asked for once. */
+const firstAnswers = {
+  ...answers,
+  'register.tooBrief': [
+    { guard: 'asksAgain', target: 'backingOff', actions: keepFailure },
+    ...answers['register.tooBrief'],
+  ],
+} as const;
 const givenUp = { registerTimeout: { target: 'backingOff', actions: keepFailure } } as const;
 /** The registrar may know where we are, and is told that we are gone. */
 const takenBack = { 'registration.removed': 'unregistering', 'system.closing': 'unregistering' } as const;
@@ -164,6 +186,7 @@ export const registrationMachine = registration.createMachine({
     attempt: 0,
     failures: 0,
     expiresMs: input.registration.expiresMs,
+    raised: false,
     waitMs: input.startDelayMs,
     reason: '',
   }),
@@ -175,7 +198,7 @@ export const registrationMachine = registration.createMachine({
   },
   states: {
     idle: { meta: { ari: 'Unregistered' }, after: { wait: 'registering' } },
-    registering: { meta: { ari: 'Unregistered' }, entry: ask, on: { ...answers, ...takenBack }, after: givenUp },
+    registering: { meta: { ari: 'Unregistered' }, entry: ask, on: { ...firstAnswers, ...takenBack }, after: givenUp },
     registered: {
       meta: { ari: 'Registered' },
       entry: statusChange,

@@ -66,11 +66,12 @@ chart('it waits its turn, registers, and refreshes before the time is over', () 
 });
 
 chart(
-  'a short time is refreshed at its half, a middling one 10 s before its end, by chance up to a tenth earlier',
+  'a short time is refreshed at its half, a middling one 32 s before its end, by chance up to a tenth earlier',
   () => {
     assert.is(after([begun, accepted(1, 12_000)]).waitMs, 6_000);
-    assert.is(after([begun, accepted(1, 60_000)]).waitMs, 50_000);
-    assert.is(after([begun, accepted(1, 60_000, 0.5)]).waitMs, 47_500);
+    assert.is(after([begun, accepted(1, 60_000)]).waitMs, 30_000);
+    assert.is(after([begun, accepted(1, 120_000)]).waitMs, 88_000);
+    assert.is(after([begun, accepted(1, 120_000, 0.5)]).waitMs, 83_600);
   },
 );
 
@@ -98,6 +99,19 @@ chart('an interval too brief is asked for again with the least that is taken, on
   assert.equal([again.value, again.asked], ['registering', ['register 2 for 7200000']]);
   assert.is(after([begun, tooBrief(1, 7_200_000), tooBrief(2, 7_200_000)]).value, 'rejected');
   assert.is(after([begun, tooBrief(1, 0)]).value, 'rejected');
+});
+
+chart('a registrar whose interval grows each time is asked once more, then later', () => {
+  const grown = after([begun, tooBrief(1, 7_200_000), tooBrief(2, 7_200_001)]);
+  assert.equal([grown.value, grown.snapshot.context.reason], ['backingOff', '423 Interval Too Brief']);
+  const later = after([
+    begun,
+    tooBrief(1, 7_200_000),
+    tooBrief(2, 7_200_001),
+    waited('backingOff'),
+    tooBrief(3, 7_200_002),
+  ]);
+  assert.equal([later.value, later.snapshot.context.expiresMs], ['registering', 7_200_002]);
 });
 
 chart('a refusal for good is tried again seldom, or never', () => {
@@ -150,7 +164,7 @@ chart('every state and transition is reached', () => {
   const coverage = coverChart(registrationMachine, {
     inputs: inputs as { registration: RegistrationDetails; startDelayMs: number }[],
     events: events as RegistrationEvent[],
-    key: ({ context: { attempt, expiresMs } }) => [Math.min(attempt, 4), expiresMs > 3_600_000],
+    key: ({ context: { attempt, expiresMs, raised } }) => [Math.min(attempt, 4), expiresMs > 3_600_000, raised],
   });
   assertCovered(registrationMachine, coverage);
 });

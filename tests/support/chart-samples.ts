@@ -341,6 +341,7 @@ export const chartSamples: readonly ChartSamples[] = [
       ...[1, 2, 3].flatMap((attempt) => [
         { type: 'register.accepted', attempt, expiresMs: 1_800_000, chance: 0.5 } as const,
         { type: 'register.tooBrief', attempt, minimumMs: 7_200_000 } as const,
+        { type: 'register.tooBrief', attempt, minimumMs: 9_000_000 } as const,
         { type: 'register.refused', attempt, reason: '403 Forbidden', permanent: true, chance: 0.5 } as const,
         {
           type: 'register.refused',

@@ -6,6 +6,7 @@ import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
 import type { NameServer } from '../../sip/location/names.ts';
+import { TargetMemory } from '../../sip/location/target-memory.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import { type AudioCodec, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
@@ -160,6 +161,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     ...(options.resolveHost && { resolveHost: options.resolveHost }),
     ...(options.names && { names: options.names }),
     ...(options.peers && { peers: options.peers }),
+    targets: new TargetMemory(clock, () => config.failover),
   };
   const { realm, algorithms, nonceLifetimeMs } = config;
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });

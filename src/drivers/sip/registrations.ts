@@ -107,8 +107,14 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
   };
 
   const hold = (line: Line, peer: Target | undefined): void => {
-    if (peer) stack.peers?.hold(peer);
-    if (line.peer) stack.peers?.release(line.peer);
+    if (peer) {
+      stack.peers?.hold(peer);
+      stack.targets?.registered(peer, 1);
+    }
+    if (line.peer) {
+      stack.peers?.release(line.peer);
+      stack.targets?.registered(line.peer, -1);
+    }
     line.peer = peer;
   };
 

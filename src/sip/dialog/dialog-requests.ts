@@ -152,8 +152,12 @@ export class DialogRequests {
     else this.#pending.delete(pending);
   }
 
-  #sending({ method, extra }: Pending, target: Target): Sending {
-    return { target, digest: this.#options.digest, build: () => this.#build(method, extra, target) };
+  #sending({ method, extra, others = [] }: Pending, target: Target): Sending {
+    const { digest, stack } = this.#options;
+    // An offer within the call is not made to a second server while the first one may still answer it.
+    const isPatient = method === 'INVITE' || others.length === 0;
+    const patienceMs = isPatient ? undefined : stack.targets?.patienceMs;
+    return { target, digest, patienceMs, build: () => this.#build(method, extra, target) };
   }
 
   #hearing(pending: Pending): SendingHandlers {

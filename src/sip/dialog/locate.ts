@@ -39,7 +39,7 @@ export function locate(
 async function targetsOf(stack: Stack, uri: Uri): Promise<readonly Target[]> {
   const places = await searched(stack, uri);
   if (places.length === 0) stack.log.info({ uri: formatUri(uri) }, 'a URI leads nowhere that can be reached from here');
-  return places;
+  return stack.targets?.inOrder(places) ?? places;
 }
 
 async function searched(stack: Stack, uri: Uri): Promise<readonly Target[]> {

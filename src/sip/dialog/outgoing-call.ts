@@ -228,7 +228,8 @@ class Outgoing implements OutgoingCall {
     const { callId } = this;
     const build = () =>
       buildInvite(this.#options, { callId, tag: this.#tag, cseq: ++this.#cseq, target, session: this.#session });
-    return { target, digest: this.#options.request.digest, build };
+    const patienceMs = this.#others.length > 0 ? this.#options.stack.targets?.patienceMs : undefined;
+    return { target, digest: this.#options.request.digest, build, patienceMs };
   }
 
   #hearing(target: Target): SendingHandlers {
@@ -242,6 +243,11 @@ class Outgoing implements OutgoingCall {
       },
       onFailure: (status) => {
         if (!this.#sendElsewhere()) this.#fail(() => handlers.onFailed(status));
+      },
+      onLate: (response, request) => {
+        const usage = this.#usageOf(request, response, target);
+        usage?.confirm(response);
+        usage?.bye([]);
       },
     };
   }

@@ -13,6 +13,8 @@ export type Sending = {
   target: Target;
   /** Answers 401 and 407; without it they are final. */
   digest?: DigestClient | undefined;
+  /** There is another server to ask: this one is waited for only so long, in ms. Left out, it has the transaction's time. */
+  patienceMs?: number | undefined;
 };
 
 export type SendingHandlers = {
@@ -21,6 +23,8 @@ export type SendingHandlers = {
   onFinal(response: SipResponse, request: SipRequest): void;
   /** Nobody answered (408) or nothing could be sent (503); instead of `onFinal`, never before `sendRequest` returns. */
   onFailure(status: 408 | 503): void;
+  /** A 2xx to an INVITE that was given up for want of patience: nobody wants it any more. */
+  onLate?(response: SipResponse, request: SipRequest): void;
   /** The last: no response to it is heard of any more. */
   onOver?(): void;
 };
@@ -69,6 +73,7 @@ class Sender implements Sent {
   /** The last try went over TCP for its size; and whether that is not to be tried again. */
   #overStream = false;
   #overDatagrams = false;
+  #challenges = 0;
   /** Makes the request and sends it; what it throws ends as if nothing could be sent. */
   readonly attempt: () => void;
 
@@ -114,26 +119,63 @@ class Sender implements Sent {
     this.#transaction = this.#stack.transactions.request(request, to, this.#hearing());
   }
 
+  /** Whether the request is worth sending again with credentials. */
+  #answersChallenge(response: SipResponse): boolean {
+    const { digest, target } = this.#sending;
+    if (!digest?.challenged(challengesOf(response))) return false;
+    if (++this.#challenges <= mostChallenges) return true;
+    const { method } = this.#transaction!.request;
+    this.#stack.log.info({ method, target }, 'a server asks for a password again and again; the request is given up');
+    return false;
+  }
+
   /** What one try hears of its transaction; nothing more once it is tried again. */
   #hearing(): ClientHandlers {
     const handlers = this.#handlers;
-    const { digest } = this.#sending;
+    const { targets, clock } = this.#stack;
+    const { target, patienceMs } = this.#sending;
     let retried = false;
     let heard = false;
+    let givenUp = false;
+    const giveUp = (): void => {
+      givenUp = true;
+      targets?.failed(target);
+      this.#stack.log.info({ target, patienceMs }, 'a server does not answer; another one is asked');
+      // An INVITE that arrives after all is cancelled as soon as that shows.
+      this.#transaction?.cancel();
+      handlers.onFailure(408);
+    };
+    const patience =
+      patienceMs === undefined
+        ? undefined
+        : clock.setTimeout(guarded(this.#stack.log, 'asking another server', giveUp), patienceMs);
+    const answers = (): void => {
+      heard = true;
+      clock.clearTimeout(patience);
+      targets?.heard(target);
+    };
     return {
       onProvisional: (response) => {
-        heard = true;
+        answers();
+        if (givenUp) return;
         handlers.onProvisional?.(response, this.#transaction!.request);
       },
       onFinal: (response) => {
-        if (retried) return;
-        retried =
-          this.#cancelled === undefined && isChallenge(response) && !!digest?.challenged(challengesOf(response));
+        answers();
+        if (givenUp && response.status < 300) handlers.onLate?.(response, this.#transaction!.request);
+        if (retried || givenUp) return;
+        retried = this.#cancelled === undefined && isChallenge(response) && this.#answersChallenge(response);
         if (retried) this.attempt();
         else handlers.onFinal(response, this.#transaction!.request);
       },
-      onTimeout: () => handlers.onFailure(408),
+      onTimeout: () => {
+        if (givenUp) return;
+        targets?.failed(target);
+        handlers.onFailure(408);
+      },
       onTransportError: (failure) => {
+        clock.clearTimeout(patience);
+        if (givenUp) return;
         if (this.#overStream && !heard && this.#cancelled === undefined) {
           // RFC 3261 18.1.1: who does not speak TCP is asked by UDP, however large it is.
           retried = true;
@@ -145,14 +187,19 @@ class Sender implements Sent {
           { method: this.#transaction?.request.method, reason: failure.reason, target: failure.target },
           'a request could not be sent',
         );
+        targets?.failed(target);
         handlers.onFailure(503);
       },
       onTerminated: () => {
-        if (!retried) handlers.onOver?.();
+        clock.clearTimeout(patience);
+        if (!retried && !givenUp) handlers.onOver?.();
       },
     };
   }
 }
+
+/** Times that one request is sent again with credentials: for a proxy and a server, or for a nonce that was stale. */
+const mostChallenges = 2;
 
 /** Larger requests go over TCP: with a Via of ours they might not fit one packet of the network (RFC 3261 18.1.1). */
 const MAX_DATAGRAM_REQUEST = 1_300;

@@ -318,7 +318,8 @@ function sendSingle(
   const start = (target: Target | undefined, others: readonly Target[] = []) => {
     if (!target) return told.onFailure(503);
     const [next, ...rest] = others;
-    const sending = { target, digest: request.digest, build: () => build(target) };
+    const patienceMs = next && stack.targets?.patienceMs;
+    const sending = { target, digest: request.digest, patienceMs, build: () => build(target) };
     if (!next) return void sendRequest(stack, sending, told);
     // RFC 3263 4.3: who gives no sign of life, or is overloaded, has somebody beside it.
     sendRequest(stack, sending, {

@@ -6,6 +6,7 @@ import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
 import type { SessionTerms } from '../../../src/sip/dialog/session-timer.ts';
 import { createUserAgent } from '../../../src/sip/dialog/user-agent.ts';
 import type { NameServer } from '../../../src/sip/location/names.ts';
+import { type FailoverTimes, TargetMemory } from '../../../src/sip/location/target-memory.ts';
 import {
   type BuildResponseOptions,
   buildRequest,
@@ -24,7 +25,15 @@ const silent = () => {};
 export const target: Target = { protocol: 'udp', address: '192.0.2.9', port: 5070 };
 
 /** A user agent on simulated time and network; the test is the peer, and `told` is what its user hears. */
-export function createBench({ names, mostBranches }: { names?: NameServer; mostBranches?: number } = {}) {
+export function createBench({
+  names,
+  mostBranches,
+  failover,
+}: {
+  names?: NameServer;
+  mostBranches?: number;
+  failover?: FailoverTimes;
+} = {}) {
   const clock = new ManualClock();
   const transports = new FakeTransports(clock);
   const errors: string[] = [];
@@ -49,6 +58,7 @@ export function createBench({ names, mostBranches }: { names?: NameServer; mostB
     timing: { t1Ms: 500, t2Ms: 4000 },
     userAgent: 'Test',
     ...(names && { names }),
+    ...(failover && { targets: new TargetMemory(clock, () => failover) }),
     ...(mostBranches !== undefined && { mostBranches }),
     hit: limits.hit,
   });
@@ -157,12 +167,17 @@ export function createBench({ names, mostBranches }: { names?: NameServer; mostB
       await settle();
     },
     /** A call of ours to the peer. */
-    call: (headers: HeaderLines = [], reliable?: 'supported' | 'required', session?: SessionTerms) =>
+    call: (
+      headers: HeaderLines = [],
+      reliable?: 'supported' | 'required',
+      session?: SessionTerms,
+      uri = 'sip:bob@192.0.2.9:5070',
+    ) =>
       agent.invite(
         {
           reliable,
           session,
-          uri: parseUri('sip:bob@192.0.2.9:5070')!,
+          uri: parseUri(uri)!,
           from: { uri: parseUri('sip:us@192.0.2.1')!, params: {} },
           to: { uri: parseUri('sip:bob@192.0.2.9')!, params: {} },
           headers,

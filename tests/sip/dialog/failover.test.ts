@@ -1,7 +1,13 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createIds } from '../../../src/lib/ids.ts';
+import { createDigestClient } from '../../../src/sip/auth/client.ts';
 import type { NameServer } from '../../../src/sip/location/names.ts';
-import { createBench, nothing } from './bench.ts';
+import { TargetMemory } from '../../../src/sip/location/target-memory.ts';
+import { parseUri } from '../../../src/sip/message/uri.ts';
+import type { Target } from '../../../src/sip/transport/transport.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { createBench, nothing, target } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
@@ -78,6 +84,124 @@ test('an ACK that cannot be sent to one place goes to the other', async () => {
   bench.answer(invite, 200);
   await bench.heard();
   assert.equal(sentTo(bench), [['ACK', '192.0.2.32', 1]]);
+  bench.agent.close();
+});
+
+const failover = { patienceMs: 4_000, avoidMs: 180_000 };
+const calling = (bench: Bench) => bench.call([], undefined, undefined, 'sip:bob@proxy.example');
+const invites = (bench: Bench) =>
+  sentTo(bench)
+    .filter(([what]) => what === 'INVITE')
+    .map(([, address]) => address);
+
+test('a server that does not answer is waited for 4 s while there is another, and asked last for 3 minutes', async () => {
+  const bench = createBench({ names, failover });
+  calling(bench);
+  await bench.advance(3_999);
+  assert.equal([...new Set(invites(bench))], ['192.0.2.31']);
+  await bench.advance(1);
+  const second = await bench.request();
+  assert.equal(invites(bench), ['192.0.2.32']);
+  bench.answer(second, 486);
+  assert.equal((await bench.heard())[0], 'refused 486');
+  calling(bench);
+  const next = await bench.request();
+  assert.equal(invites(bench), ['192.0.2.32']);
+  bench.answer(next, 486);
+  await bench.advance(180_000);
+  sentTo(bench);
+  calling(bench);
+  await bench.heard();
+  assert.equal(invites(bench), ['192.0.2.31']);
+  bench.agent.close();
+});
+
+test('the last server of several has the whole time of a transaction', async () => {
+  const bench = createBench({ names, failover });
+  calling(bench);
+  await bench.advance(4_000);
+  await bench.advance(31_000);
+  assert.equal(await bench.heard(), []);
+  await bench.advance(1_000);
+  assert.is((await bench.heard())[0], 'failed 408');
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('what a server that was given up says later starts no second call: it is cancelled, or ended at once', async () => {
+  for (const late of [180, 200]) {
+    const bench = createBench({ names, failover });
+    calling(bench);
+    const first = await bench.request();
+    await bench.advance(4_000);
+    const second = await bench.request();
+    bench.answer(second, 200, { toTag: 'second' });
+    assert.ok((await bench.heard()).includes('answered 200'));
+    sentTo(bench);
+    bench.answer(first, late, { toTag: 'first' });
+    await bench.heard();
+    const said = sentTo(bench).map(([what]) => what);
+    assert.equal(said, late === 180 ? ['CANCEL'] : ['ACK', 'BYE']);
+    assert.equal(bench.errors, []);
+    bench.agent.close();
+  }
+});
+
+test('a server that answers is the first again; one that holds a registration comes before all others', () => {
+  const clock = new ManualClock();
+  const memory = new TargetMemory(clock, () => failover);
+  const [one, other, third] = [31, 32, 33].map(
+    (last): Target => ({ protocol: 'udp', address: `192.0.2.${last}`, port: 5060 }),
+  ) as [Target, Target, Target];
+  const order = () => memory.inOrder([one, other, third]).map(({ address }) => address.slice(-2));
+  memory.failed(one);
+  assert.equal(order(), ['32', '33', '31']);
+  memory.heard(one);
+  assert.equal(order(), ['31', '32', '33']);
+  memory.registered(third, 1);
+  assert.equal(order(), ['33', '31', '32']);
+  memory.failed(third);
+  assert.equal(order(), ['31', '32', '33']);
+  clock.advance(180_000);
+  assert.equal(order(), ['33', '31', '32']);
+  memory.registered(third, -1);
+  assert.equal(order(), ['31', '32', '33']);
+});
+
+test('a thousand servers that failed are remembered, no more', () => {
+  const clock = new ManualClock();
+  const memory = new TargetMemory(clock, () => failover);
+  const at = (port: number): Target => ({ protocol: 'udp', address: '192.0.2.31', port });
+  for (let port = 1; port <= 1_001; port++) memory.failed(at(port));
+  assert.equal(
+    memory.inOrder([at(2), at(1)]).map(({ port }) => port),
+    [1, 2],
+  );
+});
+
+test('a server that asks for a password again and again has two answers', async () => {
+  const bench = createBench();
+  const digest = createDigestClient([{ username: 'us', password: 'p' }], createIds(bench.clock));
+  let requests = 0;
+  bench.agent.request(
+    {
+      method: 'OPTIONS',
+      uri: parseUri('sip:192.0.2.9:5070')!,
+      from: { uri: parseUri('sip:us@192.0.2.1')!, params: {} },
+      to: { uri: parseUri('sip:us@192.0.2.1')!, params: {} },
+      target,
+      digest,
+    },
+    { onFinal: ({ status }) => bench.told.push(`final ${status}`), onFailure: () => {} },
+  );
+  for (let round = 0; round < 10 && bench.told.length === 0; round++) {
+    const request = await bench.request();
+    requests++;
+    bench.answer(request, 401, {
+      headers: [['WWW-Authenticate', `Digest realm="r${round}", nonce="n${round}", algorithm=MD5`]],
+    });
+    await bench.advance(1);
+  }
+  assert.equal([requests, await bench.heard()], [3, ['final 401']]);
   bench.agent.close();
 });
 
