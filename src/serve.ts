@@ -36,7 +36,7 @@ export async function serve(
   const logging = createLogging(config, output, systemClock);
   const { log } = logging;
   const fatal = (error: unknown) => {
-    log.error({ error }, 'an error that should not have happened ends the server');
+    log.error({ error }, 'an unexpected error ends the server');
     failed();
   };
   process.on('uncaughtException', fatal).on('unhandledRejection', fatal);
@@ -47,7 +47,7 @@ export async function serve(
     return undefined;
   });
   if (!running) return false;
-  for (const warning of warnings(config)) log.warn({ warning }, 'the configuration may not mean this');
+  for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
   compactHeap();
   process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, config, log);
@@ -80,13 +80,13 @@ function applyReload(running: RunningServer, reload: () => Config, log: Logger):
     next = reload();
   } catch (error) {
     const problems = (error as Error).message.split('\n');
-    log.error({ problems }, 'the configuration was read anew and is wrong: nothing was changed');
+    log.error({ problems }, 'the new configuration is invalid; nothing changed');
     return;
   }
   const { applied, needRestart, refused = [], later } = running.reload(next);
-  log.info({ applied }, 'the configuration was read anew');
+  log.info({ applied }, 'reloaded the configuration');
   const tellRefused = (changes: readonly RefusedChange[]): void => {
-    for (const each of changes) log.error(each, 'settings that changed could not be taken up: they are as they were');
+    for (const each of changes) log.error(each, 'changed settings could not be applied; the old values stay');
   };
   tellRefused(refused);
   void later?.then(tellRefused);

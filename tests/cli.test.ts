@@ -332,7 +332,7 @@ test('SIGHUP reads the configuration anew; a bad one changes nothing and is told
   assert.is((await ask('POST', echoCall)).status, 200);
   put('sip: { endpoints: { carol: { auth: { username: carol } } } }\ngeneral: { log_level: debug, pretty: true }\n');
   server.process.kill('SIGHUP');
-  assert.equal((await logged('the configuration was read anew'))['applied'], [
+  assert.equal((await logged('reloaded the configuration'))['applied'], [
     'general.log_level',
     'sip.endpoints.alice',
     'sip.endpoints.bob',

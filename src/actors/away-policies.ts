@@ -53,7 +53,7 @@ export function createAwayPolicies({
         if (action === 'hangup') hangup(id);
         else if (action === 'continue') goOn(id);
       } catch (error) {
-        log.warn({ application, channel: id, error }, 'a channel of an application that is away could not be let go');
+        log.warn({ application, channel: id, error }, 'cannot release a channel of an absent application');
       }
     }
   };

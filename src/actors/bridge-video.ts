@@ -64,7 +64,7 @@ export function createBridgeVideos({ runtime, log, roomOf, publish }: BridgeVide
       flags: context.flags,
     };
     for (const unseen of views.unify(present))
-      log.info({ bridge: id, ...unseen }, 'a member of a bridge does not see others, or may not');
+      log.info({ bridge: id, ...unseen }, 'a member of a bridge cannot see others');
     views.tell(mix, shown, present);
     views.arrange(mix, shown, present);
   };
@@ -95,7 +95,7 @@ export function createBridgeVideos({ runtime, log, roomOf, publish }: BridgeVide
       onEffectFailed: (error) => log.error({ bridge: id, error }, 'an effect of the video of a bridge failed'),
       onEnded: (error) => {
         registry.remove(id);
-        if (error !== undefined) log.error({ bridge: id, error }, 'the video of a bridge begins anew');
+        if (error !== undefined) log.error({ bridge: id, error }, 'restarted the video of a bridge');
       },
     });
 

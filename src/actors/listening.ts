@@ -59,7 +59,7 @@ export function createListening({ channels, media, settings: initial, clock, log
   const require: Listening['require'] = (channelId, listener) => {
     if (!settings.on) throw new AriError('listeningOff');
     if (!mayListen(listener)) {
-      log.warn({ channel: channelId, user: listener.name }, 'a user who may only look wanted to listen to a channel');
+      log.warn({ channel: channelId, user: listener.name }, 'a read-only user may not listen to a channel');
       throw new AriError('listeningDenied');
     }
     channels.get(channelId);
@@ -77,7 +77,7 @@ export function createListening({ channels, media, settings: initial, clock, log
         over = true;
         listeners.delete(sendAway);
         const seconds = Math.round((clock.monotonic() - began) / 100) / 10;
-        log.info({ channel: channelId, user: listener.name, seconds }, 'a user listens to a channel no more');
+        log.info({ channel: channelId, user: listener.name, seconds }, 'a user stops listening to a channel');
         return true;
       };
       const sendAway = (): void => {

@@ -88,7 +88,7 @@ export function createMessages(options: { bus: Bus; clock: Clock; log: Logger; e
       ...(from ? { from } : {}),
       ...(toSelf === undefined ? {} : { toSelf }),
       variables: strings,
-      progress: (status: number, done: boolean) => log.info({ to, referTo, status, done }, 'a referral goes on'),
+      progress: (status: number, done: boolean) => log.info({ to, referTo, status, done }, 'a REFER is in progress'),
     };
     return onItsWay(driver().refer(request), 'a referral', to);
   };

@@ -51,7 +51,7 @@ export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
     told.then(
       (answer) => actors.get(id)?.send({ ...answer, type: `notify.${answer.type}`, attempt } as WatcherEvent),
       (error: unknown) => {
-        log.error({ watcher: id, error }, 'a watcher could not be told');
+        log.error({ watcher: id, error }, 'cannot notify a subscription');
         actors.get(id)?.send({ type: 'notify.lost', attempt, reason: 'it could not be sent' });
       },
     );

@@ -102,8 +102,7 @@ function recover({ from }: Base, open: OpenEntries<CallDetailRecord>, take: (lin
     if (isRecord(entry)) take(lineOf(lostRecord(entry, aliveAt)));
     open.delete(key);
   }
-  if (lost.length > 0)
-    log.warn({ records: lost.length }, 'calls that were up when the server ended have their records now');
+  if (lost.length > 0) log.warn({ records: lost.length }, 'wrote call detail records of calls that a crash ended');
 }
 
 function toFile({ config: { cdr }, clock, scope }: Base, log: Logger) {
@@ -116,7 +115,7 @@ function toFile({ config: { cdr }, clock, scope }: Base, log: Logger) {
       keep: cdr.files,
       tellLost: (lost) => `${JSON.stringify({ lost })}\n`,
       onFailed: (error) => log.error({ error, file: cdr.file }, 'call detail records cannot be written'),
-      onStuck: (error) => log.error({ error, file: cdr.file }, 'the file of call detail records cannot be put aside'),
+      onStuck: (error) => log.error({ error, file: cdr.file }, 'cannot rotate the file of call detail records'),
     }),
   );
   scope.defer(() => file.close());

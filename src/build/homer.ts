@@ -170,7 +170,7 @@ export async function buildHomer(
       const packet = writeHep(entry, callIdOf(entry.head), opened.settings, call?.mask ?? recorder.settings.mask);
       if (opened.send(packet) || told === opened.standing.since) return;
       told = opened.standing.since;
-      log.warn({}, 'the HEP collector is not reached fast enough; some messages are left out');
+      log.warn({}, 'the HEP collector is too slow; messages are dropped');
     });
   };
   const change = async (next: HepSettings): Promise<void> => {

@@ -95,7 +95,7 @@ export async function buildInterface(
   const listening = buildListening(base, network, calls);
   let listeningSettings = config.listening;
   const page = readPageFiles(pageDirectory);
-  if (!page) log.warn({ directory: pageDirectory }, 'the page for people is not served: it was not built');
+  if (!page) log.warn({ directory: pageDirectory }, 'the web page is not served: it was not built');
   const owners = {
     ...(await buildOwners(base, state, calls, technologies)),
     ...views,

@@ -59,7 +59,7 @@ export async function buildNetwork(base: Base) {
     recordingPath(config.recordings.directory, plan.name, plan.format),
   );
   for (const recording of await finishLeftovers(config.recordings.directory, new Set(goOn)))
-    log.warn({ recording }, 'a recording that was left unfinished is finished');
+    log.warn({ recording }, 'finished a recording of a previous run');
   const media: MediaPlane =
     io.media ??
     createMediaPlane({

@@ -167,7 +167,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const checked = (name: string, json: string): string => {
     const problem = check?.(JSON.parse(json));
     if (problem === undefined) return json;
-    log.error({ application: name, problem, message: json }, 'an event does not fit its model and is not sent');
+    log.error({ application: name, problem, message: json }, 'dropped an event that does not match its model');
     return invalidMessage;
   };
 
@@ -251,7 +251,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       receivers.delete(name);
       subscriptions.remove(receiver);
       if (receiver.missed > 0)
-        log.warn({ application: name, missed: receiver.missed }, 'an application went for good with events lost');
+        log.warn({ application: name, missed: receiver.missed }, 'an application ended with lost events');
     },
 
     attach(name, connection, subscribeAll) {

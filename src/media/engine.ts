@@ -467,7 +467,7 @@ export class MediaEngine {
       try {
         tap.tick();
       } catch (error) {
-        this.#options.log.error({ error }, 'what listened to a media session failed');
+        this.#options.log.error({ error }, 'a listener of a media session failed');
         if (this.#taps.delete(tap)) tap.close();
       }
     }

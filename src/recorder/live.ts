@@ -239,7 +239,7 @@ export function createLive(options: LiveOptions): Live {
       const message = watcher.next();
       if (message) watcher.send(JSON.stringify(message));
     } catch (error) {
-      log.error({ error }, 'what happens live could not be told');
+      log.error({ error }, 'cannot update the live view');
     }
   };
   const tick = (): void => {

@@ -248,8 +248,7 @@ export class Recorder {
     this.#fileAll();
     this.#hidden.clear();
     this.#unkeep = this.#turn.keep((step, actor) => this.#keep(step, actor));
-    if (running.length > 0)
-      this.#log.info({ objects: running.length }, 'recording begins; calls are known from here on');
+    if (running.length > 0) this.#log.info({ objects: running.length }, 'recording is on');
   }
 
   #empty(): void {
@@ -275,7 +274,7 @@ export class Recorder {
     const calls = store.letGo();
     for (const actor of this.#actors) actor.note = undefined;
     this.#empty();
-    this.#log.info({ calls }, 'nothing is recorded any more; the calls that were kept are gone');
+    this.#log.info({ calls }, 'recording is off; recorded calls are deleted');
   }
 
   #keep(step: CommittedStep, actor: KeptActor): void {

@@ -61,7 +61,7 @@ export function createCertificates(
   const readAgain = (): void => {
     try {
       put(readAll(settings, clock.now(), log));
-      log.info({ files: filesOf(settings) }, 'certificates were read anew');
+      log.info({ files: filesOf(settings) }, 'reloaded the certificates');
     } catch (error) {
       // Told once for each change of the files, not at every look.
       stamp = stampOf(settings);
@@ -170,6 +170,6 @@ function trying<T>(file: string, wrong: string, act: () => T): T {
 /** One that is over is shown all the same: peers say what they think of it. */
 function tellEnd({ validTo, subject }: X509Certificate, now: number, log: Logger): void {
   const left = Date.parse(validTo) - now;
-  if (left < 0) log.error({ subject, until: validTo }, 'a certificate is over');
-  else if (left < soonOver) log.warn({ subject, until: validTo }, 'a certificate is over soon');
+  if (left < 0) log.error({ subject, until: validTo }, 'a certificate has expired');
+  else if (left < soonOver) log.warn({ subject, until: validTo }, 'a certificate expires soon');
 }

@@ -148,7 +148,8 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
     onUndone: ({ type, id }) => onChanged?.(type, id),
   });
   for (const { type, id } of kept.values())
-    if (fixedObjects.has(keyOf(type, id))) log.warn({ type, id }, 'the configuration file hides an object of a client');
+    if (fixedObjects.has(keyOf(type, id)))
+      log.warn({ type, id }, 'the configuration file replaces an object created at run time');
   /** An object that clients made, with what is new since it was kept as usual; undefined for a kind that there is no more. */
   const complete = (object: Kept | undefined): Kept | undefined => {
     const type = object && Object.hasOwn(types, object.type) ? types[object.type] : undefined;

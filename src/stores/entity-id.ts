@@ -22,7 +22,7 @@ export function keepEntityId(directory: string, ids: Ids, log: Logger): string {
   if (kept !== undefined && /^[\x21-\x7e]+$/.test(kept)) return kept;
   const made = makeId(ids);
   if (kept !== undefined)
-    log.error({ file, aside: setAside(file), made }, 'the id of this system cannot be read: it has a new one');
+    log.error({ file, aside: setAside(file), made }, 'cannot read the system id; created a new one');
   try {
     writeDurablySync(file, `${made}\n`);
   } catch (error) {

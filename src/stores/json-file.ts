@@ -167,7 +167,7 @@ class KeptFile implements JsonFile {
       try {
         undo();
       } catch (error) {
-        this.#options.log.error({ file: this.#path, error }, 'a change that could not be kept could not be undone');
+        this.#options.log.error({ file: this.#path, error }, 'a change could neither be stored nor undone');
       }
     }
     for (const { failed } of changes) failed(new AriError('storageFailed', {}, { cause }));

@@ -177,7 +177,7 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
     async discard(path) {
       if (relative(directory, path).startsWith('..')) return;
       await rm(path, { force: true }).catch((error: unknown) =>
-        log.error({ path, error }, 'a recording that nobody wants could not be deleted'),
+        log.error({ path, error }, 'cannot delete a discarded recording'),
       );
     },
   };

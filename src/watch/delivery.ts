@@ -50,7 +50,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       }
       if (forGood.has(status)) {
         const file = spool.setAside(batch);
-        log.error({ status, records: batch.lines.length, file }, 'records were refused and are put aside');
+        log.error({ status, records: batch.lines.length, file }, 'call detail records were refused and moved aside');
         return true;
       }
       reason = `it answered ${status}`;

@@ -71,7 +71,7 @@ export function createOneWayAudio({ clock, log, afterMs, figuresOf }: OneWayAudi
   const judge = (each: Watched, figures: RtpStatistics | undefined, limitMs: number): void => {
     const { leg } = each;
     if (!figures || figures.rxcount > 0) {
-      if (each.unheard) log.info({ channel: leg.channel, remote: figures?.remote }, 'audio of the far side comes now');
+      if (each.unheard) log.info({ channel: leg.channel, remote: figures?.remote }, 'the far side sends audio now');
       forget(each);
       return;
     }

@@ -124,7 +124,7 @@ listening('both sides are heard, together and as they change, until the call end
       }),
       [first, ids[1]].flatMap((id) => [
         ['a user listens to a channel', user, id],
-        ['a user listens to a channel no more', user, id],
+        ['a user stops listening to a channel', user, id],
       ]),
     );
   }),

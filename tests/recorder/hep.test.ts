@@ -295,7 +295,7 @@ hep('of a collector that takes the connection and never reads is told that it is
     log.lines.map(({ level, message }) => `${level} ${message}`),
     [
       'info connected to the HEP collector',
-      'warn the HEP collector is not reached fast enough; some messages are left out',
+      'warn the HEP collector is too slow; messages are dropped',
       'info the HEP collector reads again',
     ],
   );

@@ -41,7 +41,7 @@ turned('while it is off nobody hears of steps, and nothing is left of what was r
     [
       {
         level: 'info',
-        message: 'nothing is recorded any more; the calls that were kept are gone',
+        message: 'recording is off; recorded calls are deleted',
         fields: { calls: 1 },
       },
     ],

@@ -220,7 +220,7 @@ config('objects come back after a restart, from a file that only we may read', a
   );
   assert.equal(
     lines.map(({ level, message }) => [level, message]),
-    [['warn', 'the configuration file hides an object of a client']],
+    [['warn', 'the configuration file replaces an object created at run time']],
   );
 });
 

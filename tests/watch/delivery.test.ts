@@ -105,7 +105,7 @@ delivery('what would be refused for ever is put aside, and the next goes on', as
   assert.equal([posted.length, told], [2, ['set aside 1', 'drop 2']]);
   assert.equal(
     lines.map(({ message, fields }) => [message, fields]),
-    [['records were refused and are put aside', { status: 422, records: 1, file: '1.refused' }]],
+    [['call detail records were refused and moved aside', { status: 422, records: 1, file: '1.refused' }]],
   );
 });
 

@@ -65,7 +65,7 @@ audio('an answered call of which no packet comes is logged, stuck and counted, u
     lose(world, 0);
     await clock.run(6 * seconds);
     assert.equal([await stuckIn(world), await counted(world)], [[], '1']);
-    assert.ok(world.lines.some(({ msg }) => msg === 'audio of the far side comes now'));
+    assert.ok(world.lines.some(({ msg }) => msg === 'the far side sends audio now'));
   }),
 );
 

@@ -38,7 +38,7 @@ export function locate(
 
 async function targetsOf(stack: Stack, uri: Uri): Promise<readonly Target[]> {
   const places = await searched(stack, uri);
-  if (places.length === 0) stack.log.info({ uri: formatUri(uri) }, 'a URI leads nowhere that can be reached from here');
+  if (places.length === 0) stack.log.info({ uri: formatUri(uri) }, 'a URI cannot be reached');
   return stack.targets?.inOrder(places) ?? places;
 }
 

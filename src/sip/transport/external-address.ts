@@ -46,8 +46,7 @@ export async function learnExternalAddress(options: ExternalAddressOptions): Pro
     onDatagram: guarded(log, 'reading an answer of STUN', (bytes: Buffer) => {
       const mapped = readBindingResponse(bytes, id);
       if (!mapped || closed) return;
-      if (mapped.address !== known)
-        log.info({ address: mapped.address }, 'the address that others see us at was learned');
+      if (mapped.address !== known) log.info({ address: mapped.address }, 'learned the public address');
       known = mapped.address;
       // One answer to each question: what comes later is nobody's.
       id = '';

@@ -85,7 +85,10 @@ export function createRateLimiter({
     refused++;
     if (limit !== undefined) hit(limit);
     if (now - toldAt >= REPORT_EVERY_MS) {
-      log.warn({ messages: refused - told, last: source.address }, 'SIP messages of strangers were not read');
+      log.warn(
+        { messages: refused - told, last: source.address },
+        'dropped SIP messages of unknown peers over the rate limit',
+      );
       toldAt = now;
       told = refused;
     }

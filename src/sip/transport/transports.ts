@@ -329,7 +329,7 @@ class SocketTransports implements Transports {
 
   #reportMalformed(failure: ParseFailure, source: Source): void {
     this.#malformed++;
-    this.#log.debug({ problem: failure.problem, method: failure.method, source }, 'a malformed SIP message came in');
+    this.#log.debug({ problem: failure.problem, method: failure.method, source }, 'received a malformed SIP message');
     this.#guard(() => this.#onMalformed(failure, source));
   }
 
