@@ -348,11 +348,11 @@ test('SIGHUP reads the configuration anew; a bad one changes nothing and is told
     'sip: { endpoints: { carol: { auth: { username: carol } } } }\ngeneral: { log_level: debug, pretty: true }\n';
   put(`${before}audit: { file: '${blocked}' }\n`);
   server.process.kill('SIGHUP');
-  const { settings, reason } = await logged('could not be taken up');
+  const { settings, reason } = await logged('could not be applied');
   assert.equal([settings, reason], [['audit.file'], `${blocked} has a file on its way where a directory should be`]);
   put('sip: { endpoints: { dave: {} } }\nhttp: { prot: 1 }\n');
   server.process.kill('SIGHUP');
-  assert.equal((await logged('nothing was changed'))['problems'], [
+  assert.equal((await logged('nothing changed'))['problems'], [
     `${file}:2:9: http.prot: unknown key; did you mean \`port\`?`,
   ]);
   assert.equal(await names(), ['carol']);
@@ -369,7 +369,7 @@ test('SIGHUP begins files anew that were renamed, also when the configuration is
   renameSync(audit, `${audit}.old`);
   put('sip: 1\n');
   server.process.kill('SIGHUP');
-  await logged('nothing was changed');
+  await logged('nothing changed');
   assert.is((await ask('PUT', command)).status, 204);
   server.process.kill('SIGTERM');
   await server.ended;
