@@ -15,6 +15,7 @@ import {
   memberOf,
 } from '../machines/bridge.ts';
 import type { BridgeVideoCommand, BridgeVideoFact } from '../machines/bridge-video.ts';
+import { isEnding } from '../machines/channel.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
@@ -229,7 +230,9 @@ export function createBridges(options: BridgesOptions): Bridges {
     }
     setMusic(stay, undefined);
     endHoldMusic(bridge);
-    if (stay.app !== undefined) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
+    // Of a channel that ends in the bridge the application still hears how the bridge ends, as in Asterisk.
+    const hasEnded = isEnding(channels.snapshot(stay.channel));
+    if (stay.app !== undefined && !hasEnded) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
     channels.tell(stay.channel, { type: 'bridge.left' });
     meet(channels, snapshot(bridge).context, staysIn(bridge));
   };

@@ -24,7 +24,12 @@ export interface ChannelAudio {
 type AudioDump = NonNullable<ChannelDump['audio']>;
 type Entry = { actor: Actor<typeof channelAudioMachine>; leg: Leg };
 
-export function createChannelAudio(runtime: Runtime): ChannelAudio {
+/**
+ * Makes it.
+ * @param intercepts takes a hold or its end in the leg's place where the channel only tells of it (HOLD_INTERCEPT). @returns
+ *   whether it does.
+ */
+export function createChannelAudio(runtime: Runtime, intercepts: (id: string, hold: boolean) => boolean): ChannelAudio {
   const registry = new Registry<Entry>('channelNotFound');
   const legOf = (id: string): Leg | undefined => registry.find(id)?.leg;
 
@@ -38,8 +43,8 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
   const machine = channelAudioMachine.provide({
     actions: {
       muteMedia: ({ context }, muted) => legOf(context.id)?.media.mute(muted),
-      holdLeg: ({ context }) => legOf(context.id)?.hold(),
-      unholdLeg: ({ context }) => legOf(context.id)?.unhold(),
+      holdLeg: ({ context }) => void (intercepts(context.id, true) || legOf(context.id)?.hold()),
+      unholdLeg: ({ context }) => void (intercepts(context.id, false) || legOf(context.id)?.unhold()),
       startMusic: ({ context }, { musicClass }) => hear(context.id, undefined, musicClass),
       startSilence: ({ context }) => hear(context.id, 'silence', undefined),
       stopBackground: ({ context }) => hear(context.id, undefined, undefined),

@@ -186,7 +186,12 @@ export function createChannels(options: ChannelsOptions): Channels {
   };
 
   const find = (id: string) => registry.find(id);
-  const audio = createChannelAudio(runtime);
+  const audio = createChannelAudio(runtime, (id, hold) => {
+    const entry = find(id);
+    if (!entry || lifeOf(view.snapshot(entry)) !== 'up' || !view.snapshot(entry).context.interceptsHold) return false;
+    deliver(entry, { type: hold ? 'leg.held' : 'leg.unheld' });
+    return true;
+  });
   const view = createChannelView({
     tell: deliver,
     playbacks,

@@ -203,6 +203,37 @@ test('with HOLD_INTERCEPT a hold is told, and nobody hears music', async () => {
   );
 });
 
+test('with HOLD_INTERCEPT a hold that the application asks for is told, too, and the phone is not put on hold', async () => {
+  const w = await world();
+  w.operations.setVariable('a', { variable: 'HOLD_INTERCEPT(set)', value: '' });
+  w.clear();
+  const leg = w.channels.get('a').leg as FakeLeg;
+  w.operations.hold('a');
+  w.operations.unhold('a');
+  assert.equal(w.said(), ['ChannelHold a', 'ChannelUnhold a']);
+  assert.equal(
+    leg.calls.filter((call) => call.includes('hold')),
+    [],
+  );
+  w.operations.setVariable('a', { variable: 'HOLD_INTERCEPT(remove)', value: '' });
+  w.operations.hold('a');
+  assert.equal(w.said().slice(2), []);
+  assert.ok(leg.calls.some((call) => call.includes('hold')));
+});
+
+test('an application whose channel ended in a bridge hears the end of that bridge; one whose channel left does not', async () => {
+  for (const ends of [true, false]) {
+    const w = await world();
+    w.bridgeOperations.create({ bridgeId: 'b1' });
+    enter(w, 'b1', 'a');
+    if (ends) w.operations.hangup('a', {});
+    else w.bridgeOperations.removeChannel('b1', { channel: ['a'] });
+    w.clear();
+    w.bridgeOperations.destroy('b1');
+    assert.equal(w.said(), ends ? ['BridgeDestroyed b1[]'] : []);
+  }
+});
+
 test('a channel is in one bridge at most: entering another moves it', async () => {
   const w = await world();
   w.bridgeOperations.create({ bridgeId: 'b1' });

@@ -5,6 +5,11 @@ export class OpenFiles {
   readonly #handles = new Set<FileHandle>();
   #isOver = false;
 
+  /** They are closed for good: their engine is gone, and another one may go on with them. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   add(handle: FileHandle): void {
     this.#handles.add(handle);
     if (this.#isOver) void this.closeAll();

@@ -285,6 +285,7 @@ export class RecordingWriter {
   /** Finishes what was recorded before an error; where nothing was, an older file stays as it was. Never rejects. */
   async #keep(): Promise<void> {
     try {
+      if (this.#options.files?.isOver) return;
       if (this.#length <= this.#begun) {
         await rm(this.#temporary, { force: true });
         return;
