@@ -3,6 +3,7 @@
  * typebox's own errors speak of JSON Schema keywords; people who edit a configuration file need to read which key,
  * what was found there, and what is allowed.
  */
+import { shownText } from '../lib/shown-url.ts';
 
 /** Where something is in the configuration: keys and list positions from the top. */
 export type Path = readonly (string | number)[];
@@ -155,9 +156,10 @@ function wrong(problems: Problem[], path: Path, wanted: string, found: unknown, 
   problems.push({ path, message: `${wanted}, found ${describe(found)}${hint}` });
 }
 
-function describe(value: unknown): string {
+/** A value as messages show it: shortened, and without passwords of addresses. */
+export function describe(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
-  const json = JSON.stringify(value);
+  const json = JSON.stringify(value, (_name, each) => (typeof each === 'string' ? shownText(each) : each));
   return json.length > 60 ? `${json.slice(0, 57)}...` : json;
 }
 

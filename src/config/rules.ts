@@ -1,5 +1,5 @@
 import { isNetwork } from '../lib/addresses.ts';
-import { type Node, nearest, type Path, type Problem } from './check.ts';
+import { describe, type Node, nearest, type Path, type Problem } from './check.ts';
 import { parsePasswordHash } from './password-hash.ts';
 import type { Config, DialplanConfig } from './schema.ts';
 import type { Rule } from './setting.ts';
@@ -66,7 +66,7 @@ function checkTexts(node: Node, value: unknown, path: Path): Problem[] {
   if (value === undefined) return [];
   if (typeof value === 'string') {
     const rule = rules[node.rule as keyof typeof rules];
-    return rule && !rule.test(value) ? [{ path, message: `${rule.wanted}, found ${JSON.stringify(value)}` }] : [];
+    return rule && !rule.test(value) ? [{ path, message: `${rule.wanted}, found ${describe(value)}` }] : [];
   }
   if (Array.isArray(value))
     return value.flatMap((item, index) => checkTexts((node.items ?? {}) as Node, item, [...path, index]));

@@ -18,6 +18,21 @@ export function shownUrl(text: string): string {
   return `${text.slice(0, start)}${place}${question < 0 ? '' : shownQuery(text.slice(question))}`;
 }
 
+/**
+ * A text that should have been an address, as it may be shown where it is none: without what stands before an `@` like a log-in,
+ * and without the values of a query. Users of SIP addresses are shown, their passwords are not.
+ */
+export function shownText(text: string): string {
+  const question = text.indexOf('?');
+  const place = question < 0 ? text : text.slice(0, question);
+  const query = question < 0 ? '' : shownQuery(text.slice(question));
+  const at = place.lastIndexOf('@');
+  if (at < 0) return place.includes(':') ? place + query : text;
+  const scheme = /^[a-z][a-z0-9+.-]{0,20}:\/{0,3}/i.exec(place)?.[0] ?? '';
+  const isNamed = /^(?:sips?|tel):$/i.test(scheme) && !place.slice(scheme.length, at).includes(':');
+  return `${isNamed ? place : scheme + hidden + place.slice(at)}${query}`;
+}
+
 const shownQuery = (query: string): string =>
   query
     .split('&')

@@ -29,6 +29,31 @@ const problemsOf = (yaml: string, env: Env = {}): string[] => {
   }
 };
 
+test('no message about a wrong address shows the password in it', () => {
+  for (const address of [
+    'http:/me:SECRET@h o',
+    'wss//me:SECRET@host',
+    'me:SECRET@host:1',
+    '://x:SECRET@',
+    'ftp://h/?token=SECRET',
+  ])
+    for (const yaml of [
+      `applications: { a: { url: '${address}' } }`,
+      `external_media: { websockets: { a: { url: '${address}' } } }`,
+      `cdr: { webhook: { url: '${address}' } }`,
+      `hep: { server: '${address}' }`,
+      `sip: { stun_server: '${address}' }`,
+      `sip: { dns: { servers: ['${address}'] } }`,
+      `sip: { endpoints: { a: { registrations: [{ server: '${address}' }] } } }`,
+      `sip: { endpoints: { a: { outbound_proxy: '${address}' } } }`,
+      `http: { allowed_origins: ['${address}'] }`,
+      `http: { port: '${address}' }`,
+    ]) {
+      const shown = problemsOf(yaml).join('\n');
+      assert.not.match(shown, 'SECRET', `${yaml}\n${shown}`);
+    }
+});
+
 test('without a file the server serves this machine only, with two phones and a user', () => {
   const config = loadConfig({ env: {}, secret: () => 'made up' });
   assert.is(config.http.bind, '127.0.0.1');
@@ -217,7 +242,7 @@ problems('a connection to a program has a URL, applications and protocols that c
     '2:10 applications.one.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "http://10.0.0.9/"',
     '2:35 applications.one.apps the list is empty',
     '2:72 applications.one.protocols[0] expected the name of a protocol, such as ari, found "a b"',
-    '3:10 applications.two.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "ws://me:secret@10.0.0.9/"',
+    '3:10 applications.two.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "ws://***@10.0.0.9/"',
     '3:50 applications.two.apps[0] expected 1 to 73 characters without a comma, found "c,d"',
     '3:73 applications.two.type expected one of persistent, per_call, found "percall"; did you mean `per_call`?',
   ]);

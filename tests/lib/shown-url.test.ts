@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { shownUrl } from '../../src/lib/shown-url.ts';
+import { shownText, shownUrl } from '../../src/lib/shown-url.ts';
 
 const addresses = suite('addresses as they are shown');
 
@@ -24,6 +24,22 @@ addresses('passwords and the values of a query are not shown; all else is', () =
       'sip:alice@h',
       'words with = and ?a=b',
     ],
+  );
+});
+
+addresses('a text that is no address is shown without what could be a log-in', () => {
+  assert.equal(
+    [
+      'http:/me:secret@h',
+      'me:secret@h:1',
+      'wss//me:secret@h',
+      'sip:alice@h',
+      'sip:alice:secret@h',
+      'a@b',
+      'plain?',
+      'h:1?k=v',
+    ].map(shownText),
+    ['http:/***@h', 'me:***@h:1', '***@h', 'sip:alice@h', 'sip:***@h', '***@b', 'plain?', 'h:1?k=***'],
   );
 });
 
