@@ -7,6 +7,7 @@ import { systemClock } from './lib/clock.ts';
 import { compactHeap } from './lib/heap.ts';
 import { createLineOutput, type LineOutput, type LineStream } from './lib/line-output.ts';
 import type { Logger } from './lib/log.ts';
+import { plainJson, plainTexts } from './lib/plain-text.ts';
 import { createLogging } from './logging.ts';
 import { type RunningServer, startServer } from './main.ts';
 import { version } from './settings.ts';
@@ -63,13 +64,20 @@ const lostLines = 'log lines were lost: whoever should read them was not there';
 async function logOutput(delayMs: number): Promise<Pick<LineOutput, 'write' | 'flush'>> {
   const stream: LineStream = process.stderr;
   const json = (lost: number) => `${JSON.stringify({ level: 40, time: systemClock.now(), lost, msg: lostLines })}\n`;
-  if (!process.stderr.isTTY) return createLineOutput(stream, { tellLost: json, clock: systemClock, delayMs });
+  if (!process.stderr.isTTY)
+    return safeOutput(createLineOutput(stream, { tellLost: json, clock: systemClock, delayMs }), plainJson);
   const { prettyFactory } = await import('pino-pretty');
   const format = prettyFactory({ ignore: 'pid,hostname', colorize: true });
   const tellLost = (lost: number) => format(json(lost));
   const output = createLineOutput(stream, { tellLost, clock: systemClock, delayMs: 0 });
-  return { write: (line) => output.write(format(line)), flush: output.flush };
+  return safeOutput(output, (line) => format(plainTexts(line)));
 }
+
+/** Whoever reads the log at a terminal is not steered by what strangers have sent. */
+const safeOutput = (output: LineOutput, safe: (line: string) => string): Pick<LineOutput, 'write' | 'flush'> => ({
+  write: (line) => output.write(safe(line)),
+  flush: output.flush,
+});
 
 /** Reads the configuration anew: a bad one changes nothing and is told with its lines. */
 function applyReload(running: RunningServer, reload: () => Config, log: Logger): void {

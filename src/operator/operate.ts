@@ -1,3 +1,4 @@
+import { plainJson } from '../lib/plain-text.ts';
 import type { Application } from '../models/application.ts';
 import type { Bridge } from '../models/bridge.ts';
 import type { Call, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
@@ -72,14 +73,15 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
   const { write, now, signal, style = { colours: false } } = surroundings;
   const client = createClient(server);
   const list = <T>(items: readonly T[], heads: readonly string[], cells: (item: T) => Cell[]): void => {
-    if (asked.json) for (const item of items) write(`${JSON.stringify(item)}\n`);
+    if (asked.json) for (const item of items) write(`${plainJson(JSON.stringify(item))}\n`);
     // Who looks is told that there is nothing; what reads lines gets none.
     else if (items.length === 0 && style.columns !== undefined)
       write(`${commands[asked.command]?.none ?? 'nothing'}\n`);
     else write(tableOf(heads, items.map(cells), style));
   };
   const each = <T>(items: readonly T[], widths: readonly number[], cells: (item: T) => Cell[]): void => {
-    for (const item of items) write(asked.json ? `${JSON.stringify(item)}\n` : lineOf(cells(item), widths, style));
+    for (const item of items)
+      write(asked.json ? `${plainJson(JSON.stringify(item))}\n` : lineOf(cells(item), widths, style));
   };
   const call = encodeURIComponent(asked.id ?? '');
   const acts: Readonly<Record<string, () => Promise<void>>> = {
@@ -115,7 +117,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
     },
     stuck: async () =>
       list(await client.get<WaitingFor[]>('/hookswitch/stuck'), stuckHeads, (item) => stuckCells(item, now())),
-    bundle: async () => write(`${await client.text(`/hookswitch/calls/${call}/bundle`)}\n`),
+    bundle: async () => write(`${plainJson(await client.text(`/hookswitch/calls/${call}/bundle`))}\n`),
     watch: () =>
       client.listen<LiveCall>(
         `/hookswitch/live?call=${call}`,

@@ -1,4 +1,4 @@
-import { plain } from './plain.ts';
+import { plain } from '../lib/plain-text.ts';
 
 /** How text is shown to people. */
 export type Style = {

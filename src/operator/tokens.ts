@@ -1,6 +1,6 @@
+import { plain, plainJson } from '../lib/plain-text.ts';
 import type { NewToken, Token } from '../models/token.ts';
 import { AskError, createClient, type Server } from './client.ts';
-import { plain } from './plain.ts';
 
 /** What `hookswitch token` is asked for. */
 export type TokenAsked = {
@@ -47,7 +47,7 @@ export async function operateTokens(asked: TokenAsked, server: Server, write: (t
   const path = '/hookswitch/tokens';
   if (asked.act === 'list') {
     for (const token of await client.get<Token[]>(path))
-      write(`${asked.json ? JSON.stringify(token) : lineOf(token)}\n`);
+      write(`${asked.json ? plainJson(JSON.stringify(token)) : lineOf(token)}\n`);
     return;
   }
   if (!asked.name) throw new AskError(`token ${asked.act} needs the name of a token`);

@@ -1,0 +1,11 @@
+/** Text from outside, made so that it cannot steer a terminal: without control characters (C0, DEL and C1). */
+export const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
+
+/** JSON for a terminal: what JSON itself leaves as it is of control characters (DEL and C1) is escaped, too. */
+export const plainJson = (json: string): string => json.replaceAll(/[\u007f-\u009f]/g, escaped);
+
+const escaped = (character: string): string => `\\u00${character.charCodeAt(0).toString(16)}`;
+
+/** A JSON line whose texts will be shown as they are: control characters are left out, but for tabs and ends of lines. */
+export const plainTexts = (json: string): string =>
+  json.replaceAll(/[\u007f-\u009f]|\\u00(?:0[0-8b-f]|1[0-9a-f])/g, '?');
