@@ -73,8 +73,8 @@ export const pageTests =
       const sippPath = sipp.path;
       if (!sippPath) return;
       const { endpoints: others, ...rest } = await more();
-      // Calls that ring for as long as a browser takes to look at them are no fault.
-      const stuck = { ringing: 3600 };
+      // Calls that ring, or whose phones say nothing, for as long as a browser takes to look at them are no fault.
+      const stuck = { ringing: 3600, no_audio: 3600 };
       const settings = {
         dialplan,
         endpoints: { ...endpoints, ...others },
