@@ -202,11 +202,16 @@ export function createApp(deps: AppDeps): HttpApp {
   const checked = createChecks({ logIn: letIn, limits, connections, origins, responder, requests, audit, log });
 
   const ofRecorder = (next: Next): Next => recorded(deps.followers?.recorder, next);
+  /** Files what is recorded first only if the application comes back for the events it missed: filing all of it takes time. */
+  const whereResumed = (next: Next): Next => {
+    const filedFirst = ofRecorder(next);
+    return (c, sources, user) => (c.req.query('resume') === undefined ? next : filedFirst)(c, sources, user);
+  };
 
   const guardOf = createGuards(owners);
   const [opensEvents, watches] = [operationNamed('events', 'eventWebsocket'), operationNamed('live', 'watch')];
   const events = createEventsSocket({ ...deps, owners, app, responder, unread, guard: guardOf(opensEvents) });
-  if (owners.applications) app.all(`${ari.base}/events`, checked(ofRecorder(events.upgrade), gets(opensEvents)));
+  if (owners.applications) app.all(`${ari.base}/events`, checked(whereResumed(events.upgrade), gets(opensEvents)));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
   const { live, listening } = owners;
