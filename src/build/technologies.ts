@@ -75,6 +75,12 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     get mostRedirections() {
       return bounds.mostRedirections;
     },
+    get failover() {
+      return bounds.failover;
+    },
+    get location() {
+      return bounds.location;
+    },
   };
   const hints = createHints({
     ...{ bus, mailboxes, devicesOf: dialplan.hint },
@@ -184,7 +190,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     { settings: ['dialplan'], apply: () => sip.reviewHints() },
     {
       // What stands beyond new bounds stays as long as it was given.
-      settings: ['sip.subscriptions', 'sip.most_redirections'],
+      settings: ['sip.subscriptions', 'sip.most_redirections', 'sip.dns'],
       apply(next) {
         bounds = sipSettings(next);
       },

@@ -331,6 +331,16 @@ export const sip = group(
           unit: 'answers',
           description: 'Answers remembered; beyond it the oldest are forgotten.',
         }),
+        most_records: whole(1, 100, {
+          default: 8,
+          unit: 'records',
+          description: 'NAPTR or SRV records of one answer that are followed, the preferred ones first.',
+        }),
+        most_addresses: whole(1, 100, {
+          default: 8,
+          unit: 'addresses',
+          description: 'Addresses of one domain that a request tries in turn.',
+        }),
         failover_timeout: number(0.1, 32, {
           default: 4,
           unit: 's',

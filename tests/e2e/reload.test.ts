@@ -421,7 +421,11 @@ reloading('where others see us, and who is asked for names, follow', async () =>
     const answer = writeBindingResponse(asked, { address: '203.0.113.9', port });
     if (answer) stun.send(answer, port, '127.0.0.1');
   });
-  const dns = new DnsServer({});
+  const dns = new DnsServer({
+    '_sip._udp.provider.test': ['a', 'b'].map((host, priority) => ({
+      ...{ type: 'SRV', priority, weight: 0, port: 5060, name: `${host}.provider.test` },
+    })),
+  });
   const names = await dns.start();
   const phone = await createPhone({ config: { endpoints: [anybody] } });
   const endpoints = {
@@ -464,9 +468,15 @@ reloading('where others see us, and who is asked for names, follow', async () =>
       assert.equal(fixed.applied, ['sip.external_address', 'sip.stun_server', 'sip.local_networks']);
       assert.is(await told(), '203.0.113.7');
 
+      change(server, (next) => {
+        next.sip.external_address = '203.0.113.7';
+        Object.assign(next.sip.dns, { servers: [names], most_records: 1 });
+      });
       const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/far&app=app');
       await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
       assert.ok(dns.asked.includes('_sip._udp.provider.test SRV'), dns.asked.join());
+      assert.ok(dns.asked.includes('a.provider.test A'), dns.asked.join());
+      assert.not.ok(dns.asked.includes('b.provider.test A'), dns.asked.join());
     });
   } finally {
     stun.close();

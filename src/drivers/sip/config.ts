@@ -1,6 +1,7 @@
 import type { OpusSending, OpusWishes, VideoFormatName } from '../../lib/formats.ts';
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { SessionTerms } from '../../sip/dialog/session-timer.ts';
+import { defaultLocationLimits, type LocationLimits } from '../../sip/location/places.ts';
 import type { FailoverTimes } from '../../sip/location/target-memory.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
@@ -207,6 +208,8 @@ export type SipConfig = {
   mostBranches: number;
   /** How long servers that do not answer are waited for, and asked after others. */
   failover: FailoverTimes;
+  /** Bounds on what the DNS of one domain can make us ask and try. */
+  location: LocationLimits;
   /** Transfers of one call that may be under way at a time. */
   transfersPerCall: number;
   /** ms that a party which asks for a transfer is told of it at most. */
@@ -273,6 +276,7 @@ export const defaultSipConfig: SipConfig = {
   mostRedirections: 5,
   mostBranches: 64,
   failover: { patienceMs: 4_000, avoidMs: 180_000 },
+  location: defaultLocationLimits,
   transfersPerCall: 1,
   transferTimeoutMs: 60_000,
   video: { delayMs: 200, intervalMs: 2000, keyFrameIntervalMs: 1000 },

@@ -162,6 +162,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     ...(options.names && { names: options.names }),
     ...(options.peers && { peers: options.peers }),
     targets: new TargetMemory(clock, () => config.failover),
+    locationLimits: () => config.location,
   };
   const { realm, algorithms, nonceLifetimeMs } = config;
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });

@@ -44,7 +44,10 @@ async function targetsOf(stack: Stack, uri: Uri): Promise<readonly Target[]> {
 
 async function searched(stack: Stack, uri: Uri): Promise<readonly Target[]> {
   if (stack.names && (uri.scheme === 'sip' || uri.scheme === 'sips'))
-    return placesOf(uri, { names: stack.names, speaks: speaks(stack), random: () => chance(stack) });
+    return placesOf(uri, {
+      ...{ names: stack.names, speaks: speaks(stack), random: () => chance(stack) },
+      ...(stack.locationLimits && { limits: stack.locationLimits() }),
+    });
   const place = placeOf(uri);
   const address = place && (literalAddress(place.host) ?? (await resolved(stack, place.host)));
   return place && address !== undefined ? [targetAt(place, address)] : [];

@@ -4,6 +4,7 @@ import type { Ids } from '../../lib/ids.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { NameServer } from '../location/names.ts';
+import type { LocationLimits } from '../location/places.ts';
 import type { TargetMemory } from '../location/target-memory.ts';
 import type { TransactionLayer } from '../transaction/transaction.ts';
 import type { KnownPeers } from '../transport/known-peers.ts';
@@ -30,6 +31,8 @@ export type Stack = {
   peers?: Pick<KnownPeers, 'hold' | 'release'>;
   /** What DNS knows; without it the address of a host is all that is asked. */
   names?: NameServer;
+  /** Bounds on what DNS names, read at each question, so that they can change meanwhile; the usual ones when left out. */
+  locationLimits?: () => LocationLimits;
   /** Which servers have failed of late; without it each request begins with the first that DNS names. */
   targets?: TargetMemory;
   /** The address of a host name; without it only literal addresses can be reached. */

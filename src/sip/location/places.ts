@@ -10,12 +10,20 @@ export type LocationOptions = {
   readonly speaks: (protocol: Protocol, address?: string) => boolean;
   /** Chance for the weights of servers, from 0 to below 1. */
   readonly random: () => number;
+  /** Bounds on what one domain can make us ask and try; the usual ones when left out. */
+  readonly limits?: LocationLimits;
 };
 
-/** Most places that one URI is looked up to. */
-const MAX_PLACES = 8;
-/** Most records of one answer that are followed: what a domain lists must not draw a flood of questions. */
-const MAX_RECORDS = 8;
+/** What a domain lists must not draw a flood of questions and requests. Beyond a bound the least preferred is left out. */
+export type LocationLimits = {
+  /** Records of one NAPTR or SRV answer that are followed. */
+  readonly records: number;
+  /** Addresses that one URI leads to. */
+  readonly addresses: number;
+};
+
+/** The bounds as usual. */
+export const defaultLocationLimits: LocationLimits = { records: 8, addresses: 8 };
 
 /** What the services of NAPTR and the prefixes of SRV stand for, the preferred one first where DNS leaves the choice. */
 const services: readonly { readonly protocol: Protocol; readonly naptr: string; readonly srv: string }[] = [
@@ -68,7 +76,7 @@ async function listed(
       const known = usable.find((each) => each.naptr === service.toUpperCase());
       return known && replacement !== '' ? [{ protocol: known.protocol, name: replacement }] : [];
     })
-    .slice(0, MAX_RECORDS);
+    .slice(0, recordsOf(options));
   for (const service of preferred) {
     const places = await served(service, await orNothing(options.names.srv(service.name)), domain, options);
     if (places.length > 0) return places;
@@ -87,23 +95,23 @@ async function served(
   options: LocationOptions,
 ): Promise<readonly Target[]> {
   const places: Target[] = [];
-  for (const { name, port } of inTurn(records, options.random)) {
+  for (const { name, port } of inTurn(records, options)) {
     // A lone dot says that there is decidedly no such service (RFC 2782).
     if (name === '' || name === '.') continue;
     places.push(...(await hosted(name, { protocol, port }, domain, options)));
-    if (places.length >= MAX_PLACES) break;
+    if (places.length >= addressesOf(options)) break;
   }
-  return places.slice(0, MAX_PLACES);
+  return places.slice(0, addressesOf(options));
 }
 
 /** The first of them by priority, and among equals by chance in proportion to their weights (RFC 2782). */
-function inTurn(records: readonly SrvRecord[], random: () => number): SrvRecord[] {
+function inTurn(records: readonly SrvRecord[], options: LocationOptions): SrvRecord[] {
   const turn: SrvRecord[] = [];
   const left = [...records].sort((one, other) => one.priority - other.priority || one.weight - other.weight);
-  while (left.length > 0 && turn.length < MAX_RECORDS) {
+  while (left.length > 0 && turn.length < recordsOf(options)) {
     const group = left.filter(({ priority }) => priority === left[0]!.priority);
     const sum = group.reduce((total, { weight }) => total + weight, 0);
-    let drawn = random() * sum;
+    let drawn = options.random() * sum;
     const chosen = group.find(({ weight }) => (drawn -= weight) < 0) ?? group[0]!;
     left.splice(left.indexOf(chosen), 1);
     turn.push(chosen);
@@ -116,16 +124,19 @@ async function hosted(
   host: string,
   { protocol, port }: { protocol: Protocol; port: number },
   domain: string,
-  { names, speaks }: LocationOptions,
+  options: LocationOptions,
 ): Promise<readonly Target[]> {
   const address = literalAddress(host);
-  const found = address === undefined ? await orNothing(names.addresses(host)) : [{ address }];
+  const found = address === undefined ? await orNothing(options.names.addresses(host)) : [{ address }];
   const proved = kindOf(protocol).secure ? { serverName: domain } : {};
   return found
-    .filter((each) => speaks(protocol, each.address))
-    .slice(0, MAX_PLACES)
+    .filter((each) => options.speaks(protocol, each.address))
+    .slice(0, addressesOf(options))
     .map((each) => ({ protocol, address: each.address, port, ...proved }));
 }
+
+const recordsOf = ({ limits = defaultLocationLimits }: LocationOptions): number => limits.records;
+const addressesOf = ({ limits = defaultLocationLimits }: LocationOptions): number => limits.addresses;
 
 /** What cannot be asked counts as not there. */
 const orNothing = <T>(answer: Promise<readonly T[]>): Promise<readonly T[]> => answer.catch(() => []);

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { createNameServer } from '../../../src/build/name-server.ts';
 import { cachedNames } from '../../../src/sip/location/cached-names.ts';
 import type { NameServer, NaptrRecord, SrvRecord } from '../../../src/sip/location/names.ts';
-import { placesOf } from '../../../src/sip/location/places.ts';
+import { type LocationLimits, placesOf } from '../../../src/sip/location/places.ts';
 import { parseUri, type SipUri } from '../../../src/sip/message/uri.ts';
 import type { Protocol } from '../../../src/sip/transport/kind.ts';
 import { DnsServer } from '../../support/dns-server.ts';
@@ -46,15 +46,30 @@ const zone: Zone = {
   },
 };
 
+type Options = {
+  speaks?: Protocol[];
+  ipv6?: boolean;
+  random?: number;
+  names?: NameServer;
+  limits?: LocationLimits;
+};
+
 /** Where a URI leads, as text. */
 async function found(
   uri: string,
-  { speaks = ['udp', 'tcp', 'tls'] as Protocol[], ipv6 = true, random = 0, names = namesOf(zone) } = {},
+  {
+    speaks = ['udp', 'tcp', 'tls'] as Protocol[],
+    ipv6 = true,
+    random = 0,
+    names = namesOf(zone),
+    ...more
+  }: Options = {},
 ): Promise<string[]> {
   const places = await placesOf(parseUri(uri) as SipUri, {
     names,
     speaks: (protocol, address) => speaks.includes(protocol) && (ipv6 || !address?.includes(':')),
     random: () => random,
+    ...more,
   });
   return places.map(
     ({ protocol, address, port, serverName }) =>
@@ -89,6 +104,20 @@ for (const [uri, places, options] of table)
   test(`${uri} leads to ${places.join(', ') || 'nowhere'}`, async () => {
     assert.equal(await found(uri, options), places);
   });
+
+test('the settings bound how many servers and addresses of a domain are tried', async () => {
+  const hosts = Array.from({ length: 12 }, (_, index) => `h${index}.example`);
+  const names = namesOf({
+    srv: { '_sip._udp.many.example': hosts.map((host, index) => server(host, index)) },
+    addresses: Object.fromEntries(hosts.map((host, index) => [host, [`192.0.2.${index}`, `198.51.100.${index}`]])),
+  });
+  const ports = async (limits?: { records: number; addresses: number }) =>
+    (await found('sip:many.example', { names, ...(limits && { limits }) })).map((place) => place.split(' ')[1]);
+  assert.is((await ports()).length, 8);
+  assert.is((await ports({ records: 12, addresses: 100 })).length, 24);
+  assert.equal(await ports({ records: 1, addresses: 100 }), ['192.0.2.0', '198.51.100.0']);
+  assert.equal(await ports({ records: 12, addresses: 3 }), ['192.0.2.0', '198.51.100.0', '192.0.2.1']);
+});
 
 test('servers of one priority are chosen by their weights', async () => {
   const srv = {
