@@ -8,8 +8,8 @@ import {
   userInfo,
 } from 'node:os';
 import type { AwayPolicy } from './actors/away-policies.ts';
-import type { FeatureSettings } from './actors/feature-keys.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
+import type { FeatureSettings } from './calls/feature-keys.ts';
 import { packageFile, packageVersion as version } from './config/package-files.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';

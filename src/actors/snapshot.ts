@@ -4,15 +4,16 @@ import type { CallStory } from './call-story.ts';
 import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
-import { type Dump, dumpVersion, type LegDump, readDump } from './dumps.ts';
+import { type DialDump, type Dump, dumpVersion, type LegDump, readDump, type TransferDump } from './dumps.ts';
 import type { ObjectOwnership } from './object-ownership.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
 import type { Registrations } from './registrations.ts';
-import type { RunningDials } from './running-dials.ts';
-import type { Transfers } from './transfers.ts';
 import type { Watchers } from './watchers.ts';
+
+/** What is saved, and taken up again. */
+type Saved<D> = { dump(): D[]; restore(dumps: readonly D[]): void };
 
 /** The owners of all actors. */
 export type Owners = {
@@ -20,9 +21,9 @@ export type Owners = {
   /** Left out where media cannot meet. */
   bridges: Bridges | undefined;
   /** Left out where nobody transfers calls. */
-  transfers?: Transfers | undefined;
+  transfers?: Saved<TransferDump> | undefined;
   /** Left out where the dialplan joins nobody. */
-  dials?: RunningDials | undefined;
+  dials?: Saved<DialDump> | undefined;
   playbacks: Playbacks;
   recordings: Recordings;
   applications: Applications;

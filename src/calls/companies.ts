@@ -1,5 +1,5 @@
+import type { ChannelEntry } from '../actors/channel-entry.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import type { ChannelEntry } from './channel-entry.ts';
 
 /** Channels that the dialplan has brought together, or is about to: a Dial with its caller and those it calls. */
 export type Company = {

@@ -1,8 +1,8 @@
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { Channels } from '../actors/channels.ts';
 import type { DialRequest } from '../dialplan/calls.ts';
 import { lifeOf, passedOn } from '../machines/channel.ts';
 import { shownParty } from '../telephony/party.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import type { Channels } from './channels.ts';
 
 /** Whom a Dial calls, and what its caller hears meanwhile. */
 

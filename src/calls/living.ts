@@ -1,6 +1,6 @@
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { Channels } from '../actors/channels.ts';
 import { isEnding } from '../machines/channel.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import type { Channels } from './channels.ts';
 
 /** Finds channels by their ids: those that are not ending. */
 export const livingIn =

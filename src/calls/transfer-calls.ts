@@ -1,8 +1,8 @@
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import { readEndpoint } from '../actors/channel-requests.ts';
+import type { Channels } from '../actors/channels.ts';
 import { passedOn } from '../machines/channel.ts';
 import type { TransferContext } from '../machines/transfer.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import { readEndpoint } from './channel-requests.ts';
-import type { Channels } from './channels.ts';
 import type { Places } from './places.ts';
 
 /** Makes the channels by which transfers call somebody; they are not dialed yet. */

@@ -1,9 +1,9 @@
+import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { Channels } from '../actors/channels.ts';
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { TransferResult } from '../models/transfer.ts';
-import type { BridgeEntry, Bridges } from './bridges.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import type { Channels } from './channels.ts';
 import type { Places } from './places.ts';
 import { plainEntry } from './plain-bridges.ts';
 import type { Joining } from './transfer-events.ts';

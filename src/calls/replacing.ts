@@ -1,9 +1,9 @@
+import type { Bridges } from '../actors/bridges.ts';
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import { lifeOf } from '../machines/channel.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { Bridges } from './bridges.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import type { Channels } from './channels.ts';
 import { livingIn } from './living.ts';
 import type { Places } from './places.ts';
 

@@ -1,3 +1,9 @@
+import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { Channels } from '../actors/channels.ts';
+import type { FeatureKeysDump } from '../actors/dumps.ts';
+import type { Recordings } from '../actors/recordings.ts';
+import { type Actor, type Runtime, spawn } from '../actors/spawn.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -24,12 +30,6 @@ import {
   features,
 } from '../telephony/features.ts';
 import type { Indication } from '../telephony/media.ts';
-import type { BridgeEntry, Bridges } from './bridges.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import type { Channels } from './channels.ts';
-import type { FeatureKeysDump } from './dumps.ts';
-import type { Recordings } from './recordings.ts';
-import { type Actor, type Runtime, spawn } from './spawn.ts';
 import type { Asker } from './transfer-asker.ts';
 
 /** How parties of calls ask for something by keys. */

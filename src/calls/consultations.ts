@@ -1,9 +1,9 @@
+import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { Channels } from '../actors/channels.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { TransferContext } from '../machines/transfer.ts';
 import { AriError } from '../models/errors.ts';
-import type { BridgeEntry, Bridges } from './bridges.ts';
-import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
 import { livingIn } from './living.ts';
 import type { Places } from './places.ts';

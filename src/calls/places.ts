@@ -1,12 +1,12 @@
+import type { BridgeEntry, Bridges, Entry } from '../actors/bridges.ts';
+import { stopDialplan } from '../actors/channel-effects.ts';
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeMember } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { BridgeEntry, Bridges, Entry } from './bridges.ts';
-import { stopDialplan } from './channel-effects.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
 import { plainEntry } from './plain-bridges.ts';
 

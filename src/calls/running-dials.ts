@@ -1,5 +1,5 @@
+import type { DialDump } from '../actors/dumps.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import type { DialDump } from './dumps.ts';
 
 /** The Dials that call, or whose parties are with each other: what is put down of them, and what they go on from. */
 export class RunningDials {

@@ -1,3 +1,7 @@
+import type { ChannelApplications, ChannelEntry } from '../actors/channel-entry.ts';
+import { readEndpoint } from '../actors/channel-requests.ts';
+import type { Channels } from '../actors/channels.ts';
+import type { ObjectOwnership } from '../actors/object-ownership.ts';
 import { channelTopic } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Forward } from '../machines/channel.ts';
@@ -5,11 +9,7 @@ import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
-import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
-import { readEndpoint } from './channel-requests.ts';
-import type { Channels } from './channels.ts';
 import type { Companies } from './companies.ts';
-import type { ObjectOwnership } from './object-ownership.ts';
 
 export type ForwardingOptions = {
   channels: Channels;

@@ -1,5 +1,5 @@
+import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
-import type { BridgeEntry, Bridges } from './bridges.ts';
 
 /** Bridges that this server makes by itself: applications only look at them. */
 
