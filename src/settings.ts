@@ -276,6 +276,7 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
   mostBranches: sip.most_branches,
   failover: { patienceMs: sip.dns.failover_timeout * 1000, avoidMs: sip.dns.failed_server_time * 1000 },
   location: { records: sip.dns.most_records, addresses: sip.dns.most_addresses },
+  announceDelayMs: sip.connected_line_delay * 1000,
   transfersPerCall: sip.transfers.per_call,
   transferTimeoutMs: sip.transfers.timeout * 1000,
   video: {

@@ -78,6 +78,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     get failover() {
       return bounds.failover;
     },
+    get announceDelayMs() {
+      return bounds.announceDelayMs;
+    },
     get location() {
       return bounds.location;
     },
@@ -190,7 +193,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     { settings: ['dialplan'], apply: () => sip.reviewHints() },
     {
       // What stands beyond new bounds stays as long as it was given.
-      settings: ['sip.subscriptions', 'sip.most_redirections', 'sip.dns'],
+      settings: ['sip.subscriptions', 'sip.most_redirections', 'sip.dns', 'sip.connected_line_delay'],
       apply(next) {
         bounds = sipSettings(next);
       },

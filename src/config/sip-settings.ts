@@ -362,6 +362,12 @@ export const sip = group(
       },
       'Times of the SIP transactions.',
     ),
+    connected_line_delay: number(0, 30, {
+      default: 0.5,
+      unit: 's',
+      description:
+        'How long after its answer a phone without UPDATE gets no re-INVITE that only shows who it is connected to: many phones send one of their own then.',
+    }),
     most_redirections: whole(0, 100, {
       default: 5,
       unit: 'redirections',

@@ -1,6 +1,7 @@
 import type { OpusSending, OpusWishes, VideoFormatName } from '../../lib/formats.ts';
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { SessionTerms } from '../../sip/dialog/session-timer.ts';
+import { defaultAnnounceDelayMs } from '../../sip/dialog/stack.ts';
 import { defaultLocationLimits, type LocationLimits } from '../../sip/location/places.ts';
 import type { FailoverTimes } from '../../sip/location/target-memory.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
@@ -210,6 +211,8 @@ export type SipConfig = {
   failover: FailoverTimes;
   /** Bounds on what the DNS of one domain can make us ask and try. */
   location: LocationLimits;
+  /** ms after its ACK that a call gets no re-INVITE which only tells who it is connected to. */
+  announceDelayMs: number;
   /** Transfers of one call that may be under way at a time. */
   transfersPerCall: number;
   /** ms that a party which asks for a transfer is told of it at most. */
@@ -277,6 +280,7 @@ export const defaultSipConfig: SipConfig = {
   mostBranches: 64,
   failover: { patienceMs: 4_000, avoidMs: 180_000 },
   location: defaultLocationLimits,
+  announceDelayMs: defaultAnnounceDelayMs,
   transfersPerCall: 1,
   transferTimeoutMs: 60_000,
   video: { delayMs: 200, intervalMs: 2000, keyFrameIntervalMs: 1000 },

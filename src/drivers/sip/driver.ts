@@ -163,6 +163,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     ...(options.peers && { peers: options.peers }),
     targets: new TargetMemory(clock, () => config.failover),
     locationLimits: () => config.location,
+    announceDelayMs: () => config.announceDelayMs,
   };
   const { realm, algorithms, nonceLifetimeMs } = config;
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });

@@ -7,7 +7,7 @@ import type { DialogRequests } from './dialog-requests.ts';
 import { glareMs } from './one-at-a-time.ts';
 import { type ReinviteData, Reinviter, type ReinviterOptions } from './reinviter.ts';
 import type { SessionTimer } from './session-timer.ts';
-import type { Stack } from './stack.ts';
+import { defaultAnnounceDelayMs, type Stack } from './stack.ts';
 import type { UsageHandlers } from './usage-handlers.ts';
 
 /** Where re-INVITEs and UPDATEs of ours stand: plain data. */
@@ -33,9 +33,6 @@ export type RefreshesOptions = {
   /** The peer has forgotten the dialog, or never answers. */
   lose(status: number): void;
 };
-
-/** Phones send re-INVITEs of their own right after the ACK: how long those of ours that tell something wait for that, in ms. */
-const QUIET_MS = 500;
 
 /** Labels of the requests. */
 const REINVITE = 'reinvite';
@@ -147,7 +144,7 @@ export class Refreshes {
       isAllowed: () => requests.dialog.takesUpdate === true,
       send: () => requests.send(UPDATE, 'UPDATE', { headers: this.#headers() }),
       reinvite: () => this.#reinviter.start(),
-      quietMs: () => this.#begunAt + QUIET_MS - this.#options.stack.clock.monotonic(),
+      quietMs: () => this.#quietMs(),
       wait: (ms) => deadlines.set('announce', ms),
       accepted: (response) => {
         requests.update(refreshed(requests.dialog, response));
@@ -160,6 +157,12 @@ export class Refreshes {
   #glareMs(): number {
     const { stack, requests } = this.#options;
     return glareMs(Number.parseInt(stack.ids.hex(4), 16), requests.dialog.ownsCallId);
+  }
+
+  /** Phones send re-INVITEs of their own right after the ACK: those of ours that tell something let them go first. */
+  #quietMs(): number {
+    const { clock, announceDelayMs } = this.#options.stack;
+    return this.#begunAt + (announceDelayMs?.() ?? defaultAnnounceDelayMs) - clock.monotonic();
   }
 
   #canStart(): boolean {

@@ -13,6 +13,9 @@ import type { Transports } from '../transport/transport.ts';
 /** Timer values of RFC 3261 17.1.1.1 in ms. */
 export type Timing = { t1Ms: number; t2Ms: number };
 
+/** `announceDelayMs` as usual. */
+export const defaultAnnounceDelayMs = 500;
+
 /** What everything above transactions works with. */
 export type Stack = {
   transactions: TransactionLayer;
@@ -25,6 +28,11 @@ export type Stack = {
   mostBranches?: number;
   /** Hears of the bounds that were met. */
   hit?: LimitHit;
+  /**
+   * How long after its ACK a call gets no re-INVITE of ours that only tells something, in ms: phones send their own then. Read
+   * each time, so that it can change meanwhile; the usual time when left out.
+   */
+  announceDelayMs?: () => number;
   /** Value of User-Agent and Server. */
   userAgent: string;
   /** Hears who is known by a live dialog. */

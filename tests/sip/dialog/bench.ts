@@ -29,10 +29,12 @@ export function createBench({
   names,
   mostBranches,
   failover,
+  announceDelayMs,
 }: {
   names?: NameServer;
   mostBranches?: number;
   failover?: FailoverTimes;
+  announceDelayMs?: number;
 } = {}) {
   const clock = new ManualClock();
   const transports = new FakeTransports(clock);
@@ -59,6 +61,7 @@ export function createBench({
     userAgent: 'Test',
     ...(names && { names }),
     ...(failover && { targets: new TargetMemory(clock, () => failover) }),
+    ...(announceDelayMs !== undefined && { announceDelayMs: () => announceDelayMs }),
     ...(mostBranches !== undefined && { mostBranches }),
     hit: limits.hit,
   });

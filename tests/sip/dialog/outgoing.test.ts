@@ -292,6 +292,21 @@ test('where it does not, by re-INVITE; also when it refuses the method after all
   bench.agent.close();
 });
 
+test('how long that re-INVITE leaves the peer to send its own is a setting', async () => {
+  const patient = createBench({ announceDelayMs: 2_000 });
+  const { announce } = await announcing(patient, []);
+  announce('<sip:1@us>');
+  await patient.advance(1_999);
+  assert.equal(await patient.sent(), []);
+  await patient.advance(1);
+  assert.equal(await patient.sent(), ['INVITE']);
+  patient.agent.close();
+  const hasty = createBench({ announceDelayMs: 0 });
+  (await announcing(hasty, [])).announce('<sip:1@us>');
+  assert.equal(await hasty.sent(), ['INVITE']);
+  hasty.agent.close();
+});
+
 test('an UPDATE that crosses one of the peer is sent again later, with what is to be told by then', async () => {
   const bench = createBench();
   const { announce, tags } = await announcing(bench);
