@@ -100,7 +100,7 @@ async function interfaceServer() {
     {
       clock: systemClock,
       log: createLogger({ level: 'warn' }),
-      tls: { server: undefined, client: { minVersion: 'TLSv1.2' }, clientAuthorities: [], onChanged() {} },
+      tls: { server: undefined, askingServer: undefined, client: { minVersion: 'TLSv1.2' }, onChanged() {} },
     },
   );
 }

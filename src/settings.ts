@@ -232,6 +232,7 @@ export const certificateSettings = ({ tls }: Config): CertificateSettings => ({
   certificates: tls.certificates,
   authorities: tls.authorities,
   clientAuthorities: tls.client_authorities,
+  clientCrl: tls.client_crl,
   minimumVersion: tls.minimum_version,
   checkEveryMs: tls.check_interval * 1000,
 });

@@ -204,6 +204,7 @@ function resolveDirectories(config: Config, base: string): Config {
       })),
       authorities: config.tls.authorities.map((file) => (file === 'system' ? file : resolve(base, file))),
       client_authorities: config.tls.client_authorities.map((file) => resolve(base, file)),
+      client_crl: config.tls.client_crl.map((file) => resolve(base, file)),
     },
   };
 }

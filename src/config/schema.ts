@@ -241,6 +241,12 @@ const tls = group(
       commaList: true,
       description: 'PEM files of the authorities of the certificates that SIP peers show us.',
     }),
+    client_crl: list(Type.String({ rule: 'file' }), {
+      default: [],
+      commaList: true,
+      description:
+        'PEM files of the revocation lists (CRL) of these authorities, a list for each of them. Certificates that they name are refused, and so is everybody when a list is missing or has expired. Empty: no certificate is looked up.',
+    }),
     minimum_version: choice(['1.2', '1.3'], { default: '1.2', description: 'Oldest version of TLS that is spoken.' }),
     check_interval: number(1, 86_400, {
       default: 60,

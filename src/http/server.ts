@@ -3,6 +3,7 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from 'n
 import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Clock } from '../lib/clock.ts';
+import { handshakeFailure } from '../lib/handshake-failure.ts';
 import type { Logger } from '../lib/log.ts';
 import { createTally } from '../lib/tally.ts';
 import type { TlsKeys } from '../lib/tls.ts';
@@ -76,7 +77,7 @@ function followCertificates(server: HttpsServer, { clock, log, tls }: ServerDeps
   tls.onChanged(() => server.setSecureContext(certified(tls)));
   const refused = createTally(clock, log, 'clients did not get through the TLS handshake');
   server.on('tlsClientError', (error, socket) => {
-    refused({ client: socket.remoteAddress, reason: error.message });
+    refused({ client: socket.remoteAddress, reason: handshakeFailure(error, socket) });
     socket.destroy();
   });
 }

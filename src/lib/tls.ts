@@ -6,6 +6,9 @@ export type ServerTls = {
   readonly cert: string;
   readonly key: string;
   readonly minVersion: SecureVersion;
+  /** PEM of the authorities of clients and of their revocation lists, where clients are asked for a certificate. */
+  readonly ca?: string[];
+  readonly crl?: string[];
   /** Chooses another certificate for the name that the peer asks for (RFC 6066 3). */
   readonly SNICallback: (name: string, choose: (error: Error | null, context?: SecureContext) => void) => void;
 };
@@ -24,9 +27,9 @@ export type ClientTls = {
 export interface TlsKeys {
   /** Undefined where no certificate is configured. */
   readonly server: ServerTls | undefined;
+  /** The same for listeners that ask clients for a certificate: it names whom these have to be signed by. */
+  readonly askingServer: ServerTls | undefined;
   readonly client: ClientTls;
-  /** PEM of the authorities that certificates of our clients are checked against. */
-  readonly clientAuthorities: readonly string[];
   /** Hears that any of it is another now. */
   onChanged(listener: () => void): void;
 }

@@ -13,6 +13,8 @@ export type CertificateSettings = {
   readonly authorities: readonly string[];
   /** PEM files of the authorities of our clients. */
   readonly clientAuthorities: readonly string[];
+  /** PEM files of the revocation lists of those authorities; empty: nobody's certificate is looked up. */
+  readonly clientCrl: readonly string[];
   readonly minimumVersion: '1.2' | '1.3';
   /** How often to look whether a file is another one, in ms. */
   readonly checkEveryMs: number;
@@ -34,9 +36,13 @@ export interface Certificates extends TlsKeys {
 }
 
 /** All that one reading gave. */
-type Read = { server: ServerTls | undefined; client: ClientTls; clientAuthorities: readonly string[] };
+type Read = { shown: readonly Shown[]; minVersion: SecureVersion; client: ClientTls; clients: Believed };
 
-type Shown = { cert: string; key: string; leaf: X509Certificate; context: SecureContext };
+/** Whose certificates of clients are believed, and which of these are revoked. All PEM. */
+type Believed = { readonly ca: string[]; readonly crl?: string[] };
+
+/** A certificate; `open` is for clients that show none, `asking` for those that are asked for one. */
+type Shown = { cert: string; key: string; leaf: X509Certificate; open: SecureContext; asking: SecureContext };
 
 /** A certificate that ends within this time is told of when it is read, in ms. */
 const soonOver = 14 * 86_400_000;
@@ -51,6 +57,22 @@ export function createCertificates(
   let current = readAll(settings, clock.now(), log);
   let stamp = stampOf(settings);
   let timer: unknown;
+
+  // Node never replaces the callback of a server, so it looks into the latest reading. OpenSSL checks a client against the
+  // authorities of the context that was chosen for the name, not against those of the server.
+  const serverTls = (kind: 'open' | 'asking'): ServerTls | undefined => {
+    const { shown, minVersion, clients } = current;
+    const [first] = shown;
+    return (
+      first && {
+        cert: first.cert,
+        key: first.key,
+        minVersion,
+        ...(kind === 'asking' && clients),
+        SNICallback: (name, choose) => choose(null, current.shown.find(({ leaf }) => leaf.checkHost(name))?.[kind]),
+      }
+    );
+  };
 
   const put = (next: Read): void => {
     current = next;
@@ -83,13 +105,13 @@ export function createCertificates(
 
   return {
     get server() {
-      return current.server;
+      return serverTls('open');
+    },
+    get askingServer() {
+      return serverTls('asking');
     },
     get client() {
       return current.client;
-    },
-    get clientAuthorities() {
-      return current.clientAuthorities;
     },
     onChanged: (listener) => void listeners.push(listener),
     take(next) {
@@ -104,9 +126,9 @@ export function createCertificates(
   };
 }
 
-const filesOf = ({ certificates, authorities, clientAuthorities }: CertificateSettings): string[] => [
+const filesOf = ({ certificates, authorities, clientAuthorities, clientCrl }: CertificateSettings): string[] => [
   ...certificates.flatMap(({ certificate, key }) => [certificate, key]),
-  ...[...authorities, ...clientAuthorities].filter((file) => file !== 'system'),
+  ...[...authorities, ...clientAuthorities, ...clientCrl].filter((file) => file !== 'system'),
 ];
 
 /** Which files stand there: another text means that one of them is another now. */
@@ -121,40 +143,45 @@ function stampOf(settings: CertificateSettings): string {
 
 function readAll(settings: CertificateSettings, now: number, log: Logger): Read {
   const minVersion: SecureVersion = `TLSv${settings.minimumVersion}`;
-  const shown = settings.certificates.map((pair) => readPair(pair, minVersion));
+  const crl = settings.clientCrl.flatMap(readRevocations);
+  const clients = { ca: settings.clientAuthorities.map(readAuthorities), ...(crl.length > 0 && { crl }) };
+  const shown = settings.certificates.map((pair) => readPair(pair, minVersion, clients));
   for (const { leaf } of shown) tellEnd(leaf, now, log);
   const [first] = shown;
   const isUsual = settings.authorities.length === 1 && settings.authorities[0] === 'system';
   const ca = settings.authorities.flatMap((file) => (file === 'system' ? rootCertificates : [readAuthorities(file)]));
   const own = first && { cert: first.cert, key: first.key };
-  return {
-    server: own && {
-      ...own,
-      minVersion,
-      SNICallback: (name, choose) => choose(null, shown.find(({ leaf }) => leaf.checkHost(name))?.context),
-    },
-    client: { ...(!isUsual && { ca }), minVersion, ...own },
-    clientAuthorities: settings.clientAuthorities.map(readAuthorities),
-  };
+  return { shown, minVersion, client: { ...(!isUsual && { ca }), minVersion, ...own }, clients };
 }
 
-function readPair({ certificate, key }: { certificate: string; key: string }, minVersion: SecureVersion): Shown {
+function readPair(
+  { certificate, key }: { certificate: string; key: string },
+  minVersion: SecureVersion,
+  clients: Believed,
+): Shown {
   const cert = readText(certificate);
   const secret = readText(key);
   const leaf = trying(certificate, 'is no certificate in PEM', () => new X509Certificate(cert));
-  const context = trying(key, `is no key in PEM that fits ${certificate}`, () =>
+  const open = trying(key, `is no key in PEM that fits ${certificate}`, () =>
     createSecureContext({ cert, key: secret, minVersion }),
   );
   // OpenSSL takes a key of another type than the certificate's, and then fails every handshake.
   const isPair = trying(key, 'is no private key in PEM', () => leaf.checkPrivateKey(createPrivateKey(secret)));
   if (!isPair) throw new CertificateError(`${key} is not the private key of ${certificate}`);
-  return { cert, key: secret, leaf, context };
+  return { cert, key: secret, leaf, open, asking: createSecureContext({ cert, key: secret, minVersion, ...clients }) };
 }
 
 function readAuthorities(file: string): string {
   const text = readText(file);
   trying(file, 'is no certificate in PEM', () => new X509Certificate(text));
   return text;
+}
+
+/** Each list of a file by itself: Node reads one of a text only. */
+function readRevocations(file: string): string[] {
+  const lists = readText(file).match(/-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g) ?? [''];
+  for (const crl of lists) trying(file, 'is no revocation list in PEM', () => createSecureContext({ crl }));
+  return lists;
 }
 
 const readText = (file: string): string => trying(file, 'cannot be read', () => readFileSync(file, 'utf8'));

@@ -6,7 +6,13 @@ import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { silentLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-const others = { authorities: ['system'], clientAuthorities: [], minimumVersion: '1.2', checkEveryMs: 1000 } as const;
+const others = {
+  authorities: ['system'],
+  clientAuthorities: [],
+  clientCrl: [],
+  minimumVersion: '1.2',
+  checkEveryMs: 1000,
+} as const;
 const pem = { type: 'pkcs8', format: 'pem' } as const;
 
 test('a key that is not the one of its certificate is refused at load and at reload, whatever its type', () => {
@@ -15,7 +21,7 @@ test('a key that is not the one of its certificate is refused at load and at rel
   const deps = { clock: new ManualClock(), log: silentLog };
   const good = files.pair('good', authority.sign('localhost'));
   const served = createCertificates({ certificates: [good], ...others }, deps);
-  const before = served.server;
+  const before = served.server?.cert;
   const keys = {
     rsa: generateKeyPairSync('rsa', { modulusLength: 2048 }),
     ec: generateKeyPairSync('ec', { namedCurve: 'P-384' }),
@@ -28,7 +34,7 @@ test('a key that is not the one of its certificate is refused at load and at rel
     const refused = (error: Error): boolean => error.name === 'CertificateError' && error.message.includes(pair.key);
     assert.throws(() => createCertificates(settings, deps), refused, name);
     assert.throws(() => served.take(settings), refused, name);
-    assert.is(served.server, before);
+    assert.is(served.server?.cert, before);
   }
   served.close();
   files.close();

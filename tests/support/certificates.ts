@@ -66,6 +66,7 @@ export function tlsKeys(options: {
         clientAuthorities: (options.believesClients ?? []).map((each, index) =>
           files.authority(each, `clients${index}`),
         ),
+        clientCrl: [],
         minimumVersion: '1.2',
         checkEveryMs: 60_000,
       },

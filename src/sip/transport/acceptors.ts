@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { certificateFailure, handshakeFailure } from '../../lib/handshake-failure.ts';
 import type { TlsKeys } from '../../lib/tls.ts';
 import { MAX_MESSAGE_BYTES } from '../message/parse.ts';
 import { kindOf } from './kind.ts';
@@ -46,34 +47,10 @@ export function createAcceptor({ protocol, clientCertificates = 'none' }: Listen
 
 /** The options that a TLS server is made with, and given anew when certificates change. */
 function tlsOptions(keys: TlsKeys | undefined, clientCertificates: ClientCertificates) {
-  if (!keys?.server) throw new Error('there is no certificate to show (tls.certificates)');
   const asks = clientCertificates !== 'none';
-  return {
-    ...keys.server,
-    requestCert: asks,
-    rejectUnauthorized: clientCertificates === 'required',
-    ...(asks && { ca: [...keys.clientAuthorities] }),
-  };
-}
-
-/** What the alerts and errors of OpenSSL mean to who runs the server, by how their codes end. */
-const unbelieved = [
-  'UNKNOWN_CA',
-  'BAD_CERTIFICATE',
-  'CERTIFICATE_UNKNOWN',
-  'CERTIFICATE_EXPIRED',
-  'CERTIFICATE_REVOKED',
-];
-const failures: readonly (readonly [codes: readonly string[], meaning: string])[] = [
-  [unbelieved.map((alert) => `_ALERT_${alert}`), 'it does not believe our certificate'],
-  [['_UNSUPPORTED_PROTOCOL', '_ALERT_PROTOCOL_VERSION'], 'it speaks no version of TLS that is allowed here'],
-  [['_PEER_DID_NOT_RETURN_A_CERTIFICATE'], 'it shows no certificate, which is required'],
-];
-
-/** Why a handshake failed: in words, with the library's own behind them. */
-function handshakeFailure({ code = '', message }: NodeJS.ErrnoException): string {
-  const meaning = failures.find(([ends]) => ends.some((end) => code.endsWith(end)))?.[1];
-  return meaning === undefined ? message : `${meaning} (${code})`;
+  const server = asks ? keys?.askingServer : keys?.server;
+  if (!server) throw new Error('there is no certificate to show (tls.certificates)');
+  return { ...server, requestCert: asks, rejectUnauthorized: clientCertificates === 'required' };
 }
 
 function tlsAcceptor({ tls, onRefused }: AcceptorOptions, clientCertificates: ClientCertificates): Acceptor {
@@ -87,12 +64,12 @@ function tlsAcceptor({ tls, onRefused }: AcceptorOptions, clientCertificates: Cl
     waiting.delete(key);
     // A certificate may be left out; one that is shown counts for nothing unless somebody who is believed has signed it.
     const isWrong = clientCertificates === 'optional' && !socket.authorized && socket.getPeerX509Certificate();
-    if (isWrong) onRefused(peerOf(socket), `its certificate is not believed: ${socket.authorizationError}`);
+    if (isWrong) onRefused(peerOf(socket), certificateFailure(socket));
     if (isWrong || !entered) socket.destroy();
     else entered(socket);
   });
   server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    onRefused(peerOf(socket), handshakeFailure(error));
+    onRefused(peerOf(socket), handshakeFailure(error, socket));
     socket.destroy();
   });
   return {

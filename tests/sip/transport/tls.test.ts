@@ -168,7 +168,7 @@ test('clients must show a certificate where it is required; where it may be left
     lines.map((line) => (line as { reason: string }).reason),
     [
       'it shows no certificate, which is required',
-      'its certificate is not believed: UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'no authority of tls.client_authorities has signed its certificate (UNABLE_TO_VERIFY_LEAF_SIGNATURE)',
     ].map((reason) => lines.map((line) => (line as { reason: string }).reason).find((said) => said.includes(reason))),
   );
   assert.is(strict.messages.size + lax.messages.size, 0);
@@ -201,6 +201,7 @@ test('certificates that are read anew hold for the next handshake, and connectio
     certificates: [files.pair('own', authority.sign('127.0.0.1', 'first.example.com'))],
     authorities: [],
     clientAuthorities: [],
+    clientCrl: [],
     minimumVersion: '1.2',
     checkEveryMs: 1_000,
   } as const;
