@@ -255,6 +255,7 @@ const transferContext = {
   targetId: text,
   timeoutMs: number,
   callBack: optional(Type.Object({ channelId: text, target: text })),
+  hangupTimeMs: optional(number),
   consults: optional(Type.Object({ bridgeId: text, waitingIn: text })),
   byKeys: optional(Type.Boolean()),
 } satisfies Members<TransferContext>;

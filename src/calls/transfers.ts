@@ -59,7 +59,7 @@ export type TransfersOptions = {
   timeoutMs: number;
   /** Whether who has hung up on a transfer is called back when its target cannot be had. */
   callsBack?: boolean;
-  /** How long who asked may take to hang up once its transfer is done, in ms. */
+  /** How long who asked may take to hang up by itself once it knows the outcome of its transfer, in ms. */
   byeTimeoutMs?: number;
   /** Events as Asterisk publishes them: who hears of everything does not hear of transfers. */
   asteriskEvents?: boolean;
@@ -165,9 +165,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
     }
   };
 
-  /** Calls who asked back, in the place of the target, which is out of it then. */
-  const callBack = ({ id, targetId, callBack: back, timeoutMs: patience }: TransferContext): void => {
-    const old = channels.find(targetId);
+  /** Calls who asked back, in the place of the target, or of itself where it has gone just now. */
+  const callBack = ({ id, transferer, targetId, callBack: back, timeoutMs: patience }: TransferContext): void => {
+    const stands = [targetId, transferer].flatMap((each) => channels.find(each) ?? []);
+    const old = stands.find((each) => places.othersWith(each).length > 0);
     const [transferee] = old ? places.othersWith(old) : [];
     if (!old || !transferee || !back) return void send(id, { type: 'transferer.lost' });
     try {
@@ -411,11 +412,14 @@ export function createTransfers(options: TransfersOptions): Transfers {
         ...{ id, transferer: channel.id, request, handling, context, targetId },
         timeoutMs: asker?.consults?.timeoutMs ?? timeoutMs,
         ...(back && { callBack: back }),
+        // Keys are pressed by people: they hang up because they want to.
+        ...(byeTimeoutMs > 0 && !asker && { hangupTimeMs: byeTimeoutMs }),
         ...(asker && { byKeys: true }),
         ...(asker?.consults && {
           consults: { bridgeId: ids.uuid(), waitingIn: bridges.bridgeOf(channel.id)?.id ?? '' },
         }),
       };
+      for (const earlier of of(channel.id)) earlier.send({ type: 'transferer.asksAgain' });
       log.info(
         {
           channel: channel.id,
@@ -445,9 +449,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
     },
 
     departing(channelId) {
-      for (const actor of of(channelId)) actor.send({ type: 'transferer.left' });
-      // A channel that stands for who asked is there until another one is in its place.
       const stand = channels.find(channelId);
+      const hungUp = stand !== undefined && channels.snapshot(stand).context.endedBy === 'farSide';
+      for (const actor of of(channelId)) actor.send({ type: 'transferer.left', hungUp });
+      // A channel that stands for who asked is there until another one is in its place.
       for (const { actor } of stand ? [...transfers.values()] : []) {
         const { value, context } = actor.getSnapshot();
         if (value === 'handedOver' && context.targetId === channelId) lookAtTarget(context.id, stand!);

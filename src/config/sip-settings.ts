@@ -396,11 +396,12 @@ export const sip = group(
           default: 0.5,
           unit: 's',
           description:
-            'How long a phone may take to hang up by itself after its transfer has succeeded; then it is sent a BYE.',
+            'How long a phone may take to hang up by itself after its transfer: when it has succeeded it is sent a BYE then; when it has failed a phone that hangs up within this time is called back.',
         }),
         call_back: flag({
           default: true,
-          description: 'Call back who has hung up on a transfer when its target cannot be had.',
+          description:
+            'Call back a phone that has hung up when the target of its transfer cannot be had, or hangs up when it is told so.',
         }),
       },
       'Calls that phones put through to others.',

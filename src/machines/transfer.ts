@@ -21,6 +21,8 @@ export type TransferInput = {
   timeoutMs: number;
   /** Id of the channel that would call the party back, and where, as `tech/resource`; left out where it is not to be. */
   callBack?: { channelId: string; target: string };
+  /** ms in which a phone that is told of the failure may hang up because of it; left out where none is expected to. */
+  hangupTimeMs?: number;
   /**
    * Who asks talks to the target before whoever waits is put through to it: the id of the bridge for that talk, and of the one
    * in which the others wait. Left out where nobody wants to talk, or has made a call of its own for it.
@@ -55,8 +57,10 @@ export type TransferEvent =
   | { type: 'parties.refused'; status: number; result: TransferResult }
   /** The other call is not answered yet: what it called is to be called again for whoever is put through. */
   | { type: 'parties.early'; context: string; extension: string }
-  /** Who asked has hung up. */
-  | { type: 'transferer.left' }
+  /** Who asked has hung up (`hungUp`), or its channel ends or goes elsewhere by other hands. */
+  | { type: 'transferer.left'; hungUp?: boolean }
+  /** It asks for another transfer. */
+  | { type: 'transferer.asksAgain' }
   /** Who asked wants to talk to the target first, and has had enough: the others are to be put through, or not. */
   | { type: 'transferer.completes' }
   | { type: 'transferer.aborts' }
@@ -106,12 +110,16 @@ const transfer = setup({
   guards: {
     isForClient: ({ context }) => context.handling === 'client',
     canCallBack: ({ context }) => context.callBack !== undefined,
+    mayHangUp: ({ context }) => context.callBack !== undefined && context.hangupTimeMs !== undefined,
+    hasHungUp: ({ event }) => event.type === 'transferer.left' && event.hungUp === true,
     isAttended: ({ context }) => context.request.replaces !== undefined,
     consults: ({ context }) => context.consults !== undefined,
   },
   delays: {
     /** How long the application, or the target, has. */
     patience: ({ context }) => context.timeoutMs,
+    /** How long a phone may take to hang up because its transfer has failed. */
+    hangupTime: ({ context }) => context.hangupTimeMs ?? 0,
   },
 });
 
@@ -157,13 +165,23 @@ const attended = {
     { guard: 'consults', target: 'consulting', actions: told(183) },
     { target: 'completed', actions: [succeeded, told(200), 'takePlace', 'endTransferer'] },
   ],
-  'target.failed': { target: 'recovered', actions: [failed, tellFailure] },
+  'target.failed': [
+    { guard: 'mayHangUp', target: 'settling', actions: [failed, tellFailure] },
+    { target: 'recovered', actions: [failed, tellFailure] },
+  ],
   'transferer.left': { target: 'handedOver', actions: ['takePlace', 'alertTransferees'] },
   'transferer.completes': { target: 'handedOver', actions: ['takePlace', 'alertTransferees', 'endTransferer'] },
   'transferer.aborts': { target: 'recovered', actions: [failed, told(487), 'abandonTarget'] },
   'transferees.left': { target: 'failed', actions: [failed, told(487), 'abandonTarget'] },
 } as const;
-const givenUp = { target: 'recovered', actions: [failed, told(408), 'abandonTarget'] } as const;
+const givenUp = [
+  { guard: 'mayHangUp', target: 'settling', actions: [failed, told(408), 'abandonTarget'] },
+  { target: 'recovered', actions: [failed, told(408), 'abandonTarget'] },
+] as const;
+const refusedJoin = emit(({ event }: { event: TransferEvent }) => ({
+  type: 'BridgeAttendedTransfer',
+  result: resultOf(event),
+}));
 
 /**
  * A transfer that a party asks for: carried out by the application it is offered to, or here. Who is put through stays
@@ -207,10 +225,8 @@ export const transferMachine = transfer.createMachine({
         },
         'parties.refused': [
           { guard: 'consults', target: 'recovered', actions: [failed, tellFailure, 'endTalk', 'abandonTarget'] },
-          {
-            target: 'recovered',
-            actions: [emit(({ event }) => ({ type: 'BridgeAttendedTransfer', result: resultOf(event) })), tellFailure],
-          },
+          { guard: 'mayHangUp', target: 'settling', actions: [refusedJoin, tellFailure] },
+          { target: 'recovered', actions: [refusedJoin, tellFailure] },
         ],
         'parties.early': {
           target: 'dialing',
@@ -265,6 +281,18 @@ export const transferMachine = transfer.createMachine({
         ],
       },
     },
+    /** Who asked was told that it failed, and has the others still. A phone that hangs up because of that is called back. */
+    settling: {
+      on: {
+        'transferer.left': [
+          { guard: 'hasHungUp', target: 'callingBack', actions: ['callBack', 'alertTransferees'] },
+          { target: 'recovered' },
+        ],
+        'transferer.asksAgain': 'recovered',
+        'transferees.left': 'recovered',
+      },
+      after: { hangupTime: 'recovered' },
+    },
     /** The target could not be had: who asked is called back, in its place; whoever waits hears it ring. */
     callingBack: {
       on: {
@@ -288,27 +316,32 @@ const ofClient = ['client.progress', 'client.answered', 'client.unavailable', 'c
 export const transferIgnores: Ignores<typeof transferMachine> = [
   {
     events: ['target.ringing', 'target.answered', 'target.failed'],
-    in: ['offered', 'progressing', 'joining', 'callingBack'],
+    in: ['offered', 'progressing', 'joining', 'settling', 'callingBack'],
     why: 'no target is called here, or any more',
   },
   { events: ['target.ringing', 'target.answered'], in: ['consulting'], why: 'it has answered' },
   {
     events: ['transferer.completes', 'transferer.aborts'],
-    in: ['offered', 'progressing', 'joining', 'handedOver', 'callingBack'],
+    in: ['offered', 'progressing', 'joining', 'handedOver', 'settling', 'callingBack'],
     why: 'who asked talks to no target, nor waits for one',
   },
   { events: ['target.ringing'], in: ['ringing'], why: 'who asked knows it' },
   { events: ['target.ringing'], in: ['handedOver'], why: 'who would be told of it has hung up' },
   {
     events: ['parties.joined', 'parties.refused', 'parties.early'],
-    in: ['offered', 'progressing', 'dialing', 'ringing', 'consulting', 'handedOver', 'callingBack'],
+    in: ['offered', 'progressing', 'dialing', 'ringing', 'consulting', 'handedOver', 'settling', 'callingBack'],
     why: 'two calls are not being joined',
   },
   { events: ['transferer.left'], in: ['handedOver', 'callingBack'], why: 'it has left before' },
   {
     events: ['transferer.returned', 'transferer.lost'],
-    in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'consulting', 'handedOver'],
+    in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'consulting', 'handedOver', 'settling'],
     why: 'who asked is not called back',
+  },
+  {
+    events: ['transferer.asksAgain'],
+    in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'consulting', 'handedOver', 'callingBack'],
+    why: 'this one goes on beside the other',
   },
   { events: ['transferees.left'], in: ['offered', 'progressing'], why: 'the application sees to who is put through' },
 ];
@@ -334,5 +367,6 @@ export const transferExpectations: Expectations<TransferSnapshot['value']> = {
   dialing: { atMost: 60_000, waitsFor: 'a sign of the target' },
   ringing: { atMost: 120_000, waitsFor: 'the target to answer' },
   handedOver: { atMost: 120_000, waitsFor: 'the target to answer' },
+  settling: { atMost: 30_000, waitsFor: 'a phone that hangs up because its transfer failed' },
   callingBack: { atMost: 120_000, waitsFor: 'who asked to answer' },
 };

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
+import { lifeOf } from '../../src/machines/channel.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { Cause } from '../../src/telephony/causes.ts';
 import type { TransferRequest } from '../../src/telephony/driver.ts';
@@ -25,8 +26,8 @@ const request = (change: Partial<TransferRequest> = {}): TransferRequest => ({
   ...change,
 });
 
-function world(compatibility: 'hookswitch' | 'asterisk' = 'hookswitch') {
-  const w = createCallControl({ contexts, compatibility });
+function world(compatibility: 'hookswitch' | 'asterisk' = 'hookswitch', transferring = {}) {
+  const w = createCallControl({ contexts, compatibility, transferring });
   const { events } = w.connect('all', true);
   const app = w.connect('app').events;
   const other = w.connect('other').events;
@@ -53,8 +54,8 @@ function world(compatibility: 'hookswitch' | 'asterisk' = 'hookswitch') {
 }
 
 /** Alice has called Bob through the dialplan, and both talk. */
-async function dialed(compatibility?: 'hookswitch' | 'asterisk') {
-  const w = world(compatibility);
+async function dialed(compatibility?: 'hookswitch' | 'asterisk', transferring = {}) {
+  const w = world(compatibility, transferring);
   const alice = w.incoming('alice', '200');
   const bob = w.leg('Fake/bob');
   bob.report({ type: 'leg.answered' });
@@ -200,6 +201,57 @@ test('when the target of a call that was handed over cannot be had, nobody is le
     ['alice'],
   );
   assert.is(bridges.size, 0);
+});
+
+const calledBack = { callsBack: true, byeTimeoutMs: 500 };
+
+test('a phone that hangs up at once when it is told of the failure is called back', async () => {
+  const { bob, leg, legs, together, channels, transfers } = await dialed(undefined, calledBack);
+  bob.report({ type: 'leg.transferAsked', transfer: request() });
+  leg('Fake/carol').report({ type: 'leg.hungUp', cause: 17 });
+  await settled();
+  bob.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  // The fake technology calls every place by this name.
+  assert.equal(together(), [['Fake/phone', 'Fake/phone']]);
+  const back = channels.all().find(({ id }) => id !== 'alice')!;
+  legs.get(back.id)!.report({ type: 'leg.answered' });
+  await settled();
+  assert.equal([lifeOf(channels.snapshot(back)), transfers.size], ['up', 0]);
+});
+
+test('a phone that hangs up later, or is hung up by an application, is not', async () => {
+  const later = await dialed(undefined, calledBack);
+  later.bob.report({ type: 'leg.transferAsked', transfer: request() });
+  later.leg('Fake/carol').report({ type: 'leg.hungUp', cause: 17 });
+  await settled();
+  later.clock.advance(500);
+  assert.is(later.transfers.size, 0);
+  later.bob.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.not.ok(later.channels.all().some(({ name }) => name.startsWith('Fake/bob')));
+
+  const ended = await dialed(undefined, calledBack);
+  ended.bob.report({ type: 'leg.transferAsked', transfer: request() });
+  ended.leg('Fake/carol').report({ type: 'leg.hungUp', cause: 17 });
+  await settled();
+  ended.operations.hangup(ended.named('Fake/bob').id, {});
+  await settled();
+  assert.not.ok(ended.channels.all().some(({ name }) => name.startsWith('Fake/bob')));
+  assert.is(ended.transfers.size, 0);
+});
+
+test('another transfer of the same phone leaves no call back of the first', async () => {
+  const { bob, leg, together, channels, transfers } = await dialed(undefined, calledBack);
+  bob.report({ type: 'leg.transferAsked', transfer: request() });
+  leg('Fake/carol').report({ type: 'leg.hungUp', cause: 17 });
+  await settled();
+  bob.report({ type: 'leg.transferAsked', transfer: request({ id: '3' }) });
+  assert.is(transfers.size, 1);
+  bob.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal(together(), [['Fake/phone', 'Local/300@default;1']]);
+  assert.not.ok(channels.all().some(({ name }) => name.startsWith('Fake/bob')));
 });
 
 test('when whoever is put through hangs up, the target is called no more', async () => {

@@ -21,7 +21,7 @@ const dialplan = {
 type World = { server: TestServer; alice: Phone; bob: Phone; carol: Phone; phone(number: string): Promise<Phone> };
 
 /** A server, Alice who calls, and Bob and Carol who can be called. */
-const test = (title: string, body: (world: World) => Promise<void>, allows: object = {}) =>
+const test = (title: string, body: (world: World) => Promise<void>, allows: object = {}, times = {}) =>
   transfers(title, async () => {
     const [bobsPort, carolsPort] = [await freePort(), await freePort()];
     const endpoints = {
@@ -31,7 +31,7 @@ const test = (title: string, body: (world: World) => Promise<void>, allows: obje
       dave: { auth: { username: 'dave', password: 'secret' }, context: 'elsewhere', allow_replaces: true },
     };
     // Nothing of a transfer is over because a machine is slow.
-    await onServer({ dialplan, endpoints, sip: { transfers: { timeout: 600 } } }, async (server) => {
+    await onServer({ dialplan, endpoints, sip: { transfers: { timeout: 600, ...times } } }, async (server) => {
       const phones: Phone[] = [];
       const phone = async (number: string, port = 0) => {
         const opened = server.closing(await Phone.open(number, server.sip(), port));
@@ -165,6 +165,22 @@ test('blind: who has hung up is called back when the target is busy, and both ta
   await bob.answered();
   await hearEachOther(alice, bob);
 });
+
+test(
+  'blind: a phone that hangs up at once when it is told of the failure is called back',
+  async (world) => {
+    const { alice, bob, carol } = world;
+    carol.refuses = '486 Busy Here';
+    await talk(world);
+    assert.is(await bob.refer('<sip:300@127.0.0.1>'), 202);
+    await told(bob, '486');
+    bob.hangup();
+    await bob.answered();
+    await hearEachOther(alice, bob);
+  },
+  {},
+  { bye_timeout: 30 },
+);
 
 test('blind: when neither the target nor who asked can be had, the call is over', async (world) => {
   const { alice, bob, carol } = await putThrough(world);

@@ -13,8 +13,9 @@ import { Cause } from '../../src/telephony/causes.ts';
 import { chartSamples } from '../support/chart-samples.ts';
 import { assertCovered, coverChart } from '../support/charts.ts';
 
-const [blind, client, calledBack, consulting, attended] = chartSamples.find(({ machine }) => machine.id === 'transfer')!
-  .inputs as TransferInput[];
+const [blind, client, calledBack, consulting, attended, hasty, hastyAttended] = chartSamples.find(
+  ({ machine }) => machine.id === 'transfer',
+)!.inputs as TransferInput[];
 
 type Recorded = {
   type: string;
@@ -83,6 +84,23 @@ chart('who has hung up is called back when the target cannot be had, where that 
   assert.equal(back(patience('callingBack')), ['failed', 'calmTransferees', 'abandonCallBack']);
   // Who is still there needs no call.
   assert.equal(after(calledBack, busy), ['recovered', 'BridgeBlindTransfer Fail', 'tellTransferer 486']);
+});
+
+chart('a phone that hangs up because it was told of the failure is called back too', () => {
+  const refused: TransferEvent = { type: 'parties.refused', status: 481, result: 'Fail' };
+  assert.equal(after(hasty, busy), ['settling', 'BridgeBlindTransfer Fail', 'tellTransferer 486']);
+  assert.equal(after(hastyAttended, refused), ['settling', 'BridgeAttendedTransfer Fail', 'tellTransferer 481']);
+  assert.equal(after(hasty, patience('dialing')), [
+    ...['settling', 'BridgeBlindTransfer Fail', 'tellTransferer 408', 'abandonTarget'],
+  ]);
+  const then = (event: TransferEvent) => after(hasty, busy, event);
+  assert.equal(then({ type: 'transferer.left', hungUp: true }), ['callingBack', 'callBack', 'alertTransferees']);
+  // By an application, or an administrator: they know what they do.
+  assert.equal(then(event('transferer.left')), ['recovered']);
+  assert.equal(then(event('transferer.asksAgain')), ['recovered']);
+  assert.equal(then(event('transferees.left')), ['recovered']);
+  const late = { type: 'xstate.after.hangupTime.transfer.settling' } as unknown as TransferEvent;
+  assert.equal(then(late), ['recovered']);
 });
 
 chart('when nobody is left to be put through the target is called no more', () => {
@@ -192,8 +210,8 @@ chart('every state and every transition is reached', () => {
   const coverage = coverChart(transferMachine, {
     inputs: inputs as TransferInput[],
     events: events as TransferEvent[],
-    key: ({ context: { handling, extension, callBack, consults } }) => [
-      ...[handling, extension, callBack?.channelId, consults?.bridgeId],
+    key: ({ context: { handling, extension, callBack, consults, hangupTimeMs } }) => [
+      ...[handling, extension, callBack?.channelId, consults?.bridgeId, hangupTimeMs],
     ],
   });
   assertCovered(transferMachine, coverage);

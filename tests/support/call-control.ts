@@ -170,6 +170,7 @@ export function createCallControl({
   connections = [],
   compatibility = 'hookswitch',
   limits = { bridges: 100, members: 100 },
+  transferring = {},
   now,
 }: {
   contexts?: ConfiguredContexts;
@@ -177,6 +178,8 @@ export function createCallControl({
   /** WebSockets to applications; the test starts `outbound` with sockets of its own. */
   connections?: OutboundConnectionSettings[];
   compatibility?: 'hookswitch' | 'asterisk';
+  /** What happens to those whose transfers fail; nobody is called back when left out. */
+  transferring?: { callsBack?: boolean; byeTimeoutMs?: number };
   limits?: { bridges: number; members: number };
   /** Wall-clock time to begin with, in ms since the epoch. */
   now?: number;
@@ -265,6 +268,7 @@ export function createCallControl({
     ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
     consultations: createConsultations({ channels, bridges, companies, places, clock, log }),
     timeoutMs: 60_000,
+    ...transferring,
     asteriskEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked((channel, request) => transfers.ask(channel, request));

@@ -70,6 +70,7 @@ const transferInput = (change: Partial<InputFrom<typeof transferMachine>>): Inpu
 });
 
 const consults = { bridgeId: 'b2', waitingIn: 'b1' };
+const attendedRequest = { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } };
 const callBack = { channelId: 'c10', target: 'PJSIP/bob' };
 
 const contact = {
@@ -320,13 +321,16 @@ export const chartSamples: readonly ChartSamples[] = [
       transferInput({ handling: 'client' }),
       transferInput({ callBack }),
       transferInput({ consults }),
-      transferInput({ request: { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } } }),
+      transferInput({ request: attendedRequest }),
+      transferInput({ callBack, hangupTimeMs: 500 }),
+      transferInput({ callBack, hangupTimeMs: 500, request: attendedRequest }),
     ],
     events: [
       ...plain('client.progress', 'client.answered', 'client.unavailable', 'client.declined'),
       ...plain('target.ringing', 'target.answered', 'parties.joined', 'transferer.left', 'transferees.left'),
       ...plain('transferer.completes', 'transferer.aborts'),
-      ...plain('transferer.returned', 'transferer.lost'),
+      ...plain('transferer.returned', 'transferer.lost', 'transferer.asksAgain'),
+      { type: 'transferer.left', hungUp: true },
       { type: 'target.failed', status: 486, result: 'Fail' },
       { type: 'parties.refused', status: 481, result: 'Fail' },
       { type: 'parties.early', context: 'default', extension: '300' },
