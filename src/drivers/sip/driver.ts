@@ -390,7 +390,7 @@ function answerOptions({ agent, config }: Services, transaction: ServerTransacti
   transaction.reply(draining ? 503 : 200, {
     headers: [
       ['Allow', agent.allow],
-      ['Accept', 'application/sdp, application/dtmf-relay, application/media_control+xml, text/plain'],
+      ['Accept', 'application/sdp, multipart/mixed, application/dtmf-relay, application/media_control+xml, text/plain'],
       ['Accept-Encoding', 'identity'],
       ['Accept-Language', 'en'],
       ['Server', config.userAgent],

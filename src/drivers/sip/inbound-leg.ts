@@ -157,7 +157,7 @@ class InboundLeg implements Leg {
       endpoint,
       channelId,
       codecs: endpoint.codecs,
-      video: { codecs: endpoint.videoCodecs, offered: videoLinesIn(call.request.bodyText) },
+      video: { codecs: endpoint.videoCodecs, offered: videoLinesIn(call.offer ?? '') },
       peer: call.source,
       report,
       from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
@@ -184,7 +184,7 @@ class InboundLeg implements Leg {
   get formats(): readonly string[] {
     const { formats, phase } = this.core;
     if (phase !== 'setup' || formats.length === 1) return formats;
-    this.#offered ??= codecsIn(this.#call.request.bodyText, this.#endpoint);
+    this.#offered ??= codecsIn(this.#call.offer ?? '', this.#endpoint);
     const common = formats.filter((codec) => this.#offered?.includes(codec));
     return common.length > 0 ? common : formats;
   }
@@ -361,10 +361,9 @@ class InboundLeg implements Leg {
 
   /** Our answer to the caller's offer, or our offer: the same in 183 and 200 (RFC 3261 13.3.1.1). */
   #description(negotiation: Negotiation): string | undefined {
-    const { request, wantsOffer } = this.#call;
-    this.#earlyAnswer ??= wantsOffer
-      ? negotiation.offer()
-      : this.core.usageHandlers.answerOffer(request.bodyText, request);
+    const { request, offer } = this.#call;
+    this.#earlyAnswer ??=
+      offer === undefined ? negotiation.offer() : this.core.usageHandlers.answerOffer(offer, request);
     return this.#earlyAnswer;
   }
 

@@ -1,9 +1,11 @@
+import { refuseBody } from '../../sip/dialog/offers.ts';
 import { hasOption, RELIABLE } from '../../sip/dialog/reliable.ts';
 import { TIMER, tooShortSession } from '../../sip/dialog/session-timer.ts';
 import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
-import { printable } from '../../sip/message/scan.ts';
+import { descriptionIn } from '../../sip/message/session-body.ts';
 import { targetDialogOf } from '../../sip/message/target-dialog.ts';
+import { warningHeader, warnings } from '../../sip/message/warning.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
 import { usableAudio } from '../../sip/sdp/offer-answer.ts';
 import type { CallHost, Party } from '../../telephony/driver.ts';
@@ -149,16 +151,17 @@ function takesDescriptions(request: SipRequest): boolean {
 /** Why an INVITE's body makes a call impossible; an INVITE without one asks us to offer. */
 function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | undefined {
   if (!takesDescriptions(request)) return [406, 'an Accept without application/sdp', []];
-  if (request.body.length === 0) return undefined;
-  if (request.contentType !== 'application/sdp')
-    return [415, `a body of ${request.contentType}`, [['Accept', 'application/sdp']]];
-  const offer = parseDescription(request.bodyText);
-  if (!offer.ok)
-    return [400, offer.problem, [['Warning', `399 hookswitch "${printable(offer.problem).replace(/["\\]/g, "'")}"`]]];
+  const unread = refuseBody(request);
+  if (unread) return [unread.status, unread.reason, unread.headers];
+  const sdp = descriptionIn(request);
+  if (sdp === undefined) return undefined;
+  const offer = parseDescription(sdp);
+  if (!offer.ok) return [400, offer.problem, [warningHeader(offer.problem)]];
   const audio = usableAudio(offer.description, endpoint.mediaEncryption);
   if (!audio && (offer.description.audio || offer.description.secret))
-    return [488, 'audio is secret on one side only', [['Warning', '399 hookswitch "SRTP is wanted on one side only"']]];
+    return [488, 'audio is secret on one side only', [warningHeader('SRTP is wanted on one side only')]];
   const common = audio?.remote.codecs.some(({ codec }) => endpoint.codecs.includes(codec)) ?? false;
-  // RFC 3261 20.43: 305 incompatible media format.
-  return common ? undefined : [488, 'no codec in common', [['Warning', '305 hookswitch "No codec in common"']]];
+  return common
+    ? undefined
+    : [488, 'no codec in common', [warningHeader('No codec in common', warnings.incompatibleFormat)]];
 }

@@ -4,6 +4,7 @@ import type { InviteUsage, UsageAnswer, UsageHandlers } from '../../sip/dialog/i
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
+import { hasBody } from '../../sip/message/session-body.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
@@ -329,7 +330,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
         const pressed = parseInfoDigit(request);
         if (pressed && !isOver()) tell({ type: 'leg.digit', ...pressed });
         // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
-        return pressed || request.body.length === 0 ? 200 : (pictures.receive(request) ?? unknownInfo);
+        return pressed || !hasBody(request) ? 200 : (pictures.receive(request) ?? unknownInfo);
       }
       case 'NOTIFY':
         return ownTransfers.receive(request);

@@ -1,10 +1,10 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import type { UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { locate } from '../../sip/dialog/locate.ts';
-import { hasSdp } from '../../sip/dialog/offers.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
+import { descriptionIn } from '../../sip/message/session-body.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Target } from '../../sip/transport/transport.ts';
@@ -388,7 +388,8 @@ class OutboundLeg implements Leg {
   #provisional(response: SipResponse, branch: string): void {
     if (this.#core.phase !== 'setup') return;
     this.#core.identify(response);
-    const media = hasSdp(response) && this.#core.earlyAnswer(branch, response.bodyText);
+    const sdp = descriptionIn(response);
+    const media = sdp !== undefined && this.#core.earlyAnswer(branch, sdp);
     if (response.status === 180) this.#tellOnce('leg.ringing');
     else if (media) this.#tellOnce('leg.progressed');
     else this.#tellOnce('leg.proceeding');
@@ -410,7 +411,7 @@ class OutboundLeg implements Leg {
     this.#answer = response.headers();
     // An answer given early (183) may be left out of the 2xx, by careless peers or after a PRACK: then it still holds.
     // One given reliably counts, whatever the 2xx says (RFC 6337 3.1.1).
-    const sdp = hasSdp(response) && !call.usage!.isSettled ? response.bodyText : undefined;
+    const sdp = call.usage!.isSettled ? undefined : descriptionIn(response);
     if (core.won(branch, sdp)) return void core.up(call.usage!);
     call.hangup(reasonHeaders(Cause.bearerNotAvailable));
     core.gone(Cause.bearerNotAvailable, 488);

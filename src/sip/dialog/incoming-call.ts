@@ -2,6 +2,7 @@ import type { HeaderLines } from '../message/build.ts';
 import { keepRequest, keptRequest } from '../message/kept.ts';
 import type { SipRequest } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import { descriptionIn } from '../message/session-body.ts';
 import type { Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Source, Target } from '../transport/transport.ts';
@@ -14,7 +15,7 @@ import {
   type UsageEnd,
   type UsageHandlers,
 } from './invite-usage.ts';
-import { hasSdp, replyToOffer } from './offers.ts';
+import { replyToOffer } from './offers.ts';
 import {
   acknowledgedBy,
   RELIABLE,
@@ -42,6 +43,8 @@ export type ResponseOptions = { sdp?: string; headers?: HeaderLines };
 export interface IncomingCall {
   readonly request: SipRequest;
   readonly source: Source;
+  /** The session description of the INVITE; undefined when it has none. */
+  readonly offer: string | undefined;
   /** True when the INVITE has no SDP: our answer then carries the offer, the ACK the answer. */
   readonly wantsOffer: boolean;
   /** Its provisional responses are reliable: where the INVITE has no SDP, the first one may carry our offer (RFC 3262 5). */
@@ -114,6 +117,7 @@ export const createIncomingCall = (options: IncomingOptions): IncomingCall => ne
 
 class Incoming implements IncomingCall {
   readonly request: SipRequest;
+  readonly offer: string | undefined;
   readonly source: Source;
   readonly usage: InviteUsage;
   readonly #options: IncomingOptions;
@@ -134,6 +138,7 @@ class Incoming implements IncomingCall {
     this.#key = 'deadlines' in from ? from.transaction : from.key;
     this.source = from.source;
     this.request = 'deadlines' in from ? keptRequest(from.request) : from.request;
+    this.offer = descriptionIn(this.request);
     this.#deadlines = new Deadlines<IncomingDeadline>({
       stack,
       what: 'a call that came in',
@@ -183,7 +188,7 @@ class Incoming implements IncomingCall {
   }
 
   get wantsOffer(): boolean {
-    return this.request.body.length === 0;
+    return this.offer === undefined;
   }
 
   get isReliable(): boolean {
@@ -294,7 +299,8 @@ class Incoming implements IncomingCall {
     if (acknowledged.response.sdp !== undefined && this.wantsOffer) {
       // Ours was an offer: the PRACK has to bring the answer.
       transaction.reply(200);
-      if (!(hasSdp(request) && handlers.acceptAnswer(request.bodyText))) return void this.#fail(488);
+      const answer = descriptionIn(request);
+      if (answer === undefined || !handlers.acceptAnswer(answer)) return void this.#fail(488);
       this.usage.settle();
     } else {
       if (acknowledged.response.sdp !== undefined) this.usage.settle();

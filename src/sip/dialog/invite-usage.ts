@@ -2,6 +2,7 @@ import type { DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import { descriptionIn } from '../message/session-body.ts';
 import { TARGET_DIALOG } from '../message/target-dialog.ts';
 import type { Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
@@ -17,7 +18,7 @@ import {
   refreshed,
 } from './dialog.ts';
 import { DialogRequests, type DialogRequestsData } from './dialog-requests.ts';
-import { earlyVerdict, hasSdp, type OfferVerdict, refuseForNow, replyTo } from './offers.ts';
+import { earlyVerdict, type OfferVerdict, refuseBody, refuseForNow, replyTo } from './offers.ts';
 import { type AcceptedData, type OkDeadline, OkRepeats } from './ok-repeats.ts';
 import { type RefreshDeadline, Refreshes, type RefreshesData } from './refreshes.ts';
 import { reliableNumber } from './reliable.ts';
@@ -206,12 +207,11 @@ class Usage implements InviteUsage {
     if (this.#state === 'ending' || this.#state === 'closed') return void transaction.reply(481);
     const { onPrack } = this.#options.handlers;
     if (request.method === 'PRACK') return void (onPrack ? onPrack(transaction) : transaction.reply(481));
-    // RFC 3261 14.2 and 21.4.13: a body that we cannot read is not the same as no offer.
-    if (/^(INVITE|UPDATE)$/.test(request.method) && request.body.length > 0 && !hasSdp(request))
-      return void transaction.reply(415, { headers: [['Accept', 'application/sdp']] });
-    const tooShort = /^(INVITE|UPDATE)$/.test(request.method)
-      ? tooShortSession(request, this.#options.session)
-      : undefined;
+    const mayOffer = request.method === 'INVITE' || request.method === 'UPDATE';
+    // RFC 3261 14.2: a body that we cannot read is not the same as no offer.
+    const unread = mayOffer ? refuseBody(request) : undefined;
+    if (unread) return void transaction.reply(unread.status, { headers: unread.headers });
+    const tooShort = mayOffer ? tooShortSession(request, this.#options.session) : undefined;
     if (tooShort) return void transaction.reply(422, { headers: tooShort });
     if (request.method === 'INVITE') return void this.#receiveInvite(transaction);
     if (request.method === 'UPDATE') return void this.#receiveUpdate(transaction);
@@ -228,8 +228,10 @@ class Usage implements InviteUsage {
     this.#repeats.stop();
     if (accepted.first) this.#refreshes.begun();
     if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();
-    const awaited = accepted.offer && this.#state === 'confirmed';
-    if (awaited && !(hasSdp(ack) && handlers.acceptAnswer(ack.bodyText))) return void this.#unusable();
+    if (accepted.offer && this.#state === 'confirmed') {
+      const answer = descriptionIn(ack);
+      if (answer === undefined || !handlers.acceptAnswer(answer)) return void this.#unusable();
+    }
     if (this.#byeHeaders) this.#sendWaitingBye();
     else this.#refreshes.proceed();
   }
@@ -251,7 +253,7 @@ class Usage implements InviteUsage {
     if (rseq === undefined) return true;
     if (this.#rseq !== undefined && rseq !== this.#rseq + 1) return false;
     this.#rseq = rseq;
-    if (hasSdp(response)) this.#settled = true;
+    if (descriptionIn(response) !== undefined) this.#settled = true;
     const { number, method } = response.cseq;
     this.#requests.send(PRACK, 'PRACK', { headers: [['RAck', `${rseq} ${number} ${method}`]] });
     return true;
@@ -371,22 +373,22 @@ class Usage implements InviteUsage {
     if (this.#offerIsOpen()) return void transaction.reply(491);
     // The peer would not send another INVITE had it not seen our 200: its ACK was lost.
     this.#repeats.stop();
-    const offered = hasSdp(request);
-    const sdp = offered ? handlers.answerOffer(request.bodyText, request) : handlers.makeOffer();
+    const offer = descriptionIn(request);
+    const sdp = offer === undefined ? handlers.makeOffer() : handlers.answerOffer(offer, request);
     if (sdp === undefined) return void transaction.reply(488);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
-    this.accept(transaction, { sdp, offer: !offered });
+    this.accept(transaction, { sdp, offer: offer === undefined });
   }
 
   #receiveUpdate(transaction: ServerTransaction): void {
     const { request } = transaction;
     const { stack, handlers, allow } = this.#options;
-    const offered = hasSdp(request);
-    const verdict = offered ? this.#offerVerdict() : 'answer';
+    const offer = descriptionIn(request);
+    const verdict = offer !== undefined ? this.#offerVerdict() : 'answer';
     if (verdict === 'wait') return void refuseForNow(stack, transaction);
     if (verdict === 'glare') return void transaction.reply(491);
-    const sdp = offered ? handlers.answerOffer(request.bodyText, request) : undefined;
-    if (offered && sdp === undefined) return void transaction.reply(488);
+    const sdp = offer === undefined ? undefined : handlers.answerOffer(offer, request);
+    if (offer !== undefined && sdp === undefined) return void transaction.reply(488);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
     // Before the answer there is no session that could end (RFC 4028 4): the INVITE has limits of its own.
     const watched = this.#state === 'early' ? [] : this.#sessionTimer.accept(request);
@@ -396,7 +398,7 @@ class Usage implements InviteUsage {
       headers: [['Allow', allow], ...watched],
       ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
     });
-    if (!offered) handlers.onUpdated?.(request);
+    if (offer === undefined) handlers.onUpdated?.(request);
   }
 
   /** RFC 3311 5.2: no new offer while another is open. */

@@ -1,13 +1,22 @@
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
+import { descriptionIn, sessionBodies, sessionBodyOf } from '../message/session-body.ts';
+import { warningHeader } from '../message/warning.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Stack } from './stack.ts';
 import type { UsageAnswer } from './usage-handlers.ts';
 
-/** Whether a message carries a session description. */
-export const hasSdp = (message: Pick<SipRequest, 'body' | 'contentType'>): boolean =>
-  message.body.length > 0 && message.contentType === 'application/sdp';
+/** Why a request cannot be taken because of its body; undefined when it can be, or has none (RFC 3261 8.2.3, 21.4.13). */
+export function refuseBody(
+  request: SipRequest,
+): { status: 400 | 415; reason: string; headers: HeaderLines } | undefined {
+  const body = sessionBodyOf(request);
+  if (body.kind === 'foreign')
+    return { status: 415, reason: `a body of ${body.type}`, headers: [['Accept', sessionBodies]] };
+  if (body.kind !== 'malformed') return undefined;
+  return { status: 400, reason: body.problem, headers: [warningHeader(body.problem)] };
+}
 
 /** Where offer and answer of an INVITE stand before its final response. */
 export type EarlyOffer =
@@ -39,8 +48,9 @@ export function replyToOffer(
   headers: HeaderLines = [],
 ): void {
   const { request } = transaction;
-  if (!hasSdp(request) || !settled) return void transaction.reply(200, { headers });
-  const sdp = handlers.answerOffer(request.bodyText, request);
+  const offer = descriptionIn(request);
+  if (offer === undefined || !settled) return void transaction.reply(200, { headers });
+  const sdp = handlers.answerOffer(offer, request);
   if (sdp === undefined) transaction.reply(488, { headers });
   else transaction.reply(200, { headers, contentType: 'application/sdp', body: sdp });
 }

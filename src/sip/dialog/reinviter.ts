@@ -1,4 +1,5 @@
 import type { SipResponse } from '../message/message.ts';
+import { descriptionIn } from '../message/session-body.ts';
 import { nothingAsked, OneAtATime, type OneAtATimeData, type OneAtATimeOptions } from './one-at-a-time.ts';
 
 /** Where re-INVITEs of ours stand: plain data. */
@@ -65,7 +66,7 @@ export class Reinviter extends OneAtATime<ReinviteData, ReinviterOptions> {
     const { status } = response;
     if (status < 300) {
       this.options.accepted(response);
-      this.options.answered(response.bodyText);
+      this.options.answered(descriptionIn(response) ?? '');
     } else if (status === 491) this.pause();
     else if (status === 481 || status === 408) this.options.lost(status);
     else this.options.refused(status);

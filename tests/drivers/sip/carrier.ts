@@ -109,6 +109,7 @@ export class Carrier {
     user = '600',
     headers = [],
     sdp,
+    contentType = 'application/sdp',
     branch = `z9hG4bK-${++this.#branches}-${this.port}`,
   }: {
     method: string;
@@ -121,6 +122,7 @@ export class Carrier {
     user?: string;
     headers?: HeaderLines;
     sdp?: string;
+    contentType?: string;
     branch?: string;
   }): void {
     const uri = `sip:${user}@127.0.0.1:${port}`;
@@ -133,7 +135,7 @@ export class Carrier {
       cseq: number,
       contact: `<${this.uri}>`,
       headers,
-      ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
+      ...(sdp !== undefined && { contentType: contentType || undefined, body: sdp }),
     });
     this.#there = port;
     this.#send(message.prepend('Via', `SIP/2.0/UDP 127.0.0.1:${this.port};branch=${branch}`));

@@ -245,7 +245,7 @@ export function createBench({
         cseq: number,
         contact: '<sip:carol@192.0.2.9:5070>',
         headers,
-        ...(sdp !== undefined && { contentType, body: sdp }),
+        ...(sdp !== undefined && { contentType: contentType || undefined, body: sdp }),
       });
       transports.deliver(message.prepend('Via', `SIP/2.0/UDP 192.0.2.9:5070;branch=${branch};rport=5070`), source);
       return number;
@@ -262,5 +262,11 @@ export function createBench({
     },
   };
 }
+
+/** A description beside another part, as the options of `send`. */
+export const parts = (sdp: string) => ({
+  contentType: 'multipart/mixed; boundary="-x"',
+  sdp: `---x\r\nContent-Type: application/isup\r\n\r\n\u0001\r\n---x\r\nContent-Type: application/sdp\r\n\r\n${sdp}\r\n---x--`,
+});
 
 export const nothing = { dialogs: 0, pending: 0, clients: 0, servers: 0, timers: 0, errors: 0 };

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { peer } from '../transaction/fake-transports.ts';
-import { createBench, nothing } from './bench.ts';
+import { createBench, nothing, parts } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
@@ -202,14 +202,43 @@ test('a re-INVITE or UPDATE with a body that is no SDP is refused, and is not ta
   const bench = createBench();
   const { toTag } = await connected(bench);
   for (const method of ['INVITE', 'UPDATE']) {
-    bench.send(method, { toTag, sdp: '--b\r\n', contentType: 'multipart/mixed;boundary=b' });
+    bench.send(method, { toTag, sdp: 'x', contentType: 'application/isup' });
     const refusal = await bench.response();
-    assert.equal([refusal.status, refusal.header('Accept')], [415, 'application/sdp']);
+    assert.equal([refusal.status, refusal.header('Accept')], [415, 'application/sdp, multipart/mixed']);
+    bench.send(method, { toTag, sdp: '--b\r\n', contentType: 'multipart/mixed;boundary=c' });
+    const malformed = await bench.response();
+    assert.equal([malformed.status, malformed.header('Warning')], [400, '399 hookswitch "its body has no parts"']);
     await bench.sent();
   }
   assert.equal(await bench.heard(), []);
   bench.send('BYE', { toTag });
   assert.is((await bench.response()).status, 200);
+});
+
+test('the description among several parts is the offer of a re-INVITE and an UPDATE, and the answer of an ACK', async () => {
+  const bench = createBench();
+  const { call, number, toTag } = await ringing(bench, {});
+  call.answer('our-offer');
+  bench.send('ACK', { toTag, number, ...parts('their-answer') });
+  const second = bench.send('INVITE', { toTag, ...parts('second-offer') });
+  bench.send('ACK', { toTag, number: second });
+  bench.send('UPDATE', { toTag, ...parts('third-offer') });
+  assert.equal(await bench.heard(), ['acknowledged', 'answer their-answer', 'offer second-offer', 'offer third-offer']);
+  assert.equal(await bench.sent(), ['200 INVITE', '200 INVITE', '200 UPDATE']);
+  bench.agent.close();
+});
+
+test('a body without Content-Type is no body: a re-INVITE gets our offer, an ACK brings no answer (RFC 3261 20.15)', async () => {
+  const bench = createBench();
+  const untyped = { sdp: 'what', contentType: '' };
+  const { call, toTag } = await connected(bench);
+  assert.not(call.wantsOffer);
+  const number = bench.send('INVITE', { toTag, ...untyped });
+  bench.send('ACK', { toTag, number, ...untyped });
+  assert.equal(await bench.heard(), ['make offer', 'ended lost488']);
+  assert.equal(await bench.sent(), ['200 INVITE', 'BYE']);
+  assert.ok((await ringing(bench, { ...untyped, callId: 'another' })).call.wantsOffer);
+  bench.agent.close();
 });
 
 test('a re-INVITE without SDP gets our offer', async () => {

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { HeaderLines } from '../../../src/sip/message/build.ts';
-import { createBench, nothing } from './bench.ts';
+import { createBench, nothing, parts } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
@@ -207,6 +207,16 @@ test('a re-INVITE of ours offers, and its answer is taken', async () => {
   bench.answer(reinvite, 200, { body: 'new-answer' });
   bench.answer(reinvite, 200, { body: 'new-answer' });
   assert.equal(await bench.sent(), ['INVITE', 'ACK', 'ACK']);
+  assert.equal(await bench.heard(), ['make offer', 'answer new-answer']);
+  bench.agent.close();
+});
+
+test('the answer to a re-INVITE of ours may be one of several parts', async () => {
+  const bench = createBench();
+  const { call } = await answeredCall(bench);
+  call.usage?.reinvite();
+  const { contentType, sdp } = parts('new-answer');
+  bench.answer(await bench.request(), 200, { contentType, body: sdp });
   assert.equal(await bench.heard(), ['make offer', 'answer new-answer']);
   bench.agent.close();
 });

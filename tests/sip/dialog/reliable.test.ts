@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { acknowledgedBy, reliableNumber, wantsReliable } from '../../../src/sip/dialog/reliable.ts';
 import { buildRequest, buildResponse, type HeaderLines } from '../../../src/sip/message/build.ts';
 import type { SipRequest, SipResponse } from '../../../src/sip/message/message.ts';
-import { createBench, nothing } from './bench.ts';
+import { createBench, nothing, parts } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
@@ -30,13 +30,13 @@ const rseqOf = (response: SipResponse): number => Number(response.header('RSeq')
 async function prack(
   bench: Bench,
   number: number,
-  { of, sdp, rseq }: { of?: SipResponse; sdp?: string; rseq?: number } = {},
+  { of, rseq, ...body }: { of?: SipResponse; sdp?: string; contentType?: string; rseq?: number } = {},
 ) {
   const told = of ?? (await bench.response());
   bench.send('PRACK', {
     toTag: told.toTag!,
     headers: [['RAck', `${rseq ?? rseqOf(told)} ${number} INVITE`]],
-    ...(sdp !== undefined && { sdp }),
+    ...body,
   });
 }
 
@@ -191,6 +191,17 @@ test('a PRACK may offer anew when the INVITE has its answer; a bad offer is refu
   await prack(bench, number, { sdp: 'third-offer' });
   assert.is((await bench.response()).status, 488);
   assert.equal(await bench.heard(), ['offer second-offer', 'offer third-offer']);
+  bench.agent.close();
+});
+
+test('a PRACK may have its answer, or another offer, among several parts', async () => {
+  const bench = createBench();
+  const { call, number } = reliableCall(bench, {});
+  call.provisional(183, { sdp: 'our-offer' });
+  await prack(bench, number, parts('their-answer'));
+  call.provisional(180);
+  await prack(bench, number, parts('second-offer'));
+  assert.equal(await bench.heard(), ['answer their-answer', 'offer second-offer']);
   bench.agent.close();
 });
 
