@@ -34,6 +34,7 @@ const session: MediaSession = {
   echo: nothing,
   mute: nothing,
   music: nothing,
+  silence: nothing,
   record: () => ({
     stop: nothing,
     discard: nothing,

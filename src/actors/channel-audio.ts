@@ -1,6 +1,5 @@
 import { type ChannelAudioEvent, type ChannelAudioSnapshot, channelAudioMachine } from '../machines/channel-audio.ts';
 import type { Leg } from '../telephony/driver.ts';
-import type { Indication } from '../telephony/media.ts';
 import type { ChannelDump } from './dumps.ts';
 import { Registry } from './registry.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
@@ -33,11 +32,17 @@ export function createChannelAudio(runtime: Runtime, intercepts: (id: string, ho
   const registry = new Registry<Entry>('channelNotFound');
   const legOf = (id: string): Leg | undefined => registry.find(id)?.leg;
 
-  /** What the far side hears while nothing is played to it. */
-  const hear = (id: string, indication: Indication | undefined, musicClass: string | undefined): void => {
+  /** What the far side hears while nothing is played to it, and no tone. */
+  const hear = (id: string, { silence, musicClass }: { silence: boolean; musicClass?: string }): void => {
     const media = legOf(id)?.media;
-    media?.indicate(indication);
+    media?.silence(silence);
     media?.music(musicClass);
+  };
+
+  /** The same instead of a tone. */
+  const hearNow = (id: string, background: { silence: boolean; musicClass?: string }): void => {
+    legOf(id)?.media.indicate(undefined);
+    hear(id, background);
   };
 
   const machine = channelAudioMachine.provide({
@@ -45,9 +50,9 @@ export function createChannelAudio(runtime: Runtime, intercepts: (id: string, ho
       muteMedia: ({ context }, muted) => legOf(context.id)?.media.mute(muted),
       holdLeg: ({ context }) => void (intercepts(context.id, true) || legOf(context.id)?.hold()),
       unholdLeg: ({ context }) => void (intercepts(context.id, false) || legOf(context.id)?.unhold()),
-      startMusic: ({ context }, { musicClass }) => hear(context.id, undefined, musicClass),
-      startSilence: ({ context }) => hear(context.id, 'silence', undefined),
-      stopBackground: ({ context }) => hear(context.id, undefined, undefined),
+      startMusic: ({ context }, { musicClass }) => hearNow(context.id, { silence: false, musicClass }),
+      startSilence: ({ context }) => hearNow(context.id, { silence: true }),
+      stopBackground: ({ context }) => hear(context.id, { silence: false }),
     },
   });
 
@@ -70,7 +75,7 @@ export function createChannelAudio(runtime: Runtime, intercepts: (id: string, ho
       const both = mute === 'mutedBoth';
       if (mute !== 'unmuted') leg.media.mute({ in: both || mute === 'mutedIn', out: both || mute === 'mutedOut' });
       if (background === 'music') leg.media.music(dump.context.musicClass);
-      if (background === 'silence') leg.media.indicate('silence');
+      if (background === 'silence') leg.media.silence(true);
     },
     snapshot: (id) => registry.find(id)?.actor.getSnapshot(),
     get size() {

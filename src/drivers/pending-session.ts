@@ -102,6 +102,7 @@ export function createPendingSession(
     echo: (on) => command({ type: 'echo', on }),
     mute: (directions) => command({ type: 'mute', in: directions.in, out: directions.out }),
     music: (musicClass) => command({ type: 'music', musicClass }),
+    silence: (on) => command({ type: 'silence', on }),
     detectTalking: (detection) => command({ type: 'detectTalking', detection }),
     detectTone: (detection) => command({ type: 'detectTone', detection }),
     ask(standing) {

@@ -3,7 +3,7 @@ import type { MediaSession, SessionCommand } from '../telephony/media.ts';
 /** A command that a restored leg sends to its session again: settings that hold until they change, and digits. */
 export type PendingCommand = Extract<
   SessionCommand,
-  { type: 'sendDigits' | 'indicate' | 'music' | 'echo' | 'mute' | 'detectTalking' | 'detectTone' }
+  { type: 'sendDigits' | 'indicate' | 'music' | 'silence' | 'echo' | 'mute' | 'detectTalking' | 'detectTone' }
 >;
 
 /** Applies a pending command to a session. */
@@ -17,6 +17,9 @@ export function apply(session: MediaSession, command: PendingCommand): void {
       break;
     case 'music':
       session.music(command.musicClass);
+      break;
+    case 'silence':
+      session.silence(command.on);
       break;
     case 'echo':
       session.echo(command.on);
@@ -36,6 +39,7 @@ const pending: ReadonlySet<string> = new Set<PendingCommand['type']>([
   'sendDigits',
   'indicate',
   'music',
+  'silence',
   'echo',
   'mute',
   'detectTalking',

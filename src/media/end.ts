@@ -84,7 +84,7 @@ export abstract class End implements PacketTaker {
   passAudio = true;
   /** Digits that its far side has pressed. */
   digitsHeard = 0;
-  /** When a packet of another far side was passed on to it last, monotonic ms. */
+  /** When a packet of another far side was passed on to it last, or by another thread or process; monotonic ms. */
   forwardedAt = Number.NEGATIVE_INFINITY;
   /** Until when ticks would find nothing to do, unless something changes before; monotonic ms. */
   restsUntil = Number.NEGATIVE_INFINITY;
@@ -313,6 +313,9 @@ export abstract class End implements PacketTaker {
         return;
       case 'music':
         this.voice.music(command.musicClass);
+        return;
+      case 'silence':
+        this.voice.keepSilence(command.on);
         return;
     }
   }

@@ -242,7 +242,7 @@ export class Mixing implements Meeting {
   #isInterrupted(now: number): boolean {
     for (const { end } of this.#members.values()) {
       const since = now - end.forwardedAt;
-      if (since + end.delayMs > tickMs && since < longestGapMs) return true;
+      if (since + end.delayMs >= tickMs && since < longestGapMs) return true;
     }
     return false;
   }

@@ -40,7 +40,7 @@ export type SessionProxyOptions = {
 /** Commands that hold until another of their type: a session opened again is asked them again. */
 type Standing = Extract<
   SessionCommand,
-  { type: 'configure' | 'echo' | 'mute' | 'indicate' | 'music' | 'detectTalking' | 'detectTone' }
+  { type: 'configure' | 'echo' | 'mute' | 'indicate' | 'music' | 'silence' | 'detectTalking' | 'detectTone' }
 >;
 
 const sessionClosed = 'the session was closed';
@@ -138,6 +138,10 @@ export abstract class SessionProxy implements MediaSession, Linked {
 
   music(musicClass: string | undefined): void {
     this.#ask({ type: 'music', musicClass });
+  }
+
+  silence(on: boolean): void {
+    this.#ask({ type: 'silence', on });
   }
 
   echo(on: boolean): void {
@@ -327,6 +331,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
       case 'mute':
       case 'indicate':
       case 'music':
+      case 'silence':
       case 'detectTalking':
       case 'detectTone':
         this.#standing.set(command.type, command);

@@ -3,18 +3,18 @@ import { octetsPerSample, type StoredCodec, silenceOctet } from './codec/codecs.
 import { type AudioLoader, silence } from './item-loader.ts';
 import { type PlayControl, Player } from './player.ts';
 import type { LoggedAbout } from './protocol.ts';
-import { type EndlessSource, type Sequence, SequenceReader } from './sequence.ts';
+import { type EndlessSource, SequenceReader } from './sequence.ts';
 import { memoryWord, type SessionMemory } from './session-memory.ts';
 
 /** Names of the tones that stand for an indication. */
-const toneOfIndication: Readonly<Record<Exclude<Indication, 'silence'>, string>> = {
+const toneOfIndication: Readonly<Record<Indication, string>> = {
   dial: 'dial',
   ringing: 'ring',
   busy: 'busy',
   congestion: 'congestion',
 };
 
-/** What a session says by itself: the item being played, or else the tone it was given, or else music. */
+/** What a session says by itself: the item being played, or else the tone it was given, or else music, or else silence. */
 export class Voice {
   readonly #loader: AudioLoader;
   readonly #about: LoggedAbout;
@@ -26,6 +26,7 @@ export class Voice {
   #tone: SequenceReader | undefined;
   #musicClass: string | undefined;
   #music: EndlessSource | undefined;
+  #silence: SequenceReader | undefined;
 
   /** @param about whose voice it is. @param memory where the position of the item is kept, for whoever goes on with it. */
   constructor(loader: AudioLoader, codec: StoredCodec, about: LoggedAbout, memory?: SessionMemory) {
@@ -42,7 +43,7 @@ export class Voice {
 
   /** Something is being played or indicated, if only to be paused or loading. */
   get active(): boolean {
-    return this.playing || this.#tone !== undefined || this.#music !== undefined;
+    return this.playing || this.#tone !== undefined || this.#music !== undefined || this.#silence !== undefined;
   }
 
   /** Music is what sounds: it comes 20 ms a tick. */
@@ -78,7 +79,7 @@ export class Voice {
 
   indicate(indication: Indication | undefined): void {
     this.#indication = indication;
-    this.#tone = indication && new SequenceReader(this.#sequenceOf(indication));
+    this.#tone = indication && new SequenceReader(this.#loader.tone(toneOfIndication[indication], this.#codec));
   }
 
   /** What is indicated now. */
@@ -93,6 +94,12 @@ export class Voice {
     this.#music = musicClass === undefined ? undefined : this.#loader.music(musicClass, this.#codec, this.#about);
   }
 
+  /** Silence instead of nothing, until turned off. */
+  keepSilence(on: boolean): void {
+    const segments = [silence(this.#codec, Number.POSITIVE_INFINITY)];
+    this.#silence = on ? new SequenceReader({ codec: this.#codec, segments, seekable: false }) : undefined;
+  }
+
   /** Goes on in another codec. */
   convert(codec: StoredCodec): void {
     if (codec === this.#codec) return;
@@ -100,6 +107,7 @@ export class Voice {
     this.#player?.convert(codec);
     if (this.#indication) this.indicate(this.#indication);
     if (this.#musicClass !== undefined) this.music(this.#musicClass);
+    if (this.#silence) this.keepSilence(true);
   }
 
   /**
@@ -107,7 +115,7 @@ export class Voice {
    * False when there is nothing to say now; `target` is then untouched.
    */
   fill(target: Uint8Array, at: number, count: number): boolean {
-    const source = this.playing ? this.#player : (this.#tone ?? this.#music);
+    const source = this.playing ? this.#player : (this.#tone ?? this.#music ?? this.#silence);
     const done = source?.read(target, at, count) ?? 0;
     if (done === 0) return false;
     if (this.#memory && source === this.#player) this.#keepPosition();
@@ -120,6 +128,7 @@ export class Voice {
   close(reason: string): void {
     this.indicate(undefined);
     this.music(undefined);
+    this.keepSilence(false);
     this.#player?.fail(reason);
     this.#player = undefined;
   }
@@ -128,10 +137,5 @@ export class Voice {
     if (!this.#memory) return;
     this.#memory[memoryWord.play] = this.playing ? this.#playId : 0;
     this.#memory[memoryWord.positionMs] = this.#player?.positionMs ?? 0;
-  }
-
-  #sequenceOf(indication: Indication): Sequence {
-    if (indication !== 'silence') return this.#loader.tone(toneOfIndication[indication], this.#codec);
-    return { codec: this.#codec, segments: [silence(this.#codec, Number.POSITIVE_INFINITY)], seekable: false };
   }
 }

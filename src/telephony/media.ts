@@ -61,7 +61,7 @@ export type DigitSequence = {
 };
 
 /** Call-progress tones a channel can be given locally (per tone zone). */
-export type Indication = 'dial' | 'ringing' | 'busy' | 'congestion' | 'silence';
+export type Indication = 'dial' | 'ringing' | 'busy' | 'congestion';
 
 /** What was measured of audio; counts are since it began. */
 export type AudioMeasures = {
@@ -138,6 +138,7 @@ export type SessionCommand =
   | { type: 'sendDigits'; sequence: DigitSequence }
   | { type: 'indicate'; indication: Indication | undefined }
   | { type: 'music'; musicClass: string | undefined }
+  | { type: 'silence'; on: boolean }
   | { type: 'echo'; on: boolean }
   | { type: 'mute'; in: boolean; out: boolean }
   | { type: 'detectTalking'; detection: TalkDetection | undefined }
@@ -218,8 +219,10 @@ export interface MediaSession extends AudioWatch {
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle;
   /** Sends digits after what was sent before. */
   sendDigits(sequence: DigitSequence): void;
-  /** Plays a local tone (or keeps sending silence) until changed; `undefined` stops it. Items played win over it. */
+  /** Plays a local tone until changed; `undefined` stops it. Items played win over it. */
   indicate(indication: Indication | undefined): void;
+  /** Keeps sending silence while there is nothing else to send, until turned off. */
+  silence(on: boolean): void;
   /** Sends back whatever arrives, digits included, until turned off. */
   echo(on: boolean): void;
   /** `in` = audio from the far side is dropped, `out` = silence is sent to it. */

@@ -44,6 +44,7 @@ class FakeMedia implements MediaSession {
   }
   sendDigits(): void {}
   music(): void {}
+  silence(): void {}
   detectTalking(): void {}
   detectTone(): void {}
   record(): never {

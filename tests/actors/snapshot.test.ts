@@ -117,7 +117,7 @@ put('who hears music, or silence, still does', async () => {
     return goOn(first).legs.get('c1')?.media.calls;
   };
   assert.equal(await heard(({ operations }) => operations.startMoh('c1', { mohClass: 'jazz' })), ['music jazz']);
-  assert.equal(await heard(({ operations }) => operations.startSilence('c1')), ['indicate silence']);
+  assert.equal(await heard(({ operations }) => operations.startSilence('c1')), ['silence on']);
   const over = heard(({ operations }) => {
     operations.startMoh('c1', {});
     operations.stopMoh('c1');

@@ -250,15 +250,28 @@ test('an indication sounds until it is changed, and an item played wins over it'
   const [item, toneAgain] = sent();
   assert.equal(item?.payload, ramp(160));
   assert.is(toneAgain?.payload.length, 160);
-  engine.apply({ type: 'indicate', session: 1, indication: 'silence' });
-  clock.advance(20);
-  assert.equal(
-    sent().map(({ payload }) => payload),
-    [silence(160)],
-  );
   engine.apply({ type: 'indicate', session: 1, indication: undefined });
   clock.advance(100);
   assert.equal(sent(), []);
+  engine.close();
+});
+
+test('silence is kept while nothing else sounds: a tone over it leaves it as it was', async () => {
+  const { engine, clock, sent, open } = bench();
+  await open();
+  const payloads = () => sent().map(({ payload }) => payload);
+  engine.apply({ type: 'silence', session: 1, on: true });
+  clock.advance(20);
+  assert.equal(payloads(), [silence(160)]);
+  engine.apply({ type: 'indicate', session: 1, indication: 'busy' });
+  clock.advance(20);
+  assert.ok(new Set(payloads()[0]).size > 10);
+  engine.apply({ type: 'indicate', session: 1, indication: undefined });
+  clock.advance(20);
+  assert.equal(payloads(), [silence(160)]);
+  engine.apply({ type: 'silence', session: 1, on: false });
+  clock.advance(100);
+  assert.equal(payloads(), []);
   engine.close();
 });
 

@@ -208,7 +208,8 @@ class World {
         type: 'sendDigits',
         sequence: { digits: '1w#', beforeMs: value % 50, betweenMs: 40, durationMs: 60, afterMs: 0 },
       }),
-      indicate: () => ({ type: 'indicate', indication: (['ringing', 'silence', undefined] as const)[value % 3] }),
+      indicate: () => ({ type: 'indicate', indication: value % 2 ? 'ringing' : undefined }),
+      silence: () => ({ type: 'silence', on: value % 2 === 1 }),
       echo: () => ({ type: 'echo', on: value % 2 === 0 }),
       mute: () => ({ type: 'mute', in: value % 2 === 0, out: value % 3 === 0 }),
       talking: () => ({

@@ -91,6 +91,9 @@ export class FakeAudio implements AudioWatch {
     this.playing = undefined;
     playing?.told(report);
   }
+  silence(on: boolean): void {
+    this.calls.push(`silence ${on ? 'on' : 'off'}`);
+  }
   music(musicClass: string | undefined): void {
     this.calls.push(`music ${musicClass ?? 'off'}`);
   }

@@ -94,6 +94,31 @@ put('nobody notices at which moments a server lost its power and another went on
   );
 });
 
+const plots: Readonly<Record<string, Plot>> = {
+  'the stream of one who is alone in a bridge has no gap': {
+    deeds: [
+      { after: 0, deed: { word: 'sfu', nth: 0 } },
+      { after: 53, deed: { word: 'join', nth: 2 } },
+      { after: 54, deed: { word: 'holdAtAlice', nth: 3 } },
+    ],
+    powerCuts: [115],
+  },
+  'a ringing tone that ended left the silence below it': {
+    deeds: [
+      { after: 2, deed: { word: 'silence', nth: 0 } },
+      { after: 60, deed: { word: 'ringOff', nth: 0 } },
+    ],
+    powerCuts: [100, 149],
+  },
+};
+
+for (const [title, { deeds, powerCuts }] of Object.entries(plots))
+  put(title, async () => {
+    const begun = [{ after: 1, deed: { word: 'call', nth: 0 } as const }, ...deeds];
+    const plain = await tellOf({ deeds: begun, powerCuts: [] });
+    assert.equal(lines(await tellOf({ deeds: begun, powerCuts })), lines(plain));
+  });
+
 put('who talks while another process goes on is told to begin once, and to end once', async () => {
   const story = await createStory(7);
   const { clock, ask, phones } = story;

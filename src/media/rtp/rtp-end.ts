@@ -85,6 +85,8 @@ export class RtpEnd extends End {
     this.#opusSending = options.opus;
     this.#keepalive = options.keepalive;
     this.#sender = new RtpSender({ random32, memory, clockZero: clock.now() - clock.monotonic() });
+    // A stream that goes on from another thread or process must have no gap, though nothing has been heard here yet.
+    this.forwardedAt = (this.#sender.sentUntil ?? Number.NEGATIVE_INFINITY) - tickMs;
     this.#control = new RtcpControl(clock, random32);
     this.#far = new FarSide({
       memory,

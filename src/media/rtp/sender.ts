@@ -81,6 +81,12 @@ export class RtpSender {
     return this.#memory[octets]!;
   }
 
+  /** Until when what was sent lasts, in monotonic ms; undefined before the first packet. */
+  get sentUntil(): number | undefined {
+    const memory = this.#memory;
+    return memory[packets] === 0 ? undefined : ((memory[timestamp]! - memory[origin]!) * 1000) / memory[clockRate]!;
+  }
+
   /** Units of the timestamps per second, in Hz. */
   get clockRate(): number {
     return this.#memory[clockRate]!;

@@ -122,6 +122,7 @@ export class FakeMedia implements MediaPlane {
       },
       sendDigits: ({ digits }) => void asked.push(`digits ${digits}`),
       indicate: (indication) => void asked.push(`indicate ${indication}`),
+      silence: (on) => void asked.push(`silence ${on}`),
       echo: (on) => void asked.push(`echo ${on}`),
       mute: () => void asked.push('mute'),
       music: (musicClass) => void asked.push(`music ${musicClass}`),
