@@ -16,6 +16,7 @@ import {
 } from '../machines/bridge.ts';
 import type { BridgeVideoCommand, BridgeVideoFact } from '../machines/bridge-video.ts';
 import { isEnding } from '../machines/channel.ts';
+import { isControlled } from '../machines/ownership.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
@@ -393,7 +394,7 @@ export function createBridges(options: BridgesOptions): Bridges {
       throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limits.members) });
     leave(channelId);
     const owner = ownership.getSnapshot();
-    const app = owner.matches('application') || owner.matches('moving') ? owner.context.app : undefined;
+    const app = isControlled(owner) ? owner.context.app : undefined;
     const stay = { bridge, channel, app, hasMusic: false };
     bridge.stays.set(channelId, stay);
     whereabouts.set(channelId, stay);

@@ -2,19 +2,17 @@ import {
   type ChannelCommand,
   type ChannelOperation,
   channelOperations,
-  isEnding,
   lifeOf,
   type Position,
   refuseChannelOperation,
 } from '../machines/channel.ts';
 import type { ChannelAudioEvent } from '../machines/channel-audio.ts';
-import { type OwnershipCommand, type OwnershipOperation, refuseOwnershipOperation } from '../machines/ownership.ts';
+import { type Departure, type OwnershipOperation, refuseOwnershipOperation } from '../machines/ownership.ts';
 import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import type { Playback } from '../models/playback.ts';
-import { Cause } from '../telephony/causes.ts';
 import { allowedOnChannel } from './allowed-operations.ts';
-import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
+import type { ChannelEntry } from './channel-entry.ts';
 import { readDigits, readDirection, readHangupCause, readRedirect } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
@@ -102,41 +100,12 @@ function createCallControl({ channels }: ChannelControlOptions) {
 
 /** Leaving the application: for the dialplan, or for another one. */
 function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOptions) {
-  /**
-   * Does something to a channel after what is being played to it, as commands that take it away wait in Asterisk. A
-   * move whose destination is still being connected keeps its turn until that is decided, so that nothing asked
-   * meanwhile is lost.
-   */
-  const inTurn = (entry: ChannelEntry, asked: OwnershipCommand): void => {
-    const queue = playbacks.queueOf({ kind: 'channel', id: entry.id });
-    const work = {
-      begin: () => {
-        if (!isEnding(channels.snapshot(entry))) {
-          // Out of its bridge first; a move takes it along.
-          if (asked.type === 'continue') channels.depart(entry);
-          channels.tell(entry, asked.type === 'continue' ? leaving(entry, asked) : asked);
-        }
-        whenDecided(entry, () => queue.finished(work));
-      },
-      abandon: () => {},
-    };
-    queue.add(work);
-  };
-
-  /** A channel without a call behind it has no dialplan to go to: it ends where it would leave its application. */
-  const leaving = (entry: ChannelEntry, asked: OwnershipCommand): ChannelMessage =>
-    channels.snapshot(entry).context.origin === 'attached' ? { type: 'finish', cause: Cause.normalClearing } : asked;
-
-  const whenDecided = ({ ownership }: ChannelEntry, decided: () => void): void => {
-    if (!ownership.getSnapshot().matches('moving')) {
-      decided();
-      return;
-    }
-    const unwatch = ownership.watch((snapshot) => {
-      if (snapshot.matches('moving')) return;
-      unwatch();
-      decided();
-    });
+  /** Takes a channel away behind what sounds on it. @throws AriError limitReached. */
+  const leave = (entry: ChannelEntry, departure: Departure): void => {
+    const target = { kind: 'channel', id: entry.id } as const;
+    playbacks.requireRoom(target);
+    const behind = playbacks.lastOn(target);
+    channels.tell(entry, { type: 'leave', departure, ...(behind && { behind }) });
   };
 
   const continuePosition = (entry: ChannelEntry, request: ContinueRequest): Position => {
@@ -152,14 +121,14 @@ function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOpti
   return {
     continueInDialplan(id: string, request: ContinueRequest): void {
       const entry = controlledChannel(channels, id, 'continue');
-      inTurn(entry, { type: 'continue', position: continuePosition(entry, request) });
+      leave(entry, { type: 'continue', position: continuePosition(entry, request) });
     },
 
     move(id: string, request: { app?: string | undefined; appArgs?: string | undefined }): void {
       if (!request.app) throw new AriError('applicationRequired');
       const entry = controlledChannel(channels, id, 'move');
       const args = (request.appArgs ?? '').split(',').filter((arg) => arg !== '');
-      inTurn(entry, { type: 'move', app: request.app, args });
+      leave(entry, { type: 'move', app: request.app, args });
     },
   };
 }

@@ -12,13 +12,14 @@ import {
   ownVariable,
   type Position,
 } from '../machines/channel.ts';
-import { ownershipMachine } from '../machines/ownership.ts';
+import { hasApplication, ownershipMachine } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { DialDetails, Party, TransferRequest } from '../telephony/driver.ts';
 import { isRestricted, shownParty } from '../telephony/party.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import type { ChannelApplications, ChannelEntry, ChannelMessage, ChannelPlaybacks } from './channel-entry.ts';
 import type { ChannelView } from './channel-view.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 export type ChannelEffectsOptions = {
   /** The channel with that id, as long as there is one. */
@@ -43,7 +44,7 @@ export type ChannelEffectsOptions = {
   view: ChannelView;
   dialplan: Dialplan;
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
-  playbacks: Pick<ChannelPlaybacks, 'targetGone'>;
+  playbacks: Pick<ChannelPlaybacks, 'targetGone' | 'queueOf'>;
   audio: Pick<ChannelAudio, 'left'>;
   /** Hears that an application was wanted that is not connected. */
   refused(entry: ChannelEntry, app: string): void;
@@ -65,6 +66,11 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
     const entry = find(id);
     if (entry) effect(entry);
   };
+
+  const turns = createTurns(options.playbacks, (entry) => {
+    if (isEnding(view.snapshot(entry))) turns.release(entry.id, 0);
+    else tell(entry, { type: 'turn' });
+  });
 
   const life = channelMachine.provide({
     actions: {
@@ -104,19 +110,31 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
         }),
       endChannel: ({ context }) =>
         perform(context.id, (entry) => tell(entry, { type: 'finish', cause: causeAtEnd(entry, view) })),
+      queueTurn: ({ context }) => perform(context.id, turns.queue),
+      releaseTurns: ({ context: { id, departures } }) => turns.release(id, departures?.length ?? 0),
+      leaveBridge: ({ context }) => perform(context.id, options.depart),
+      continueAt: ({ context }, { position }) =>
+        perform(context.id, (entry) => tell(entry, { type: 'continue', position })),
     },
   });
 
-  return { life, ownership };
+  return { life, ownership, turns };
+}
+
+/** A departure that is being carried out keeps what waits behind it from sounding, also when it is restored. */
+export function holdTurn(entry: ChannelEntry, turns: Turns): void {
+  const { value, context } = entry.ownership.getSnapshot();
+  if (context.due || (value === 'moving' && context.destination?.inTurn)) turns.hold(entry);
 }
 
 /** Begins again what the ownership of a channel waits for, after it was restored. */
-export function resumeOwnership(entry: ChannelEntry, options: ChannelEffectsOptions): void {
+export function resumeOwnership(entry: ChannelEntry, options: ChannelEffectsOptions, turns: Turns): void {
   const { value, context } = entry.ownership.getSnapshot();
   if (value === 'dialplan') {
     const { context: place, exten: extension, priority } = options.view.snapshot(entry).context.dialplan;
     runDialplan(entry, { context: place, extension, priority }, options);
   }
+  for (const { behind } of context.departures?.slice(context.due ? 1 : 0) ?? []) turns.restore(entry, behind);
   if (value === 'entering') enterApplication(entry, { app: context.app, args: context.args, moved: false }, options);
   if (value === 'moving' && context.destination)
     enterApplication(entry, { ...context.destination, moved: true }, options);
@@ -273,9 +291,9 @@ export async function visitSubroutine(
 /** Takes a channel out of its application, or away from what its dialplan does, to go on elsewhere in the dialplan. */
 function goOnAt(entry: ChannelEntry, position: Position, { tell, view }: ChannelEffectsOptions): void {
   if (isEnding(view.snapshot(entry))) return;
-  const { value } = entry.ownership.getSnapshot();
-  if (value === 'application') tell(entry, { type: 'continue', position });
-  if (value !== 'dialplan') return;
+  const owner = entry.ownership.getSnapshot();
+  if (hasApplication(owner)) tell(entry, { type: 'continue', position });
+  if (owner.value !== 'dialplan') return;
   stopDialplan(entry);
   tell(entry, { type: 'run', position });
 }

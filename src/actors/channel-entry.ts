@@ -5,6 +5,7 @@ import type { ChannelContext, ChannelEvent, ChannelSnapshot, channelMachine } fr
 import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { Leg, LegData, Report } from '../telephony/driver.ts';
+import type { MediaQueue } from './media-queue.ts';
 import type { PlayTarget } from './playbacks.ts';
 import type { Actor } from './spawn.ts';
 
@@ -44,6 +45,8 @@ export interface ChannelPlaybacks {
   playQuietly(target: PlayTarget, uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void };
   /** Ends what plays on a target and drops what is queued. */
   targetGone(kind: 'channel', id: string): void;
+  /** What sounds on a target, or waits to. */
+  queueOf(target: { kind: 'channel'; id: string }): MediaQueue;
 }
 
 /** What call control tells endpoints about their channels. */

@@ -30,7 +30,7 @@ import {
   type StartOptions,
 } from './channel-creation.ts';
 import type { createChannelDialplan } from './channel-dialplan.ts';
-import { bindChannelEffects, resumeOwnership, stopDialplan, visitSubroutine } from './channel-effects.ts';
+import { bindChannelEffects, holdTurn, resumeOwnership, stopDialplan, visitSubroutine } from './channel-effects.ts';
 import type {
   ChannelApplications,
   ChannelEndpoints,
@@ -382,13 +382,14 @@ export function createChannels(options: ChannelsOptions): Channels {
         entry.ownership = startOwnership(entry, { from: ownership });
         startLife(entry, { from: life });
         if (sound) audio.restore(entry.leg, sound);
+        holdTurn(entry, charts.turns);
         if (context.endpoint) endpoints.channelAdded(...context.endpoint, entry.id);
         story?.restored(entry);
       }
     },
     visit: (entry, subroutine) => visitSubroutine(entry, subroutine, effects),
     resume() {
-      for (const entry of registry.all()) resumeOwnership(entry, effects);
+      for (const entry of registry.all()) resumeOwnership(entry, effects, charts.turns);
     },
     idle: () => (registry.size === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(resolve))),
     get size() {
@@ -397,9 +398,14 @@ export function createChannels(options: ChannelsOptions): Channels {
   };
 }
 
-const ownershipInput = ({ id, dialplan }: ChannelInput, onAnswer: OnAnswer | undefined): OwnershipInput => {
+const ownershipInput = ({ id, dialplan, origin }: ChannelInput, onAnswer: OnAnswer | undefined): OwnershipInput => {
   const { context, exten: extension, priority } = dialplan;
-  return { id, start: { context, extension, priority }, ...(onAnswer ? { onAnswer } : {}) };
+  return {
+    id,
+    start: { context, extension, priority },
+    ...(onAnswer ? { onAnswer } : {}),
+    ...(origin === 'attached' ? { attached: true } : {}),
+  };
 };
 
 const dumpChannel = (

@@ -8,6 +8,8 @@ export function deliver({ actor, ownership }: ChannelEntry, message: ChannelMess
     case 'enter.soon':
     case 'continue':
     case 'move':
+    case 'leave':
+    case 'turn':
     case 'application.accepted':
     case 'application.refused':
     case 'application.lost':

@@ -111,13 +111,24 @@ const channelContext = {
   lastState: text,
 } satisfies Members<ChannelContext>;
 
+const waitsBehind = optional(Type.Object({ kind: oneOf('playback', 'recording'), id: text }));
 const ownershipContext = {
   id: text,
   start: position,
   onAnswer: optional(onAnswer),
   app: text,
   args: list(text),
-  destination: optional(Type.Object({ app: text, args: list(text) })),
+  attached: optional(Type.Literal(true)),
+  destination: optional(Type.Object({ app: text, args: list(text), inTurn: optional(Type.Literal(true)) })),
+  departures: optional(
+    list(
+      Type.Union([
+        Type.Object({ type: Type.Literal('continue'), position, behind: waitsBehind }),
+        Type.Object({ type: Type.Literal('move'), app: text, args: list(text), behind: waitsBehind }),
+      ]),
+    ),
+  ),
+  due: optional(Type.Literal(true)),
   shown: optional(text),
   resume: optional(position),
   replaces: optional(text),

@@ -1,5 +1,9 @@
 /** Something that sounds on a target, or listens to it, and must have it for itself while it runs. */
 export interface QueuedWork {
+  /** What it is, for those who wait behind it; left out where it has no name. */
+  readonly kind?: 'playback' | 'recording';
+  /** Its id, where it has one. */
+  readonly id?: string;
   /** It is at the head: it may begin. Called once. May call {@link MediaQueue.finished} at once. */
   begin(): void;
   /** The target is no more. Called once, whether it had begun or still waited; it ends by itself. */
@@ -36,6 +40,27 @@ export class MediaQueue {
     this.#works.push(work);
     if (begun && this.#works.length === 1) this.#begun = work;
     this.#advance();
+  }
+
+  /**
+   * Puts unnamed work, of a queue that is restored, where it was: behind something, and behind other unnamed work there;
+   * before everything where that is not said, or is not there.
+   */
+  insert(work: QueuedWork, behind: { kind: string; id: string } | undefined): void {
+    let at = behind ? this.#works.findIndex(({ kind, id }) => kind === behind.kind && id === behind.id) + 1 : 0;
+    while (this.#works[at] && this.#works[at]?.kind === undefined) at++;
+    // What has begun goes on.
+    this.#works.splice(this.#begun ? Math.max(at, 1) : at, 0, work);
+    this.#advance();
+  }
+
+  /** The last work that has a name: what something would wait behind that is added now. */
+  get last(): { kind: 'playback' | 'recording'; id: string } | undefined {
+    for (let at = this.#works.length - 1; at >= 0; at--) {
+      const { kind, id } = this.#works[at] as QueuedWork;
+      if (kind !== undefined && id !== undefined) return { kind, id };
+    }
+    return undefined;
   }
 
   /** Told by work that has ended; the next begins. Work that is not in the queue (any more) is ignored. */

@@ -80,6 +80,10 @@ export interface Playbacks {
   targetGone(kind: PlayTarget['kind'], id: string): void;
   /** The queue of a target, for other work that needs the target for itself (recordings). */
   queueOf(target: { kind: PlayTarget['kind']; id: string }): MediaQueue;
+  /** What something would wait behind that is queued on a target now; undefined where nothing sounds or waits there. */
+  lastOn(target: { kind: PlayTarget['kind']; id: string }): MediaQueue['last'];
+  /** @throws AriError limitReached where as much waits on a target as may. */
+  requireRoom(target: { kind: PlayTarget['kind']; id: string }): void;
   /** Targets on which something waits for what sounds or is recorded there, and how much. */
   waiting(): { readonly kind: string; readonly id: string; readonly works: number }[];
   /** Whether anything plays or waits on a target. */
@@ -179,6 +183,9 @@ export function createPlaybacks(deps: {
     return queue;
   };
 
+  const requireRoom: Playbacks['requireRoom'] = ({ kind, id }) =>
+    requireWithin('playbacks', (queues.get(`${kind}:${id}`)?.size ?? 0) + 1, queueLimit);
+
   const publish = (topics: readonly Topic[], fact: PlaybackFact, snapshot: PlaybackSnapshot): void =>
     bus.publish({ event: { type: fact.type, playback: playbackModel(snapshot) }, topics });
 
@@ -228,6 +235,8 @@ export function createPlaybacks(deps: {
       },
     });
     const work: QueuedWork = {
+      kind: 'playback',
+      id,
       begin: () => actor.send({ type: 'turn' }),
       abandon: () => actor.send({ type: 'target.gone' }),
     };
@@ -244,7 +253,7 @@ export function createPlaybacks(deps: {
       if (offsetms < 0) throw new AriError('offsetNegative');
       if (media.length === 0 || media.includes('')) throw new AriError('mediaRequired');
       if (playbackId && registry.has(playbackId)) throw new AriError('playbackIdExists');
-      requireWithin('playbacks', (queues.get(`${target.kind}:${target.id}`)?.size ?? 0) + 1, queueLimit);
+      requireRoom(target);
       return playbackModel(start(playbackId || ids.uuid(), target, request).getSnapshot());
     },
 
@@ -282,6 +291,8 @@ export function createPlaybacks(deps: {
         const colon = key.indexOf(':');
         return size < 2 ? [] : [{ kind: key.slice(0, colon), id: key.slice(colon + 1), works: size - 1 }];
       }),
+    lastOn: ({ kind, id }) => queues.get(`${kind}:${id}`)?.last,
+    requireRoom,
     isBusy: (kind, id) => queues.has(`${kind}:${id}`),
     queueOf,
 

@@ -195,6 +195,8 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     const input = { name, format, targetUri: keyOf(target.kind, target.id), measuresSilence: maxSilenceMs > 0 };
     const entry: Entry = { actor: undefined as never, target, plan, path, handle: undefined, begun: false };
     const work: QueuedWork = {
+      kind: 'recording',
+      id: name,
       begin: () => entry.actor.send({ type: 'turn' }),
       abandon: () => entry.actor.send({ type: 'target.gone' }),
     };

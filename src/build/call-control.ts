@@ -7,6 +7,7 @@ import { createPlaybacks } from '../actors/playbacks.ts';
 import { createRecordings } from '../actors/recordings.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
 import { videoFormatNames } from '../lib/formats.ts';
+import { hasApplication } from '../machines/ownership.ts';
 import { awayPolicies, featureSettings, outboundConnections } from '../settings.ts';
 import { createStoredRecordings } from '../stores/stored-recordings.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -114,8 +115,8 @@ export function buildCallControl(
     policyOf: awayPolicyOf,
     channelsOf: (name) =>
       channels.all().flatMap(({ id, ownership }) => {
-        const { value, context } = ownership.getSnapshot();
-        return value === 'application' && context.app === name ? [id] : [];
+        const owner = ownership.getSnapshot();
+        return hasApplication(owner) && owner.context.app === name ? [id] : [];
       }),
     lost(id) {
       const entry = channels.find(id);

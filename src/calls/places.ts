@@ -5,6 +5,7 @@ import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeMember } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
+import { isControlled } from '../machines/ownership.ts';
 import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Companies } from './companies.ts';
@@ -42,8 +43,8 @@ export interface Places {
 /** Makes what knows where channels are. */
 export function createPlaces({ channels, bridges, companies, log }: PlacesOptions): Places {
   const applicationOf = ({ ownership }: ChannelEntry): string | undefined => {
-    const { value, context } = ownership.getSnapshot();
-    return value === 'application' || value === 'moving' ? context.app : undefined;
+    const owner = ownership.getSnapshot();
+    return isControlled(owner) ? owner.context.app : undefined;
   };
 
   const memberOf = (bridge: BridgeEntry, { id }: ChannelEntry): BridgeMember | undefined =>

@@ -16,14 +16,36 @@ export type OwnershipInput = {
   start: Position;
   /** What becomes of an outbound channel when it answers. */
   onAnswer?: OnAnswer;
+  /** It has no call behind it, and so no dialplan to go to: it ends where it would leave its application. */
+  attached?: true;
 };
+
+/** How a channel leaves its application: for the dialplan, or for another application. */
+export type Departure =
+  | { type: 'continue'; position: Position }
+  | { type: 'move'; app: string; args: readonly string[] };
+
+/** What sounds on a channel, or listens to it, and has to end before the channel leaves its application. */
+export type WaitsBehind = { kind: 'playback' | 'recording'; id: string };
+
+/** A departure that waits for its turn: for what was asked for before it; left out where nothing was. */
+export type PendingDeparture = Departure & { behind?: WaitsBehind };
 
 export type OwnershipContext = OwnershipInput & {
   /** The application in control, or the one being asked for. */
   app: string;
   args: readonly string[];
   /** Where a move is going. */
-  destination?: { app: string; args: readonly string[] };
+  destination?: {
+    app: string;
+    args: readonly string[];
+    /** The move waited for its turn, and keeps it until it is decided. */
+    inTurn?: true;
+  };
+  /** What was asked for while something sounds on the channel, in order. */
+  departures?: readonly PendingDeparture[] | undefined;
+  /** The turn of the first of them has come. */
+  due?: true | undefined;
   /** What a channel shows of the application that it is about to enter. */
   shown?: string;
   /** Where the dialplan goes on after the application; absent on channels that never ran it. */
@@ -43,9 +65,10 @@ export type OwnershipCommand =
   | { type: 'enter'; app: string; args: readonly string[]; resume?: Position; replaces?: string }
   /** The same, once what is under way has been answered; `data`: the application's arguments as they were asked for. */
   | { type: 'enter.soon'; app: string; args: readonly string[]; data: string }
-  /** Leave the application for the dialplan. */
-  | { type: 'continue'; position: Position }
-  | { type: 'move'; app: string; args: readonly string[] };
+  /** Leave the application at once. */
+  | Departure
+  /** The same behind what sounds on the channel, and what else waits for that. */
+  | { type: 'leave'; departure: Departure; behind?: WaitsBehind };
 
 export type OwnershipEvent =
   | OwnershipCommand
@@ -53,6 +76,8 @@ export type OwnershipEvent =
   | { type: 'leg.answered' }
   | { type: 'leg.ended' }
   | { type: 'dialplan.ended'; cause: number }
+  /** Nothing sounds any more that the first departure has to wait for. */
+  | { type: 'turn' }
   /** The verdict on `enterApplication`. */
   /** `app`: it goes by another name than asked for (an instance for this call). */
   | { type: 'application.accepted'; app?: string }
@@ -85,6 +110,14 @@ const ownership = setup({
     noteDeparture: effect('noteDeparture'),
     /** Nothing is left to do with the channel. */
     endChannel: effect('endChannel'),
+    /** Takes a turn behind all that sounds on the channel or waits to; it is told by `turn`. */
+    queueTurn: effect('queueTurn'),
+    /** Gives up the first turns: all but one for each departure that is still pending. */
+    releaseTurns: effect('releaseTurns'),
+    /** Takes the channel out of its bridge. */
+    leaveBridge: effect('leaveBridge'),
+    /** Answers with `continue`. */
+    continueAt: effect<{ position: Position }>('continueAt'),
   },
   delays: {
     /** When this turn of the event loop is over: behind the answer to the request that is being carried out. */
@@ -94,6 +127,10 @@ const ownership = setup({
     entersApplication: ({ context }) => context.onAnswer?.type === 'application',
     entersDialplan: ({ context }) => context.onAnswer?.type === 'dialplan',
     canResume: ({ context }) => context.resume !== undefined,
+    hasDepartures: ({ context: { departures = [] } }) => departures.length > 0,
+    movesNow: ({ context: { due, departures } }) => due === true && departures?.[0]?.type === 'move',
+    endsNow: ({ context: { due, attached } }) => due === true && attached === true,
+    continuesNow: ({ context: { due } }) => due === true,
   },
 });
 
@@ -129,6 +166,44 @@ const keepWanted = assign(({ context: { onAnswer }, event }) => {
     };
   return onAnswer?.type === 'application' ? { app: onAnswer.app, args: onAnswer.args } : {};
 });
+
+const keepDeparture = assign(({ context: { departures = [] }, event }) => {
+  if (event.type !== 'leave') return {};
+  const { departure, behind } = event;
+  return { departures: [...departures, behind ? { ...departure, behind } : departure] };
+});
+
+const keepTurn = assign({ due: true });
+
+/** The first departure becomes the move that is under way. */
+const beginMove = assign(({ context: { departures: [first, ...rest] = [] } }) =>
+  first?.type === 'move'
+    ? { departures: rest, due: undefined, destination: { app: first.app, args: first.args, inTurn: true as const } }
+    : {},
+);
+
+const forgetDepartures = assign(({ context: { departures } }) =>
+  departures === undefined ? {} : { departures: undefined, due: undefined },
+);
+
+/** What waits for its turn, in each state in which it may be asked for. */
+const leaves = [keepDeparture, 'queueTurn'] as const;
+
+/** The verdict on a move. */
+const moved = [
+  ended(true),
+  assign(({ context: { destination } }) => ({ app: destination?.app ?? '', args: destination?.args ?? [] })),
+  keepInstance,
+  started(true),
+  'releaseTurns',
+] as const;
+const stayed = [
+  emit(({ context: { app, destination } }) => ({
+    ...({ type: 'ApplicationMoveFailed', app } as const),
+    ...{ destination: destination?.app ?? '', args: destination?.args ?? [] },
+  })),
+  'releaseTurns',
+] as const;
 
 /** The place that a command, the dialing client or the refused application's call names; else the channel's start. */
 const wantedPosition = ({ start, onAnswer, resume }: OwnershipContext, event: OwnershipEvent): Position => {
@@ -206,6 +281,45 @@ export const ownershipMachine = ownership.createMachine({
         continue: { target: 'dialplan', actions: [ended(false), 'noteDeparture'] },
         'application.lost': { actions: keepRefusal },
         move: { target: 'moving', actions: keepDestination },
+        leave: { target: 'leaving', actions: leaves },
+        'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
+      },
+    },
+    /** In the application, which it will leave when nothing sounds on it any more. */
+    leaving: {
+      always: [
+        { guard: 'movesNow', target: 'moving', actions: beginMove },
+        {
+          guard: 'endsNow',
+          target: 'application',
+          actions: [forgetDepartures, 'leaveBridge', 'endChannel', 'releaseTurns'],
+        },
+        { guard: 'continuesNow', target: 'departing' },
+      ],
+      on: {
+        turn: { actions: keepTurn },
+        leave: { actions: leaves },
+        continue: { target: 'dialplan', actions: [forgetDepartures, ended(false), 'noteDeparture', 'releaseTurns'] },
+        'application.lost': { actions: keepRefusal },
+        move: { target: 'moving', actions: keepDestination },
+        'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
+      },
+    },
+    /** Out of its bridge first, then for the dialplan. */
+    departing: {
+      entry: [
+        'leaveBridge',
+        {
+          type: 'continueAt',
+          params: ({ context: { departures: [first] = [], start } }) => ({
+            position: first?.type === 'continue' ? first.position : start,
+          }),
+        },
+        forgetDepartures,
+        'releaseTurns',
+      ],
+      on: {
+        continue: { target: 'dialplan', actions: [ended(false), 'noteDeparture'] },
         'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
       },
     },
@@ -220,24 +334,16 @@ export const ownershipMachine = ownership.createMachine({
         }),
       },
       on: {
-        'application.accepted': {
-          target: 'application',
-          actions: [
-            ended(true),
-            assign(({ context: { destination } }) => ({ app: destination?.app ?? '', args: destination?.args ?? [] })),
-            keepInstance,
-            started(true),
-          ],
-        },
-        'application.refused': {
-          target: 'application',
-          actions: emit(({ context: { app, destination } }) => ({
-            type: 'ApplicationMoveFailed',
-            app,
-            destination: destination?.app ?? '',
-            args: destination?.args ?? [],
-          })),
-        },
+        leave: { actions: leaves },
+        turn: { actions: keepTurn },
+        'application.accepted': [
+          { guard: 'hasDepartures', target: 'leaving', actions: moved },
+          { target: 'application', actions: moved },
+        ],
+        'application.refused': [
+          { guard: 'hasDepartures', target: 'leaving', actions: stayed },
+          { target: 'application', actions: stayed },
+        ],
         'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
       },
     },
@@ -251,15 +357,25 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
   { events: ['run'], why: 'somebody has it: it was offered, or entered, before' },
   {
     events: ['enter'],
-    in: ['aboutToEnter', 'entering', 'application', 'moving'],
+    in: ['aboutToEnter', 'entering', 'application', 'leaving', 'departing', 'moving'],
     why: 'it is in an application, or about to be',
   },
   { events: ['continue', 'move'], in: ['moving'], why: 'what is asked of a channel that moves waits for its turn' },
+  {
+    events: ['leave'],
+    in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'departing'],
+    why: 'it is in no application that it could leave',
+  },
+  {
+    events: ['turn'],
+    in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'application', 'departing'],
+    why: 'nothing waits for its turn to leave',
+  },
   { events: ['leg.offered', 'leg.answered'], why: 'somebody has it, and keeps it' },
   { events: ['dialplan.ended'], why: 'another has taken it from the dialplan' },
   {
     events: ['application.lost'],
-    in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'moving'],
+    in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'departing', 'moving'],
     why: 'it is taken from an application alone, which it is not in',
   },
   { events: ['application.accepted', 'application.refused'], why: 'nothing was asked, or the verdict is there' },
@@ -269,6 +385,14 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
 export const failedFor = (application: string): string => `the application ${application} is not connected`;
 
 export type OwnershipSnapshot = SnapshotFrom<typeof ownershipMachine>;
+
+/** Whether an application has a channel that is not on its way to another one. */
+export const hasApplication = ({ value }: { value: unknown }): boolean =>
+  value === 'application' || value === 'leaving';
+
+/** Whether an application controls a channel: also while a move is undecided. */
+export const isControlled = (snapshot: { value: unknown }): boolean =>
+  hasApplication(snapshot) || snapshot.value === 'moving';
 
 /** What clients may do only to a channel that an application controls. */
 export const ownershipOperations = [
@@ -287,12 +411,13 @@ export function refuseOwnershipOperation(
   snapshot: OwnershipSnapshot,
   _operation: OwnershipOperation,
 ): 'channelNotInStasis' | undefined {
-  return snapshot.matches('application') || snapshot.matches('moving') ? undefined : 'channelNotInStasis';
+  return isControlled(snapshot) ? undefined : 'channelNotInStasis';
 }
 
 /** How long it is expected to stay in a state, and what would end that. */
 export const ownershipExpectations: Expectations<OwnershipSnapshot['value']> = {
   aboutToEnter: { atMost: 2_000, waitsFor: 'the answer to the request that sends it there' },
   entering: { atMost: 10_000, waitsFor: 'the application to take it' },
+  departing: { atMost: 2_000, waitsFor: 'its bridge to let it go' },
   moving: { atMost: 10_000, waitsFor: 'the other application to take it' },
 };

@@ -19,6 +19,7 @@ const uncontrolled: Partial<Readonly<Record<OwnershipSnapshot['value'], string>>
   aboutToEnter: 'It is about to enter its application: wait for its StasisStart',
   dialplan:
     'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',
+  departing: 'It is leaving its application for the dialplan',
   entering: 'It is entering its application: wait for its StasisStart',
 };
 

@@ -1,7 +1,7 @@
 import type { Chart, Snapshot } from '../actors/chart-run.ts';
 import type { CommittedStep } from '../actors/step.ts';
 import type { ChannelContext } from '../machines/channel.ts';
-import type { OwnershipContext } from '../machines/ownership.ts';
+import { hasApplication, type OwnershipContext } from '../machines/ownership.ts';
 import { type Entry, type Kept, readAll } from './entries.ts';
 import { EntryList } from './entry-list.ts';
 import type { Journal, RowOwner } from './journal.ts';
@@ -203,7 +203,7 @@ export class CallRecord {
       if (role !== 'channel' || !snapshot) return [];
       const { value, context } = snapshot;
       const owner = owners.get(id);
-      const application = owner?.snapshot?.value === 'application' ? (owner.applications.at(-1) ?? '') : '';
+      const application = owner?.snapshot && hasApplication(owner.snapshot) ? (owner.applications.at(-1) ?? '') : '';
       const { refusedBy } = (owner?.snapshot?.context ?? {}) as Partial<OwnershipContext>;
       return [{ id, value, context, application, refusedBy, ended }];
     });

@@ -6,7 +6,7 @@ import { externalConnectionExpectations } from '../machines/external-connection.
 import { featureKeysExpectations } from '../machines/feature-keys.ts';
 import { recordingExpectations } from '../machines/live-recording.ts';
 import { outboundConnectionExpectations } from '../machines/outbound-connection.ts';
-import { ownershipExpectations } from '../machines/ownership.ts';
+import { hasApplication, ownershipExpectations } from '../machines/ownership.ts';
 import { playbackExpectations } from '../machines/playback.ts';
 import { transferExpectations } from '../machines/transfer.ts';
 import type { WaitingFor } from '../models/call.ts';
@@ -77,7 +77,7 @@ const laggingOctets = 65_536;
 const isCalled: ReadonlySet<string> = new Set(['aboutToDial', 'dialing', 'ringing']);
 
 const isOwnedBy = ({ role, value, object }: ObjectHistory, channel: string): boolean =>
-  role === 'ownership' && value === 'application' && object === channel;
+  role === 'ownership' && hasApplication({ value }) && object === channel;
 
 /** Finds what stays longer than it is expected to. */
 export interface Stuck {

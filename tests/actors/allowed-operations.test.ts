@@ -49,7 +49,7 @@ allowed('a channel of the dialplan may be hung up; the rest names the owner that
     reason:
       'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',
     chart: 'ownership',
-    allowed_in: ['application', 'moving'],
+    allowed_in: ['application', 'leaving', 'moving'],
   });
   assert.equal(
     bodyOf(() => world.operations.answer('c1')),
@@ -190,8 +190,8 @@ allowed('what is refused to a channel has a reason in every state of its life, a
   const ofOwner = reasonsIn(ownershipMachine, { ...ownership.getSnapshot().context, app: 'desk' }, (snapshot) =>
     allowedOnChannel('c1', { life, ownership: snapshot }),
   );
-  const { application, moving, ...uncontrolled } = ofOwner;
-  assert.equal([application, moving], [[cameIn], [cameIn]]);
+  const { application, leaving, moving, ...uncontrolled } = ofOwner;
+  assert.equal([application, leaving, moving], [[cameIn], [cameIn], [cameIn]]);
   assert.equal(uncontrolled, {
     nobody: [
       'No application has it, and none is to: only whoever made it, or the Dial that calls it, decides about it',
@@ -200,6 +200,7 @@ allowed('what is refused to a channel has a reason in every state of its life, a
     dialplan: [
       'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',
     ],
+    departing: ['It is leaving the application desk for the dialplan'],
     entering: [entering],
     ended: [ended],
   });

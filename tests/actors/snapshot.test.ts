@@ -107,6 +107,66 @@ put('a call in its application goes on: same models, same numbers of events, sam
   assert.equal(interrupted.usage, straight.usage);
 });
 
+put('what waits behind a playback to take a channel away comes in its turn', async () => {
+  const run = async (interrupted: boolean) => {
+    const contexts = { default: { s: ['Stasis(hello)', 'NoOp(after)', 'Wait(9)'] } };
+    const first = createCallControl({ contexts });
+    const before = first.connect('hello');
+    const leg = first.incoming('c1');
+    await settled();
+    first.operations.play('c1', { media: ['sound:a'], playbackId: 'p1' });
+    first.operations.move('c1', { app: 'gone' });
+    first.operations.continueInDialplan('c1', {});
+    first.operations.play('c1', { media: ['sound:b'], playbackId: 'p2' });
+    const behind = { kind: 'playback', id: 'p1' };
+    const { departures } = first.channels.get('c1').ownership.getSnapshot().context;
+    assert.equal(
+      departures?.map((each) => each.behind),
+      [behind, behind],
+    );
+    const world = interrupted ? goOn(first, { contexts }) : first;
+    const after = interrupted ? world.connect('hello') : before;
+    (world.legs.get('c1') ?? leg).media.finish();
+    await settled();
+    const events = interrupted ? [...before.events, ...after.events] : after.events;
+    return { events: bodies(events), value: world.channels.get('c1').ownership.getSnapshot().value };
+  };
+  const straight = await run(false);
+  assert.is(straight.value, 'dialplan');
+  assert.equal(await run(true), straight);
+  const types = (straight.events as { type: string }[]).map(({ type }) => type);
+  const order = ['PlaybackFinished', 'ApplicationMoveFailed', 'StasisEnd'];
+  assert.equal(
+    types.filter((type) => order.includes(type)),
+    order,
+  );
+});
+
+put('a move that is undecided keeps what waits behind it from sounding', async () => {
+  const heard = async (interrupted: boolean) => {
+    const forCalls = { ...outgoing, kind: 'call', apps: ['elsewhere'] } as const;
+    const options = { contexts, connections: [forCalls] };
+    const first = createCallControl(options);
+    first.outbound.start(() => ({ close: () => {} }));
+    first.connect('hello');
+    const leg = first.incoming('c1');
+    await settled();
+    first.operations.move('c1', { app: 'elsewhere' });
+    first.operations.play('c1', { media: ['sound:b'], playbackId: 'p2' });
+    const start = (to: CallControl) => to.outbound.start(() => ({ close: () => {} }));
+    const world = interrupted ? goOn(first, options, start) : first;
+    const { media } = world.legs.get('c1') ?? leg;
+    const before = [...media.calls];
+    const { value } = world.channels.get('c1').ownership.getSnapshot();
+    world.channels.tell(world.channels.get('c1'), { type: 'application.refused' });
+    return { value, before, after: media.calls.slice(before.length), turns: world.playbacks.isBusy('channel', 'c1') };
+  };
+  const straight = await heard(false);
+  assert.is(straight.value, 'moving');
+  assert.equal(await heard(true), { ...straight, before: [] });
+  assert.is(straight.after.length, 1);
+});
+
 put('who hears music, or silence, still does', async () => {
   const heard = async (start: (control: CallControl) => void): Promise<readonly string[] | undefined> => {
     const first = createCallControl({ contexts });

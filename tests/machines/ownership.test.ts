@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { initialTransition, transition } from 'xstate';
 import {
+  type Departure,
   type OwnershipEvent,
   type OwnershipInput,
   ownershipMachine,
@@ -58,6 +59,7 @@ chart('an application that accepts under a name for this call has the call under
   assert.equal(after(intoApplication, answered, accepted, move, { ...accepted, app: 'other:1' }).told, [
     { type: 'StasisEnd', app: 'hello', moved: true },
     { type: 'StasisStart', app: 'other:1', args: ['1'], moved: true },
+    { effect: 'releaseTurns' },
   ]);
 });
 
@@ -102,10 +104,76 @@ chart('a move ends in the one application and starts in the other, or stays and 
   assert.equal(after(bare, run, enter, accepted, move, accepted).told, [
     { type: 'StasisEnd', app: 'hello', moved: true },
     { type: 'StasisStart', app: 'other', args: ['1'], moved: true },
+    { effect: 'releaseTurns' },
   ]);
   const failed = after(bare, run, enter, accepted, move, refused);
   assert.is(failed.value, 'application');
-  assert.equal(failed.told, [{ type: 'ApplicationMoveFailed', app: 'hello', destination: 'other', args: ['1'] }]);
+  assert.equal(failed.told, [
+    { type: 'ApplicationMoveFailed', app: 'hello', destination: 'other', args: ['1'] },
+    { effect: 'releaseTurns' },
+  ]);
+});
+
+const inTurn = (departure: Departure) => ({ type: 'leave', departure }) as const;
+const leave = inTurn({ type: 'continue', position });
+const turn = { type: 'turn' } as const;
+const inApplication = [run, enter, accepted];
+
+chart('what is asked of a channel on which something sounds waits for its turn', () => {
+  const behind = { kind: 'playback', id: 'p1' } as const;
+  const { value, told, snapshot } = after(bare, ...inApplication, { ...leave, behind });
+  assert.is(value, 'leaving');
+  assert.equal(told, [{ effect: 'queueTurn' }]);
+  assert.equal(snapshot.context.departures, [{ type: 'continue', position, behind }]);
+  assert.is(refuseOwnershipOperation(snapshot, 'play'), undefined);
+  assert.equal(after(bare, ...inApplication, leave, turn).told, [
+    { effect: 'leaveBridge' },
+    { effect: 'continueAt', position },
+    { effect: 'releaseTurns' },
+  ]);
+  assert.equal(after(bare, ...inApplication, leave, turn, { type: 'continue', position }).told, [
+    { type: 'StasisEnd', app: 'hello', moved: false },
+    { effect: 'noteDeparture' },
+    { effect: 'runDialplan', position },
+  ]);
+});
+
+chart('a move keeps its turn until it is decided; what was asked meanwhile comes then', () => {
+  const moving = [...inApplication, inTurn(move), leave, turn];
+  assert.equal(after(bare, ...moving).told, [{ effect: 'enterApplication', app: 'other', args: ['1'], moved: true }]);
+  const moved = after(bare, ...moving, accepted);
+  assert.is(moved.value, 'leaving');
+  assert.equal(moved.told.at(-1), { effect: 'releaseTurns' });
+  assert.equal(moved.snapshot.context.departures, [{ type: 'continue', position }]);
+  assert.is(after(bare, ...moving, refused, turn).value, 'departing');
+  assert.is(after(bare, ...inApplication, inTurn(move), turn, leave, accepted).value, 'leaving');
+});
+
+chart('a turn that comes while a channel is moved at once counts when that is decided', () => {
+  const moved = [...inApplication, leave, move, turn];
+  assert.is(after(bare, ...moved).value, 'moving');
+  assert.is(after(bare, ...moved, accepted).value, 'departing');
+  assert.is(after(bare, ...moved, refused).value, 'departing');
+});
+
+chart('a channel that leaves at once, or ends, waits for no turn', () => {
+  const { told, snapshot } = after(bare, ...inApplication, leave, inTurn(move), { type: 'continue', position });
+  assert.equal(told.slice(1), [
+    { effect: 'noteDeparture' },
+    { effect: 'releaseTurns' },
+    { effect: 'runDialplan', position },
+  ]);
+  assert.is(snapshot.context.departures, undefined);
+  assert.is(after(bare, ...inApplication, leave, ended).value, 'ended');
+});
+
+chart('a channel without a call behind it ends where it would leave its application', () => {
+  assert.equal(after({ ...bare, attached: true }, ...inApplication, leave, turn).told, [
+    { effect: 'leaveBridge' },
+    { effect: 'endChannel' },
+    { effect: 'releaseTurns' },
+  ]);
+  assert.is(after({ ...bare, attached: true }, ...inApplication, inTurn(move), turn).value, 'moving');
 });
 
 chart('a channel that ends leaves its application, also while it is being moved', () => {
@@ -126,7 +194,7 @@ chart('only a channel that an application controls may be operated on', () => {
 
 chart('every state is reached and every transition taken by paths made from the chart', () => {
   const coverage = coverChart(ownershipMachine, {
-    inputs: [bare, intoApplication, intoDialplan],
+    inputs: [bare, intoApplication, intoDialplan, { ...bare, attached: true }],
     events: [
       run,
       enter,
@@ -134,6 +202,9 @@ chart('every state is reached and every transition taken by paths made from the 
       enterToStay,
       { type: 'continue', position },
       move,
+      leave,
+      inTurn(move),
+      turn,
       accepted,
       refused,
       lost,
@@ -142,7 +213,10 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'leg.offered' },
       { type: 'dialplan.ended', cause: 16 },
     ],
-    key: ({ context }) => [context.onAnswer?.type, context.resume !== undefined],
+    key: ({ context: { onAnswer, resume, attached, due, departures = [] } }) => [
+      ...[onAnswer?.type, resume !== undefined, attached, due],
+      departures.slice(0, 2).map(({ type }) => type),
+    ],
   });
   assertCovered(ownershipMachine, coverage);
 });

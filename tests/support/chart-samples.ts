@@ -201,6 +201,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { id: 'c1', start },
       { id: 'c1', start, onAnswer: { type: 'application', app: 'hello', args: ['a'] } },
       { id: 'c1', start, onAnswer: { type: 'dialplan', position } },
+      { id: 'c1', start, attached: true },
     ],
     events: [
       { type: 'run', position },
@@ -210,6 +211,9 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'enter.soon', app: 'hello', args: ['x'], data: 'hello,x' },
       { type: 'continue', position },
       { type: 'move', app: 'other', args: ['1'] },
+      { type: 'leave', departure: { type: 'continue', position } },
+      { type: 'leave', departure: { type: 'move', app: 'other', args: ['1'] }, behind: { kind: 'playback', id: 'p1' } },
+      { type: 'turn' },
       { type: 'application.accepted' },
       { type: 'application.accepted', app: 'hello:1' },
       ...plain('application.refused', 'application.lost', 'leg.offered', 'leg.answered', 'leg.ended'),

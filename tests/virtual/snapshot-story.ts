@@ -84,6 +84,8 @@ export const words = [
   'dial',
   'sfu',
   'redirect',
+  'continue',
+  'move',
 ] as const;
 
 /** One thing that is done, to the nth of the channels that there are. */
@@ -178,6 +180,8 @@ export async function createStory(seed: number) {
     answer: ['POST', '/answer'],
     dial: ['POST', '/dial?timeout=20'],
     redirect: ['POST', '/redirect?endpoint=PJSIP/bob'],
+    continue: ['POST', '/continue?context=default&extension=app'],
+    move: ['POST', '/move?app=app'],
   } as const;
 
   const toPlayback = async (word: 'stop' | 'pause' | 'unpause', nth: number): Promise<void> => {
