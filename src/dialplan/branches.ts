@@ -1,9 +1,12 @@
+/** The parts of `condition?this:that`, trimmed; what is missing is ''. */
+export type Branches = { condition: string; yes: string; no: string };
+
 /**
  * Splits `condition?this:that` at the first question mark and the first colon behind it, outside of quotes, parentheses
  * and brackets; so a text with `${…}` in it can be split before these are replaced. Undefined without a question mark.
  * What is missing is ''. Linear in the text.
  */
-export function splitBranches(text: string): { condition: string; yes: string; no: string } | undefined {
+export function splitBranches(text: string): Branches | undefined {
   const question = findOutside(text, '?', 0);
   if (question < 0) return undefined;
   const colon = findOutside(text, ':', question + 1);

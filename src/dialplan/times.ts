@@ -157,18 +157,16 @@ export type Times = (ms: number) => boolean | undefined;
 
 /**
  * Reads `times,weekdays,days of the month,months[,time zone]`, as in `9:00-17:00,mon-fri,*,*,Europe/Berlin`; a minute that
- * ends a range belongs to it. What is left out is `*`. A string says what is wrong. Never throws.
+ * ends a range belongs to it, split at the commas. What is left out is `*`. A string says what is wrong. Never throws.
  */
-export function readTimes(text: string): Times | string {
-  const [time = '', weekday = '', day = '', month = '', zone = '', ...more] = text
-    .split(',')
-    .map((each) => each.trim());
+export function readTimes(written: readonly string[]): Times | string {
+  const [time = '', weekday = '', day = '', month = '', zone = '', ...more] = written.map((each) => each.trim());
   const minutes = readRanges(time, readMinute);
   const weekdays = readRanges(weekday, nameIn(days));
   const daysOfMonth = readRanges(day, readDay);
   const inMonths = readRanges(month, nameIn(months));
   if (!minutes || !weekdays || !daysOfMonth || !inMonths || more.length > 0)
-    return `"${text}" is not times,weekdays,days,months`;
+    return `"${written.join(',')}" is not times,weekdays,days,months`;
   return (ms) => {
     const parts = partsOf(ms, zone);
     return (

@@ -96,6 +96,75 @@ test('Gosub comes back with its value, and its arguments and local variables are
   assert.equal(warnings(), ['there is no place inner']);
 });
 
+/** What somebody dialed, with everything in it that separates arguments. */
+const hostile = '1,evil&evil?evil:evil(x)';
+
+for (const [step, outcome] of [
+  // A place is one argument, and what is in it stays in it: there is no such place, rather than another one.
+  ['Gosub(sub,s,1(${X},two))', ['2 1,evil&evil?evil:evil(x) two']],
+  ['Gosub(sub,s,1("${X}"))', ['1 1,evil&evil?evil:evil(x) ']],
+  ['Gosub(${PLACE})', ['2 one two']],
+  ['Gosub(sub,s,1(${LIST}))', ['1 a,b,c ']],
+  ['Gosub(sub,s,${X}(a))', []],
+  ['GosubIf($["${X}" = "1"]?sub,s,1(no):sub,s,1(${X}))', ['1 1,evil&evil?evil:evil(x) ']],
+  ['GosubIf(${X}?sub,s,1(yes))', ['1 yes ']],
+  ['GosubIf(${BRANCHES})', ['1 no ']],
+  ['GotoIf(${X}?sub,t,1)', ['t']],
+  ['GotoIf($[1 = 2]?${X}:sub,t,1)', ['t']],
+  ['GotoIf(1?sub,${X},1)', []],
+  ['GotoIf(${EITHER})', ['t']],
+  ['GotoIf(1?${THERE}:${X})', ['t']],
+  ['GotoIf(1?"sub,t,1")', ['t']],
+  ['GotoIfTime(*,mon,*,*,UTC?sub,t,1:${X})', ['t']],
+  ['GotoIfTime(*,${X},*,*?sub,t,1)', ['evil']],
+  ['GotoIfTime(${MONDAYS}?sub,t,1)', ['t']],
+  ['ExecIf(1?Gosub(sub,s,1(${X})))', ['1 1,evil&evil?evil:evil(x) ']],
+  ['ExecIf(1?GotoIf(${X}?sub,t,1))', ['t']],
+] as const)
+  test(`${step}: what a variable holds adds no argument`, async () => {
+    const run = start(
+      {
+        c: { 1: [step, 'NoOp(evil)'], evil: ['NoOp(evil)'] },
+        sub: { s: ['NoOp(${ARGC} ${ARG1} ${ARG2})', 'Hangup'], t: ['NoOp(t)', 'Hangup'], evil: ['NoOp(evil)'] },
+      },
+      {
+        variables: new Map(
+          Object.entries({
+            ...{ X: hostile, PLACE: 'sub,s,1(one,two)', LIST: 'a,b,c', BRANCHES: '0?sub,s,1(yes):sub,s,1(no)' },
+            ...{ EITHER: '1?sub,t,1:nowhere', THERE: 'sub,t,1', MONDAYS: '*,mon,*,*,UTC' },
+          }),
+        ),
+      },
+    );
+    await run.outcome;
+    assert.equal(noted(run.channel), outcome);
+  });
+
+for (const [step, played] of [
+  ['Playback(hello/${X})', 'sound:hello/a&digits:1'],
+  ['Playback(hello&${PREFIX}-bye)', 'sound:hello sound:recording:x-bye'],
+  ['Playback(${LIST})', 'sound:one digits:2'],
+  ['Playback(zero&${LIST})', 'sound:zero sound:one digits:2'],
+  ['Playback("zero&${X}")', 'sound:zero sound:a digits:1'],
+  ['Playback(recording:${X})', 'recording:a&digits:1'],
+  ['Background(hello/${X},n)', 'sound:hello/a&digits:1'],
+  ['Read(N,hello/${X},1,n,1,1)', 'sound:hello/a&digits:1'],
+] as const)
+  test(`${step} plays ${played}`, async () => {
+    const { channel, taken } = start(
+      { c: { 1: [step] } },
+      {
+        variables: new Map(Object.entries({ X: 'a&digits:1', PREFIX: 'recording:x', LIST: 'one&digits:2' })),
+      },
+    );
+    await settled();
+    assert.equal(
+      channel.calls.filter((call) => call.startsWith('play ')),
+      [`play ${played}`],
+    );
+    taken.abort();
+  });
+
 test('subroutines in subroutines return one after another', async () => {
   const { channel, outcome, warnings } = start({
     c: { 1: ['Gosub(sub,s,1(a,b,c))', 'NoOp(${ARGC}${ARG1} ${GOSUB_RETVAL})', 'StackPop', 'Return'] },
@@ -380,12 +449,12 @@ for (const { text, is } of [
   { text: '*,*,*,*,No/Where', is: undefined },
 ])
   test(`a Monday morning is${is ? '' : is === false ? ' not' : ' perhaps'} within ${text}`, () => {
-    const times = readTimes(text);
+    const times = readTimes(text.split(','));
     assert.is(typeof times === 'string' ? times : times(monday), is);
   });
 
 for (const text of ['9-17', '9:60', '*,monday-noday', '*,*,32', '*,*,*,*,UTC,more'])
-  test(`${text} are no times`, () => assert.type(readTimes(text), 'string'));
+  test(`${text} are no times`, () => assert.type(readTimes(text.split(',')), 'string'));
 
 test('GotoIfTime goes where the time says', async () => {
   const { channel, outcome } = start({

@@ -1,6 +1,6 @@
-import { splitArguments } from '../arguments.ts';
 import type { BroadcastOutcome } from '../calls.ts';
 import { type Application, type Verdict, waitFor } from './application.ts';
+import { argumentsIn } from './texts.ts';
 
 /** How long a call is offered when nothing is said, in ms. */
 const standardMs = 500;
@@ -42,8 +42,9 @@ export const stasisBroadcast: Application = {
     if (readMs(ms) === undefined) return `"${ms}" is no number of milliseconds`;
     return readPattern(pattern) ? undefined : `"${pattern}" is no pattern that can be used`;
   },
-  run: async ({ channel, signal, position, args, warn }): Promise<Verdict> => {
-    const [ms = '', text = '', given = '', notify = ''] = args.map((each) => each.trim());
+  run: async (step): Promise<Verdict> => {
+    const { channel, signal, position, args, warn } = step;
+    const [ms = '', text = '', , notify = ''] = args.map((each) => each.trim());
     const pattern = readPattern(text);
     const timeoutMs = readMs(ms) ?? standardMs;
     channel.note('STASISSTATUS', '');
@@ -63,7 +64,7 @@ export const stasisBroadcast: Application = {
       return {
         type: 'stasis',
         app: (outcome as { app: string }).app,
-        args: given === '' ? [] : splitArguments(given),
+        args: argumentsIn(step, 2),
         next: { ...position, priority: position.priority + 1 },
       };
     channel.note('STASISSTATUS', outcome);

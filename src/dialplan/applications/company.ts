@@ -1,12 +1,13 @@
 import { Cause } from '../../telephony/causes.ts';
 import { type Feature, features } from '../../telephony/features.ts';
-import { isReference, parseSeconds, readOptions, readOptionsOf, splitTemplate } from '../arguments.ts';
+import { parseSeconds, readOptions, readOptionsOf } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
 import { mediaUris } from './media.ts';
 import { checkDestination, resolve } from './places.ts';
 import { visit } from './subroutine.ts';
+import { configuredArgument, listOf } from './texts.ts';
 
 /** Applications that bring a channel together with others. */
 
@@ -106,16 +107,15 @@ type Dialed = { targets: string[]; time: string; options: ReadonlyMap<string, st
  * variable holds adds no target, no option and no technology. An argument or a target that is one variable alone may hold
  * several (`Dial(${ALL})`, `Dial(${PJSIP_DIAL_CONTACTS(bob)})`).
  */
-function readDial({ text, args, expand }: Step): Dialed {
-  const [targetText = '', time = '', optionText = ''] = args;
-  const written = splitTemplate(text, ',');
-  if (!text.includes('$') || (written.length === 1 && isReference(text)))
-    return { targets: lines(targetText), time, options: readOptions(optionText) };
-  const [first = '', timeTemplate = '', optionTemplate = ''] = written;
-  const targets = splitTemplate(first, '&').flatMap((target) =>
-    isReference(target) ? lines(expand(target)) : [expand(target).trim()].filter((each) => each !== ''),
-  );
-  return { targets, time: expand(timeTemplate), options: readOptionsOf(optionTemplate.trim(), expand) };
+function readDial(step: Step): Dialed {
+  const { args, expand } = step;
+  const [, time = '', optionText = ''] = args;
+  const options = configuredArgument(step, 2);
+  return {
+    targets: listOf(step, 0).map(({ value }) => value),
+    time,
+    options: options === undefined ? readOptions(optionText) : readOptionsOf(options.trim(), expand),
+  };
 }
 
 const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);

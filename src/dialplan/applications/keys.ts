@@ -1,7 +1,7 @@
 import { parseSeconds } from '../arguments.ts';
 import { timeoutMs } from '../timeouts.ts';
 import { type Application, answer, type Step, timer, type Verdict, waitFor } from './application.ts';
-import { mediaUris } from './media.ts';
+import { mediaOf, mediaUris } from './media.ts';
 
 /** Applications that wait for keys of the far side. */
 
@@ -94,8 +94,8 @@ export const background: Application = {
   check: ({ args }) => (mediaUris(args[0] ?? '').length === 0 ? 'no file to play is given' : undefined),
   run: async (step): Promise<Verdict> => {
     const { channel, args, position, signal, dialplan } = step;
-    const [files = '', options = '', language = '', context = ''] = args.map((each) => each.trim());
-    const uris = mediaUris(files);
+    const [, options = '', language = '', context = ''] = args.map((each) => each.trim());
+    const uris = mediaOf(step, 0);
     const dials = context || position.context;
     if (!channel.isUp()) {
       if (options.includes('s')) return undefined;
@@ -162,9 +162,7 @@ export const read: Application = {
   check: ({ args }) => (args[0]?.trim() ? undefined : 'no variable is named'),
   run: async (step): Promise<Verdict> => {
     const { channel, args, signal, warn } = step;
-    const [name = '', files = '', most = '', options = '', attempts = '', seconds = ''] = args.map((each) =>
-      each.trim(),
-    );
+    const [name = '', , most = '', options = '', attempts = '', seconds = ''] = args.map((each) => each.trim());
     const tell = (status: ReadStatus, digits = ''): undefined => {
       if (signal.aborted) return;
       const isSet = name !== '' && channel.setVariable(name, digits);
@@ -177,7 +175,7 @@ export const read: Application = {
     }
     const waitMs = parseSeconds(seconds) || undefined;
     const reading: Reading = {
-      uris: mediaUris(files),
+      uris: mediaOf(step, 1),
       most: Math.min(Number.parseInt(most, 10) || mostKeys, mostKeys),
       firstMs: waitMs ?? timeoutMs(channel, 'TIMEOUT(response)'),
       nextMs: waitMs ?? timeoutMs(channel, 'TIMEOUT(digit)'),

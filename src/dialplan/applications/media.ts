@@ -1,4 +1,5 @@
 import { type Application, answer, type Step, waitFor } from './application.ts';
+import { listOf } from './texts.ts';
 
 const schemes = /^(sound|recording|number|digits|characters|tone):/;
 
@@ -8,7 +9,14 @@ export const mediaUris = (files: string): string[] =>
     .split('&')
     .map((file) => file.trim())
     .filter((file) => file !== '')
-    .map((file) => (schemes.test(file) ? file : `sound:${file}`));
+    .map((file) => uriOf(file, file));
+
+/** A media URI. Only the configuration chooses another scheme than `sound`, or a variable that is a whole file. */
+const uriOf = (file: string, literal: string): string => (schemes.test(literal) ? file : `sound:${file}`);
+
+/** The files of an argument as media URIs; what a variable holds adds none, unless it is one of them, or all. */
+export const mediaOf = (step: Step, index: number): string[] =>
+  listOf(step, index).map(({ value, literal }) => uriOf(value, literal));
 
 export const echo: Application = {
   name: 'Echo',
@@ -44,7 +52,7 @@ async function playFiles(step: Step): Promise<'SUCCESS' | 'FAILED'> {
     if (options.includes('skip')) return 'SUCCESS';
     if (!options.includes('noanswer')) await answer(step);
   }
-  const uris = mediaUris(args[0] ?? '');
+  const uris = mediaOf(step, 0);
   if (uris.length > 0) return (await played(step, uris)) === 'done' ? 'SUCCESS' : 'FAILED';
   step.warn('no file to play is given');
   return 'FAILED';

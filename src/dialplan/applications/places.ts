@@ -1,9 +1,10 @@
 import { Cause } from '../../telephony/causes.ts';
-import { splitBranches, unquoted } from '../branches.ts';
+import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
 import type { Position } from '../host.ts';
 import { readTimes } from '../times.ts';
 import type { Application, ConfiguredCall, Step, Verdict } from './application.ts';
+import { branchesOf, placeOf } from './texts.ts';
 
 /** Applications that go on elsewhere. */
 
@@ -50,17 +51,21 @@ export const goto: Application = {
 };
 
 /** One of the places of `condition?place:place`; the next step where there is none. */
-const goToEither = (place: string, step: Step): Verdict =>
-  place === '' ? undefined : goTo(unquoted(place).split(','), step);
+const goToEither = (place: string, step: Step, reading: Pick<Step, 'expand' | 'expandArguments'>): Verdict => {
+  const parts = place === '' ? [] : placeOf(place, reading);
+  return parts.every((part) => part === '') ? undefined : goTo(parts, step);
+};
 
 export const gotoIf: Application = {
   name: 'GotoIf',
   usage: 'GotoIf(condition?[place][:[place]]): goes on elsewhere when the condition is neither empty nor 0',
   check: ({ data }) => (splitBranches(data) ? undefined : 'condition?place:place is needed'),
   run: (step) => {
-    const choice = splitBranches(step.data);
+    const choice = branchesOf(step);
     if (!choice) step.warn(`"${step.data}" is not condition?place:place`);
-    return choice && goToEither(isTrue(choice.condition) ? choice.yes : choice.no, step);
+    if (!choice) return undefined;
+    const { condition, yes, no, reading } = choice;
+    return goToEither(isTrue(reading.expand(condition).trim()) ? yes : no, step, reading);
   },
 };
 
@@ -71,14 +76,14 @@ export const gotoIfTime: Application = {
     // `9:00` has a colon of its own; the places are behind the question mark.
     const choice = splitBranches(data);
     if (!choice) return 'times,weekdays,days,months?place:place is needed';
-    const times = readTimes(choice.condition);
+    const times = readTimes(choice.condition.split(','));
     return typeof times === 'string' ? times : undefined;
   },
   run: (step) => {
-    const choice = splitBranches(step.data);
-    const times = choice ? readTimes(choice.condition) : 'a question mark is missing';
+    const choice = branchesOf(step);
+    const times = choice ? readTimes(placeOf(choice.condition, choice.reading)) : 'a question mark is missing';
     const isNow = typeof times === 'string' ? undefined : times(step.clock.now());
     if (isNow === undefined) step.warn(typeof times === 'string' ? times : 'there is no such time zone');
-    return choice && goToEither(isNow ? choice.yes : choice.no, step);
+    return choice && goToEither(isNow ? choice.yes : choice.no, step, choice.reading);
   },
 };

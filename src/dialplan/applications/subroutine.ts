@@ -1,26 +1,18 @@
 import { Cause } from '../../telephony/causes.ts';
-import { splitArguments } from '../arguments.ts';
 import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
 import { behind, type Position } from '../position.ts';
 import { enterSubroutine, leaveSubroutine } from '../subroutines.ts';
 import type { Application, Step, Verdict } from './application.ts';
 import { checkDestination, resolve } from './places.ts';
+import { asItIs, branchesOf, callOf } from './texts.ts';
 
 /** Subroutines: places that are gone to, and come back from, with arguments and variables of their own. */
 
-/** A place with arguments behind it: `context,extension,label(one,two)`. */
-function readCall(text: string): { place: string[]; args: string[] } {
-  const open = text.indexOf('(');
-  const close = text.lastIndexOf(')');
-  const place = (open < 0 ? text : text.slice(0, open)).split(',').map((each) => each.trim());
-  return { place, args: open < 0 || close < open ? [] : splitArguments(text.slice(open + 1, close)) };
-}
-
 const refused: Verdict = { type: 'hangup', cause: Cause.normalClearing };
 
-const call = (text: string, step: Step): Verdict => {
-  const { place, args } = readCall(text);
+const call = (text: string, step: Step, reading: Pick<Step, 'expand' | 'expandArguments'> = step): Verdict => {
+  const { place, args } = callOf(text, reading);
   return visit({ position: resolve(place, step), args, place: place.join(',') }, behind(step.position), step);
 };
 
@@ -45,8 +37,8 @@ export function visit(
 export const gosub: Application = {
   name: 'Gosub',
   usage: 'Gosub([[context,]extension,]place[(argument…)]): goes on elsewhere until Return; ARG1… are the arguments',
-  check: (configured) => checkDestination(readCall(configured.data).place, configured),
-  run: (step) => call(step.data, step),
+  check: (configured) => checkDestination(callOf(configured.data, asItIs).place, configured),
+  run: (step) => call(step.text, step),
 };
 
 export const gosubIf: Application = {
@@ -54,10 +46,10 @@ export const gosubIf: Application = {
   usage: 'GosubIf(condition?[place[(argument…)]][:[place[(argument…)]]]): the same, by a condition',
   check: ({ data }) => (splitBranches(data) ? undefined : 'condition?place:place is needed'),
   run: (step) => {
-    const choice = splitBranches(step.data);
+    const choice = branchesOf(step);
     if (!choice) step.warn(`"${step.data}" is not condition?place:place`);
-    const chosen = choice && (isTrue(choice.condition) ? choice.yes : choice.no);
-    return chosen ? call(chosen, step) : undefined;
+    const chosen = choice && (isTrue(choice.reading.expand(choice.condition).trim()) ? choice.yes : choice.no);
+    return chosen ? call(chosen, step, choice.reading) : undefined;
   },
 };
 
