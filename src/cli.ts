@@ -6,8 +6,7 @@ import type { Config } from './config/schema.ts';
 
 /**
  * The command line. The server itself is imported only by `serve`, so that `check` and `--help` answer at once.
- * Exit codes: 0 all well (also after SIGTERM), 1 bad configuration or an address that cannot be had, 2 wrong usage,
- * 70 an error that should not have happened.
+ * Exit codes: 0 success (also after SIGTERM), 1 bad configuration or an address in use, 2 wrong usage, 70 internal error.
  */
 
 const exitCode = { ok: 0, failed: 1, usage: 2, internal: 70 } as const;
@@ -17,55 +16,56 @@ const usage = 'Usage: hookswitch <command> [--config <file>]';
 async function help(): Promise<string> {
   const { variables } = await import('./config/environment.ts');
   const rows = [
-    ['HOOKSWITCH_CONFIG', 'the configuration file, as --config'],
-    ['HOOKSWITCH_PASSWORD', 'password of users and endpoints that have none of their own'],
-    ['HOOKSWITCH_URL', 'the server that commands ask; http://127.0.0.1:8088 when left out'],
-    ['HOOKSWITCH_USER', 'as whom they ask: name:password'],
-    ['HOOKSWITCH_CLIENT', 'a YAML file with `url` and `user` in place of these; ~/.config/hookswitch/client.yaml'],
+    ['HOOKSWITCH_CONFIG', 'configuration file, same as --config'],
+    ['HOOKSWITCH_PASSWORD', 'password for users and endpoints that have none of their own'],
+    ['HOOKSWITCH_URL', 'URL of the server that commands ask (default http://127.0.0.1:8088)'],
+    ['HOOKSWITCH_USER', 'credentials for these commands, as name:password'],
+    ['HOOKSWITCH_CLIENT', 'YAML file with `url` and `user` instead (default ~/.config/hookswitch/client.yaml)'],
     ...variables.map(({ name, description }) => [name, description]),
   ];
   const { commands } = await import('./operator/operate.ts');
   const questions = Object.entries(commands)
     .map(([name, { about, needsId, takesBridge }]) => {
       const id = needsId ? ' <id>' : takesBridge ? ' [<id>]' : '';
-      return `  ${`${name}${id}`.padEnd(15)}${about}`;
+      return `  ${`${name}${id}`.padEnd(25)}${about}`;
     })
     .join('\n');
   return `${usage}
 
 Commands:
-  serve    run the telephone system
-  check    read the configuration and say what is wrong with it
-  ready    ask whether the server of this configuration (or HOOKSWITCH_URL) takes calls; --wait <seconds> asks again
-  import   read Asterisk's configuration (--from <directory>), write ours; a report on standard error
-  hash     read a password from standard input, write it as password_hash
+  serve    run the server
+  check    check the configuration and report every problem
+  ready    exit with 0 if the server takes calls (HOOKSWITCH_URL, or the address in the configuration)
+  import   translate the Asterisk configuration in --from <directory>; the report goes to standard error
+  hash     read a password from standard input and print its password_hash
   certificate [<name> …]
-           make a certificate for a first try, for these names and addresses (this machine's when left out), signed by
-           nobody but itself: hookswitch.pem and hookswitch.key here
+           write a self-signed certificate for these names and addresses (default: this machine's) to
+           hookswitch.pem and hookswitch.key, for a first try
 
-Commands that ask a running server (as HOOKSWITCH_USER, at HOOKSWITCH_URL):
+Commands that ask a running server (set HOOKSWITCH_URL and HOOKSWITCH_USER):
 ${questions}
 
   token make <name> | list | revoke <name>
-                what stands for a user in place of its password, narrower than that, until it expires
+                 manage access tokens: they replace a user's password, with fewer rights and an expiry
 
 Options:
-  -c, --config <file>   configuration file (YAML); without one the defaults stand
-  -h, --help            this text
-  -v, --version         the version
-      --json            of what a running server tells: JSON, a line for each thing
-      --inspect         \`serve\` streams all actors to Stately's inspector; for development
+  -c, --config <file>    YAML configuration file (default: built-in settings)
+  -h, --help             print this text
+  -v, --version          print the version
+      --json             print JSON, one line for each item
+      --inspect          \`serve\`: stream all actors to Stately's inspector, for development
       --inspect-url <url>
-                        where its relay listens; ws://localhost:8080 when left out
-      --wait <seconds>  how long \`ready\` asks again
-      --app <name>      the application that \`tail\` follows
-      --user <name>     whose token it is (who asks when left out)
-      --expires <time>  how long the token is good: 90d, 12h, 30m, 3600s (30d when left out)
-      --read-only       the token may look but change nothing
+                         URL of the inspector's relay (default ws://localhost:8080)
+      --wait <seconds>   \`ready\`: how long to keep asking (default 0)
+      --from <directory> \`import\`: directory of the Asterisk configuration, such as /etc/asterisk
+      --app <name>       \`tail\`: the application to follow
+      --user <name>      \`token\`: user that the token stands for (default: yourself)
+      --expires <time>   \`token\`: lifetime, such as 90d, 12h, 30m or 3600s (default 30d)
+      --read-only        \`token\`: allow reading only
       --applications, --operations, --contexts, --endpoints <list>
-                        what the token is limited to, comma-separated; see docs/security.md
+                         \`token\`: limit it to these, separated by commas; see docs/security.md
 
-Environment (stands above the file):
+Environment variables (they override the file):
 ${rows.map(([name = '', text = '']) => `  ${name.padEnd(24)}${text}`).join('\n')}
 `;
 }
@@ -93,7 +93,7 @@ async function main(args: string[]): Promise<number> {
   return exitCode.usage;
 }
 
-/** The command behind a name; names of version 0.1 answer until 0.3. */
+/** The command with this name. Names of version 0.1 work until 0.3. */
 function renamed(command: string | undefined): string | undefined {
   if (command !== 'sights') return command;
   process.stderr.write('hookswitch: `sights` is called `video-visibility` now\n');
@@ -134,15 +134,13 @@ function print(text: string): number {
   return exitCode.ok;
 }
 
-/** Says what is wrong, and where the help is: all of it would push the reason off the screen. */
+/** Prints the error and where the help is. The whole help would push the error off the screen. */
 function refuseUsage(message: string): number {
-  process.stderr.write(
-    `hookswitch: ${message}\n\n${usage}\n\`hookswitch --help\` tells of all commands and options.\n`,
-  );
+  process.stderr.write(`hookswitch: ${message}\n\n${usage}\n\`hookswitch --help\` lists all commands and options.\n`);
   return exitCode.usage;
 }
 
-/** Reads the configuration. @throws ConfigError; with `before`, a password that was made up then is used again. */
+/** Makes a function that loads the configuration. With `before` it keeps the generated password. @throws ConfigError. */
 async function reader(file: string | undefined): Promise<(before?: Config) => Config> {
   const { loadConfig } = await import('./config/load.ts');
   const { validate } = await import('./dialplan/parse.ts');
@@ -160,7 +158,7 @@ async function reader(file: string | undefined): Promise<(before?: Config) => Co
   };
 }
 
-/** The configuration, or undefined after its problems have been told. */
+/** The configuration, or undefined after printing its problems. */
 async function load(file: string | undefined): Promise<Config | undefined> {
   const { ConfigError } = await import('./config/load.ts');
   try {
@@ -180,10 +178,11 @@ async function checkConfiguration(file: string | undefined): Promise<number> {
   return print('configuration is valid\n');
 }
 
-/** Whether the server that a configuration describes takes calls. */
+/** Asks whether the configured server takes calls. */
 async function askReady(file: string | undefined, wait = '0'): Promise<number> {
   const seconds = Number(wait);
-  if (wait === '' || !Number.isFinite(seconds) || seconds < 0) return refuseUsage('--wait needs a number of seconds');
+  if (wait === '' || !Number.isFinite(seconds) || seconds < 0)
+    return refuseUsage('--wait needs a number of seconds, such as 30');
   let url = process.env['HOOKSWITCH_URL'];
   if (url === undefined) {
     const config = await load(file);
@@ -192,7 +191,7 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
     const host = bind === '0.0.0.0' ? '127.0.0.1' : bind === '::' ? '::1' : bind;
     url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
-  if (!URL.canParse(url)) return refuseUsage(`'${url}' is no URL such as http://127.0.0.1:8088`);
+  if (!URL.canParse(url)) return refuseUsage(`'${url}' is not a URL; expected one such as http://127.0.0.1:8088`);
   const { untilReady } = await import('./operator/ready.ts');
   const { systemClock } = await import('./lib/clock.ts');
   const reason = await untilReady(url, seconds * 1000, systemClock);
@@ -201,16 +200,16 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
   return exitCode.failed;
 }
 
-/** Runs until a signal; only comes back when it could not start. */
 type ServeOptions = { config?: string; inspect?: boolean; 'inspect-url'?: string };
 
-/** The inspector that was asked for; undefined when none was. @throws Error saying why it cannot be had. */
+/** The requested inspector, or undefined. @throws Error when its relay cannot be opened. */
 async function inspectorFor({ inspect, 'inspect-url': url }: ServeOptions) {
   if (!inspect && url === undefined) return undefined;
   const { openInspector, standardInspector } = await import('./inspect.ts');
   return openInspector(url ?? standardInspector);
 }
 
+/** Runs until a signal; returns only if the server could not start. */
 async function runServer(options: ServeOptions): Promise<number> {
   const config = await load(options.config);
   if (!config) return exitCode.failed;
@@ -225,11 +224,10 @@ async function runServer(options: ServeOptions): Promise<number> {
   const started = await serve(config, () => read(config), failed, inspector?.inspect);
   inspector?.stop();
   if (!started) return exitCode.failed;
-  // Whatever a fault left open must not keep a server alive that was told to stop.
+  // A handle left open by a fault must not keep a stopped server alive.
   process.exit(exitCode.ok);
 }
 
-/** Asks a running server. */
 async function ask(
   command: string,
   rest: readonly string[],
@@ -240,14 +238,14 @@ async function ask(
   const { systemClock } = await import('./lib/clock.ts');
   const { needsId, takesBridge } = commands[command] ?? {};
   if (needsId && rest.length === 0)
-    return refuseUsage(`${command} needs the id of a call: \`hookswitch calls\` lists those that are live`);
+    return refuseUsage(`${command} needs the id of a call; \`hookswitch calls\` lists live calls`);
   const most = needsId || takesBridge ? 1 : 0;
   if (rest.length > most) return refuseUsage(`unexpected argument: ${rest[most]}`);
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
-  // Whoever reads may stop to (`| head`).
+  // The reader may stop early (`| head`).
   process.stdout.on('error', () => process.exit(exitCode.ok));
-  return told(() =>
+  return reportErrors(() =>
     operate({ command, id: rest[0], app, json }, readClientSettings(process.env), {
       write: (text) => void process.stdout.write(text),
       now: () => systemClock.now(),
@@ -257,12 +255,12 @@ async function ask(
   );
 }
 
-/** Lines of a terminal are cut to its width, and coloured unless somebody said otherwise (no-color.org). */
+/** On a terminal, lines are cut to its width and coloured unless NO_COLOR is set (no-color.org). */
 const styleOf = ({ isTTY, columns }: NodeJS.WriteStream) =>
   isTTY ? { colours: !process.env['NO_COLOR'], columns } : { colours: false };
 
-/** Says in words why a server could not be asked. */
-async function told(ask: () => Promise<void>): Promise<number> {
+/** Runs a command and prints its error, if any. @returns the exit code. */
+async function reportErrors(ask: () => Promise<void>): Promise<number> {
   try {
     await ask();
     return exitCode.ok;
@@ -277,19 +275,20 @@ type TokenOptions = {
   [K in 'user' | 'expires' | 'applications' | 'operations' | 'contexts' | 'endpoints']?: string;
 } & { 'read-only'?: boolean; json?: boolean };
 
-/** Makes, lists or revokes tokens of a running server. */
 async function askForTokens(
   [act = '', name, ...more]: readonly string[],
   { user, expires, applications, operations, contexts, endpoints, 'read-only': readOnly, json = false }: TokenOptions,
 ): Promise<number> {
   const { operateTokens } = await import('./operator/tokens.ts');
   const { readClientSettings } = await import('./config/client-file.ts');
-  if (!['make', 'list', 'revoke'].includes(act)) return refuseUsage('token wants make, list or revoke');
+  if (!['make', 'list', 'revoke'].includes(act)) return refuseUsage('token needs make, list or revoke');
   const extra = act === 'list' ? name : more[0];
   if (extra !== undefined) return refuseUsage(`unexpected argument: ${extra}`);
   if (act !== 'list' && name === undefined) return refuseUsage(`token ${act} needs the name of a token`);
   const asked = { act, name, user, expires, applications, operations, contexts, endpoints, readOnly, json };
-  return told(() => operateTokens(asked, readClientSettings(process.env), (text) => void process.stdout.write(text)));
+  return reportErrors(() =>
+    operateTokens(asked, readClientSettings(process.env), (text) => void process.stdout.write(text)),
+  );
 }
 
 async function makeCertificate(asked: string[]): Promise<number> {
@@ -300,19 +299,19 @@ async function makeCertificate(asked: string[]): Promise<number> {
   const serial = createIds(systemClock).hex(16);
   try {
     const files = writeSelfMadeCertificate({ directory: process.cwd(), names, now: systemClock.now(), serial });
-    return print(`for ${names.join(', ')}, good for a year:
+    return print(`Wrote a self-signed certificate for ${names.join(', ')}, valid for one year. Add it to the configuration:
   tls:
     certificates:
       - { certificate: ${files.certificate}, key: ${files.key} }
-whoever connects has to be told to believe ${files.certificate}
+Tell clients to trust ${files.certificate}.
 `);
   } catch (error) {
-    process.stderr.write(`hookswitch: no certificate was made: ${(error as Error).message}\n`);
+    process.stderr.write(`hookswitch: cannot write the certificate: ${(error as Error).message}\n`);
     return exitCode.failed;
   }
 }
 
-/** Writes a configuration made of Asterisk's on standard output, and what became of it on standard error. */
+/** Prints the translated configuration to standard output and the report to standard error. */
 async function importFrom(directory: string | undefined): Promise<number> {
   if (directory === undefined) return refuseUsage('import needs --from <directory>, such as /etc/asterisk');
   const { importConfiguration } = await import('./import/import.ts');
@@ -328,12 +327,12 @@ async function importFrom(directory: string | undefined): Promise<number> {
   process.stderr.write(`${imported.report}\n`);
   if (!imported.isComplete) {
     process.stderr.write(
-      `hookswitch: nothing is imported: files of ${directory} were not read, see "Not read" above\n`,
+      `hookswitch: nothing was imported: some files of ${directory} could not be read; see "Not read" above\n`,
     );
     return exitCode.failed;
   }
   if (imported.found) return print(imported.yaml);
-  process.stderr.write(`hookswitch: ${directory} holds no configuration of Asterisk\n`);
+  process.stderr.write(`hookswitch: no Asterisk configuration found in ${directory}\n`);
   return exitCode.failed;
 }
 
@@ -342,7 +341,7 @@ async function hash(): Promise<number> {
   let password = '';
   for await (const chunk of process.stdin) password += chunk;
   password = password.replace(/\r?\n$/, '');
-  if (password === '') return refuseUsage('no password on standard input');
+  if (password === '') return refuseUsage('no password on standard input; try: echo secret | hookswitch hash');
   return print(`${hashPassword(password)}\n`);
 }
 

@@ -14,14 +14,14 @@ import { version } from './settings.ts';
 import { createStopSignals } from './signals.ts';
 import { explainStartError } from './start-errors.ts';
 
-/** The command `serve`: a server that runs until it is told to stop, and reads its configuration anew when told so. */
+/** The command `serve`. */
 
 /**
- * Runs until a signal. SIGINT and SIGTERM stop (see `signals.ts`), SIGHUP reads the configuration anew.
- * @returns whether it came up; false when it was refused something, which has been told in one line.
- * @param reload reads the configuration anew. @throws Error whose message has one line for each problem.
- * @param failed ends the process after an error that should not have happened; the log holds it by then.
- * @param inspect hears what xstate tells inspectors.
+ * Runs until a signal. SIGINT and SIGTERM stop the server (see `signals.ts`). SIGHUP reloads the configuration.
+ * @returns whether it started; if not, the reason has been printed.
+ * @param reload reads the configuration again. @throws Error whose message has one line for each problem.
+ * @param failed ends the process after an internal error, which has been logged.
+ * @param inspect hears xstate's inspection events.
  */
 export async function serve(
   config: Config,
@@ -29,10 +29,10 @@ export async function serve(
   failed: () => never,
   inspect?: Inspect,
 ): Promise<boolean> {
-  // A reader of the banner that goes away is no reason to end.
+  // The reader of the banner may go away.
   process.stdout.on('error', () => {});
   const output = await logOutput(config.general.log_delay);
-  // Whatever ends the process: what is written there is written at once (Node's standard error is synchronous).
+  // At exit the last lines are written at once: Node's standard error is synchronous.
   process.on('exit', () => output.flush());
   const logging = createLogging(config, output, systemClock);
   const { log } = logging;
@@ -52,15 +52,15 @@ export async function serve(
   compactHeap();
   process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, config, log);
-  // Last: whoever reads it may send a signal at once.
+  // Last: the reader of the banner may send a signal at once.
   process.stdout.write(banner(config, running));
   await stopped;
   return true;
 }
 
-const lostLines = 'log lines were lost: whoever should read them was not there';
+const lostLines = 'log lines were lost: nothing read standard error';
 
-/** Lines for people where standard error is a terminal, JSON otherwise; standard output holds the banner alone. */
+/** Readable lines if standard error is a terminal, else JSON. Standard output holds only the banner. */
 async function logOutput(delayMs: number): Promise<Pick<LineOutput, 'write' | 'flush'>> {
   const stream: LineStream = process.stderr;
   const json = (lost: number) => `${JSON.stringify({ level: 40, time: systemClock.now(), lost, msg: lostLines })}\n`;
@@ -73,15 +73,15 @@ async function logOutput(delayMs: number): Promise<Pick<LineOutput, 'write' | 'f
   return safeOutput(output, (line) => format(plainTexts(line)));
 }
 
-/** Whoever reads the log at a terminal is not steered by what strangers have sent. */
+/** Removes control characters: text from the network must not steer a terminal. */
 const safeOutput = (output: LineOutput, safe: (line: string) => string): Pick<LineOutput, 'write' | 'flush'> => ({
   write: (line) => output.write(safe(line)),
   flush: output.flush,
 });
 
-/** Reads the configuration anew: a bad one changes nothing and is told with its lines. */
+/** Reloads the configuration. An invalid one changes nothing and is logged with its lines. */
 function applyReload(running: RunningServer, reload: () => Config, log: Logger): void {
-  // Also when the configuration is wrong: whoever rotates files does not know of it.
+  // Also if the configuration is wrong: log rotation does not depend on it.
   running.reopenFiles();
   let next: Config;
   try {
@@ -116,13 +116,13 @@ function banner(config: Config, { addresses, password = config.generated_passwor
       : [['password', `${password}   (random, for this run only; set HOOKSWITCH_PASSWORD to choose one)`]]),
     ['SIP', sip.join(', ') || 'none'],
     ['try it', `curl -u ${user}:${password ?? '<password>'} ${http}/asterisk/ping`],
-    ...(echo === undefined ? [] : [['', `or call ${echo} from a phone on this machine: you hear yourself`]]),
+    ...(echo === undefined ? [] : [['', `or call ${echo} from a phone on this machine to hear yourself`]]),
   ];
   const lines = rows.map(([name = '', text = '']) => `  ${name.padEnd(10)}${text}`);
   return `Hookswitch ${version} is ready\n${lines.join('\n')}\n`;
 }
 
-/** Resolves when the server has been told to stop and has closed. */
+/** Resolves after a stop signal, when the server has closed. */
 function untilStopped(running: RunningServer, config: Config, log: Logger): Promise<void> {
   return new Promise((done, failed) => {
     const say = (sentence: string) => process.stdout.write(`${sentence}\n`);

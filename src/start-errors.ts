@@ -3,26 +3,25 @@ import { ListenError } from './sip/transport/transport.ts';
 import { CertificateError } from './stores/certificates.ts';
 import { StorageError } from './stores/durable-file.ts';
 
-/** An address for audio that cannot be had. */
+/** `media.rtp_address` cannot be used. */
 export class MediaAddressError extends Error {
   override readonly name = 'MediaAddressError';
   readonly code: string;
 
   constructor(code: string, cause: unknown) {
-    super('no audio can be sent from the address of media.rtp_address', { cause });
+    super('the address of media.rtp_address cannot be used for audio', { cause });
     this.code = code;
   }
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is taken by another program',
-  EACCES: 'may not be used by this user',
+  EADDRINUSE: 'is in use by another program',
+  EACCES: 'needs rights that this user lacks',
   EADDRNOTAVAIL: 'is not an address of this machine',
 };
 
 /**
- * What a start that failed means for people, in one line: what could not be had, why, and which setting chooses
- * another. Undefined for errors that should not have happened.
+ * Explains a failed start in one line: what failed, why, and which setting to change. Undefined for internal errors.
  */
 export function explainStartError(error: unknown, config: Config): string | undefined {
   const choose = (variable: string, key: string): string =>

@@ -162,7 +162,7 @@ test('check and serve tell every problem of a bad file and end with 1', async ()
   writeFileSync(file, 'http: { prot: 1 }\ndialplan: { default: { s: [Anser] } }\n');
   const problems = [
     `${file}:1:9: http.prot: unknown key; did you mean \`port\`?`,
-    `${file}:2:28: dialplan.default.s[0]: there is no application "Anser"`,
+    `${file}:2:28: dialplan.default.s[0]: unknown application "Anser"`,
     '',
   ].join('\n');
   for (const command of ['check', 'serve'])
@@ -409,7 +409,7 @@ test('a taken HTTP port is told in one line with the setting that changes it', a
   assert.is(out, '');
   assert.is(
     err,
-    `hookswitch: HTTP 127.0.0.1:${port} is taken by another program; choose another with HOOKSWITCH_HTTP_PORT or \`http.port\` in the configuration\n`,
+    `hookswitch: HTTP 127.0.0.1:${port} is in use by another program; choose another with HOOKSWITCH_HTTP_PORT or \`http.port\` in the configuration\n`,
   );
 });
 
@@ -421,7 +421,7 @@ test('so is a taken SIP port', async () => {
   assert.is(code, 1);
   assert.match(
     err,
-    new RegExp(`^hookswitch: SIP udp 127\\.0\\.0\\.1:${port} is taken by another program; .*HOOKSWITCH_SIP_PORT`),
+    new RegExp(`^hookswitch: SIP udp 127\\.0\\.0\\.1:${port} is in use by another program; .*HOOKSWITCH_SIP_PORT`),
   );
 });
 
@@ -482,7 +482,7 @@ test('a certificate for a first try is made beside its key, and never over one t
   assert.is(statSync(join(own, 'hookswitch.key')).mode & 0o777, 0o600);
   const again = await start(['certificate'], {}, own).ended;
   assert.equal([again.code, again.out], [1, '']);
-  assert.ok(again.err.startsWith('hookswitch: no certificate was made: EEXIST'));
+  assert.ok(again.err.startsWith('hookswitch: cannot write the certificate: EEXIST'));
 });
 
 test.run();

@@ -64,7 +64,7 @@ export function check(schema: object, value: unknown, problems: Problem[], path:
 
 function checkObject(node: Node, value: unknown, problems: Problem[], path: Path): unknown {
   if (typeof value !== 'object' || Array.isArray(value)) {
-    wrong(problems, path, 'expected keys and values', value);
+    wrong(problems, path, 'expected a mapping of keys and values', value);
     return value;
   }
   const given = value as Record<string, unknown>;
@@ -94,7 +94,8 @@ function checkList(node: Node, value: unknown, problems: Problem[], path: Path):
   }
   const tuple = Array.isArray(node.items) ? (node.items as readonly Node[]) : undefined;
   if (tuple && given.length !== tuple.length) wrong(problems, path, `expected ${tuple.length} values`, value);
-  if (given.length < (node.minItems ?? 0) && !tuple) problems.push({ path, message: 'the list is empty' });
+  if (given.length < (node.minItems ?? 0) && !tuple)
+    problems.push({ path, message: 'the list is empty; expected at least one entry' });
   return given.map((item, index) => {
     const child = tuple ? tuple[index] : (node.items as Node);
     return child ? check(child, item, problems, [...path, index]) : item;
@@ -112,9 +113,9 @@ function checkText(node: Node, value: unknown, problems: Problem[], path: Path):
   if (typeof value === 'number' || typeof value === 'boolean')
     wrong(problems, path, 'expected text: put it in quotes', value);
   else if (typeof value !== 'string') wrong(problems, path, 'expected text', value);
-  else if (value.length < (node.minLength ?? 0)) problems.push({ path, message: 'the text is empty' });
+  else if (value.length < (node.minLength ?? 0)) problems.push({ path, message: 'the text must not be empty' });
   else if (node.pattern && !new RegExp(node.pattern).test(value))
-    wrong(problems, path, node.description ?? 'not allowed', value);
+    wrong(problems, path, node.description ?? 'this text is not allowed', value);
   return value;
 }
 

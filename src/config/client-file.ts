@@ -28,8 +28,7 @@ export function readClientSettings(
   const kept = fromFile(file, env['HOOKSWITCH_CLIENT'] !== undefined, read);
   const url = env['HOOKSWITCH_URL'] ?? kept.url ?? usualUrl;
   const user = env['HOOKSWITCH_USER'] ?? kept.user;
-  if (user === undefined)
-    throw new Error(`nobody to ask as: set HOOKSWITCH_USER=name:password, or write \`user\` into ${file}`);
+  if (user === undefined) throw new Error(`no user given: set HOOKSWITCH_USER=name:password, or \`user\` in ${file}`);
   return { url, user };
 }
 
@@ -43,6 +42,6 @@ function fromFile(file: string, isNamed: boolean, read: (file: string) => string
   }
   const { url, user } = (parse(text) ?? {}) as Record<string, unknown>;
   if ((url !== undefined && typeof url !== 'string') || (user !== undefined && typeof user !== 'string'))
-    throw new Error(`${file}: url and user are texts`);
+    throw new Error(`${file}: \`url\` and \`user\` must be text`);
   return { ...(url === undefined ? {} : { url }), ...(user === undefined ? {} : { user }) };
 }

@@ -1,12 +1,12 @@
 import type { Path } from './check.ts';
 
-/** One environment variable that stands above the file. */
+/** An environment variable that overrides the file. */
 type Variable = {
   name: string;
   description: string;
   /** The settings it sets; `*` stands for every item of a list. */
   paths: readonly Path[];
-  /** From the variable's text to the value; text that does not fit is passed on, for the checks to report. */
+  /** Converts the text to the value. Invalid text is passed on, so that the checks report it. */
   read(text: string): unknown;
 };
 
@@ -19,30 +19,45 @@ const asRange = (text: string) => {
 
 /** Environment variables that override the file, in the order `--help` lists them. */
 export const variables: readonly Variable[] = [
-  { name: 'HOOKSWITCH_HTTP_BIND', description: 'address of the interface', paths: [['http', 'bind']], read: asText },
-  { name: 'HOOKSWITCH_HTTP_PORT', description: 'port of the interface', paths: [['http', 'port']], read: asNumber },
+  {
+    name: 'HOOKSWITCH_HTTP_BIND',
+    description: 'address of the HTTP interface',
+    paths: [['http', 'bind']],
+    read: asText,
+  },
+  {
+    name: 'HOOKSWITCH_HTTP_PORT',
+    description: 'port of the HTTP interface',
+    paths: [['http', 'port']],
+    read: asNumber,
+  },
   {
     name: 'HOOKSWITCH_SIP_BIND',
-    description: 'address of SIP',
+    description: 'address of all SIP transports',
     paths: [['sip', 'transports', '*', 'bind']],
     read: asText,
   },
   {
     name: 'HOOKSWITCH_SIP_PORT',
-    description: 'port of SIP',
+    description: 'port of all SIP transports',
     paths: [['sip', 'transports', '*', 'port']],
     read: asNumber,
   },
-  { name: 'HOOKSWITCH_RTP_ADDRESS', description: 'address of audio', paths: [['media', 'rtp_address']], read: asText },
+  {
+    name: 'HOOKSWITCH_RTP_ADDRESS',
+    description: 'address for audio (RTP)',
+    paths: [['media', 'rtp_address']],
+    read: asText,
+  },
   {
     name: 'HOOKSWITCH_RTP_PORTS',
-    description: 'ports of audio, e.g. 10000-20000',
+    description: 'ports for audio (RTP), e.g. 10000-20000',
     paths: [['media', 'rtp_ports']],
     read: asRange,
   },
   {
     name: 'HOOKSWITCH_LOG_LEVEL',
-    description: 'trace, debug, info …',
+    description: 'trace, debug, info, warn, error, fatal or silent',
     paths: [['general', 'log_level']],
     read: asText,
   },
@@ -56,9 +71,9 @@ export const variables: readonly Variable[] = [
 ];
 
 /**
- * Puts what the environment says over what the file says. An empty variable counts as not set.
- * @param raw what the file says; changed in place. Groups that the file spells wrongly are left for the checks.
- * @param defaults the default configuration: what a list consists of when the file does not say.
+ * Overrides settings of the file with environment variables. An empty variable counts as not set.
+ * @param raw the file's settings; changed in place. Invalid groups are left for the checks.
+ * @param defaults the default configuration, for lists that the file leaves out.
  * @returns which variable set which setting, by the setting's path as JSON, for messages.
  */
 export function applyEnvironment(

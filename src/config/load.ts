@@ -129,7 +129,7 @@ function readSource(file: string): Source {
   keepKeysAsWritten(document);
   const raw = readValue(document, file);
   if (typeof raw !== 'object' || Array.isArray(raw))
-    throw new ConfigError([{ where: place(0), path: '', message: 'expected keys and values at the top' }]);
+    throw new ConfigError([{ where: place(0), path: '', message: 'expected a mapping of keys and values at the top' }]);
   return {
     raw: raw as Record<string, unknown>,
     directory: dirname(file),

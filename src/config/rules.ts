@@ -77,7 +77,7 @@ function checkTexts(node: Node, value: unknown, path: Path): Problem[] {
   );
 }
 
-const noCertificate = 'needs a certificate: see tls.certificates';
+const noCertificate = 'needs a certificate; add one to tls.certificates';
 
 function checkHttpTls({ http, tls }: Config, broken: ReadonlySet<unknown>): Problem[] {
   if (!http.tls || broken.has('tls') || tls.certificates.length > 0) return [];
@@ -92,7 +92,7 @@ function checkSipTls({ sip, tls }: Config, broken: ReadonlySet<unknown>): Proble
     if (tls.certificates.length === 0)
       return [{ path: [...path, 'protocol'], message: `${protocol} ${noCertificate}` }];
     if (asked === 'none' || tls.client_authorities.length > 0) return [];
-    const message = 'needs authorities to check certificates against: see tls.client_authorities';
+    const message = 'needs tls.client_authorities to verify client certificates';
     return [{ path: [...path, 'client_certificates'], message }];
   });
 }
@@ -102,7 +102,8 @@ function checkUsers({ http }: Config): Problem[] {
   const names = new Set<string>();
   for (const [index, user] of http.users.entries()) {
     const path = ['http', 'users', index];
-    if (names.has(user.name)) problems.push({ path, message: `the user \`${user.name}\` is named twice` });
+    if (names.has(user.name))
+      problems.push({ path, message: `there are two users named \`${user.name}\`; give each a name of its own` });
     if (user.password !== undefined && user.password_hash !== undefined)
       problems.push({ path, message: 'give `password` or `password_hash`, not both' });
     if (user.password === '') problems.push({ path: [...path, 'password'], message: 'the password is empty' });
@@ -132,22 +133,28 @@ function checkApplications({ applications, http }: Config, broken: ReadonlySet<u
       if (other !== undefined)
         problems.push({
           path: ['applications', name, 'apps', index],
-          message: `\`${app}\` stands in \`${other}\` already`,
+          message: `\`${app}\` is already listed under \`${other}\``,
         });
       taken.set(app, name);
     }
     // What was written is not told: it may be a secret all the same.
     if (!isBearerToken(token))
-      problems.push({ path: ['applications', name, 'token'], message: 'not a token (RFC 6750 2.1)' });
+      problems.push({
+        path: ['applications', name, 'token'],
+        message: 'not a bearer token (RFC 6750 2.1); allowed are letters, digits and -._~+/, then =',
+      });
     if (!/^(?:hst_\w+)?$/.test(local_token))
       problems.push({
         path: ['applications', name, 'local_token'],
-        message: 'not a token of ours: these begin with hst_',
+        message: 'not a token of this server; its tokens begin with hst_',
       });
     if (token !== '' && username !== '')
       problems.push({ path: ['applications', name, 'token'], message: 'give `token` or `username`, not both' });
     if (!broken.has('http') && !http.users.some((user) => user.name === local_user))
-      problems.push({ path: ['applications', name, 'local_user'], message: `there is no user \`${local_user}\`` });
+      problems.push({
+        path: ['applications', name, 'local_user'],
+        message: `there is no user \`${local_user}\` in http.users`,
+      });
   }
   return problems;
 }
@@ -158,10 +165,11 @@ function checkSip({ sip, dialplan }: Config, known: Known): Problem[] {
     const path = ['sip', 'endpoints', name];
     if (!Object.hasOwn(Object(dialplan), endpoint.context))
       problems.push({ path: [...path, 'context'], message: unknownContext(endpoint.context, dialplan) });
-    if (/[\s/@;]/.test(name)) problems.push({ path, message: 'a name holds no space, / @ or ;', atKey: true });
+    if (/[\s/@;]/.test(name))
+      problems.push({ path, message: 'a name must not contain spaces, "/", "@" or ";"', atKey: true });
     const { minimum_expiration, maximum_expiration } = endpoint.aor;
     if (minimum_expiration > maximum_expiration)
-      problems.push({ path: [...path, 'aor'], message: 'minimum_expiration is above maximum_expiration' });
+      problems.push({ path: [...path, 'aor'], message: 'minimum_expiration must not exceed maximum_expiration' });
     if (endpoint.outbound_proxy && !rules.sipUri.test(endpoint.outbound_proxy))
       problems.push({ path: [...path, 'outbound_proxy'], message: rules.sipUri.wanted });
     // The dialplan says what an extension is.
@@ -171,16 +179,20 @@ function checkSip({ sip, dialplan }: Config, known: Known): Problem[] {
     for (const [index, { client }] of endpoint.registrations.entries())
       if (client && !rules.sipUri.test(client))
         problems.push({ path: [...path, 'registrations', index, 'client'], message: rules.sipUri.wanted });
-    if (endpoint.codecs.length === 0) problems.push({ path: [...path, 'codecs'], message: 'the list is empty' });
+    if (endpoint.codecs.length === 0)
+      problems.push({ path: [...path, 'codecs'], message: 'the list is empty; expected at least one entry' });
   }
   const taken = new Set<string>();
   for (const [index, { protocol, bind, port = standardSipPorts[protocol] }] of sip.transports.entries()) {
     const key = `${protocol === 'udp' ? 'udp' : 'tcp'} ${bind} ${port}`;
     if (port !== 0 && taken.has(key))
-      problems.push({ path: ['sip', 'transports', index], message: `${protocol} ${bind} ${port} is there twice` });
+      problems.push({
+        path: ['sip', 'transports', index],
+        message: `${protocol} ${bind} ${port} is configured twice; give each transport its own address or port`,
+      });
     taken.add(key);
   }
-  if (sip.timers.t1 > sip.timers.t2) problems.push({ path: ['sip', 'timers'], message: 't1 is above t2' });
+  if (sip.timers.t1 > sip.timers.t2) problems.push({ path: ['sip', 'timers'], message: 't1 must not exceed t2' });
   return problems;
 }
 
@@ -189,7 +201,9 @@ function checkMediaServers({ external_media: { websockets } }: Config): Problem[
     const path = ['external_media', 'websockets', name, 'token'];
     const isTwice = token !== '' && headers.some((header) => /^authorization:/i.test(header));
     return [
-      ...(isBearerToken(token) ? [] : [{ path, message: 'not a token (RFC 6750 2.1)' }]),
+      ...(isBearerToken(token)
+        ? []
+        : [{ path, message: 'not a bearer token (RFC 6750 2.1); allowed are letters, digits and -._~+/, then =' }]),
       ...(isTwice ? [{ path, message: 'give `token` or a header `Authorization`, not both' }] : []),
     ];
   });
@@ -199,11 +213,13 @@ function checkMedia({ media }: Config): Problem[] {
   const [first, last] = media.rtp_ports;
   const path = ['media', 'rtp_ports'];
   const problems: Problem[] = [];
-  if (first > last) problems.push({ path, message: `the first port (${first}) is above the last (${last})` });
+  if (first > last) problems.push({ path, message: `the first port (${first}) must not exceed the last (${last})` });
   else if (first !== 0 && last - first < 1)
-    problems.push({ path, message: 'a call takes two ports: the range is too small' });
-  else if (first === 0 && last !== 0) problems.push({ path, message: 'port 0 stands only in [0, 0]' });
-  if (media.codecs.length === 0) problems.push({ path: ['media', 'codecs'], message: 'the list is empty' });
+    problems.push({ path, message: 'the range is too small: each call needs two ports' });
+  else if (first === 0 && last !== 0)
+    problems.push({ path, message: 'port 0 is only allowed as [0, 0], which lets the system choose' });
+  if (media.codecs.length === 0)
+    problems.push({ path: ['media', 'codecs'], message: 'the list is empty; expected at least one entry' });
   return problems;
 }
 

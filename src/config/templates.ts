@@ -65,7 +65,7 @@ export function applyTemplates(
         const hint = near ? `; did you mean \`${near}\`?` : '';
         problems.push({
           path: [...path, 'extends'],
-          message: `there is no template \`${name}\` in sip.templates${hint}`,
+          message: `sip.templates has no template \`${name}\`${hint}`,
         });
       } else merged = merge(merged, templateOf(name, template, trail));
     }

@@ -2,17 +2,17 @@ import { networkInterfaces } from 'node:os';
 import { addressMatcher, isLoopback } from '../lib/addresses.ts';
 import type { Config } from './schema.ts';
 
-/** What is allowed, and most likely not meant. Nothing here keeps a server from starting. */
+/** Warnings about valid but suspicious settings. They do not keep the server from starting. */
 
-/** What the machine says, for the warnings. */
+/** Facts about the machine, for the warnings. */
 export type Machine = {
-  /** Addresses of its own, without those of the loopback. */
+  /** Its addresses, without loopback. */
   addresses: readonly string[];
-  /** Whether there is such a directory. */
+  /** Whether the directory exists. */
   hasDirectory(path: string): boolean;
 };
 
-/** The machine that this runs on. @param hasDirectory asks the disk. */
+/** The machine that this runs on. */
 export const thisMachine = (hasDirectory: Machine['hasDirectory']): Machine => ({
   addresses: Object.values(networkInterfaces()).flatMap((each) =>
     (each ?? []).flatMap(({ address, internal }) => (internal ? [] : [address])),
@@ -22,7 +22,7 @@ export const thisMachine = (hasDirectory: Machine['hasDirectory']): Machine => (
 
 const isWildcard = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** Sentences about a configuration that has been checked, each with the setting it is about. */
+/** Warnings about a checked configuration. Each begins with its setting. */
 export function warningsOf(config: Config, machine: Machine): string[] {
   const { http, sip, media, sounds } = config;
   const isOurs = (address: string): boolean =>
@@ -31,7 +31,7 @@ export function warningsOf(config: Config, machine: Machine): string[] {
   for (const { protocol, bind, port } of sip.transports) {
     const meets = bind === http.bind || isWildcard(bind) || isWildcard(http.bind);
     if (protocol !== 'udp' && port !== 0 && port === http.port && meets)
-      warnings.push(`http.port: SIP over ${protocol} has the port ${port}, too; one of both will find it taken`);
+      warnings.push(`http.port: SIP over ${protocol} uses port ${port} too; change one of them`);
     if (!isOurs(bind)) warnings.push(`sip.transports: ${bind} is not an address of this machine`);
   }
   if (!isOurs(http.bind)) warnings.push(`http.bind: ${http.bind} is not an address of this machine`);
@@ -46,7 +46,7 @@ export function warningsOf(config: Config, machine: Machine): string[] {
   if (audio !== '' && !isOurs(audio)) warnings.push(`media.rtp_address: ${audio} is not an address of this machine`);
   if (isLoopback(audio) && sip.transports.some(({ bind }) => !isLoopback(bind)))
     warnings.push(
-      `media.rtp_address: SIP is spoken with other machines, but audio only on this one (${audio}): nobody will hear anything`,
+      `media.rtp_address: ${audio} reaches only this machine, but SIP listens for others: calls will have no audio`,
     );
   warnings.push(...endpointWarnings(config));
   return warnings;
@@ -59,20 +59,20 @@ function endpointWarnings({ sip }: Config): string[] {
     const other = auth && names.get(auth.username);
     if (other !== undefined)
       warnings.push(
-        `sip.endpoints.${name}: the user name ${auth?.username} is that of ${other}, too; it tells who calls, so that only one of both is found`,
+        `sip.endpoints.${name}: ${other} has the same user name ${auth?.username}; only one of them can be identified by it`,
       );
     if (auth) names.set(auth.username, name);
     const everywhere = match.find((network) => network.endsWith('/0'));
     if (!auth && everywhere !== undefined)
       warnings.push(
-        `sip.endpoints.${name}: ${everywhere} lets everybody call as ${name} without a password; see docs/security.md`,
+        `sip.endpoints.${name}: ${everywhere} lets any address call as ${name} without a password; see docs/security.md`,
       );
   }
   return warnings;
 }
 
 /**
- * An address that others can call, in place of one that stands for all of this machine's: of `0.0.0.0:5060`, or of a URL.
+ * Replaces a wildcard address (`0.0.0.0`, `[::]`) with one of this machine's that others can reach. Takes `host:port` or a URL.
  */
 export function callable(address: string, { addresses } = thisMachine(() => true)): string {
   const own = (isSix: boolean): string | undefined =>
@@ -85,8 +85,8 @@ export function callable(address: string, { addresses } = thisMachine(() => true
 }
 
 /**
- * URI at which a phone of this machine hears itself without an account: `echo` in the context of an endpoint that lets it in
- * by its address. Undefined when there is none, or no SIP over UDP or TCP on 127.0.0.1.
+ * URI of the echo test that a phone on this machine can call without an account: `echo` in the context of an endpoint
+ * that matches 127.0.0.1. Undefined if there is none, or no SIP over UDP or TCP on 127.0.0.1.
  */
 export function echoUri(
   { sip, dialplan }: Config,

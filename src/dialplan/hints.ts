@@ -47,14 +47,14 @@ export function parseHints(context: string, configured: unknown, tell: Tell): Pa
       continue;
     }
     if (!isPattern(name)) {
-      if (exact.has(withoutDashes(name))) tell(path, `another hint means the same as "${name}"`);
+      if (exact.has(withoutDashes(name))) tell(path, `another hint is equivalent to "${name}"; remove one`);
       else exact.set(withoutDashes(name), hint);
       continue;
     }
     const pattern = parsePattern(name);
     if (typeof pattern === 'string') tell(path, pattern);
     else if (patterns.some((other) => compareSpecificity(other.pattern, pattern) === 0))
-      tell(path, `another pattern means the same as "${name}"`);
+      tell(path, `another pattern is equivalent to "${name}"; remove one`);
     else patterns.push({ pattern, hint });
   }
   patterns.sort((a, b) => compareSpecificity(a.pattern, b.pattern));
@@ -70,7 +70,7 @@ function parseDevices(text: unknown): Hint | string {
   const problem = devices.find((device) => device.problem !== undefined)?.problem;
   const wrong = devices.find((device) => isConstant(device) && !isDevice(device.text))?.text;
   if (problem !== undefined || wrong === undefined) return problem ?? devices;
-  return `"${wrong}" is no device: they are written PJSIP/alice or Stasis:name`;
+  return `"${wrong}" is not a device; write PJSIP/alice or Stasis:name`;
 }
 
 /** A technology and what it has, or who speaks for it and its name. */

@@ -103,7 +103,7 @@ function includeContexts(configured: Record<string, unknown>, contexts: Map<stri
     const collect = (from: string): void => {
       for (const other of own.get(from) ?? []) {
         if (other === name)
-          tell([name, includeKey], `the context includes itself${from === name ? '' : ` over "${from}"`}`);
+          tell([name, includeKey], `the context includes itself${from === name ? '' : ` through "${from}"`}`);
         if (found.has(other) || !contexts.has(other)) continue;
         found.add(other);
         collect(other);
@@ -125,9 +125,9 @@ function parseContext(context: string, extensions: Record<string, unknown>, tell
       const pattern = parsePattern(name);
       if (typeof pattern === 'string') tell(path, pattern);
       else if (patterns.some((other) => compareSpecificity(other.pattern, pattern) === 0))
-        tell(path, `another pattern means the same as "${name}"`);
+        tell(path, `another pattern is equivalent to "${name}"; remove one`);
       else patterns.push({ pattern, extension });
-    } else if (exact.has(withoutDashes(name))) tell(path, `another extension means the same as "${name}"`);
+    } else if (exact.has(withoutDashes(name))) tell(path, `another extension is equivalent to "${name}"; remove one`);
     else exact.set(withoutDashes(name), extension);
   }
   patterns.sort((a, b) => compareSpecificity(a.pattern, b.pattern));
@@ -161,7 +161,7 @@ export function parseStep(configured: unknown): ParsedStep | string {
   if (!isRecord(configured)) return 'a step must be App(arguments), or label and app';
   const { label, app, ...others } = configured;
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) return `a step has only label and app, not "${unknown}"`;
+  if (unknown !== undefined) return `unknown key "${unknown}"; a step has only \`label\` and \`app\``;
   if (typeof app !== 'string') return 'app must be App(arguments)';
   if (typeof label !== 'string' || !/^[A-Za-z_][\w-]*$/.test(label))
     return 'label must be a word that begins with a letter';
@@ -171,10 +171,10 @@ export function parseStep(configured: unknown): ParsedStep | string {
 
 function parseCall(text: string): ParsedStep | string {
   const found = /^([A-Za-z]\w*)\s*(?:\(([\s\S]*)\))?$/.exec(text.trim());
-  if (!found) return `"${text}" is not App(arguments)`;
+  if (!found) return `"${text}" is not a step; expected Application(arguments)`;
   const [, name = '', data = ''] = found;
   const application = findApplication(name);
-  if (!application) return `there is no application "${name}"`;
+  if (!application) return `unknown application "${name}"`;
   const template = compile(data);
   if (template.problem !== undefined) return template.problem;
   const problem = application.checkText?.(data);

@@ -1,19 +1,18 @@
 import { WebSocket } from 'ws';
 
-/** A server that runs, and as whom it is asked. */
+/** A running server, and the user that asks it. */
 export type Server = {
-  /** Where its interface is, e.g. `http://127.0.0.1:8088`; a path behind it is left out. */
+  /** Base URL, e.g. `http://127.0.0.1:8088`; its path is ignored. */
   url: string;
   /** `name:password`. */
   user: string;
 };
 
-/** It could not be asked, or refused: said in words for whoever asked. */
+/** The server could not be reached, or refused. Its message is for people. */
 export class AskError extends Error {
   override readonly name = 'AskError';
 }
 
-/** Asks a server. */
 export interface Client {
   /** The JSON of an answer; `path` begins with `/ari` or `/hookswitch`. @throws AskError. */
   get<T>(path: string): Promise<T>;
@@ -21,17 +20,17 @@ export interface Client {
   text(path: string): Promise<string>;
   /** The text of the answer to a command, with a JSON body. @throws AskError. */
   ask(method: 'POST' | 'DELETE', path: string, body?: object): Promise<string>;
-  /** Hears every message of a WebSocket until `signal` says so. @throws AskError when it cannot be opened, or is closed. */
+  /** Hears every message of a WebSocket until `signal` aborts. @throws AskError when it cannot be opened, or is closed. */
   listen<T>(path: string, hear: (message: T) => void, signal: AbortSignal): Promise<void>;
 }
 
-/** Makes what asks. @throws AskError for a URL that is none. */
+/** @throws AskError for an invalid URL. */
 export function createClient({ url, user }: Server): Client {
   let base: string;
   try {
     base = new URL(url).origin;
   } catch {
-    throw new AskError(`'${url}' is no URL such as http://127.0.0.1:8088`);
+    throw new AskError(`'${url}' is not a URL; expected one such as http://127.0.0.1:8088`);
   }
   const headers = { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 
@@ -81,7 +80,7 @@ export function createClient({ url, user }: Server): Client {
   };
 }
 
-/** Most of a refusal that is read, in letters. */
+/** How much of a refusal's body is read, in characters. */
 const mostOfRefusal = 65_536;
 
 async function textOf(response: AsyncIterable<unknown>): Promise<string> {
@@ -96,7 +95,7 @@ function reasonOf(error: unknown): string {
     code?: string;
     message: string;
   };
-  // Codes of the library that asks say nothing to people.
+  // Codes of undici mean nothing to people.
   const told = cause?.code?.startsWith('UND_') ? undefined : cause?.code;
   return told ?? cause?.message ?? code ?? message;
 }

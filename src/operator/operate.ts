@@ -27,14 +27,14 @@ import {
 } from './lines.ts';
 import { type Cell, lineOf, type Style, tableOf } from './table.ts';
 
-/** What a command is given besides the server. */
+/** Arguments of a command. */
 export type Asked = {
   command: string;
-  /** Id of a call, or of a bridge, for the commands about one. */
+  /** Id of the call or bridge, for commands that take one. */
   id?: string | undefined;
-  /** Name of an application, for `tail`. */
+  /** Application that `tail` follows. */
   app?: string | undefined;
-  /** Write JSON, a line for each thing, in place of words. */
+  /** Write JSON, one line for each item. */
   json: boolean;
 };
 
@@ -42,30 +42,30 @@ export type Surroundings = {
   write(text: string): void;
   /** ms since the epoch. */
   now(): number;
-  /** Ends what would go on for ever. */
+  /** Ends `tail` and `watch`. */
   signal: AbortSignal;
-  /** How it is shown; without colours, and lines of any length, where left out. */
+  /** Without it: no colours, and lines of any length. */
   style?: Style;
 };
 
-/** A command: what it does, whether it is about one call or may be about one bridge, and what is said when there is nothing. */
+/** `none` is the text for an empty list on a terminal. */
 type Command = { about: string; needsId?: true; takesBridge?: true; none?: string };
 
-/** The commands that ask a running server, with what they need. */
+/** The commands that ask a running server. */
 export const commands: Readonly<Record<string, Command>> = {
-  calls: { about: 'list the calls that are live', none: 'no call is live' },
-  call: { about: 'show everything that was recorded of a call', needsId: true },
-  apps: { about: 'list the applications', none: 'no application is known' },
-  phones: { about: 'list the endpoints', none: 'there is no phone' },
+  calls: { about: 'list live calls', none: 'no live calls' },
+  call: { about: 'show the recorded history of a call', needsId: true },
+  apps: { about: 'list applications', none: 'no applications' },
+  phones: { about: 'list endpoints', none: 'no endpoints' },
   'video-visibility': {
-    about: 'list which member of a bridge (of every bridge, without an id) sees which, and why not',
+    about: 'list who sees whom in a bridge (default: in all), and why not',
     takesBridge: true,
-    none: 'nobody in a bridge has video',
+    none: 'no bridge has video',
   },
-  tail: { about: 'follow the events of an application (--app), or all calls' },
-  stuck: { about: 'list what stays longer than expected, and what it waits for', none: 'nothing waits too long' },
-  bundle: { about: 'write everything about a call as one file, without secrets', needsId: true },
-  watch: { about: 'follow a call', needsId: true },
+  tail: { about: 'follow all calls, or the events of one application (--app)' },
+  stuck: { about: 'list calls and objects that wait too long, and for what', none: 'nothing is stuck' },
+  bundle: { about: 'print all records of a call as one JSON document, without secrets', needsId: true },
+  watch: { about: 'follow the entries of a call', needsId: true },
 };
 
 /** Asks a server and writes its answer. @throws AskError. */
@@ -74,7 +74,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
   const client = createClient(server);
   const list = <T>(items: readonly T[], heads: readonly string[], cells: (item: T) => Cell[]): void => {
     if (asked.json) for (const item of items) write(`${plainJson(JSON.stringify(item))}\n`);
-    // Who looks is told that there is nothing; what reads lines gets none.
+    // A person sees that the list is empty; a script gets no lines.
     else if (items.length === 0 && style.columns !== undefined)
       write(`${commands[asked.command]?.none ?? 'nothing'}\n`);
     else write(tableOf(heads, items.map(cells), style));
@@ -94,7 +94,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
     apps: async () => list(await applicationsInNumbers(client), applicationHeads, applicationCells),
     async phones() {
       const endpoints = await client.get<Endpoint[]>('/ari/endpoints');
-      // Who may see the endpoints may not see where they are.
+      // A user may be allowed to see endpoints but not contacts.
       const contacts = asked.json
         ? []
         : ((await unlessRefused(client.get<ContactView[]>('/hookswitch/contacts'))) ?? []);
@@ -123,7 +123,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
         `/hookswitch/live?call=${call}`,
         ({ entries, let_go: letGo }) => {
           each(entries, entryWidths, entryCells);
-          if (letGo !== undefined && !asked.json) write('nothing of this call is recorded any more\n');
+          if (letGo !== undefined && !asked.json) write('the recorder has dropped this call\n');
         },
         signal,
       ),
@@ -138,7 +138,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
       return client.listen<LiveApplicationEvents>(
         path,
         ({ events, skipped }) => {
-          if (skipped > 0 && !asked.json) write(`… ${skipped} more, too many at once to be shown\n`);
+          if (skipped > 0 && !asked.json) write(`… ${skipped} more events were skipped\n`);
           each(events, entryWidths, entryCells);
         },
         signal,
@@ -150,7 +150,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
   await act();
 }
 
-/** Who sees whom in one bridge, or in all that whoever asks may see; those that go meanwhile are left out. */
+/** Who sees whom in one bridge, or in all that the user may see. Omits bridges that end meanwhile. */
 async function videoVisibilityIn(
   client: Client,
   id: string | undefined,
@@ -162,7 +162,7 @@ async function videoVisibilityIn(
   if (id !== undefined) return [await videoVisibilityOf(id)];
   const found: { bridge: string; members: VideoVisibility[] }[] = [];
   for (const bridge of await client.get<Bridge[]>('/ari/bridges')) {
-    // With fewer than two nobody sees anybody.
+    // One member alone sees no other.
     if (bridge.channels.length < 2) continue;
     const visibility = await unlessRefused(videoVisibilityOf(bridge.id));
     if (visibility) found.push(visibility);
@@ -170,13 +170,13 @@ async function videoVisibilityIn(
   return found;
 }
 
-/** Names of channels by their ids, as far as whoever asks may see them. */
+/** Names of channels by id, as far as the user may see them. */
 async function channelNames(client: Client): Promise<ReadonlyMap<string, string>> {
   const channels = (await unlessRefused(client.get<Channel[]>('/ari/channels'))) ?? [];
   return new Map(channels.map(({ id, name }) => [id, name]));
 }
 
-/** Undefined where the server refuses to tell. */
+/** Undefined if the server refuses. */
 async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;
@@ -186,14 +186,14 @@ async function unlessRefused<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Applications with their figures, where whoever asks may see these. */
+/** Applications, with their counters if the user may see them. */
 async function applicationsInNumbers(client: Client): Promise<ListedApplication[]> {
   const listed = await client.get<Application[]>('/ari/applications');
   const figures = await overview(client);
   return listed.map((each) => ({ ...each, ...figures?.applications.find(({ name }) => name === each.name) }));
 }
 
-/** How things are at a glance; undefined for who may not see that. */
+/** The live overview, or undefined if the user may not see it. */
 async function overview(client: Client): Promise<LiveOverview | undefined> {
   const end = new AbortController();
   let first: LiveOverview | undefined;
@@ -207,7 +207,7 @@ async function overview(client: Client): Promise<LiveOverview | undefined> {
   return first;
 }
 
-/** All of them, page by page. */
+/** All live calls, page by page. */
 async function liveCalls(client: Client): Promise<Call[]> {
   const found: Call[] = [];
   let offset: number | undefined = 0;

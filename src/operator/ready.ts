@@ -2,15 +2,15 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Clock } from '../lib/clock.ts';
 
-/** How often it is asked, and how long one question may take, in ms. */
+/** Interval of the requests and timeout of one, in ms. */
 const everyMs = 200;
 const answerMs = 2_000;
 
 /**
- * Waits until a server takes calls (`GET /health/ready`). Its certificate is not looked at: nothing is told to it.
+ * Waits until a server takes calls (`GET /health/ready`). Its certificate is not checked: the request holds no secret.
  * @param url its base URL, e.g. `http://127.0.0.1:8088`.
  * @param waitMs how long to ask again, in ms; 0 asks once.
- * @returns undefined when it is ready; else why not, in words.
+ * @returns undefined when it is ready, else the reason.
  */
 export async function untilReady(url: string, waitMs: number, clock: Clock): Promise<string | undefined> {
   const end = clock.monotonic() + waitMs;
@@ -25,7 +25,7 @@ function ask(url: URL, clock: Clock): Promise<string | undefined> {
   return new Promise((resolve) => {
     const make = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const asked = make(url, { rejectUnauthorized: false, agent: false });
-    const timer = clock.setTimeout(() => asked.destroy(new Error('it does not answer')), answerMs);
+    const timer = clock.setTimeout(() => asked.destroy(new Error('no answer')), answerMs);
     asked.on('error', ({ message }) => resolve(`${url.origin}: ${message}`));
     asked.once('response', (response) => {
       response.on('error', () => {}).resume();

@@ -2,22 +2,22 @@ import { plain, plainJson } from '../lib/plain-text.ts';
 import type { NewToken, Token } from '../models/token.ts';
 import { AskError, createClient, type Server } from './client.ts';
 
-/** What `hookswitch token` is asked for. */
+/** Arguments of `hookswitch token`. */
 export type TokenAsked = {
   /** `make`, `list` or `revoke`. */
   act: string;
   /** Name of the token, for all but `list`. */
   name?: string | undefined;
-  /** How long it is good: a number with `s`, `m`, `h` or `d` behind it. */
+  /** Lifetime: a number followed by `s`, `m`, `h` or `d`. */
   expires?: string | undefined;
-  /** What the operation takes as it is: whom it stands for, and what it is limited to, comma-separated. */
+  /** User that it stands for, and its limits, comma-separated: passed to the operation as they are. */
   user?: string | undefined;
   applications?: string | undefined;
   operations?: string | undefined;
   contexts?: string | undefined;
   endpoints?: string | undefined;
   readOnly?: boolean | undefined;
-  /** Write JSON in place of words. */
+  /** Write JSON. */
   json: boolean;
 };
 
@@ -26,7 +26,7 @@ const seconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86
 /** @throws AskError. */
 function readExpiry(text: string): number {
   const [, number = '', unit = 's'] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? [];
-  if (number === '') throw new AskError(`'${text}' is no time: 90d, 12h, 30m or 3600s`);
+  if (number === '') throw new AskError(`'${text}' is not a lifetime; expected one such as 90d, 12h, 30m or 3600s`);
   return Number(number) * (seconds[unit] ?? 1);
 }
 
@@ -67,6 +67,6 @@ export async function operateTokens(asked: TokenAsked, server: Server, write: (t
     ),
   };
   const made = JSON.parse(await client.ask('POST', path, body)) as NewToken;
-  // Nothing but the token on its line, for whoever keeps it in a variable.
+  // The token alone, so that a script can keep it in a variable.
   write(asked.json ? `${JSON.stringify(made)}\n` : `${made.token}\n`);
 }

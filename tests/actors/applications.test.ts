@@ -332,7 +332,7 @@ registering('who only observes hears events, and no calls enter', () => {
 registering('who only observes takes no name that somebody else has, and leaves none half taken', () => {
   const { applications, connect } = world();
   const owner = connect(['hello']);
-  const taken = [403, "Application 'hello' is not for a user who may only look"];
+  const taken = [403, "Application 'hello' is registered by another user. A read-only user cannot take it over"];
   assert.equal(
     refusal(() => connect(['free', 'hello'], { observes: true })),
     taken,
@@ -380,7 +380,7 @@ registering('what others subscribe an observer to stays his while he is away', (
 registering('there are no more applications than allowed, but for those of this system', () => {
   const { applications, connect } = world({ applications: 2, subscriptions: 10 });
   const socket = connect(['a', 'b']);
-  const full = [409, 'The server allows no more than 2 (limits.applications)'];
+  const full = [409, 'The limit of 2 is reached (limits.applications)'];
   assert.equal(
     refusal(() => connect(['b', 'c'])),
     full,

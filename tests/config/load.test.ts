@@ -222,14 +222,14 @@ dialplan:
     '14:15 sip.endpoints.carol.match[0] expected an IP address or a network such as 10.1.0.0/16, found "300.1.1.1"',
     '15:19 media.codecs[0] expected one of ulaw, alaw, g722, opus, slin, slin12, slin16, slin24, slin32, slin44, slin48, found "ulow"; did you mean `ulaw`?',
     '15:26 media.rtp_ports expected 2 values, found [1]',
-    '18:12 dialplan.default.100[0] there is no application "Anser"',
+    '18:12 dialplan.default.100[0] unknown application "Anser"',
   ]);
 });
 
 problems('a wrong value of the environment is told with the name of the variable', () => {
   assert.equal(problemsOf('', { HOOKSWITCH_HTTP_PORT: 'web', HOOKSWITCH_RTP_PORTS: '20000-10000' }), [
     'HOOKSWITCH_HTTP_PORT http.port expected a whole number from 0 to 65535, found "web"',
-    'HOOKSWITCH_RTP_PORTS media.rtp_ports the first port (20000) is above the last (10000)',
+    'HOOKSWITCH_RTP_PORTS media.rtp_ports the first port (20000) must not exceed the last (10000)',
   ]);
 });
 
@@ -240,7 +240,7 @@ problems('a connection to a program has a URL, applications and protocols that c
 `;
   assert.equal(problemsOf(yaml), [
     '2:10 applications.one.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "http://10.0.0.9/"',
-    '2:35 applications.one.apps the list is empty',
+    '2:35 applications.one.apps the list is empty; expected at least one entry',
     '2:72 applications.one.protocols[0] expected the name of a protocol, such as ari, found "a b"',
     '3:10 applications.two.url expected a URL such as ws://10.0.0.9:9000/ari, without a user, found "ws://***@10.0.0.9/"',
     '3:50 applications.two.apps[0] expected 1 to 73 characters without a comma, found "c,d"',
@@ -255,8 +255,8 @@ applications:
   two: { url: 'ws://10.0.0.9/', apps: [z, x], local_user: b }
 `;
   assert.equal(problemsOf(yaml), [
-    '4:43 applications.two.apps[1] `x` stands in `one` already',
-    '4:47 applications.two.local_user there is no user `b`',
+    '4:43 applications.two.apps[1] `x` is already listed under `one`',
+    '4:47 applications.two.local_user there is no user `b` in http.users',
   ]);
 });
 
@@ -267,9 +267,11 @@ applications:
   one: { url: 'ws://10.0.0.9:9000/ari', apps: [x], local_user: a, ${more} }
 `);
   assert.equal(of('username: me, token: abc'), ['3:81 applications.one.token give `token` or `username`, not both']);
-  assert.equal(of("token: 'a b'"), ['3:67 applications.one.token not a token (RFC 6750 2.1)']);
+  assert.equal(of("token: 'a b'"), [
+    '3:67 applications.one.token not a bearer token (RFC 6750 2.1); allowed are letters, digits and -._~+/, then =',
+  ]);
   assert.equal(of('local_token: secret'), [
-    '3:67 applications.one.local_token not a token of ours: these begin with hst_',
+    '3:67 applications.one.local_token not a token of this server; its tokens begin with hst_',
   ]);
   assert.equal(of('token: abc.def==, local_token: hst_abc'), []);
 });
@@ -308,7 +310,11 @@ problems('a step with a label names an app, and the other way round', () => {
 });
 
 for (const [what, yaml, wanted] of [
-  ['users of one name', 'http: { users: [{ name: a }, { name: a }] }', 'the user `a` is named twice'],
+  [
+    'users of one name',
+    'http: { users: [{ name: a }, { name: a }] }',
+    'there are two users named `a`; give each a name of its own',
+  ],
   [
     'two kinds of password',
     'http: { users: [{ name: a, password: p, password_hash: scrypt$2$1$1$AAAA$AAAAAAAAAAAAAAAAAAAAAA== }] }',
@@ -319,7 +325,7 @@ for (const [what, yaml, wanted] of [
   ['a user name with a colon', 'http: { users: [{ name: "a:b" }] }', 'holds no colon'],
   ['an origin with a path', 'http: { allowed_origins: "https://a.example/x" }', 'expected an origin'],
   ['an address that is a name', 'http: { bind: localhost }', 'expected an IP address'],
-  ['a transport twice', 'sip: { transports: [{ protocol: udp }, { protocol: udp }] }', 'is there twice'],
+  ['a transport twice', 'sip: { transports: [{ protocol: udp }, { protocol: udp }] }', 'is configured twice'],
   [
     'a codec that is not here',
     'media: { codecs: [ulaw, g729] }',
@@ -332,11 +338,11 @@ for (const [what, yaml, wanted] of [
   ],
   ['an unknown transport', 'sip: { transports: [{ protocol: udb }] }', 'did you mean `udp`?'],
   ['a SIP URI without a scheme', 'sip: { endpoints: { a: { aor: { contacts: [10.0.0.1] } } } }', 'expected a SIP URI'],
-  ['a name with a slash', 'sip: { endpoints: { a/b: {} } }', 'a name holds no space, / @ or ;'],
-  ['no codec', 'media: { codecs: [] }', 'the list is empty'],
-  ['one RTP port', 'media: { rtp_ports: [10000, 10000] }', 'a call takes two ports'],
-  ['a list where keys belong', 'http: [1]', 'expected keys and values, found [1]'],
-  ['a list at the top', '[1]', 'expected keys and values at the top'],
+  ['a name with a slash', 'sip: { endpoints: { a/b: {} } }', 'a name must not contain spaces, "/", "@" or ";"'],
+  ['no codec', 'media: { codecs: [] }', 'the list is empty; expected at least one entry'],
+  ['one RTP port', 'media: { rtp_ports: [10000, 10000] }', 'each call needs two ports'],
+  ['a list where keys belong', 'http: [1]', 'expected a mapping of keys and values, found [1]'],
+  ['a list at the top', '[1]', 'expected a mapping of keys and values at the top'],
   ['a section twice', 'http: {}\nhttp: {}', 'Map keys must be unique'],
   ['broken YAML', 'http: { port: 1', 'Flow map'],
 ] as const)
@@ -396,7 +402,7 @@ for (const { what, yaml, problems } of [
   {
     what: 'a template that is not there',
     yaml: 'sip:\n  templates: { desk: {} }\n  endpoints:\n    carol: { extends: [dsek] }\n',
-    problems: ['4:14 sip.endpoints.carol.extends there is no template `dsek` in sip.templates; did you mean `desk`?'],
+    problems: ['4:14 sip.endpoints.carol.extends sip.templates has no template `dsek`; did you mean `desk`?'],
   },
   {
     what: 'templates that extend themselves',
@@ -414,7 +420,7 @@ for (const { what, yaml, problems } of [
   {
     what: 'a template that is none',
     yaml: 'sip:\n  templates: { a: 1 }\n  endpoints: { carol: {} }\n',
-    problems: ['2:16 sip.templates.a expected keys and values, found 1'],
+    problems: ['2:16 sip.templates.a expected a mapping of keys and values, found 1'],
   },
 ])
   test(`${what}`, () => assert.equal(problemsOf(yaml), problems));

@@ -26,7 +26,7 @@ for (const { what, yaml, told } of [
   {
     what: 'HTTP and SIP on one port',
     yaml: 'http: { port: 5060, bind: 0.0.0.0 }',
-    told: ['http.port: SIP over tcp has the port 5060, too; one of both will find it taken'],
+    told: ['http.port: SIP over tcp uses port 5060 too; change one of them'],
   },
   {
     what: 'directories that are not there',
@@ -46,15 +46,15 @@ for (const { what, yaml, told } of [
     what: 'audio that nobody hears',
     yaml: 'media: { rtp_address: 127.0.0.1 }\nsip: { transports: [{ protocol: udp, bind: 0.0.0.0 }] }',
     told: [
-      'media.rtp_address: SIP is spoken with other machines, but audio only on this one (127.0.0.1): nobody will hear anything',
+      'media.rtp_address: 127.0.0.1 reaches only this machine, but SIP listens for others: calls will have no audio',
     ],
   },
   {
     what: 'one user name twice, and everybody without a password',
     yaml: 'sip: { endpoints: { a: { auth: { username: x, password: p } }, b: { auth: { username: x, password: q } }, anonymous: { match: [0.0.0.0/0] } } }',
     told: [
-      'sip.endpoints.b: the user name x is that of a, too; it tells who calls, so that only one of both is found',
-      'sip.endpoints.anonymous: 0.0.0.0/0 lets everybody call as anonymous without a password; see docs/security.md',
+      'sip.endpoints.b: a has the same user name x; only one of them can be identified by it',
+      'sip.endpoints.anonymous: 0.0.0.0/0 lets any address call as anonymous without a password; see docs/security.md',
     ],
   },
 ])

@@ -80,7 +80,7 @@ for (const { steps, channel = {}, calls, outcome, warnings = [] } of [
     steps: ['Stasis(${NO})'],
     calls: [],
     outcome: { type: 'hangup', cause: 16 },
-    warnings: ['no application is named'],
+    warnings: ['the name of the application is missing'],
   },
   {
     steps: ['Set(X=a=b,"c")', 'Set(Y=${X:0:3})', 'Set( __Z = )'],

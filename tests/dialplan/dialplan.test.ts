@@ -57,7 +57,7 @@ test('a run under way goes on in the dialplan it began with; the next one finds 
   await run('c', 's');
   assert.equal(channel.calls.slice(2), ['c,s,1 NoOp(new)']);
   assert.is(dialplan.hasContext('d'), true);
-  assert.throws(() => dialplan.replace({ c: { s: ['Anser'] } }), /there is no application "Anser"/);
+  assert.throws(() => dialplan.replace({ c: { s: ['Anser'] } }), /unknown application "Anser"/);
   assert.equal(dialplan.find('c', 's', 1), { application: 'NoOp', data: 'new' });
 });
 

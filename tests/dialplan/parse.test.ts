@@ -24,9 +24,9 @@ test('the default dialplan is valid', () => {
 });
 
 for (const [steps, path, message] of [
-  [['Nope(1)'], '/c/1/0', 'there is no application "Nope"'],
-  [['Answer('], '/c/1/0', '"Answer(" is not App(arguments)'],
-  [['Answer', '1+1'], '/c/1/1', '"1+1" is not App(arguments)'],
+  [['Nope(1)'], '/c/1/0', 'unknown application "Nope"'],
+  [['Answer('], '/c/1/0', '"Answer(" is not a step; expected Application(arguments)'],
+  [['Answer', '1+1'], '/c/1/1', '"1+1" is not a step; expected Application(arguments)'],
   [['NoOp(${X)'], '/c/1/0', '"${" is not closed by "}"'],
   [
     [
@@ -38,7 +38,7 @@ for (const [steps, path, message] of [
   ],
   [[{ label: '1', app: 'Answer' }], '/c/1/0', 'label must be a word that begins with a letter'],
   [[{ label: 'a' }], '/c/1/0', 'app must be App(arguments)'],
-  [[{ label: 'a', app: 'Echo', next: 1 }], '/c/1/0', 'a step has only label and app, not "next"'],
+  [[{ label: 'a', app: 'Echo', next: 1 }], '/c/1/0', 'unknown key "next"; a step has only `label` and `app`'],
   [[17], '/c/1/0', 'a step must be App(arguments), or label and app'],
   [[], '/c/1', 'an extension must have a list of steps'],
   ['Answer', '/c/1', 'an extension must have a list of steps'],
@@ -46,7 +46,7 @@ for (const [steps, path, message] of [
   [['Hangup(NEVER)'], '/c/1/0', 'Hangup: "NEVER" is no hangup cause'],
   [['Hangup(128)'], '/c/1/0', 'Hangup: "128" is no hangup cause'],
   [['Busy(x)'], '/c/1/0', 'Busy: "x" is no number of seconds'],
-  [['Stasis()'], '/c/1/0', 'Stasis: no application is named'],
+  [['Stasis()'], '/c/1/0', 'Stasis: the name of the application is missing'],
   [['Set(X)'], '/c/1/0', 'Set: "X" is not NAME=value'],
   [['Set(=1)'], '/c/1/0', 'Set: "=1" is not NAME=value'],
   [['Playback(,skip)'], '/c/1/0', 'Playback: no file to play is given'],
@@ -81,10 +81,10 @@ test('problems of patterns, extensions and contexts are told with their paths', 
   });
   assert.equal(problems, [
     { path: '/a/_[1', message: '"[" is not closed in the pattern "_[1"' },
-    { path: '/a/_x~11', message: 'another pattern means the same as "_x/1"' },
-    { path: '/a/1-2', message: 'another extension means the same as "1-2"' },
+    { path: '/a/_x~11', message: 'another pattern is equivalent to "_x/1"; remove one' },
+    { path: '/a/1-2', message: 'another extension is equivalent to "1-2"; remove one' },
     { path: '/b', message: 'a context must map extensions to lists of steps' },
-    { path: '/c~0/1~12/0', message: 'there is no application "Nope"' },
+    { path: '/c~0/1~12/0', message: 'unknown application "Nope"' },
   ]);
   assert.equal(validate(['x']), [{ path: '', message: 'the dialplan must map contexts to extensions' }]);
 });
@@ -194,11 +194,11 @@ test('what is wrong with hints is told where it stands', () => {
   const problems = (hints: unknown) => validate({ c: { hints } });
   assert.equal(problems(['PJSIP/alice']), [{ path: '/c/hints', message: 'hints must map extensions to devices' }]);
   assert.equal(problems({ '201': 'alice', '202': '', '203': 7, _: 'PJSIP/a', '2-04': 'PJSIP/a', '204': 'PJSIP/b' }), [
-    { path: '/c/hints/201', message: '"alice" is no device: they are written PJSIP/alice or Stasis:name' },
+    { path: '/c/hints/201', message: '"alice" is not a device; write PJSIP/alice or Stasis:name' },
     { path: '/c/hints/202', message: 'a hint must name devices, e.g. PJSIP/alice&PJSIP/bob' },
     { path: '/c/hints/203', message: 'a hint must name devices, e.g. PJSIP/alice&PJSIP/bob' },
     { path: '/c/hints/_', message: 'the pattern "_" matches nothing' },
-    { path: '/c/hints/2-04', message: 'another hint means the same as "2-04"' },
+    { path: '/c/hints/2-04', message: 'another hint is equivalent to "2-04"; remove one' },
   ]);
 });
 

@@ -49,7 +49,7 @@ dynamic('a change that the disk does not take is refused and never was', async (
     const client = server.client();
     await client.ok('PUT', '/mailboxes/1?newMessages=1&oldMessages=0');
     for (const file of ['dynamic-config', 'mailboxes', 'device-states']) mkdirSync(join(directory, `${file}.json.new`));
-    const refused = { status: 507, body: { message: 'The change could not be kept on disk' } };
+    const refused = { status: 507, body: { message: 'The change was undone: it could not be written to disk' } };
     const ask = async (method: string, path: string, body?: object) => {
       const { status, body: answer } = await client.request(method, path, body);
       return { status, body: answer };
@@ -127,7 +127,7 @@ dynamic('phones of the configuration file can be looked at, and not changed', ()
         400,
         {
           message:
-            "Creation of object 'thief' failed field value validation: the user name desk is that of desk already",
+            "Creation of object 'thief' failed field value validation: the user name desk is already used by desk",
         },
       ],
     );

@@ -18,7 +18,7 @@ const limited = suite('limits');
 async function refused(client: AriClient, limit: keyof typeof limits, ask: string, body?: unknown): Promise<void> {
   const [method = '', path = ''] = ask.split(' ');
   const { status, body: answer } = await client.request<unknown>(method, path, body);
-  const message = `The server allows no more than ${limits[limit]} (limits.${limit})`;
+  const message = `The limit of ${limits[limit]} is reached (limits.${limit})`;
   assert.equal([status, answer], [409, { message }], ask);
 }
 
@@ -132,10 +132,7 @@ limited('what applications have, and how many there are', () =>
   onServer({ limits }, async (server) => {
     const app = await server.app('one,two');
     const third = await refusalOf(new URL(server.url).host, 'app=three&api_key=tester:secret');
-    assert.equal(
-      [third.status, third.body],
-      [409, { message: 'The server allows no more than 2 (limits.applications)' }],
-    );
+    assert.equal([third.status, third.body], [409, { message: 'The limit of 2 is reached (limits.applications)' }]);
     const path = '/applications/one/subscription?eventSource=';
     await app.ok('POST', `${path}deviceState:a,deviceState:b`);
     await refused(app, 'subscriptions', `POST ${path}deviceState:c,deviceState:d`);

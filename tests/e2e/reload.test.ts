@@ -329,7 +329,7 @@ reloading('recording ends and begins: what was kept is gone then, and calls that
       recorder.off = true;
     });
     assert.equal(off, { applied: ['recorder.off'], needRestart: [] });
-    const message = 'Nothing is recorded (recorder.off), and nothing is kept of what was';
+    const message = 'The flight recorder is off (recorder.off), and no records are left';
     for (const path of ['/calls', '/calls/up', '/calls/up/bundle', '/stuck'])
       assert.equal(await get(path), [409, { message }], path);
     const gone = await until(({ figures }) => !figures.recording);

@@ -257,7 +257,7 @@ for (const door of doors)
       const own = await ask(alone, door, request);
       assert.is.not(own.status, 403, `${name}: ${own.message}`);
       const denied = await ask(but, door, request);
-      const message = `The scope of '${but.name}' does not cover the operation ${name}`;
+      const message = `The scope of user '${but.name}' does not cover the operation ${name}`;
       if (operation.everyone) assert.is.not(denied.status, 403, name);
       else assert.equal([name, denied], [name, { status: 403, message }]);
     }
@@ -267,7 +267,7 @@ for (const door of doors)
   verbs(`who may only look may do what changes nothing: ${door}`, async () => {
     for (const { name, operation, request } of specialists) {
       const answers = [await ask(looker, door, request), await ask(reader, door, request)];
-      const message = `The scope of '${reader.name}' does not cover the operation ${name}`;
+      const message = `The scope of user '${reader.name}' does not cover the operation ${name}`;
       const wanted = operation.changesNothing ? ['', ''] : ['Write access denied', message];
       const told = answers.map((each) => (each.status === 403 ? each.message : ''));
       assert.equal([name, ...told], [name, ...wanted]);
@@ -449,7 +449,7 @@ things('what may be done to an object is what the scope covers of it', async () 
   const { ask: asked } = createTestApp({ ...owners, channels }, { users: [user] });
   const headers = { authorization: basic('desk:secret') };
   const answer = (await (await asked('GET /hookswitch/channels/mine/operations', { headers })).json()) as object;
-  const message = "The scope of 'desk' does not cover the operation channels:startMoh";
+  const message = "The scope of user 'desk' does not cover the operation channels:startMoh";
   assert.equal(answer, {
     ...possible,
     operations: [
@@ -611,7 +611,8 @@ sources('who comes from where it may not is told so, whatever its password; othe
     const response = await fetch(`http://${server.base}/ari/asterisk/ping`, { headers });
     return [credentials, response.status, messageOf(await response.text())];
   };
-  const refusal = (name: string) => `'${name}' may not come from this address`;
+  const refusal = (name: string) =>
+    `User '${name}' is not allowed to log in from this address (allowed_addresses, denied_addresses)`;
   const asked = ['inside:secret', 'outside:secret', 'outside:wrong', 'denied:secret', 'both:secret', 'nowhere:secret'];
   assert.equal(await Promise.all(asked.map(answer)), [
     ['inside:secret', 200, ''],

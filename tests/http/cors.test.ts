@@ -209,7 +209,8 @@ for (const { what, allowed = [], origin: from, host = 'pbx.example.org:8088', re
     for (const ask of ['POST /ari/channels/c1/answer', 'PUT /ari/mailboxes/m', 'DELETE /ari/channels/c1']) {
       const response = await app.ask(ask, { headers });
       assert.is(response.status, refused ? 403 : 204, ask);
-      if (refused) assert.equal(await response.json(), { message: 'Pages of this origin may not do this' });
+      if (refused)
+        assert.equal(await response.json(), { message: 'Pages of this origin are not allowed (http.allowed_origins)' });
     }
     const upgrade = await app.ask('GET /ari/events?app=hello', { headers: { ...headers, ...handshake } });
     // Without a socket nothing can be upgraded; a stranger does not come so far.

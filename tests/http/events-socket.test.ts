@@ -180,7 +180,10 @@ socket(
     const refused = await refusalOf(server.base, `app=hello&${key}`, {
       headers: { origin: 'https://evil.example.net' },
     });
-    assert.equal([refused.status, refused.body], [403, { message: 'Pages of this origin may not do this' }]);
+    assert.equal(
+      [refused.status, refused.body],
+      [403, { message: 'Pages of this origin are not allowed (http.allowed_origins)' }],
+    );
     const client = connect(server.base, `app=hello&${key}`, [], { origin: `http://${server.base}` });
     await client.opened;
     client.ws.terminate();
@@ -205,7 +208,7 @@ socket('a read-only user only observes, unless the user may register', async ({ 
   const refused = await refusalOf(server.base, 'app=hello&api_key=reader:look:only');
   assert.equal(
     [refused.status, refused.body],
-    [403, { message: "Application 'hello' is not for a user who may only look" }],
+    [403, { message: "Application 'hello' is registered by another user. A read-only user cannot take it over" }],
   );
 });
 

@@ -641,7 +641,7 @@ operations('a refusal that was not declared is a 500 that names it, and is logge
   const response = await app.ask('POST /ari/channels/c1/answer');
   assert.is(response.status, 500);
   assert.equal(await response.json(), {
-    message: "Operation answer answered with error 'mailboxNotFound', which it does not declare",
+    message: "Operation answer failed with the undeclared error 'mailboxNotFound'",
   });
   assert.is(app.logged[0]?.['code'], 'mailboxNotFound');
 });

@@ -210,7 +210,7 @@ dialing('a program has the rights of its token alone, until that is revoked', as
   const refused = await ask(socket, { method: 'POST', uri: 'channels/c1/answer' });
   assert.equal(
     [refused.status_code, JSON.parse(refused.message_body).message],
-    [403, "The scope of 'writer' does not cover the operation channels:answer"],
+    [403, "The scope of user 'writer' does not cover the operation channels:answer"],
   );
   assert.is((await ask(socket, { method: 'GET', uri: 'channels/c1' })).status_code, 200);
   assert.equal(calls, [['channels.get', 'c1']]);

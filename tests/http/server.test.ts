@@ -149,7 +149,7 @@ server('an operation that does not answer in time is 503 and names what was wait
     clock.advance(1);
     const response = await pending;
     assert.is(response.status, 503);
-    assert.equal(await response.json(), { message: 'No answer in time from sendMessage' });
+    assert.equal(await response.json(), { message: 'sendMessage did not answer in time' });
   };
   await refusedAfter(60_000);
   app.reconfigure({ ...options, limits: { ...options.limits, answer_timeout: 0.5 } });

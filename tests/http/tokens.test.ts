@@ -134,7 +134,7 @@ tokens('nobody makes one that may do more or lasts longer than itself', async ({
   );
   assert.equal(await refused({ name: 'x', user: 'writer' }, `Bearer ${token}`), [
     403,
-    "The scope of 'desk' does not cover tokens of 'writer'",
+    "The scope of user 'desk' does not cover tokens of 'writer'",
   ]);
   clock.advance(60_000);
   assert.is(await may(list, `Bearer ${child}`), 401);
@@ -149,14 +149,20 @@ tokens('what cannot be is refused, and there are no more than there may be', asy
     "A token's name has 1 to 64 letters, digits, '.', '-', '_' or '@'",
   ]);
   assert.equal(await refused({ name: 'a', user: 'nobody' }), [400, "There is no user 'nobody'"]);
-  assert.equal(await refused({ name: 'a', expires_in: 86_401 }), [400, 'A token is good for 1 to 86400 seconds']);
+  assert.equal(await refused({ name: 'a', expires_in: 86_401 }), [400, 'A token is valid for 1 to 86400 seconds']);
   assert.equal(await refused({ name: 'a', operations: ['fly'] }), [
     400,
-    'The scope cannot be: there is no such operation: "fly"',
+    'The scope is not valid: there is no such operation: "fly"',
   ]);
   for (const name of ['a', 'b', 'c']) await make({ name });
-  assert.equal(await refused({ name: 'a' }), [409, "There is a token 'a' already"]);
-  assert.equal(await refused({ name: 'd' }), [409, 'There are 3 tokens, which is as many as there may be']);
+  assert.equal(await refused({ name: 'a' }), [
+    409,
+    "A token named 'a' exists already. Choose another name or revoke it first",
+  ]);
+  assert.equal(await refused({ name: 'd' }), [
+    409,
+    'The limit of 3 tokens is reached (http.tokens.most). Revoke one first',
+  ]);
 });
 
 tokens('they outlive a restart, as digests in a file that nobody else reads', async ({ world, directory }) => {

@@ -42,8 +42,8 @@ const refusal = (status: string, message: string): string => {
 };
 
 const tooLarge = refusal('431 Request Header Fields Too Large', 'Request headers too large');
-const tooSlow = refusal('408 Request Timeout', 'The request did not come in time');
-const noHttp = refusal('400 Bad Request', 'This is no HTTP request');
+const tooSlow = refusal('408 Request Timeout', 'The request did not arrive in time');
+const noHttp = refusal('400 Bad Request', 'The request is not valid HTTP');
 const head = 'POST /ari/channels/c1/mute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
 const cutOff = 'a request was cut off: it was too large or too slow to be read';
 

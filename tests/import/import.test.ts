@@ -80,7 +80,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'codec g729 is not there',
     'CustomPresence:night of a hint: BLF shows devices only',
     'the device DAHDI/1 of a hint is not there',
-    'there is no application "Authenticate": the call is hung up there',
+    'unknown application "Authenticate": the call is hung up there',
     'the function DB, which is read as empty',
     'the function CDR cannot be written',
     'the technology DAHDI cannot be dialed',
@@ -570,7 +570,7 @@ importing('a file that is not read makes the import fail, and the report says ho
         encoding: 'utf8',
       });
       assert.equal([status, stdout], [1, ''], stderr);
-      assert.ok(stderr.includes('nothing is imported'), stderr);
+      assert.ok(stderr.includes('nothing was imported'), stderr);
       return linesUnder(stderr, 'Not read').join('\n');
     };
     writeFileSync(join(directory, 'elsewhere.conf'), '[c]\nexten => 1,1,Hangup\n');
@@ -815,7 +815,7 @@ importing('the command writes the configuration on standard output and the repor
     mkdirSync(join(directory, 'empty'));
     const empty = run('--from', join(directory, 'empty'));
     assert.equal([empty.status, empty.stdout], [1, '']);
-    assert.match(empty.stderr, /holds no configuration of Asterisk/);
+    assert.match(empty.stderr, /no Asterisk configuration found in/);
   }),
 );
 

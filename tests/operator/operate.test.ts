@@ -67,7 +67,7 @@ operator('a subscription to all is told as such, and a call that we have made by
 operator('lists stand in columns under their heads; of nothing only a terminal hears', () =>
   onServer({ dialplan }, async (server) => {
     assert.equal(await says(server, { command: 'calls' }), []);
-    assert.equal(await says(server, { command: 'calls' }, { colours: false, columns: 80 }), ['no call is live']);
+    assert.equal(await says(server, { command: 'calls' }, { colours: false, columns: 80 }), ['no live calls']);
     const app = await server.app('desk');
     await app.ok('POST', '/channels/c1?endpoint=Local/wait@default&app=desk&callerId=Alice%20<201>&otherChannelId=c2');
     await app.waitFor('StasisStart');
@@ -196,7 +196,7 @@ operator('who sees whom in bridges is told with the reason, in all of them or in
       const app = await server.app('desk');
       await app.ok('POST', '/bridges/b1?type=mixing');
       const none = await says(server, { command: 'video-visibility' }, { colours: false, columns: 80 });
-      assert.equal(none, ['nobody in a bridge has video']);
+      assert.equal(none, ['no bridge has video']);
       const enter = async (number: string, peers: VideoPeer[]) => {
         const phone = server.closing(await Phone.open(number, server.sip(), 0, peers));
         const calling = phone.call('100');
@@ -251,11 +251,11 @@ operator('what the server refuses is said in its words', () =>
   onServer({ dialplan }, async (server) => {
     assert.is(
       await refusal(says(server, { command: 'call', id: 'none' })),
-      'AskError 404: Nothing is recorded of this call',
+      'AskError 404: The flight recorder has no record of this call',
     );
     assert.is(
       await refusal(says(server, { command: 'watch', id: 'none' })),
-      'AskError 404: Nothing is recorded of this call',
+      'AskError 404: The flight recorder has no record of this call',
     );
     assert.is(await refusal(says(server, { command: 'tail', app: 'none' })), 'AskError 404: Application not found');
   }),

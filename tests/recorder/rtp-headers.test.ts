@@ -83,7 +83,7 @@ headers('where they are not kept it is said, and SIP is there as always', () =>
     const refused = await get(server, `/calls/${call?.id}.pcap?rtp=headers`);
     assert.equal(
       [refused.status, ((await refused.json()) as { message: string }).message],
-      [409, 'Headers of RTP are not kept (recorder.rtp_headers)'],
+      [409, 'RTP headers are not recorded. Turn on recorder.rtp_headers'],
     );
     assert.is((await get(server, `/calls/${call?.id}.pcap?rtp=none`)).status, 200);
     assert.is((await get(server, `/calls/${call?.id}.pcap?rtp=payload`)).status, 400);

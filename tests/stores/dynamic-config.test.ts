@@ -16,7 +16,7 @@ const list: Attribute = {
 const types: DynamicConfigOptions['types'] = {
   phone: {
     isId: (id) => !id.includes(' '),
-    check: ({ list: items }) => (items === '' ? 'the list is empty' : undefined),
+    check: ({ list: items }) => (items === '' ? 'the list is empty; expected at least one entry' : undefined),
     attributes: {
       colour: { ...text, initial: 'grey' },
       list,
@@ -133,7 +133,7 @@ const wrong: readonly [what: string, fields: unknown, told: string][] = [
   ['a value that is no text', [field('colour', 7)], noField],
   ['an entry that is no field', ['colour'], noField],
   ['an entry that is nothing', [null], noField],
-  ['values that do not go together', [field('less', 'all')], 'the list is empty'],
+  ['values that do not go together', [field('less', 'all')], 'the list is empty; expected at least one entry'],
 ];
 for (const [what, fields, told] of wrong)
   config(`${what} is refused as a whole`, ({ make, changes }) => {

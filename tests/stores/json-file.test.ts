@@ -86,8 +86,8 @@ keeping('when it cannot be written all that stands on it is undone, the last fir
   assert.equal(told, [
     'undone 3',
     'undone 2',
-    '507 The change could not be kept on disk',
-    '507 The change could not be kept on disk',
+    '507 The change was undone: it could not be written to disk',
+    '507 The change was undone: it could not be written to disk',
   ]);
   assert.equal(sentences(world.lines), [unwritten]);
   clear(world.directory);

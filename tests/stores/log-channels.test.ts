@@ -145,7 +145,7 @@ logging('refusals come in the words of Asterisk', async ({ directory }) => {
   for (const name of ['a', 'x/../a', 'console', 'Console'])
     assert.equal(add(name, 'notice'), [409, 'Log channel already exists'], name);
   for (const name of ['../b', '/etc/b', '..', '.', '', 'b\0c'])
-    assert.equal(add(name, 'notice'), [400, `Log channel name '${name}' leaves the log directory`], name);
+    assert.equal(add(name, 'notice'), [400, `Log channel name '${name}' is outside the log directory`], name);
   assert.equal(add('file/b', 'notice'), [500, 'Allocation failed']);
   for (const name of ['b', 'console', '../b']) {
     assert.equal(

@@ -248,16 +248,16 @@ log('levels of parts are changed while it runs, and are those of the configurati
     );
 
     for (const [wrong, message] of [
-      [{ level: 'loud' }, "There is no level 'loud': levels are trace, debug, info, warn, error, fatal, silent"],
+      [{ level: 'loud' }, "Unknown log level 'loud'. Levels are trace, debug, info, warn, error, fatal, silent"],
       [
         { parts: { brain: 'info' } },
-        "There is no part 'brain': parts are calls, charts, sip, media, http, dialplan, bans, outbound, external, records",
+        "Unknown part 'brain'. Parts are calls, charts, sip, media, http, dialplan, bans, outbound, external, records",
       ],
       [
         { parts: { sip: 'loud' } },
-        "There is no level 'loud': levels are trace, debug, info, warn, error, fatal, silent",
+        "Unknown log level 'loud'. Levels are trace, debug, info, warn, error, fatal, silent",
       ],
-      [{ parts: ['sip'] }, 'Parts are an object of levels by part'],
+      [{ parts: ['sip'] }, "'parts' must be an object that maps each part to a level"],
     ] as const) {
       const response = await request('PUT', '/hookswitch/logging', wrong);
       assert.equal([response.status, await response.json()], [400, { message }]);

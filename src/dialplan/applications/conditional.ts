@@ -16,9 +16,9 @@ export const readCall = (text: string): { name: string; data: string } | undefin
 export function execIfOf(find: (name: string) => Application | undefined): Application {
   const problemOf = (text: string): string | undefined => {
     const called = readCall(text);
-    if (!called) return `"${text}" is not App(arguments)`;
+    if (!called) return `"${text}" is not a step; expected Application(arguments)`;
     const application = find(called.name);
-    if (!application) return `there is no application "${called.name}"`;
+    if (!application) return `unknown application "${called.name}"`;
     if (application.name === 'ExecIf' || application.name === 'While')
       return `${application.name} cannot be run by ExecIf`;
     return application.checkText?.(called.data);

@@ -69,11 +69,11 @@ export const set: Application = {
 export const stasis: Application = {
   name: 'Stasis',
   usage: 'Stasis(application[,argument…]): hands the channel to an application',
-  check: ({ args }) => (args[0]?.trim() ? undefined : 'no application is named'),
+  check: ({ args }) => (args[0]?.trim() ? undefined : 'the name of the application is missing'),
   run: ({ args: [name = '', ...args], position, warn }) => {
     const app = name.trim();
     if (app !== '') return { type: 'stasis', app, args, next: { ...position, priority: position.priority + 1 } };
-    warn('no application is named');
+    warn('the name of the application is missing');
     return { type: 'hangup', cause: Cause.normalClearing };
   },
 };

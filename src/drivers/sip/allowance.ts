@@ -31,7 +31,7 @@ export function sourceAllowance({ sources, registrationSources, protocols }: All
   const registers = within(registrationSources);
   return ({ address, protocol }, method) => {
     if (protocols && protocols.length > 0 && !protocols.includes(protocol)) return `it may not come over ${protocol}`;
-    if (!anywhere(address)) return 'it may not come from there';
+    if (!anywhere(address)) return 'its address is not in allow.addresses';
     return method === 'REGISTER' && !registers(address) ? 'it may not register from there' : undefined;
   };
 }

@@ -282,7 +282,7 @@ export const sipObjectTypes = {
   aor: {
     isId,
     check: ({ minimum_expiration: least, maximum_expiration: most }: Values) =>
-      Number(least) > Number(most) ? 'minimum_expiration is above maximum_expiration' : undefined,
+      Number(least) > Number(most) ? 'minimum_expiration must not exceed maximum_expiration' : undefined,
     attributes: {
       contact: uris,
       // As in Asterisk an AOR takes no registrations unless told to.

@@ -102,7 +102,7 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
     });
     for (const [index, { username }] of claims.entries()) {
       const rival = [...claims.slice(0, index), ...others].find((other) => other.username === username);
-      if (rival) return `the user name ${username} is that of ${rival.name} already`;
+      if (rival) return `the user name ${username} is already used by ${rival.name}`;
     }
     return undefined;
   };

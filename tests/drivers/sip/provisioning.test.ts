@@ -135,11 +135,11 @@ provisioning('a user name belongs to one endpoint', async () => {
   assert.is(owner.refuses('endpoint', make('endpoint', 'carol', { auth: 'carol' })), undefined);
   assert.is(
     owner.refuses('endpoint', make('endpoint', 'dave', { auth: 'carol' })),
-    'the user name carol is that of carol already',
+    'the user name carol is already used by carol',
   );
   assert.is(
     owner.refuses('auth', make('auth', 'carol', { username: 'alice', password: 'x' })),
-    'the user name alice is that of alice already',
+    'the user name alice is already used by alice',
   );
   assert.is(owner.refuses('auth', make('auth', 'unused', { username: 'alice', password: 'x' })), undefined);
   assert.is(owner.refuses('aor', make('aor', 'alice', {})), undefined);
