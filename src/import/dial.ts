@@ -11,26 +11,26 @@ const same = new Set('ABbcDdeFgHhLmrSTtUWwXx');
 const needless = new Set('aCENnoz');
 
 /**
- * Options that are left out, and what to do instead: nobody is called, heard or let in who would not be there, but for `i`
+ * Options that are dropped, and what to do instead: nobody is called, heard or let in who would not be there, but for `i`
  * where a phone forwards calls by its `redirect_method`.
  */
 const leftOut: Readonly<Record<string, string>> = {
-  f: 'whom a forwarded call shows: it shows who called, and who forwarded it',
-  I: 'who is connected is told all the same',
-  i: 'calls that a phone forwards go on where its endpoint has a redirect_method: leave that out there',
-  K: 'parking by keys: there are no parking lots; an application parks in a holding bridge',
-  k: 'parking by keys: there are no parking lots; an application parks in a holding bridge',
-  O: 'operator services: an application calls back',
-  Q: 'the cause that those who do not get the call are told: it is 26 or 16',
-  s: 'a tag of the caller: set a variable',
+  f: 'the caller identity of forwarded calls: they show the caller and the forwarder',
+  I: 'connected-line updates are sent anyway',
+  i: 'calls are forwarded if the endpoint has a redirect_method: remove that setting',
+  K: 'parking by keys: there are no parking lots; let an application park calls in a holding bridge',
+  k: 'parking by keys: there are no parking lots; let an application park calls in a holding bridge',
+  O: 'operator services: let an application call back',
+  Q: 'the cause sent to the other targets: it is 26 or 16',
+  s: 'a tag of the caller: set a variable instead',
 };
 
 /** Options without which somebody would be called or shown who was not to be: the step ends the call. */
 const essential: Readonly<Record<string, string>> = {
-  G: 'both go elsewhere instead of being joined: write Stasis, and let an application join them',
-  P: 'the caller is asked who it is, and the called whether to take the call: write U(context), which asks',
-  p: 'the called is asked whether to take the call: write U(context), which asks',
-  u: 'how the caller is shown: write Set(CALLERID(pres)=…) in front of Dial',
+  G: 'both parties continue in the dialplan: use Stasis, and let an application connect them',
+  P: 'call screening by name: use U(context) and ask there',
+  p: 'call screening: use U(context) and ask there',
+  u: 'caller presentation: write Set(CALLERID(pres)=…) before Dial',
 };
 
 type Option = { letter: string; argument?: string };
@@ -43,8 +43,8 @@ export function translateDial(data: string, place: Place, report: Report): strin
   if (ours !== targets) report.approximated(place, 'SIP/… is dialed as PJSIP/…');
   for (const [, technology = ''] of ours.matchAll(/(?:^|&)([A-Za-z]\w{0,30})\//g))
     if (!/^(PJSIP|Local|AudioSocket|WebSocket|UnicastRTP)$/i.test(technology))
-      report.missing(place, `the technology ${technology} cannot be dialed: DIALSTATUS is CHANUNAVAIL`);
-  if (more.length > 0) report.missing(place, 'the URL of Dial: left out');
+      report.missing(place, `the technology ${technology} is not supported: DIALSTATUS will be CHANUNAVAIL`);
+  if (more.length > 0) report.missing(place, 'the URL argument of Dial is dropped');
   const kept = keptOptions(options, place, report);
   if (kept === undefined) return 'Hangup(FACILITY_NOT_IMPLEMENTED)';
   const args = [ours, seconds, kept];
@@ -56,10 +56,7 @@ export function translateDial(data: string, place: Place, report: Report): strin
 function keptOptions(text: string, place: Place, report: Report): string | undefined {
   // What a variable holds is known when it is there.
   if (/^[^(]*\$\{/.test(text.replaceAll(/[A-Za-z]\([^()]*\)/g, ''))) {
-    report.missing(
-      place,
-      `options of Dial in a variable (${text}): of those that it holds only ${[...same].join(' ')} count`,
-    );
+    report.missing(place, `options of Dial in a variable (${text}): only these of them work: ${[...same].join(' ')}`);
     return text;
   }
   let kept: string | undefined = '';
@@ -73,7 +70,7 @@ function keptOptions(text: string, place: Place, report: Report): string | undef
       if (kept !== undefined && ours)
         kept += ours.argument === undefined ? ours.letter : `${ours.letter}(${ours.argument})`;
       else if (!ours && !(needless.has(letter) && !argument))
-        report.missing(place, `option ${letter} of Dial (${leftOut[letter] ?? 'it is not there'}): left out`);
+        report.missing(place, `option ${letter} of Dial (${leftOut[letter] ?? 'it is not supported'}) is dropped`);
     }
   }
   return kept;
@@ -82,22 +79,22 @@ function keptOptions(text: string, place: Place, report: Report): string | undef
 /** An option as ours; undefined where there is none. */
 function optionOf({ letter, argument }: Option, place: Place, report: Report): Option | undefined {
   if (letter === 'R') {
-    report.approximated(place, 'option R of Dial is r: the caller hears ringing until the answer');
+    report.approximated(place, 'option R of Dial becomes r: the caller hears ringing until the answer');
     return { letter: 'r' };
   }
   if (letter === 'M') {
     const [name = '', ...args] = (argument ?? '').split('^');
     report.approximated(
       place,
-      `option M of Dial is U: who answers goes through macro-${name}, s, 1; MACRO_RESULT is GOSUB_RESULT, and at its end stands Return`,
+      `option M of Dial becomes U: the called party runs macro-${name}, s, 1; MACRO_RESULT becomes GOSUB_RESULT, and it ends with Return`,
     );
     return { letter: 'U', argument: [`macro-${name}`, ...args].join('^') };
   }
   if (!same.has(letter)) return undefined;
   if (letter === 'L' && argument?.includes(':'))
-    report.approximated(place, 'option L of Dial: the call ends in time, and nobody is warned before');
+    report.approximated(place, 'option L of Dial: the call ends in time, but without warnings before');
   if (letter === 'D' && (argument ?? '').split(':').length > 2)
-    report.approximated(place, 'option D of Dial: keys are pressed after the answer, not before');
+    report.approximated(place, 'option D of Dial: digits are sent after the answer, not before');
   return argument === undefined ? { letter } : { letter, argument };
 }
 

@@ -5,7 +5,7 @@ import type { Files } from './source.ts';
 /** Bounds on one file, and on all together, in bytes; files that one pattern may fit, one more than are read. */
 const limits = { file: 8_388_608, all: 67_108_864, matching: 201 };
 
-const outside = 'leads out of the directory: not read';
+const outside = 'is outside the directory and was not read';
 
 /**
  * The files of a directory, and no others: links and `..` that lead out of it are refused, so that what is brought along
@@ -14,7 +14,7 @@ const outside = 'leads out of the directory: not read';
  */
 export function directoryFiles(directory: string): Files {
   const root = realpathSync(directory);
-  if (!statSync(root).isDirectory()) throw Object.assign(new Error('it is no directory'), { code: 'ENOTDIR' });
+  if (!statSync(root).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' });
   let left = limits.all;
 
   /** Where a file is; undefined when it is outside. */
@@ -32,10 +32,12 @@ export function directoryFiles(directory: string): Files {
   const content = (path: string): ReturnType<Files['read']> => {
     const real = realpathSync(path);
     if (!isBelow(real))
-      return { refused: 'is a symbolic link out of the directory: not read; `cp -RL` copies what it leads to' };
+      return {
+        refused: 'is a symbolic link out of the directory and was not read; copy the files with `cp -RL` first',
+      };
     const stat = statSync(real);
-    if (!stat.isFile()) return { refused: 'is no file: not read' };
-    if (stat.size > limits.file || stat.size > left) return { refused: 'is too large: not read' };
+    if (!stat.isFile()) return { refused: 'is not a file and was not read' };
+    if (stat.size > limits.file || stat.size > left) return { refused: 'is too large and was not read' };
     left -= stat.size;
     const bytes = Buffer.alloc(stat.size);
     const descriptor = openSync(real, 'r');
@@ -55,10 +57,10 @@ export function directoryFiles(directory: string): Files {
   /** Says what stands in the place of a file that is not there. */
   const absence = (path: string): ReturnType<Files['read']> => {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
-      return { refused: 'is a symbolic link to a file that is not there' };
+      return { refused: 'is a symbolic link to a missing file' };
     const name = basename(path);
     const other = namesIn(dirname(path)).find((each) => each.toLowerCase() === name.toLowerCase());
-    return other === undefined ? { missing: true } : { refused: `is not there, but ${other} is: rename that file` };
+    return other === undefined ? { missing: true } : { refused: `is missing, but ${other} exists; rename that file` };
   };
 
   return {

@@ -41,16 +41,13 @@ export function importExtensions(
   const globals = new Map<string, string>();
   for (const { name, entries } of sections)
     if (name === 'globals') for (const { key, value } of entries) globals.set(key, value);
-  report.took('global variables, put in where they are read', globals.size);
+  report.took('global variables, inserted where they are read', globals.size);
   const contexts = new Map<string, Context>();
   for (const section of sections) if (!special.has(section.name)) readContext(section, contexts, report);
   for (const name of contextsNeeded)
     if (!contexts.has(name)) {
       contexts.set(name, emptyContext('pjsip.conf'));
-      report.approximated(
-        'extensions.conf',
-        `the context ${name} that phones enter is not there: an empty one is made`,
-      );
+      report.approximated('extensions.conf', `the context ${name} of the phones does not exist; an empty one was made`);
     }
   const written = constantsOf(sections, globals);
   const dialplan: Record<string, Record<string, unknown>> = {};
@@ -83,7 +80,7 @@ function readContext(section: Section, contexts: Map<string, Context>, report: R
         current = readExten(entry, context, report);
         break;
       case 'same':
-        if (current === undefined) report.missing(entry.place, '`same` behind no extension that was taken: left out');
+        if (current === undefined) report.missing(entry.place, '`same` follows no imported extension and is dropped');
         else readStep(`${current},${entry.value}`, entry.place, context, report);
         break;
       case 'include':
@@ -92,7 +89,7 @@ function readContext(section: Section, contexts: Map<string, Context>, report: R
       case 'ignorepat':
         break;
       default:
-        report.missing(entry.place, `${entry.key}: dialplans of other places are not there, left out`);
+        report.missing(entry.place, `${entry.key}: switches are not supported; dropped`);
     }
   }
 }
@@ -101,7 +98,7 @@ function readInclude({ value, place }: Entry, context: Context, report: Report):
   const [name = '', ...times] = value.split(/[,|]/).map((each) => each.trim());
   if (times.every((each) => each === '' || each === '*')) context.include.push({ name, place });
   else if (times.length > 4 || times.some((each) => /[?,:()$]/.test(each.replace(/\d:\d/g, ''))))
-    report.missing(place, `the include of ${name}: its times cannot be read; left out`);
+    report.missing(place, `the include of ${name}: its times are invalid; dropped`);
   else context.include.push({ name, place, times: [...times, '*', '*', '*'].slice(0, 4).join(',') });
 }
 
@@ -110,16 +107,16 @@ function readExten({ value, place }: Entry, context: Context, report: Report): s
   const comma = value.indexOf(',');
   const name = (comma < 0 ? value : value.slice(0, comma)).trim().replace(/^"(.*)"$/, '$1');
   if (name.includes('/')) {
-    report.missing(place, `extensions for certain callers (${name}): write GotoIf on CALLERID(num); left out`);
+    report.missing(place, `extensions for one caller (${name}) are dropped; use GotoIf on CALLERID(num)`);
     return undefined;
   }
   const pattern = isPattern(name) ? parsePattern(name) : undefined;
   if (name === '' || typeof pattern === 'string') {
-    report.missing(place, `the extension "${name}" cannot be read: left out`);
+    report.missing(place, `the extension "${name}" is invalid and is dropped`);
     return undefined;
   }
   if (['T', 'e', 'o', 'a'].includes(name))
-    report.missing(place, `the extension ${name} is kept, but no call goes there by itself`);
+    report.missing(place, `the extension ${name} is kept, but no call enters it by itself`);
   readStep(`${name},${value.slice(comma + 1)}`, place, context, report);
   return name;
 }
@@ -138,14 +135,14 @@ function readStep(text: string, place: Place, context: Context, report: Report):
   const extension = context.extensions.get(withoutDashes(name)) ?? { steps: new Map<number, Step>(), last: 0 };
   const priority = priorityOf(number.trim(), extension.last);
   if (priority === undefined || app.trim() === '') {
-    report.missing(place, 'a step that cannot be read: left out');
+    report.missing(place, 'an invalid step is dropped');
     return;
   }
   const key = isPattern(name) ? name : withoutDashes(name);
   const known = context.extensions.get(key) ?? extension;
   context.extensions.set(key, known);
   if (known.steps.has(priority)) {
-    report.missing(place, 'the priority is taken already: left out');
+    report.missing(place, 'the priority is used twice; the step is dropped');
     return;
   }
   known.steps.set(priority, { app: app.trim(), place, ...(label === undefined ? {} : { label: label.trim() }) });
@@ -177,7 +174,7 @@ function writeContext(
 ): Record<string, unknown> {
   const written: Record<string, unknown> = {};
   const there = include.filter(({ name, place }) => {
-    if (!contexts.has(name)) report.missing(place, `the included context ${name} is not there: left out`);
+    if (!contexts.has(name)) report.missing(place, `the included context ${name} does not exist and is dropped`);
     return contexts.has(name);
   });
   const always = there.filter(({ times }) => times === undefined);
@@ -198,7 +195,7 @@ function writeContext(
       const app = step ? checked(translate(step.app, step.place, labels), step.place, report) : 'Hangup';
       list.push(step?.label && /^[A-Za-z_][\w-]*$/.test(step.label) ? { label: step.label, app } : app);
       if (step?.label && !/^[A-Za-z_][\w-]*$/.test(step.label))
-        report.missing(step.place, `the label ${step.label} does not begin with a letter: left out`);
+        report.missing(step.place, `the label ${step.label} does not begin with a letter and is dropped`);
     }
     report.took('steps of the dialplan', steps.size);
     written[reserved[name] ?? name] = list;
@@ -223,7 +220,7 @@ function timedExtensions(
     if (times === undefined) continue;
     report.approximated(
       place,
-      `${name} is included at certain times: its extensions are here, too, with GotoIfTime, and at other times a pattern of theirs hides wider ones of other includes`,
+      `${name} is included at certain times: its extensions are copied with GotoIfTime; outside these times its patterns hide wider ones of other includes`,
     );
     for (const extension of contexts.get(name)?.extensions.keys() ?? []) {
       if (own.has(extension) || made.has(extension)) continue;
@@ -245,7 +242,7 @@ function timedExtensions(
 function checked(app: string, place: Place, report: Report): string {
   const parsed = parseStep(app);
   if (typeof parsed !== 'string') return app;
-  report.missing(place, `${parsed}: the call is hung up there, as nobody knows what the step was to prevent`);
+  report.missing(place, `${parsed}: the call is hung up there, because the step may have protected what follows`);
   return 'Hangup(FACILITY_NOT_IMPLEMENTED)';
 }
 
@@ -265,7 +262,7 @@ function cutCircles(
       if (inside.has(other))
         report.approximated(
           contexts.get(name)?.place ?? '',
-          `${name} includes ${other}, which includes it: once is enough`,
+          `${name} includes ${other}, which includes it again; the second include is dropped`,
         );
       else visit(other, inside);
       return !inside.has(other);
@@ -292,7 +289,7 @@ function mend(
       .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
     const steps = dialplan[context]?.[name];
     if (name === 'hints' && index !== undefined) {
-      report.missing(contexts.get(context)?.hints.get(index)?.place ?? '', `${message}: left out`);
+      report.missing(contexts.get(context)?.hints.get(index)?.place ?? '', `${message}; dropped`);
       delete (steps as Record<string, unknown>)[index];
       continue;
     }
@@ -305,7 +302,7 @@ function mend(
       '';
     if (!Array.isArray(steps)) continue;
     if (index === undefined) {
-      report.missing(place, `${message}: left out`);
+      report.missing(place, `${message}; dropped`);
       delete dialplan[context]?.[name];
       continue;
     }

@@ -14,23 +14,23 @@ const standardCodes = {
 const otherCodes: Readonly<Record<string, { standard: string; why: string }>> = {
   atxferthreeway: {
     standard: '*3',
-    why: 'a three-way call during an attended transfer: an application makes a bridge of all',
+    why: 'a three-way call during an attended transfer: let an application bridge all parties',
   },
   atxferswap: {
     standard: '*4',
-    why: 'switching between both parties during an attended transfer: the party talks to the target until it decides',
+    why: 'switching between parties during an attended transfer: the transferor talks to the target until the transfer ends',
   },
   parkcall: {
     standard: '',
-    why: 'parking by keys: there are no parking lots; an application parks in a holding bridge',
+    why: 'parking by keys: there are no parking lots; let an application park calls in a holding bridge',
   },
 };
 
 /** Other settings that stand for something, and what to do instead. */
 const otherSettings: Readonly<Record<string, string>> = {
-  pickupexten: 'picking up by keys: Bridge(channel) joins with a channel, or an application answers for another phone',
-  recordingfailsound: 'a sound for what cannot be recorded: it is logged',
-  xfersound: 'sounds of transfers: a party that dials a number hears a dial tone, ringing or congestion',
+  pickupexten: 'call pickup by keys: use Bridge(channel), or let an application answer for another phone',
+  recordingfailsound: 'a sound for failed recordings: they are logged',
+  xfersound: 'sounds of transfers: the transferor hears a dial tone, ringing or congestion',
 };
 
 /** Whether and how often Asterisk calls the transferer back when the target does not answer. */
@@ -48,21 +48,18 @@ export function importFeatures(sections: readonly Section[], hasDialplan: boolea
   const isTransferable = codes['atxfer'] !== '';
   for (const [name, { standard, why }] of Object.entries(otherCodes)) {
     const code = map.entry(name)?.value ?? (isTransferable ? standard : '');
-    if (code !== '') report.missing(map.place, `${name} ${code} (${why}): left out`);
+    if (code !== '') report.missing(map.place, `${name} ${code} (${why}) is dropped`);
   }
   for (const [name, why] of Object.entries(otherSettings))
-    if (general.text(name) !== '') report.missing(general.place, `${name} (${why}): left out`);
+    if (general.text(name) !== '') report.missing(general.place, `${name} (${why}) is dropped`);
   if (isTransferable || recallSettings.some((name) => general.text(name) !== ''))
     report.approximated(
       general.place,
-      `${recallSettings.join(', ')}: when the target of an attended transfer does not answer, the transferer is called back once, not repeatedly; sip.transfers.call_back turns that off`,
+      `${recallSettings.join(', ')}: if the target of an attended transfer does not answer, the transferor is called back once; turn that off with sip.transfers.call_back`,
     );
   const own = named('applicationmap');
   for (const { key } of own.entries)
-    report.missing(
-      own.place,
-      `${key} (applications by keys, DYNAMIC_FEATURES): an application hears the keys; left out`,
-    );
+    report.missing(own.place, `${key} (DYNAMIC_FEATURES) is dropped: let an application read the digits`);
   if (sections.length > 0) report.took('file of keys during calls');
   if (general.text('courtesytone') !== '')
     report.approximated(
@@ -85,7 +82,7 @@ export function importFeatures(sections: readonly Section[], hasDialplan: boolea
 function codeOf(map: Values, name: string, standard: string, report: Report): string {
   const entry = map.entry(name);
   if (!entry || /^[0-9A-D*#]{0,11}$/.test(entry.value)) return entry?.value ?? standard;
-  report.missing(map.place, `${name}: "${entry.value}" is no code of up to 11 keys; left out`);
+  report.missing(map.place, `${name}: "${entry.value}" is not a code of up to 11 keys; dropped`);
   return '';
 }
 

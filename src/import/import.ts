@@ -46,19 +46,19 @@ const unread: Readonly<Record<string, string>> = {
   'queues.conf': 'queues are an application (examples/queue.ts)',
   'agents.conf': 'agents are an application (examples/queue.ts)',
   'confbridge.conf':
-    'profiles, PINs and menus of ConfBridge: rooms are open to whoever the dialplan lets in; ask for a PIN with Read before',
-  'res_parking.conf': 'there are no parking lots: an application parks in a holding bridge',
-  'cdr.conf': 'call records are not configured like this',
-  'manager.conf': 'the manager interface is not there: the REST interface tells everything',
-  'iax.conf': 'IAX2 is not there',
+    'profiles, PINs and menus of ConfBridge: every caller that the dialplan admits can join; ask for a PIN with Read first',
+  'res_parking.conf': 'there are no parking lots; let an application park calls in a holding bridge',
+  'cdr.conf': 'call detail records are configured in `cdr`',
+  'manager.conf': 'AMI is not supported; use the REST interface',
+  'iax.conf': 'IAX2 is not supported',
   'sip.conf':
-    'chan_sip is not there: make a pjsip.conf of it with contrib/scripts/sip_to_pjsip/sip_to_pjsip.py of the Asterisk sources, then import again',
-  'chan_dahdi.conf': 'telephone cards are not there: a gateway speaks SIP',
-  'extensions.ael': 'a dialplan in AEL is not read: `aelparse -w` writes it as extensions.conf',
-  'extensions.lua': 'a dialplan in Lua is not read: write it as an application',
-  'func_odbc.conf': 'functions of databases are not there: an application asks the database',
-  'extconfig.conf': 'configuration from a database is not read: phones can be made by PUT /asterisk/config/dynamic',
-  'sorcery.conf': 'objects from a database are not read: phones can be made by PUT /asterisk/config/dynamic',
+    'chan_sip is not supported; convert it to pjsip.conf with contrib/scripts/sip_to_pjsip/sip_to_pjsip.py of the Asterisk sources, then import again',
+  'chan_dahdi.conf': 'telephony cards are not supported; use a SIP gateway',
+  'extensions.ael': 'AEL is not supported; convert it to extensions.conf with `aelparse -w`',
+  'extensions.lua': 'Lua is not supported; write an application',
+  'func_odbc.conf': 'database functions are not supported; let an application query the database',
+  'extconfig.conf': 'realtime configuration is not supported; create phones with PUT /asterisk/config/dynamic',
+  'sorcery.conf': 'objects in databases are not supported; create phones with PUT /asterisk/config/dynamic',
 };
 
 /** Reads a directory of Asterisk's configuration. Never throws because of what stands in it. */
@@ -94,7 +94,7 @@ export function importConfiguration(files: Files): Imported {
   ];
   const config = combine(parts);
   for (const { path, message } of problemsOf(config))
-    report.missing('the output', `${path.join('.')}: ${message}; mend it by hand`);
+    report.missing('the output', `${path.join('.')}: ${message}; correct it by hand`);
   const notes = Object.assign({}, ...parts.map((part) => part.notes)) as Record<string, string>;
   return {
     yaml: write(config, notes),
@@ -104,7 +104,7 @@ export function importConfiguration(files: Files): Imported {
   };
 }
 
-/** The parts as one configuration; empty groups are left out. */
+/** The parts as one configuration; empty groups are dropped. */
 function combine(parts: readonly Part[]): Record<string, unknown> {
   const config: Record<string, unknown> = {};
   for (const { notes: _notes, ...part } of parts)
@@ -141,8 +141,8 @@ const headings: Readonly<Record<string, string>> = {
   media: 'Audio: rtp.conf.',
   sounds: 'Prompts and music on hold: asterisk.conf, musiconhold.conf.',
   external_media: 'Servers of audio: websocket_client.conf.',
-  features: 'What parties of calls may ask for by keys: features.conf.',
-  dialplan: 'extensions.conf. Steps that end calls in place of what is not there are Hangup(FACILITY_NOT_IMPLEMENTED).',
+  features: 'Feature codes that parties dial during calls: features.conf.',
+  dialplan: 'extensions.conf. Unsupported steps that end calls became Hangup(FACILITY_NOT_IMPLEMENTED).',
 };
 
 const opening = ` Made by \`hookswitch import\`. It holds passwords: keep it from others (chmod 600).

@@ -22,7 +22,7 @@ export function importInterface({ ari, http, clients, lists }: InterfaceFiles, r
   if (hasAri && users.length === 0)
     report.approximated(
       'ari.conf',
-      'it names no user: one is made, hookswitch, with HOOKSWITCH_PASSWORD or a password of each start',
+      'it has no user: the user hookswitch was added, with HOOKSWITCH_PASSWORD or a new random password at each start',
     );
   return {
     general: {
@@ -69,18 +69,18 @@ function usersOf(
     const values = new Values(section);
     if (section.name === 'general' || values.text('type').toLowerCase() !== 'user') continue;
     if (section.name.includes(':')) {
-      report.missing(section.place, 'a user name with a colon: left out');
+      report.missing(section.place, 'a user name with a colon is dropped');
       continue;
     }
     if (!isOn) {
-      report.missing(section.place, 'the REST interface is off there (enabled=no): its users are left out');
+      report.missing(section.place, 'ARI is off (enabled=no): its users are dropped');
       continue;
     }
     const addresses = addressesOf(accessOf(values));
     if (!addresses) {
       report.missing(
         section.place,
-        `the user ${section.name} is left out: allowed_addresses and denied_addresses cannot say from where it may come`,
+        `the user ${section.name} is dropped: its access list cannot be expressed by allowed_addresses and denied_addresses`,
       );
       continue;
     }
@@ -88,7 +88,7 @@ function usersOf(
     if (isHash)
       report.missing(
         section.place,
-        `the password of ${section.name} is a hash of another kind: run \`hookswitch hash\` and give password_hash; until then one is made up that nobody knows`,
+        `the password of ${section.name} is an unsupported hash: run \`hookswitch hash\` and set password_hash; until then it has a random password`,
       );
     const password = isHash ? '' : values.text('password');
     users.push({
@@ -100,7 +100,7 @@ function usersOf(
     });
     tellUnused('user', [values], report);
   }
-  report.took('users of the interface', users.length);
+  report.took('users of the HTTP interface', users.length);
   return users;
 }
 
@@ -112,20 +112,20 @@ function webOf(
   const values = new Values(section ?? empty('http.conf'));
   if (values.flag('enabled') !== true && values.flag('tlsenable') !== true) {
     if (section)
-      report.approximated(section.place, 'HTTP is off there; here the interface is always on, for this machine only');
+      report.approximated(section.place, 'HTTP is off in Asterisk; here it is always on, for this machine only');
     return { http: {} };
   }
   tellUnused('http', [values], report);
   if (values.text('prefix') !== '')
-    report.missing(values.place, `prefix ${values.text('prefix')}: paths begin with /ari`);
+    report.missing(values.place, `prefix ${values.text('prefix')} is dropped: paths begin with /ari`);
   if (values.text('enablestatic') !== '' && values.flag('enablestatic'))
-    report.missing(values.place, 'enablestatic: files are served by a web server');
+    report.missing(values.place, 'enablestatic: use a web server for files');
   const certificate = values.text('tlscertfile');
   if (values.flag('tlsenable') && certificate !== '') {
     const { address, port } = bindOf(values.text('tlsbindaddr') || '0.0.0.0:8089');
     if (values.flag('enabled'))
-      report.approximated(values.place, 'the interface has one port: it is the encrypted one');
-    report.took('address of the interface');
+      report.approximated(values.place, 'the HTTP interface has one port: the encrypted one is used');
+    report.took('address of the HTTP interface');
     return {
       http: { bind: address, port: port ?? 8089, tls: true },
       tls: { certificates: [{ certificate, key: values.text('tlsprivatekey') || certificate }] },
@@ -134,11 +134,11 @@ function webOf(
   if (values.flag('tlsenable')) {
     report.missing(
       values.place,
-      'tlsenable without tlscertfile: the interface is for this machine only until tls.certificates and http.tls say more',
+      'tlsenable without tlscertfile: the HTTP interface listens on this machine only until you set tls.certificates and http.tls',
     );
     return { http: {} };
   }
-  report.took('address of the interface');
+  report.took('address of the HTTP interface');
   return { http: { bind: values.text('bindaddr') || '0.0.0.0', port: values.number('bindport', 1, 65_535) ?? 8088 } };
 }
 
@@ -158,9 +158,9 @@ function connectionsOf(
     used.add(name);
     const client = clients.find((each) => each.name === name);
     const user = values.text('local_ari_user');
-    if (!client) report.missing(section.place, `the WebSocket ${name} is not there: left out`);
+    if (!client) report.missing(section.place, `the WebSocket ${name} does not exist and is dropped`);
     else if (!users.some((each) => each.name === user))
-      report.missing(section.place, `the user ${user} of ${section.name} is not there: left out`);
+      report.missing(section.place, `the user ${user} of ${section.name} does not exist and is dropped`);
     else {
       const target = targetOf(new Values(client), report);
       if (target)
@@ -172,7 +172,7 @@ function connectionsOf(
         };
     }
   }
-  report.took('programs that are connected to', Object.keys(applications).length);
+  report.took('outbound WebSockets', Object.keys(applications).length);
   const websockets: Record<string, unknown> = {};
   for (const client of clients) {
     const values = new Values(client);
@@ -182,11 +182,11 @@ function connectionsOf(
     if (values.text('username') + values.text('password') !== '')
       report.missing(
         client.place,
-        'user and password of a server of audio: write an Authorization header (external_media.websockets)',
+        'user and password of a media server are dropped: add an Authorization header (external_media.websockets)',
       );
     tellUnused('client', [values], report);
   }
-  report.took('servers of audio', Object.keys(websockets).length);
+  report.took('media servers', Object.keys(websockets).length);
   return {
     ...(Object.keys(applications).length > 0 ? { applications } : {}),
     ...(Object.keys(websockets).length > 0 ? { external_media: { websockets } } : {}),
@@ -205,14 +205,14 @@ function urlOf(values: Values, report: Report): string | undefined {
   if (!isSecret && (values.flag('tls_enabled') || !/^ws:\/\/[^\s@]+$/.test(url))) {
     report.missing(
       values.place,
-      `${url}: left out, as it is no wss:// URL and is to be encrypted, or no URL of a WebSocket at all`,
+      `${url} is dropped: it is not a WebSocket URL, or not wss:// although it has to be encrypted`,
     );
     return undefined;
   }
   if (isSecret)
     report.approximated(
       values.place,
-      'certificates of programs are always checked: tls.authorities names who signs them',
+      'certificates of programs are always verified: add their authorities to tls.authorities',
     );
   return url;
 }

@@ -31,27 +31,27 @@ export function importMedia({ rtp, music, asterisk }: MediaFiles, report: Report
       ...musicOf(music, data, report),
       ...(options.text('defaultlanguage') ? { default_language: options.text('defaultlanguage') } : {}),
     },
-    notes: { 'sounds.directories': 'Where the prompts of Asterisk are; copy the directory, or take the line out.' },
+    notes: { 'sounds.directories': "Asterisk's prompts. Copy the directory, or remove the line." },
   };
 }
 
 function rtpOf(rtp: Values, report: Report): Record<string, unknown> {
   const [first, last] = [rtp.number('rtpstart', 1_024, 65_534), rtp.number('rtpend', 1_025, 65_535)];
   for (const key of ['turnaddr', 'turnusername', 'turnpassword'])
-    if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: audio is not relayed by a server (TURN); left out`);
+    if (rtp.text(key) !== '') report.missing(rtp.place, `${key} is dropped: TURN is not supported`);
   for (const key of ['stun_blacklist', 'stun_deny', 'ice_deny', 'ice_blacklist'])
-    if (rtp.text(key) !== '') report.missing(rtp.place, `${key}: no candidates are told (ICE); left out`);
+    if (rtp.text(key) !== '') report.missing(rtp.place, `${key} is dropped: ICE is not supported`);
   tellUnused('rtp', [rtp], report);
   if (rtp.flag('strictrtp') === false)
     report.approximated(
       rtp.place,
-      'strictrtp=no: audio is taken from the other side only, found anew within media.nat_search',
+      'strictrtp=no: audio is accepted from one address only, which is learned within media.nat_search',
     );
   if (first === undefined || last === undefined || last <= first) {
-    if (rtp.entries.length > 0) report.approximated(rtp.place, 'ports of RTP: those that are usual, 10000 to 20000');
+    if (rtp.entries.length > 0) report.approximated(rtp.place, 'RTP ports: the default of 10000 to 20000 is used');
     return {};
   }
-  report.took('range of ports of audio');
+  report.took('range of RTP ports');
   return { rtp_ports: [first, last] };
 }
 
@@ -63,10 +63,10 @@ function stunOf(rtp: Values, report: Report): { sip?: { stun_server: string } } 
   const server = rtp.text('stunaddr');
   if (server === '') return {};
   if (!isHost(server)) {
-    report.missing(rtp.place, `stunaddr ${server} is no host and port: left out`);
+    report.missing(rtp.place, `stunaddr ${server} is not <host>:<port> and is dropped`);
     return {};
   }
-  report.took('STUN servers, as sip.stun_server, where no external address is written');
+  report.took('STUN servers, as sip.stun_server, unless an external address is set');
   return { sip: { stun_server: server } };
 }
 
@@ -81,7 +81,7 @@ function musicOf(music: readonly Section[], data: string, report: Report): { mus
     if (mode !== 'files' || given === '') {
       report.missing(
         section.place,
-        `music of the mode ${mode || '(none)'}: only files are played, put them into a directory`,
+        `music of the mode ${mode || '(none)'}: only files are supported; put them into a directory`,
       );
       continue;
     }

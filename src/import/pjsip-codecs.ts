@@ -32,11 +32,11 @@ export function codecsOf(each: Values, report: Report): Record<string, unknown> 
       }
     }
   }
-  for (const codec of unknown) report.missing(each.place, `codec ${codec} is not there: left out`);
+  for (const codec of unknown) report.missing(each.place, `codec ${codec} is not supported and is dropped`);
   const video = chosen.filter(isVideoFormat);
   const audio = chosen.filter((codec) => !isVideoFormat(codec));
   if (audio.length === 0)
-    report.approximated(each.place, 'none of its codecs for audio is there: ulaw and alaw are offered');
+    report.approximated(each.place, 'none of its audio codecs is supported; ulaw and alaw are offered');
   const streams = each.number('max_video_streams', 1, 32) ?? 1;
   return {
     codecs: audio.length > 0 ? audio : ['ulaw', 'alaw'],

@@ -13,7 +13,7 @@ export function credentialsOf(each: Values, world: World): Record<string, unknow
   const found: Record<string, unknown> = {};
   const [name, ...others] = each.list('auth');
   for (const other of others)
-    report.missing(each.place, `auth ${other}: an endpoint has one user name, ${name}; left out`);
+    report.missing(each.place, `auth ${other} is dropped: an endpoint has one user name, ${name}`);
   const identifies = having('identify', 'endpoint', each.name);
   const addresses = identifies.flatMap((identify) => addressesOf(identify, report));
   if (name !== undefined) {
@@ -21,19 +21,19 @@ export function credentialsOf(each: Values, world: World): Record<string, unknow
     const isByAddress = /^ip$/i.test(each.text('identify_by').trim());
     if (isByAddress) return 'left';
     if (!auth)
-      report.missing(each.place, `auth ${name} is not there: the password is made up, so that nobody is let in`);
+      report.missing(each.place, `auth ${name} does not exist: the endpoint has a random password and admits no calls`);
     found['auth'] = { username: auth?.text('username') || auth?.name || name, ...passwordOf(auth, report) };
     if (addresses.length > 0)
-      report.approximated(each.place, 'the password alone tells who calls, the addresses of identify are left out');
+      report.approximated(each.place, 'callers are identified by password only; the addresses of identify are dropped');
     else if (identifies.length === 0) report.took('passwords of endpoints');
     tellUnused('auth', auth ? [auth] : [], report);
   } else if (addresses.length > 0) {
     found['match'] = addresses;
-    report.took('endpoints known by their address');
+    report.took('endpoints identified by address');
   } else
     report.approximated(
       each.place,
-      'an endpoint without a password and without an address is whoever says so there; here nobody is let in: give it auth or match',
+      'without password and address the endpoint admits no calls here (in Asterisk it admits any caller by name); add auth or match',
     );
   tellUnused('identify', identifies, report);
   return { ...found, ...outboundOf(each, world) };
@@ -46,7 +46,7 @@ function outboundOf(each: Values, world: World): { outbound_auth?: object } {
   const names = new Set([each, ...(registration ? [registration] : [])].flatMap((one) => one.list('outbound_auth')));
   const [outbound, ...others] = names;
   for (const other of others)
-    report.missing(each.place, `outbound_auth ${other}: an endpoint has one, ${outbound}; left out`);
+    report.missing(each.place, `outbound_auth ${other} is dropped: an endpoint has one, ${outbound}`);
   const ours = outbound === undefined ? undefined : named('auth', outbound);
   ours?.text('realm');
   tellUnused('auth', ours ? [ours] : [], report);
@@ -59,7 +59,7 @@ function outboundOf(each: Values, world: World): { outbound_auth?: object } {
       },
     };
   if (outbound !== undefined)
-    report.missing(each.place, `outbound_auth ${outbound} has no password that can be read: fill in outbound_auth`);
+    report.missing(each.place, `outbound_auth ${outbound} has no usable password: fill in outbound_auth`);
   return {};
 }
 
@@ -69,21 +69,24 @@ function passwordOf(auth: Values | undefined, report: Report): { password?: stri
   if (password !== '') return { password };
   report.missing(
     auth.place,
-    'a password that is kept as a hash (md5_cred, password_digest): give `password`, until then one is made up that nobody knows',
+    'hashed passwords (md5_cred, password_digest) are not supported: set `password`; until then it is random',
   );
   return {};
 }
 
 function addressesOf(identify: Values, report: Report): string[] {
   if (identify.text('match_header') !== '' || identify.text('match_request_uri') !== '') {
-    report.missing(identify.place, 'match_header and match_request_uri: only addresses tell who calls, left out');
+    report.missing(
+      identify.place,
+      'match_header and match_request_uri are dropped: callers are identified by address only',
+    );
     return [];
   }
   return identify.list('match').flatMap((match) => {
     const { host, hasPort } = splitPort(match);
     const network = asNetwork(host);
     if (network === undefined)
-      report.missing(identify.place, `match ${match}: names are not looked up, put its addresses there`);
+      report.missing(identify.place, `match ${match} is dropped: host names are not resolved; use addresses`);
     else if (hasPort) report.approximated(identify.place, `match ${match}: calls from any port of ${host} are let in`);
     return network ?? [];
   });

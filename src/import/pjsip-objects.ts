@@ -75,8 +75,8 @@ export function tellStrays({ of, report }: World): void {
     ['aor', aors],
   ] as const)
     for (const { name, place } of of(type))
-      if (!used.has(name.toLowerCase())) report.missing(place, `${type} ${name} belongs to no endpoint: left out`);
+      if (!used.has(name.toLowerCase())) report.missing(place, `${type} ${name} belongs to no endpoint and is dropped`);
   for (const identify of of('identify'))
     if (!endpoints.has(identify.text('endpoint').toLowerCase()))
-      report.missing(identify.place, `identify ${identify.name} belongs to no endpoint: left out`);
+      report.missing(identify.place, `identify ${identify.name} belongs to no endpoint and is dropped`);
 }

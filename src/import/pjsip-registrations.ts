@@ -59,7 +59,7 @@ export function registrationsOf(each: Values, world: World): { registrations?: o
     const client = registration.text('client_uri').replace(/\\/g, '');
     const isUri = (text: string): boolean => /^sips?:[^\s<>"]+$/i.test(text);
     if (!isUri(server))
-      world.report.missing(registration.place, `the registration at ${server}: it is no SIP URI, left out`);
+      world.report.missing(registration.place, `the registration at ${server} is dropped: not a SIP URI`);
     const expiration = registration.number('expiration', 30, 604_800);
     const retry = registration.number('retry_interval', 1, 86_400);
     const rejected = registration.number('forbidden_retry_interval', 0, 604_800);
@@ -88,6 +88,6 @@ export function tellStrayRegistrations(world: World): void {
     if (!taken.has(registration))
       world.report.missing(
         registration.place,
-        `the registration at ${registration.text('server_uri')} belongs to no endpoint that was found: write it into sip.endpoints.<line>.registrations`,
+        `the registration at ${registration.text('server_uri')} belongs to no known endpoint: add it to sip.endpoints.<line>.registrations`,
       );
 }

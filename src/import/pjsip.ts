@@ -15,7 +15,7 @@ import { wizardSections } from './wizard.ts';
 type Endpoint = Record<string, unknown>;
 
 const firewall =
-  'its access list cannot be said as allow.sources: let a firewall say who may come, then write it into the output by hand';
+  'its access list cannot be expressed by allow.sources: restrict it by a firewall, then add the endpoint by hand';
 
 /** What `pjsip.conf` and `pjsip_wizard.conf` say, with the lists of `acl.conf`. */
 export function importPjsip(
@@ -27,13 +27,14 @@ export function importPjsip(
   for (const section of sections) {
     const values = new Values(section);
     const type = values.text('type').toLowerCase() || implied(section.name);
-    if (type === '') report.missing(section.place, `[${section.name}] has no type: left out`);
+    if (type === '') report.missing(section.place, `[${section.name}] has no type and is dropped`);
     else objects.add(type, values);
   }
   const { of, named, having } = objects;
   for (const type of objects.types())
     if (!known.has(type))
-      for (const { place } of of(type)) report.missing(place, `objects of the type ${type} are not there: left out`);
+      for (const { place } of of(type))
+        report.missing(place, `objects of the type ${type} are not supported and are dropped`);
   const accessOf = createAccess(lists);
   const everywhere = together(of('acl').flatMap((each) => [accessOf(each), accessOf(each, 'contact_')]));
   const isRestricted = everywhere === 'unknown' || (everywhere !== 'everybody' && everywhere.denied.length > 0);
@@ -41,9 +42,9 @@ export function importPjsip(
     if (isRestricted)
       report.missing(
         place,
-        'an access list says who may speak SIP in a way that allow.sources cannot: SIP is bound to 127.0.0.1 until a firewall does the same and you change `bind`',
+        'a SIP access list cannot be expressed by allow.sources: SIP is bound to 127.0.0.1; set up a firewall, then change `bind`',
       );
-    else report.approximated(place, 'who may speak SIP is said of each endpoint (allow.sources)');
+    else report.approximated(place, 'the SIP access list was copied to each endpoint (allow.sources)');
   const world: World = { of, named, having, report, notes: {}, accessOf, everywhere };
   const endpoints: Record<string, Endpoint> = {};
   for (const each of of('endpoint')) {
@@ -82,11 +83,11 @@ function transportsOf({ of, report }: World, isRestricted: boolean): Record<stri
   for (const each of of('transport')) {
     const protocol = each.text('protocol').toLowerCase() || 'udp';
     if (!['udp', 'tcp', 'tls', 'ws', 'wss'].includes(protocol)) {
-      report.missing(each.place, `SIP over ${protocol} is not there: left out`);
+      report.missing(each.place, `SIP over ${protocol} is not supported and is dropped`);
       continue;
     }
     if (['tls', 'wss'].includes(protocol) && each.text('cert_file') === '' && protocol === 'tls') {
-      report.missing(each.place, 'the transport has no certificate: left out');
+      report.missing(each.place, 'the transport has no certificate and is dropped');
       continue;
     }
     const { address, port } = bindOf(each.text('bind') || '0.0.0.0');
@@ -94,7 +95,7 @@ function transportsOf({ of, report }: World, isRestricted: boolean): Record<stri
     if (isWeb)
       report.approximated(
         each.place,
-        `SIP over ${protocol} has a port of its own, 8080 for ws and 8443 for wss, rather than that of HTTP: point the phones there`,
+        `SIP over ${protocol} has its own port, 8080 for ws and 8443 for wss, not the HTTP port: reconfigure the phones`,
       );
     const bind = isRestricted ? '127.0.0.1' : address;
     const transport = {
@@ -110,7 +111,7 @@ function transportsOf({ of, report }: World, isRestricted: boolean): Record<stri
     external ||= each.text('external_signaling_address') || each.text('external_media_address');
     for (const net of each.list('local_net')) {
       const network = asNetwork(net);
-      if (network === undefined) report.missing(each.place, `local_net ${net} is no network: left out`);
+      if (network === undefined) report.missing(each.place, `local_net ${net} is not a network and is dropped`);
       else local.add(network);
     }
   }
@@ -143,11 +144,11 @@ function tlsOf({ of, report }: World): Pick<Part, 'tls'> {
     const list = each.text('ca_list_file');
     if (list !== '') authorities.push(list);
     if (each.text('ca_list_path') !== '')
-      report.missing(each.place, 'ca_list_path: name the files in tls.client_authorities');
+      report.missing(each.place, 'ca_list_path is dropped: list the files in tls.client_authorities');
     if (list === '' && (each.flag('require_client_cert') || each.flag('verify_client')))
       report.missing(
         each.place,
-        'certificates of phones are asked for, and no ca_list_file says who signs them: fill tls.client_authorities',
+        'client certificates are required, but there is no ca_list_file: fill tls.client_authorities',
       );
   }
   return certificates.length === 0 ? {} : { tls: { certificates, client_authorities: [...new Set(authorities)] } };
@@ -158,7 +159,7 @@ function globalsOf({ of, report }: World): Record<string, unknown> {
   const [system] = of('system');
   const t1 = system?.number('timer_t1', 100, 600_000);
   for (const each of [...of('global'), ...of('system')])
-    report.took(`[${each.name}] of pjsip.conf, as far as it is here`);
+    report.took(`[${each.name}] of pjsip.conf, as far as supported`);
   return {
     ...(global?.text('user_agent') ? { user_agent: global.text('user_agent') } : {}),
     ...(global?.text('default_realm') ? { realm: global.text('default_realm') } : {}),
@@ -172,15 +173,15 @@ function globalsOf({ of, report }: World): Record<string, unknown> {
 function endpointOf(each: Values, world: World): Endpoint | undefined {
   const { report, notes } = world;
   const left = (why: string): undefined => {
-    report.missing(each.place, `endpoint ${each.name} is left out: ${why}`);
+    report.missing(each.place, `endpoint ${each.name} is dropped: ${why}`);
     return undefined;
   };
-  if (/[\s/@;]/.test(each.name)) return left('its name holds a space, / @ or ;');
+  if (/[\s/@;]/.test(each.name)) return left('its name contains a space, "/", "@" or ";"');
   const encryption = each.text('media_encryption').toLowerCase();
-  if (each.flag('webrtc')) return left('WebRTC (encrypted audio, ICE) is not there');
+  if (each.flag('webrtc')) return left('WebRTC (DTLS-SRTP, ICE) is not supported');
   if (encryption !== '' && encryption !== 'no' && encryption !== 'sdes')
-    return left(`its audio is to be encrypted in a way that is not there (${encryption})`);
-  if (each.flag('stir_shaken')) return left('its calls are to be signed (STIR/SHAKEN), which is not there');
+    return left(`its media encryption is not supported (${encryption})`);
+  if (each.flag('stir_shaken')) return left('signing calls (STIR/SHAKEN) is not supported');
   const aors = aorsOf(each, world);
   const access = together([
     world.everywhere,
@@ -189,11 +190,11 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
   if (access === 'unknown') return left(firewall);
   const sources = access === 'everybody' ? [] : (access.allowed ?? []);
   if (access !== 'everybody' && access.denied.length > 0) return left(firewall);
-  if (access !== 'everybody' && sources.length === 0) return left('its access list lets nobody in');
+  if (access !== 'everybody' && sources.length === 0) return left('its access list admits no address');
   if (access !== 'everybody') report.took('access lists of endpoints, as allow.sources');
   const secrets = credentialsOf(each, world);
   if (secrets === 'left')
-    return left('only calls from its address with its password are let in there, here it would be one of both');
+    return left('Asterisk requires both its address and its password; here one of them would be enough');
   const endpoint: Endpoint = {
     ...(each.text('context') ? { context: each.text('context') } : {}),
     ...subscriptionsOf(each, report),
@@ -220,11 +221,11 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
   if (each.text('mailboxes') !== '')
     report.missing(
       each.place,
-      'mailboxes: voicemail is an application (examples/voicemail.ts), which tells the phones by PUT /mailboxes',
+      'mailboxes: voicemail is an application (examples/voicemail.ts) that sets message counts with PUT /mailboxes',
     );
   const groups = ['call_group', 'pickup_group', 'named_call_group', 'named_pickup_group'].map((key) => each.text(key));
   if (groups.some((group) => group !== ''))
-    report.missing(each.place, 'picking up calls of a group: an application can redirect them');
+    report.missing(each.place, 'pickup groups are dropped: an application can redirect calls');
   tellUnused('endpoint', [each], report);
   tellUnused('aor', aors, report);
   const comment = noteOf(endpoint);
@@ -241,7 +242,7 @@ function subscriptionsOf(each: Values, report: Report): Endpoint {
   if (each.flag('allow_subscribe') !== false) return context === '' ? {} : { subscribe_context: context };
   report.approximated(
     each.place,
-    `allow_subscribe=no: it may watch the hints of ${nothingToWatch} alone, a context that has none`,
+    `allow_subscribe=no: its subscribe_context is ${nothingToWatch}, a context without hints`,
   );
   return { subscribe_context: nothingToWatch };
 }
@@ -249,7 +250,7 @@ function subscriptionsOf(each: Values, report: Report): Endpoint {
 /** A word above an endpoint that lets nobody in. */
 function noteOf(endpoint: Endpoint): string | undefined {
   if (endpoint['auth'] || endpoint['match']) return undefined;
-  return 'Nobody is let in as this endpoint: it has neither a password (auth) nor an address (match).';
+  return 'This endpoint admits no calls: it has neither a password (auth) nor an address (match).';
 }
 
 function aorOf(each: Values, { named, report }: World): Record<string, unknown> {
@@ -260,17 +261,17 @@ function aorOf(each: Values, { named, report }: World): Record<string, unknown> 
   if (first === undefined || !aor) return { aor: { max_contacts: 0 } };
   if (first.toLowerCase() !== each.name.toLowerCase() && aor.number('max_contacts', 1, 1_000) !== undefined)
     report.approximated(each.place, `phones register as ${first} there, here as the endpoint's name, ${each.name}`);
-  if (names.length > 1) report.approximated(each.place, 'several AORs of one endpoint are one here');
+  if (names.length > 1) report.approximated(each.place, 'the AORs of one endpoint were merged');
   const contacts = [...new Set(found.flatMap((each) => each.list('contact')))].filter((contact) => {
     const isUri = /^sips?:[^\s<>"]+$/i.test(contact);
-    if (!isUri) report.missing(aor.place, `contact ${contact} is no SIP URI: left out`);
+    if (!isUri) report.missing(aor.place, `contact ${contact} is not a SIP URI and is dropped`);
     return isUri;
   });
   const number = (key: string, least: number, most: number) => {
     const value = aor.number(key, least, most);
     return value === undefined ? {} : { [key]: value };
   };
-  report.took('places where endpoints are (AORs)');
+  report.took('contacts of endpoints (AORs)');
   return {
     aor: {
       max_contacts: Math.min(100, aor.number('max_contacts', 0, 1_000_000) ?? 0),
@@ -335,7 +336,7 @@ function routingOf(each: Values, report: Report): Endpoint {
   const isDirect = each.flag('force_rport') === false && !each.flag('rewrite_contact') && !each.flag('rtp_symmetric');
   const proxy = each.text('outbound_proxy');
   const isUri = /^sips?:[^\s<>"]+$/i.test(proxy);
-  if (proxy !== '' && !isUri) report.missing(each.place, `outbound_proxy ${proxy} is no SIP URI: left out`);
+  if (proxy !== '' && !isUri) report.missing(each.place, `outbound_proxy ${proxy} is not a SIP URI and is dropped`);
   return {
     ...(Object.hasOwn(digitModes, digits) ? { digits: digitModes[digits] } : {}),
     redirect_method: redirectMethods[each.text('redirect_method').toLowerCase()] ?? 'user',

@@ -2,7 +2,7 @@ import type { Place } from './source.ts';
 
 type Kind = 'unread' | 'approximated' | 'missing';
 
-/** What became of what was read: for the person who brings a configuration along. */
+/** The report of an import. */
 export class Report {
   readonly #taken = new Map<string, number>();
   readonly #said: Record<Kind, Map<string, Place[]>> = {
@@ -11,22 +11,22 @@ export class Report {
     missing: new Map(),
   };
 
-  /** Counts something that means the same here. */
+  /** Counts something that was imported without a change. */
   took(what: string, count = 1): void {
     if (count > 0) this.#taken.set(what, (this.#taken.get(what) ?? 0) + count);
   }
 
-  /** Something that means nearly the same here; the sentence says how it differs. */
+  /** Something that works nearly the same here. The sentence says how it differs. */
   approximated(place: Place, what: string): void {
     this.#say('approximated', place, what);
   }
 
-  /** Something that is not there; the sentence says what to do instead. */
+  /** Counts something unsupported. The sentence says what to do instead. */
   missing(place: Place, what: string): void {
     this.#say('missing', place, what);
   }
 
-  /** A file, or the rest of one, that is not read: without it what comes out is not what was configured. */
+  /** A file, or the rest of one, that was not read: the import is incomplete. */
   unread(place: Place, what: string): void {
     this.#say('unread', place, what);
   }
@@ -49,14 +49,14 @@ export class Report {
       [...this.#said[kind]].map(([what, places]) => `  ${shown(places)}: ${what}`);
     return [
       ...section('Not read', lines('unread')),
-      ...section('Taken', taken),
+      ...section('Imported', taken),
       ...section('Approximated', lines('approximated')),
-      ...section('Not there', lines('missing')),
+      ...section('Not supported', lines('missing')),
     ].join('\n');
   }
 }
 
-/** Places that are named; further ones are counted. */
+/** Number of places that are listed; the rest is counted. */
 const mostPlaces = 3;
 
 function shown(places: readonly Place[]): string {

@@ -59,12 +59,12 @@ class Reader {
     if (depth > limits.depth) return this.#refuse(place, `more than ${limits.depth} files include one another`);
     if (++this.#opened > limits.files) return this.#refuse(place, `more than ${limits.files} files are included`);
     const found = this.#files.read(name);
-    if ('missing' in found) return missing === 'optional' ? false : this.#refuse(place, `${name} is not there`);
+    if ('missing' in found) return missing === 'optional' ? false : this.#refuse(place, `${name} does not exist`);
     if ('refused' in found) return this.#refuse(place, `${name} ${found.refused}`);
     for (const [index, line] of found.text.split('\n').entries()) {
       if (++this.#lines > limits.lines && !this.#isFull) {
         this.#isFull = true;
-        this.#refuse(`${name}:${index + 1}`, `more than ${limits.lines} lines: the rest is left out`);
+        this.#refuse(`${name}:${index + 1}`, `more than ${limits.lines} lines: the rest is dropped`);
       }
       if (this.#isFull) break;
       this.#line(line, `${name}:${index + 1}`, depth);
@@ -85,7 +85,7 @@ class Reader {
 
   #line(raw: string, place: Place, depth: number): void {
     if (raw.length > limits.lineLength) {
-      this.#skip(place, `longer than ${limits.lineLength} characters: left out`);
+      this.#skip(place, `longer than ${limits.lineLength} characters; dropped`);
       return;
     }
     const line = this.#withoutComments(raw).trim();
@@ -117,8 +117,8 @@ class Reader {
   #directive(line: string, place: Place, depth: number): void {
     const [word = '', ...rest] = line.split(/\s+/);
     const name = rest.join(' ').replace(/^["<]|[">]$/g, '');
-    if (word === '#exec') this.#skip(place, `#exec ${name} is not run: put what it writes into a file`);
-    else if (word !== '#include' && word !== '#tryinclude') this.#skip(place, `${word} is no directive`);
+    if (word === '#exec') this.#skip(place, `#exec ${name} is not run; put its output into a file`);
+    else if (word !== '#include' && word !== '#tryinclude') this.#skip(place, `${word} is not a directive`);
     else {
       const names = /[*?]/.test(name) ? this.#files.matching(name) : [name];
       if ('refused' in names) this.#refuse(place, `${name} ${names.refused}`);
@@ -172,7 +172,7 @@ class Reader {
   #entry(line: string, place: Place): void {
     const equals = line.indexOf('=');
     if (equals < 1 || !this.#current) {
-      this.#skip(place, this.#current ? 'is not key=value: left out' : 'stands in no section: left out');
+      this.#skip(place, this.#current ? 'is not key=value and is dropped' : 'is in no section and is dropped');
       return;
     }
     const adds = line[equals - 1] === '+';

@@ -18,7 +18,7 @@ export type Vocabulary = {
 
 /** Applications without which nothing is less safe, and the call goes on; by what is said of them. */
 const leftOut: Readonly<Record<string, string>> = {
-  ...of('a call is recorded by an application (POST /channels/{id}/record)', [
+  ...of('let an application record the call (POST /channels/{id}/record)', [
     'MixMonitor',
     'Monitor',
     'StopMixMonitor',
@@ -27,7 +27,7 @@ const leftOut: Readonly<Record<string, string>> = {
     'UnpauseMonitor',
     'ChangeMonitor',
   ]),
-  ...of('call records are not written by the dialplan', [
+  ...of('the dialplan does not write call detail records', [
     'NoCDR',
     'ResetCDR',
     'ForkCDR',
@@ -45,7 +45,7 @@ const leftOut: Readonly<Record<string, string>> = {
     'QueueLog',
     'UpdateConfig',
   ]),
-  ...of('it is not there', [
+  ...of('it is not supported', [
     'DumpChan',
     'SendText',
     'SendDTMF',
@@ -116,14 +116,14 @@ export function translate(text: string, place: Place, vocabulary: Vocabulary): s
   tellFunctions(call.data, place, vocabulary);
   const reason = own(leftOut, name);
   if (reason !== undefined && !known.has(name)) {
-    report.missing(place, `${call.name} is left out: ${reason}`);
+    report.missing(place, `${call.name} is dropped: ${reason}`);
     return 'NoOp';
   }
   const program = known.has(name) ? undefined : own(programs, name);
   if (program) {
     report.approximated(
       place,
-      `${call.name} is a program of yours here: the call enters the application ${program.app} (${program.example} is one to begin with)`,
+      `${call.name} is an application here: the call enters ${program.app} (${program.example} is an example)`,
     );
     return `Stasis(${program.app}${call.data === '' ? '' : `,${call.data}`})`;
   }
@@ -134,7 +134,7 @@ export function translate(text: string, place: Place, vocabulary: Vocabulary): s
   if (name === 'confbridge' && call.data.includes(','))
     report.missing(
       place,
-      'profiles, PINs and menus of ConfBridge: whoever gets here is in the room; ask for a PIN with Read before',
+      'profiles, PINs and menus of ConfBridge: every caller that reaches it can join; ask for a PIN with Read first',
     );
   const other = known.has(name) ? undefined : own(renamed, name);
   if (other) {
@@ -158,23 +158,17 @@ export function withGlobals(text: string, globals: ReadonlyMap<string, string>, 
 function tellFunctions(data: string, place: Place, { functions, report }: Vocabulary): void {
   for (const [, name = ''] of data.matchAll(/\$\{\s?([A-Za-z_]\w{0,60})\(/g))
     if (!functions.has(name.toUpperCase()) && name !== 'PJSIP_DIAL_CONTACTS')
-      report.missing(
-        place,
-        `the function ${name}, which is read as empty, so that what it decides is decided otherwise: look at each of these steps`,
-      );
+      report.missing(place, `the function ${name} reads as empty: check what each of these steps decides`);
 }
 
 function translateSet(data: string, place: Place, { functions, report }: Vocabulary): string {
   const [, name] = /^([A-Za-z_]\w*)\(/.exec(data.trim()) ?? [];
   if (/^TIMEOUT\(\s?absolute\s?\)/i.test(data.trim())) {
-    report.missing(
-      place,
-      'TIMEOUT(absolute): calls are not cut off by it, left out; S(seconds) of Dial ends a call in time',
-    );
+    report.missing(place, 'TIMEOUT(absolute) is dropped; use S(seconds) of Dial');
     return 'NoOp';
   }
   if (name === undefined || functions.has(name.toUpperCase())) return `Set(${data})`;
-  report.missing(place, `the function ${name} cannot be written: left out`);
+  report.missing(place, `the function ${name} cannot be written; dropped`);
   return 'NoOp';
 }
 
@@ -182,7 +176,7 @@ function translateMacro(data: string, place: Place, report: Report): string {
   const [name = '', ...args] = data.split(',');
   report.approximated(
     place,
-    `Macro is Gosub here: end the extension s of macro-${name.trim()} with Return, and read EXTEN before it is called (MACRO_EXTEN is not there)`,
+    `Macro becomes Gosub: end the extension s of macro-${name.trim()} with Return, and read EXTEN before the call (there is no MACRO_EXTEN)`,
   );
   return `Gosub(macro-${name.trim()},s,1${args.length > 0 ? `(${args.join(',')})` : ''})`;
 }

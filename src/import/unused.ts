@@ -55,7 +55,7 @@ const kinds = {
     quiet: `type timer_b compact_headers threadpool_* disable_tcp_switch disable_rport follow_early_media_fork
     accept_multiple_sdp_answers @*`,
   },
-  user: { of: 'users of the interface', quiet: 'type' },
+  user: { of: 'users of the HTTP interface', quiet: 'type' },
   ari: { of: 'ari.conf', quiet: 'enabled websocket_write_timeout' },
   http: {
     of: 'http.conf',
@@ -82,6 +82,6 @@ export function tellUnused(kind: keyof typeof kinds, objects: readonly Values[],
     for (const { key, place } of each.unused()) {
       const name = key.toLowerCase();
       if (!names.has(name) && !beginnings.some((beginning) => name.startsWith(beginning)))
-        report.missing(place, `${key} of ${kinds[kind].of} is not there: left out`);
+        report.missing(place, `${key} of ${kinds[kind].of} is not supported and is dropped`);
     }
 }

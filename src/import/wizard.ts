@@ -19,7 +19,7 @@ export function wizardSections(wizards: readonly Section[], report: Report): Sec
   return wizards.flatMap((section) => {
     const values = new Values(section);
     if (!isWizard(values)) {
-      report.missing(section.place, `[${section.name}] is no wizard: left out`);
+      report.missing(section.place, `[${section.name}] is not a wizard and is dropped`);
       return [];
     }
     report.took('wizards');
@@ -39,7 +39,7 @@ export function wizardHints(wizards: readonly Section[], report: Report): Sectio
     if (extension === '') {
       report.missing(
         place,
-        'has_hint without hint_exten: write hints: { <extension>: PJSIP/… } in a context of the dialplan',
+        'has_hint without hint_exten is dropped: write hints: { <extension>: PJSIP/… } in a context of the dialplan',
       );
       return [];
     }
@@ -80,9 +80,9 @@ function sectionsOf(values: Values, report: Report): Section[] {
   for (const { key, place: at } of values.entries) {
     const [head = '', rest] = key.split('/');
     if (rest === undefined ? !own.has(head.toLowerCase()) : !Object.hasOwn(prefixes, head.toLowerCase()))
-      report.missing(at, `${key} of a wizard is not there: left out`);
+      report.missing(at, `${key} of a wizard is not supported and is dropped`);
   }
-  if (values.flag('has_phoneprov')) report.missing(place, 'has_phoneprov: files for phones are served by a web server');
+  if (values.flag('has_phoneprov')) report.missing(place, 'has_phoneprov is dropped: use a web server for phone files');
   const username = values.text('outbound_auth/username');
   const proxy = values.text('outbound_proxy');
   const patterns = {
