@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { openEventJson } from '../models/event-json.ts';
 import type { AriEventBody, TraceFields } from '../models/events.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Bus, Publication } from './bus.ts';
@@ -161,7 +162,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const open = (event: AriEventBody, causedBy: string | undefined, topics: readonly Topic[]): string => {
     const cause = causedBy === undefined ? '' : `,"caused_by":${JSON.stringify(causedBy)}`;
     const trace = traced ? membersOf(traced(causedBy, channelOf(event, topics))) : '';
-    return `${JSON.stringify(event).slice(0, -1)}${cause}${trace},"timestamp":"${formatTimestamp(clock.now())}"`;
+    return `${openEventJson(event)}${cause}${trace},"timestamp":"${formatTimestamp(clock.now())}"`;
   };
 
   const checked = (name: string, json: string): string => {
