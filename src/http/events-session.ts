@@ -6,9 +6,9 @@ import type { Narrow } from '../bus/delivery.ts';
 import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
 import type { HttpUser } from './auth.ts';
-import type { Corker } from './corker.ts';
 import type { Connect } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
+import type { MessageWriter } from './message-writer.ts';
 import { createRestOverWebSocket, type RestOverWebSocket } from './rest-over-websocket.ts';
 import type { Unread, WatchedOutput } from './unread.ts';
 
@@ -22,7 +22,11 @@ const keepAliveMs = 30_000;
 export type SessionDeps = AppDeps & { app: Hono<Env>; unread: Unread };
 
 /** A WebSocket of applications that is open. */
-export type Session = { raw: WebSocket; closed: Promise<void>; user?: HttpUser | undefined };
+export type Session = {
+  raw: Pick<WebSocket, 'close' | 'terminate'>;
+  closed: Promise<void>;
+  user?: HttpUser | undefined;
+};
 
 export type SessionOptions = {
   names: string[];
@@ -57,7 +61,11 @@ export type SessionHandlers = {
  * The life of one WebSocket: registers its applications, carries their events and its requests, and lets the
  * applications go when it closes or when its client falls too far behind.
  */
-export function createSession(deps: SessionDeps, corker: Corker, session: SessionOptions): SessionHandlers {
+export function createSession(
+  deps: SessionDeps,
+  writerOf: (raw: WebSocket, socket: Socket) => MessageWriter,
+  session: SessionOptions,
+): SessionHandlers {
   const { log, owners } = deps;
   const { names, subscribeAll, observes, authorization, localUser, socket } = session;
   const peer = socket.remoteAddress ?? '';
@@ -72,36 +80,29 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
     connection = undefined;
     rest?.close();
   };
-  const watch = (raw: WebSocket): WatchedOutput =>
+  const watch = (raw: WebSocket, writer: MessageWriter, unread: () => number): WatchedOutput =>
     deps.unread.watch({
       address: sourceNetwork(socket.remoteAddress ?? ''),
       client: `${names.join(',')} at ${describe}`,
       carries: { applications: names, resumed: session.resume !== undefined },
-      unread: () => raw.bufferedAmount,
+      unread,
       cut: (excess, bytes) => {
         log.warn({ applications: names, client: describe, bytes, excess }, 'slow consumer is cut off');
         // A goodbye would wait behind everything that is not read.
-        if (excess === 'socket') raw.close(1013, 'events are not read fast enough');
+        if (excess === 'socket') writer.close(1013, 'events are not read fast enough');
         else raw.terminate();
         release();
       },
     });
-  const sender = (raw: WebSocket, watched: WatchedOutput) => (json: string) => {
-    if (raw.readyState !== raw.OPEN) return;
-    corker.cork(socket);
-    raw.send(json);
-    watched.wrote();
-  };
-  const register = (raw: WebSocket, send: (json: string) => void) => {
+  const register = (writer: MessageWriter, send: (json: string) => void, unread: () => number) => {
     try {
       const { resume } = session;
-      const unread = () => raw.bufferedAmount;
       const { narrow } = session;
       const request = { names, subscribeAll, resume, observes, narrow, send, describe, unread };
       connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');
-      raw.close(1008, error instanceof AriError ? error.message.slice(0, 120) : 'registration failed');
+      writer.close(1008, error instanceof AriError ? error.message.slice(0, 120) : 'registration failed');
     }
   };
 
@@ -116,10 +117,19 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
       const closed = new Promise<void>((resolve) => {
         ended = resolve;
       });
-      if (session.opened({ raw, closed, user: session.user })) return raw.close(1001, goingAway);
-      const watched = watch(raw);
+      const writer = writerOf(raw, socket);
+      const opened = {
+        close: (code: number, reason: string) => writer.close(code, reason),
+        terminate: () => raw.terminate(),
+      };
+      if (session.opened({ raw: opened, closed, user: session.user })) return writer.close(1001, goingAway);
+      const unread = () => raw.bufferedAmount + writer.waiting;
+      const watched = watch(raw, writer, unread);
       output = watched;
-      const send = sender(raw, watched);
+      const send = (json: string) => {
+        writer.send(json);
+        watched.wrote();
+      };
       rest = createRestOverWebSocket({
         ...deps,
         application: names[0] ?? '',
@@ -129,7 +139,7 @@ export function createSession(deps: SessionDeps, corker: Corker, session: Sessio
         send,
         raw,
       });
-      register(raw, send);
+      register(writer, send, unread);
     },
     onMessage: ({ data }) => {
       if (typeof data === 'string') rest?.take(data);

@@ -6,7 +6,6 @@ import type { MissingParams } from '../models/websocket-messages.ts';
 import type { Guard } from './access/guard.ts';
 import { narrowOf } from './access/visibility.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
-import { createCorker } from './corker.ts';
 import type { Env } from './env.ts';
 import {
   createSession,
@@ -16,6 +15,7 @@ import {
   type SessionHandlers,
   type SessionOptions,
 } from './events-session.ts';
+import { createMessageWriters } from './message-writer.ts';
 import { createParamReader, type Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
 import { connectParams } from './routes/events.ts';
@@ -104,7 +104,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
   const { responder, guard, log, clock, entityId, owners } = deps;
   const { upgradeWebSocket, injectWebSocket, wss } = createWebSockets(deps);
   const sessions = new Set<Session>();
-  const corker = createCorker(clock);
+  const writers = createMessageWriters(clock);
   let closing = false;
 
   const opened = (session: Session): boolean => {
@@ -161,7 +161,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         const authorization = authorizationOf(request, sources);
         // A token may end before the socket does, and a ticket has ended already: both stand for their user from here on.
         const localUser = authorization.startsWith('Basic ') ? undefined : user;
-        return createSession(deps, corker, {
+        return createSession(deps, writers.ofServer, {
           ...{ ...names, observes, authorization, ...start, user, narrow: user && narrowOf(user, owners) },
           ...(localUser && { localUser }),
         });

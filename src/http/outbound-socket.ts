@@ -8,8 +8,8 @@ import type { TlsKeys } from '../lib/tls.ts';
 import { accessOf } from './access/access.ts';
 import { narrowOf } from './access/visibility.ts';
 import type { HttpUser } from './auth.ts';
-import { createCorker } from './corker.ts';
 import { createSession, type SessionDeps } from './events-session.ts';
+import { createMessageWriters } from './message-writer.ts';
 import { closeWithToken, notLetIn } from './token-end.ts';
 import { holderOf } from './token-operations.ts';
 
@@ -42,7 +42,7 @@ const hearsNothing: Narrow = { by: 'nobody', hears: () => false };
 /** Opens WebSockets to applications: what runs over them is what runs over the sockets that applications open to us. */
 export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
   const { options, clock, log, tls, owners, tokens } = deps;
-  const corker = createCorker(clock);
+  const writers = createMessageWriters(clock);
   const open = new Map<WebSocket, Promise<void>>();
   /** Whose rights those that are open have, and what these are made of. */
   const held = new Map<WebSocket, { target: OutboundTarget; user: HttpUser }>();
@@ -97,7 +97,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
         held.delete(raw);
         stopWaiting();
       });
-      session = createSession(deps, corker, {
+      session = createSession(deps, writers.ofClient, {
         names: [...names],
         subscribeAll: false,
         observes: false,
