@@ -183,7 +183,7 @@ const allNames: ReadonlyMap<Topic, string> = new Map([
 ]);
 
 function namesOf(requested: readonly string[], longest: number): readonly string[] {
-  const names = [...new Set(requested.map((name) => name.trim()))];
+  const names = [...new Set(requested)];
   if (names.length === 0) throw new AriError('applicationNameInvalid', { name: '' });
   for (const name of names)
     if (name === '' || name.length > longest) throw new AriError('applicationNameInvalid', { name });

@@ -232,14 +232,13 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
 
     getVariable(id: string, { variable }: VariableRequest): Variable {
       if (!variable) throw new AriError('variableNameRequired');
-      return { value: readVariable(controlled(id, 'variable'), variable.trim()) };
+      return { value: readVariable(controlled(id, 'variable'), variable) };
     },
 
     setVariable(id: string, request: VariableRequest): void {
       if (!request.variable) throw new AriError('variableNameRequired');
       const bridge = controlled(id, 'variable');
-      const name = request.variable.trim();
-      if (name === '') throw new AriError('functionFailed', { problem: 'the name of the variable is blank' });
+      const name = request.variable;
       requireRoom(bridge, [name]);
       bridges.tell(bridge, {
         type: 'variable.set',
@@ -259,7 +258,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
         if (name.endsWith(')')) throw new AriError('functionUnreadable');
         return [name, readVariable(bridge, name)];
       };
-      return { variables: Object.fromEntries(variables.map((name) => read(name.trim()))) };
+      return { variables: Object.fromEntries(variables.map((name) => read(name))) };
     },
 
     setVariables(id: string, { variables }: { variables?: unknown }): void {

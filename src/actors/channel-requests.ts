@@ -23,7 +23,7 @@ export function readVariables(variables: unknown): RequestedVariable[] {
   const read: RequestedVariable[] = [];
   for (const [name, entry] of Object.entries(variables)) {
     const variable = readEntry(entry);
-    if (name.trim() !== '') read.push({ name: name.trim(), ...variable });
+    if (name !== '') read.push({ name, ...variable });
   }
   return read;
 }

@@ -272,7 +272,7 @@ const application = group(
     apps: list(
       Type.String({
         minLength: 1,
-        pattern: `^[^,]{0,${longestApplicationName - 1}}[^,\\s]$`,
+        pattern: `^[^,\\s](?:[^,]{0,${longestApplicationName - 2}}[^,\\s])?$`,
         description: `expected 1 to ${longestApplicationName} characters without a comma`,
       }),
       {

@@ -58,14 +58,13 @@ const readParams = createParamReader(connectParams);
 function readNames(sources: Sources): Names | undefined {
   const asked = readParams({}, sources) as { app?: string[]; subscribeAll?: boolean; resume?: string[] };
   const { app, subscribeAll, resume } = asked;
-  if (!app || (app.length === 1 && app[0]?.trim() === '')) return undefined;
-  const names = app.map((name) => name.trim());
-  const wrong = names.find((name) => name === '' || name.length > longestApplicationName);
+  if (!app || (app.length === 1 && app[0] === '')) return undefined;
+  const wrong = app.find((name) => name === '' || name.length > longestApplicationName);
   if (wrong !== undefined) throw new AriError('applicationNameInvalid', { name: wrong });
   return {
-    names: [...new Set(names)],
+    names: [...new Set(app)],
     subscribeAll: subscribeAll === true,
-    ...(resume && { resume: readResume(names, resume) }),
+    ...(resume && { resume: readResume(app, resume) }),
   };
 }
 

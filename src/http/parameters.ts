@@ -166,13 +166,21 @@ function find(names: readonly string[], pairs: ReadonlyMap<string, string> | und
  * Names of things lose the spaces around them here, and nowhere behind: what a scope is asked about is what is used.
  */
 const trimmed: ReadonlySet<Named> = new Set<Named>([
-  ...(['channel', 'bridge', 'playback', 'recording', 'call', 'application', 'variable'] as const),
+  ...(['channel', 'bridge', 'playback', 'recording', 'call', 'application', 'variable', 'variables'] as const),
 ]);
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 const asItIs = (value: unknown): unknown => value;
 
 function withoutSpaces(value: unknown): unknown {
   if (typeof value === 'string') return value.trim();
-  return Array.isArray(value) ? value.map(withoutSpaces) : value;
+  if (Array.isArray(value)) return value.map(withoutSpaces);
+  if (!isObject(value)) return value;
+  // Of an object the names of its members: those of variables. Most have no spaces around them.
+  const entries = Object.entries(value);
+  if (entries.every(([name]) => name === name.trim())) return value;
+  return Object.fromEntries(entries.map(([name, member]) => [name.trim(), member]));
 }
 
 /** One parameter, made ready: its value from the sources, undefined when none has it. */
@@ -204,9 +212,6 @@ function readerOf(name: string, param: Param): Reader {
     },
   };
 }
-
-const isObject = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Makes the reader of an operation's parameters once, so that a request without any costs nothing.

@@ -479,8 +479,8 @@ test('variables are read, set, shown and removed', async () => {
   const made = b.createWithId('b1', { variables: { A: '1', B: { value: '2', report_events: true } } });
   assert.equal(made.bridgevars, { B: '2' });
   assert.equal(b.getVariable('b1', { variable: 'A' }), { value: '1' });
-  assert.equal(b.getVariables('b1', { variables: ['A', ' B'] }), { variables: { A: '1', B: '2' } });
-  b.setVariable('b1', { variable: ' C ', value: '3', report_events: true });
+  assert.equal(b.getVariables('b1', { variables: ['A', 'B'] }), { variables: { A: '1', B: '2' } });
+  b.setVariable('b1', { variable: 'C', value: '3', report_events: true });
   assert.equal(b.get('b1').bridgevars, { B: '2', C: '3' });
   b.setVariable('b1', { variable: 'C', value: '' });
   b.setVariables('b1', { variables: { B: { value: '4', report_events: false }, D: '5' } });
@@ -494,6 +494,11 @@ test('variables are read, set, shown and removed', async () => {
     refusal(() => b.getVariable('x', { variable: 'A' })),
     [404, 'Bridge not found'],
   );
+  // Names lose their spaces where parameters are read, before a scope is asked: an owner takes them as they are.
+  assert.equal(
+    refusal(() => b.getVariable('b1', { variable: ' B' })),
+    refusal(() => b.getVariable('b1', { variable: 'nothing' })),
+  );
   assert.equal(
     refusal(() => b.getVariable('b1', { variable: 'C' })),
     [404, 'Provided variable was not found'],
@@ -501,10 +506,6 @@ test('variables are read, set, shown and removed', async () => {
   assert.equal(
     refusal(() => b.setVariable('x', {})),
     [400, 'Variable name is required'],
-  );
-  assert.equal(
-    refusal(() => b.setVariable('b1', { variable: ' ' })),
-    [400, 'Failed to execute function: the name of the variable is blank'],
   );
   assert.equal(
     refusal(() => b.getVariables('x', {})),

@@ -111,6 +111,9 @@ const withoutOthers: ScopeSettings = {
 const spellings: Partial<Record<Named, readonly string[]>> = {
   channel: [' foreign', 'foreign ', '\tforeign', 'absent'],
   bridge: [' foreign', 'foreign ', 'absent'],
+  playback: [' foreign', 'foreign ', 'absent'],
+  recording: [' foreign', 'foreign ', 'absent'],
+  call: [' foreign', 'foreign '],
   application: [' other', 'other '],
   variable: [
     ...['GLOBAL (x)', ' GLOBAL(x)', 'global(x)', 'GLOBAL_DELETE(x)', 'LOCAL(GLOBAL(x))', 'NOSUCH(x)'],

@@ -72,6 +72,18 @@ const table: [what: string, given: Given, expected: Record<string, unknown>][] =
   ['a JSON body that is no object has no parameters', { json: ['name'] }, {}],
   ['the path is not overridden', { path: { id: 'p' }, query: 'id=q', form: 'id=f', json: { id: 'j' } }, { id: 'p' }],
 ];
+parameters('names of things lose the spaces around them once, also those of variables in a body', () => {
+  const named = createParamReader({
+    channel: queryParam('list', 'ids', { names: 'channel' }),
+    variables: { ...bodyParam('variables'), names: 'variables' },
+  });
+  const json = { variables: { ' A ': '1', B: { value: '2' } } };
+  assert.equal(named({}, { query: parsePairs('channel=%20c1,c2%20'), form: undefined, json }), {
+    channel: ['c1', 'c2'],
+    variables: { A: '1', B: { value: '2' } },
+  });
+});
+
 for (const [what, given, expected] of table) parameters(what, () => assert.equal(read(given), expected));
 
 const refused = (given: Given): { code: string; message: string } => {

@@ -148,7 +148,7 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
     },
     variables(key, question) {
       const { variables } = question.params;
-      requireVariable(key.trim(), question, false, (variables as Record<string, unknown> | undefined)?.[key]);
+      requireVariable(key, question, false, (variables as Record<string, unknown> | undefined)?.[key]);
     },
     eventSource(value, question) {
       const colon = value.indexOf(':');
