@@ -109,7 +109,7 @@ export class Caller {
     this.#socket = socket;
     this.#audio = audio;
     const described = parseDescription(answer.bodyText);
-    const stream = described.ok ? described.description.secret : undefined;
+    const stream = described.ok ? described.description.audios.find(({ secret }) => secret) : undefined;
     if (!stream?.keys?.[0]) throw new Error(`no key in the answer:\n${answer.bodyText}`);
     this.rtp = stream.port;
     this.theirs = stream.keys[0].key;

@@ -1,3 +1,4 @@
+import type { OfferAnswer } from '../../sip/dialog/invite-usage.ts';
 import type { Negotiation, NegotiationData } from './negotiation.ts';
 
 /** The early dialogs of a call that have described their audio: plain data. */
@@ -40,8 +41,8 @@ export class EarlyMedia {
     return true;
   }
 
-  /** Our answer to a new offer of a branch (RFC 3311); undefined when there is nothing in common. */
-  answer(branch: string, sdp: string): string | undefined {
+  /** Our answer to a new offer of a branch (RFC 3311), or why there is none. */
+  answer(branch: string, sdp: string): OfferAnswer {
     return this.#branches.get(branch)?.answer(sdp);
   }
 

@@ -94,6 +94,7 @@ const termsOf = (endpoint: EndpointConfig): IncomingTerms => ({
 const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening): IncomingHandlers => ({
   owner: () => state.core?.usageHandlers.owner?.(),
   answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
+  rejectOffer: (sdp) => state.core?.usageHandlers.rejectOffer?.(sdp),
   makeOffer: () => state.core?.usageHandlers.makeOffer() ?? '',
   acceptAnswer: (sdp) => state.core?.usageHandlers.acceptAnswer(sdp) ?? false,
   standingHeaders: () => state.core?.identity() ?? [],
@@ -362,8 +363,9 @@ class InboundLeg implements Leg {
   /** Our answer to the caller's offer, or our offer: the same in 183 and 200 (RFC 3261 13.3.1.1). */
   #description(negotiation: Negotiation): string | undefined {
     const { request, offer } = this.#call;
-    this.#earlyAnswer ??=
-      offer === undefined ? negotiation.offer() : this.core.usageHandlers.answerOffer(offer, request);
+    if (this.#earlyAnswer !== undefined) return this.#earlyAnswer;
+    const said = offer === undefined ? negotiation.offer() : this.core.usageHandlers.answerOffer(offer, request);
+    if (typeof said === 'string') this.#earlyAnswer = said;
     return this.#earlyAnswer;
   }
 
@@ -373,9 +375,9 @@ class InboundLeg implements Leg {
 }
 
 /** The codecs of an offer's audio, of that which an endpoint takes; none where nothing is offered. */
-function codecsIn(sdp: string, { mediaEncryption }: EndpointConfig): AudioCodec[] {
+function codecsIn(sdp: string, { mediaEncryption, codecs }: EndpointConfig): AudioCodec[] {
   const offer = parseDescription(sdp);
-  const audio = offer.ok ? usableAudio(offer.description, mediaEncryption) : undefined;
+  const audio = offer.ok ? usableAudio(offer.description, mediaEncryption, codecs) : undefined;
   return audio?.remote.codecs.map(({ codec }) => codec) ?? [];
 }
 

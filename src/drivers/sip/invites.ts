@@ -5,9 +5,9 @@ import type { CallOffer } from '../../sip/dialog/user-agent.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { descriptionIn } from '../../sip/message/session-body.ts';
 import { targetDialogOf } from '../../sip/message/target-dialog.ts';
-import { warningHeader, warnings } from '../../sip/message/warning.ts';
+import { warningHeader } from '../../sip/message/warning.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
-import { usableAudio } from '../../sip/sdp/offer-answer.ts';
+import { obstacleOf, usableAudio } from '../../sip/sdp/offer-answer.ts';
 import type { CallHost, Party } from '../../telephony/driver.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
@@ -157,11 +157,8 @@ function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | u
   if (sdp === undefined) return undefined;
   const offer = parseDescription(sdp);
   if (!offer.ok) return [400, offer.problem, [warningHeader(offer.problem)]];
-  const audio = usableAudio(offer.description, endpoint.mediaEncryption);
-  if (!audio && (offer.description.audio || offer.description.secret))
-    return [488, 'audio is secret on one side only', [warningHeader('SRTP is wanted on one side only')]];
-  const common = audio?.remote.codecs.some(({ codec }) => endpoint.codecs.includes(codec)) ?? false;
-  return common
-    ? undefined
-    : [488, 'no codec in common', [warningHeader('No codec in common', warnings.incompatibleFormat)]];
+  const { mediaEncryption, codecs } = endpoint;
+  if (usableAudio(offer.description, mediaEncryption, codecs)) return undefined;
+  const { problem, code } = obstacleOf(offer.description, mediaEncryption);
+  return [488, problem, [warningHeader(problem, code)]];
 }

@@ -1,6 +1,6 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
-import type { InviteUsage, UsageAnswer, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
+import type { InviteUsage, OfferAnswer, UsageAnswer, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
@@ -104,7 +104,7 @@ export interface LegCore {
   /** What a branch of a call that we place has said of its audio before the answer; false when that makes no sense. */
   earlyAnswer(branch: string, sdp: string): boolean;
   /** Our answer to a new offer of a branch. */
-  earlyOffer(branch: string, sdp: string): string | undefined;
+  earlyOffer(branch: string, sdp: string): OfferAnswer;
   /** Another branch is heard from now on, if there is one. */
   earlyEnded(branch: string): void;
   /**
@@ -378,9 +378,10 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       owner: () => options.channelId,
       answerOffer(sdp, request) {
         const answer = negotiation?.answer(sdp);
-        if (answer !== undefined) identify(request);
+        if (typeof answer === 'string') identify(request);
         return answer;
       },
+      rejectOffer: (sdp) => negotiation?.reject(sdp),
       makeOffer: () => negotiation?.offer() ?? '',
       standingHeaders: identity,
       onUpdated: identify,

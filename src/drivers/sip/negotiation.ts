@@ -1,4 +1,6 @@
 import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
+import type { OfferRefusal } from '../../sip/dialog/invite-usage.ts';
+import { warningHeader } from '../../sip/message/warning.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { type Direction, directionOf, parseDescription } from '../../sip/sdp/description.ts';
 import {
@@ -10,6 +12,7 @@ import {
   type LocalMedia,
   type LocalVideo,
   newSession,
+  rejectOffer,
   type SdpSession,
   writeOffer,
 } from '../../sip/sdp/offer-answer.ts';
@@ -58,8 +61,13 @@ export type NegotiationOptions = {
 export interface Negotiation {
   /** Our offer: all codecs, our present direction. */
   offer(): string;
-  /** Our answer to an offer, with the media flowing accordingly; undefined when there is nothing in common. */
-  answer(sdp: string): string | undefined;
+  /** Our answer to an offer, with the media flowing accordingly; or why there is none, and everything stays. */
+  answer(sdp: string): string | OfferRefusal;
+  /**
+   * Our answer to an offer that has to have one: all of its streams are refused, and no media flows until the next offer.
+   * @returns undefined when it cannot be read; everything stays then.
+   */
+  reject(sdp: string): string | undefined;
   /** Takes the answer to our offer, with the media flowing accordingly; false when it is of no use. */
   accept(sdp: string): boolean;
   /** Whether we hold the far side: then we may send, but ask it to be silent. */
@@ -155,13 +163,23 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     },
     answer(sdp) {
       const offer = parseDescription(sdp);
+      if (!offer.ok) return { headers: [warningHeader(offer.problem)] };
       const ours = media('answer');
-      const answer = offer.ok ? answerOffer(memory, offer.description, ours, wished) : undefined;
-      if (!answer?.ok) return undefined;
+      const answer = answerOffer(memory, offer.description, ours, wished);
+      if (!answer.ok) return { headers: [warningHeader(answer.problem, answer.code)] };
       memory = answer.session;
       settle(answer.agreed);
       settleVideo(answer.videos, ours.video, false);
       return answer.body;
+    },
+    reject(sdp) {
+      const offer = parseDescription(sdp);
+      if (!offer.ok) return undefined;
+      const { session, body } = rejectOffer(memory, offer.description, local);
+      memory = session;
+      if (agreed) settle({ ...agreed, send: false, receive: false });
+      settleVideo([], media('answer').video, false);
+      return body;
     },
     accept(sdp) {
       const answer = parseDescription(sdp);

@@ -30,9 +30,9 @@ import {
   tooShortSession,
 } from './session-timer.ts';
 import type { Stack } from './stack.ts';
-import type { UsageEnd, UsageHandlers } from './usage-handlers.ts';
+import type { OfferAnswer, UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
-export type { UsageAnswer, UsageEnd, UsageHandlers } from './usage-handlers.ts';
+export type { OfferAnswer, OfferRefusal, UsageAnswer, UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
 /** `early`: before a 2xx · `ending`: our BYE waits to be sent or answered. */
 export type UsageState = 'early' | 'confirmed' | 'ending' | 'closed';
@@ -375,7 +375,7 @@ class Usage implements InviteUsage {
     this.#repeats.stop();
     const offer = descriptionIn(request);
     const sdp = offer === undefined ? handlers.makeOffer() : handlers.answerOffer(offer, request);
-    if (sdp === undefined) return void transaction.reply(488);
+    if (typeof sdp !== 'string') return void transaction.reply(488, sdp);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
     this.accept(transaction, { sdp, offer: offer === undefined });
   }
@@ -387,8 +387,8 @@ class Usage implements InviteUsage {
     const verdict = offer !== undefined ? this.#offerVerdict() : 'answer';
     if (verdict === 'wait') return void refuseForNow(stack, transaction);
     if (verdict === 'glare') return void transaction.reply(491);
-    const sdp = offer === undefined ? undefined : handlers.answerOffer(offer, request);
-    if (offer !== undefined && sdp === undefined) return void transaction.reply(488);
+    const answer: OfferAnswer = offer === undefined ? undefined : handlers.answerOffer(offer, request);
+    if (offer !== undefined && typeof answer !== 'string') return void transaction.reply(488, answer);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
     // Before the answer there is no session that could end (RFC 4028 4): the INVITE has limits of its own.
     const watched = this.#state === 'early' ? [] : this.#sessionTimer.accept(request);
@@ -396,7 +396,7 @@ class Usage implements InviteUsage {
     transaction.reply(200, {
       ...(contact && { contact }),
       headers: [['Allow', allow], ...watched],
-      ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
+      ...(typeof answer === 'string' && { contentType: 'application/sdp', body: answer }),
     });
     if (offer === undefined) handlers.onUpdated?.(request);
   }

@@ -5,7 +5,7 @@ import { descriptionIn, sessionBodies, sessionBodyOf } from '../message/session-
 import { warningHeader } from '../message/warning.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Stack } from './stack.ts';
-import type { UsageAnswer } from './usage-handlers.ts';
+import type { UsageAnswer, UsageHandlers } from './usage-handlers.ts';
 
 /** Why a request cannot be taken because of its body; undefined when it can be, or has none (RFC 3261 8.2.3, 21.4.13). */
 export function refuseBody(
@@ -40,19 +40,24 @@ const verdicts: Readonly<Record<EarlyOffer, OfferVerdict>> = { ours: 'glare', th
 /** The verdict about an offer in an UPDATE or PRACK of an early dialog. */
 export const earlyVerdict = (state: EarlyOffer): OfferVerdict => verdicts[state];
 
-/** Answers a PRACK, and the offer that it may carry; an offer that we cannot take is refused with it (RFC 3262 5). */
+/**
+ * Answers a PRACK, and the offer that it may carry. Only a 2xx acknowledges it, and only an answer ends an offer in it: one that
+ * we cannot take is answered with all of its streams refused (RFC 3262 5, RFC 3264 6).
+ */
 export function replyToOffer(
   transaction: ServerTransaction,
-  handlers: { answerOffer(sdp: string, request: SipRequest): string | undefined },
+  handlers: Pick<UsageHandlers, 'answerOffer' | 'rejectOffer'>,
   settled: boolean,
-  headers: HeaderLines = [],
 ): void {
   const { request } = transaction;
   const offer = descriptionIn(request);
-  if (offer === undefined || !settled) return void transaction.reply(200, { headers });
-  const sdp = handlers.answerOffer(offer, request);
-  if (sdp === undefined) transaction.reply(488, { headers });
-  else transaction.reply(200, { headers, contentType: 'application/sdp', body: sdp });
+  if (offer === undefined || !settled) return void transaction.reply(200);
+  const answer = handlers.answerOffer(offer, request);
+  const sdp = typeof answer === 'string' ? answer : handlers.rejectOffer?.(offer);
+  transaction.reply(200, {
+    ...(typeof answer === 'object' && answer),
+    ...(sdp !== undefined && { contentType: 'application/sdp', body: sdp }),
+  });
 }
 
 /** RFC 3261 14.2 and RFC 3311 5.2: try again after 0 to 10 seconds. */

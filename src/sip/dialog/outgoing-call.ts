@@ -6,7 +6,13 @@ import { TARGET_DIALOG } from '../message/target-dialog.ts';
 import type { Uri } from '../message/uri.ts';
 import type { Target } from '../transport/transport.ts';
 import { type Dialog, keyOfResponse, uacDialog } from './dialog.ts';
-import { createInviteUsage, type InviteUsage, type UsageData, type UsageHandlers } from './invite-usage.ts';
+import {
+  createInviteUsage,
+  type InviteUsage,
+  type OfferAnswer,
+  type UsageData,
+  type UsageHandlers,
+} from './invite-usage.ts';
 import { locate } from './locate.ts';
 import {
   resumeRequest,
@@ -24,8 +30,8 @@ export type OutgoingHandlers = UsageHandlers & {
   onProvisional(response: SipResponse, branch: string): void;
   /** An early dialog is over, while others may go on (199, RFC 6228). */
   onBranchEnded?(branch: string, response: SipResponse): void;
-  /** The peer offers anew in an early dialog (UPDATE): the answer, or undefined to refuse. */
-  answerEarlyOffer?(sdp: string, request: SipRequest, branch: string): string | undefined;
+  /** The peer offers anew in an early dialog (UPDATE). */
+  answerEarlyOffer?(sdp: string, request: SipRequest, branch: string): OfferAnswer;
   /** The first 2xx: the call stands, the ACK has been sent. */
   onAnswered(response: SipResponse, branch: string): void;
   /** 300-699: nobody takes the call. Told once, then `onClosed`. */

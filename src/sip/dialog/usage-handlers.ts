@@ -9,12 +9,20 @@ export type UsageEnd = { by: 'bye'; request: SipRequest } | { by: 'lost'; status
 /** How a request inside a call is answered: the status, with headers, and what is done when the answer is on its way. */
 export type UsageAnswer = number | { status: number; headers?: HeaderLines; afterwards?(): void };
 
+/** Why an offer is not answered: headers of the response that refuses it. */
+export type OfferRefusal = { readonly headers: HeaderLines };
+
+/** What an offer comes to: the answer, or a refusal that leaves everything as it was. */
+export type OfferAnswer = string | OfferRefusal | undefined;
+
 /** What the user of a call inside a dialog is asked and told. */
 export type UsageHandlers = {
   /** Its user's own name of the call, for who finds the call by its dialog. */
   owner?(): string | undefined;
-  /** The peer offers anew (re-INVITE, UPDATE): the answer, or undefined to refuse and leave everything as it was. */
-  answerOffer(sdp: string, request: SipRequest): string | undefined;
+  /** The peer offers anew (re-INVITE, UPDATE, PRACK). */
+  answerOffer(sdp: string, request: SipRequest): OfferAnswer;
+  /** Answers an offer that has to have an answer by refusing all of its streams; undefined when it cannot be read. */
+  rejectOffer?(sdp: string): string | undefined;
   /** An offer is wanted: for a re-INVITE of ours, or of the peer's without SDP. */
   makeOffer(): string;
   /** The peer's answer to it. False when it is of no use. */

@@ -4,6 +4,7 @@ import { printable } from './scan.ts';
 export const warnings = {
   incompatibleProtocol: 302,
   incompatibleAddress: 301,
+  noSuchMedia: 304,
   incompatibleFormat: 305,
   other: 399,
 } as const;

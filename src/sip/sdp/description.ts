@@ -1,7 +1,9 @@
 import { parse } from 'sdp-transform';
+import { type WarningCode, warnings } from '../message/warning.ts';
 import { type AudioCodec, codecNamed, codecOfStatic, comfortNoiseType } from './codecs.ts';
 import {
   addressOf,
+  addressProblem,
   type Direction,
   directionSaid,
   type MediaLine,
@@ -23,6 +25,10 @@ export type { Direction, MediaLine } from './media-line.ts';
 export type AudioStream = {
   /** Its place among the `m=` lines. */
   line: number;
+  /** It will not do without SRTP (RTP/SAVP, RFC 3711 12). */
+  secret?: true;
+  /** It has the fingerprint of a certificate and no keys: DTLS-SRTP (RFC 5764). */
+  dtls?: true;
   /** Keys of SRTP that we understand (RFC 4568), when there are any. */
   keys?: readonly SdesLine[];
   address: string;
@@ -44,13 +50,16 @@ export type AudioStream = {
 /** What a session description says, as far as calls need it. */
 export type Description = {
   lines: readonly MediaLine[];
-  /** The first audio line with a port, RTP/AVP, an address and a codec we know; else the first without the codec. */
-  audio?: AudioStream;
-  /** The same of those that will not do without SRTP (RTP/SAVP, RFC 3711 12). */
-  secret?: AudioStream;
+  /** Its audio lines with a port, RTP, and an address, in order. */
+  audios: readonly AudioStream[];
+  /** Why the first of the other audio lines with a port is none of these. */
+  obstacle?: Obstacle;
   /** Its video streams that we could talk to, in order; left out when there is none. */
   videos?: readonly VideoStream[];
 };
+
+/** Why we cannot talk to a stream: in words, and as a code of Warning. */
+export type Obstacle = { readonly problem: string; readonly code: WarningCode };
 
 export type DescriptionResult = { ok: true; description: Description } | { ok: false; problem: string };
 
@@ -67,15 +76,14 @@ export function parseDescription(text: string): DescriptionResult {
     const session = parse(text);
     if (session.version !== 0) return { ok: false, problem: 'it does not begin with v=0' };
     if (session.media.length !== lines.length) return { ok: false, problem: 'its media lines cannot be read' };
-    const audio = findAudio(lines, session, plainProfiles);
-    const secret = findAudio(lines, session, secretProfiles);
+    const { audios, obstacle } = findAudios(lines, session);
     const videos = readVideos(lines, session);
     return {
       ok: true,
       description: {
         lines,
-        ...(audio && { audio }),
-        ...(secret && { secret }),
+        audios,
+        ...(obstacle && { obstacle }),
         ...(videos.length > 0 && { videos }),
       },
     };
@@ -122,40 +130,53 @@ function readMediaLines(text: string): MediaLine[] | string {
   return lines.length > 0 ? lines : 'it has no media line';
 }
 
-function findAudio(
+function findAudios(
   lines: readonly MediaLine[],
   session: RawSession,
-  allowed: readonly string[],
-): AudioStream | undefined {
-  let first: AudioStream | undefined;
+): { audios: readonly AudioStream[]; obstacle: Obstacle | undefined } {
+  const audios: AudioStream[] = [];
+  let obstacle: Obstacle | undefined;
   for (const [index, line] of lines.entries()) {
-    if (line.type !== 'audio' || line.port === 0 || !allowed.includes(line.protocol)) continue;
+    if (line.type !== 'audio' || line.port === 0) continue;
     const media = session.media[index]!;
+    const secret = secretProfiles.includes(line.protocol);
     const address = addressOf(media, session);
-    if (address === undefined) continue;
-    const stream = readAudio(index, line, media, address, directionSaid(media, session));
-    if (stream.codecs.length > 0) return stream;
-    first ??= stream;
+    if (!secret && !plainProfiles.includes(line.protocol)) obstacle ??= otherProfile(line.protocol);
+    else if (address === undefined)
+      obstacle ??= { problem: addressProblem(media, session), code: warnings.incompatibleAddress };
+    else audios.push(readAudio(index, line, media, { address, session, secret }));
   }
-  return first;
+  return { audios, obstacle };
 }
+
+function otherProfile(protocol: string): Obstacle {
+  const isDtls = /^(?:UDP\/TLS|TCP\/DTLS)\//i.test(protocol);
+  const problem = isDtls ? noDtls : `audio over ${protocol.slice(0, 40)} is not supported`;
+  return { problem, code: warnings.incompatibleProtocol };
+}
+
+/** What is said of streams whose keys come from DTLS (RFC 5764). */
+export const noDtls = 'DTLS-SRTP is not supported; offer RTP/AVP, or RTP/SAVP with a=crypto';
 
 function readAudio(
   index: number,
   line: MediaLine,
   media: RawMedia,
-  address: string,
-  direction: Direction,
+  { address, session, secret }: { address: string; session: RawSession; secret: boolean },
 ): AudioStream {
+  const direction = directionSaid(media, session);
   const maps = rtpmapsOf(media);
   const telephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 8000));
   const wideTelephoneEvent = payloadTypes(line).find((type) => isTelephoneEvent(maps.get(type), 48_000));
   const keys = readSdes((media as { crypto?: unknown }).crypto);
+  const isDtls = secret && keys.length === 0 && (media.fingerprint ?? session.fingerprint) !== undefined;
   const comfortNoise = payloadTypes(line).find((type) => isComfortNoise(maps.get(type), type));
   const ptimeMs = milliseconds(media.ptime);
   const maxPtimeMs = milliseconds(media.maxptime);
   return {
     line: index,
+    ...(secret && { secret }),
+    ...(isDtls && { dtls: true }),
     ...(keys.length > 0 && { keys }),
     address,
     port: line.port,

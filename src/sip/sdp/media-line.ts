@@ -35,13 +35,27 @@ export function parametersOf(media: RawMedia, payloadType: number): string | und
   return parameters === undefined ? undefined : String(parameters);
 }
 
-/** Where its packets are to go; undefined for a name: a media plane must not wait for its resolution. */
+/** Where its packets are to go; undefined where no address of the type that is said stands there (RFC 8866 5.7). */
 export function addressOf(media: RawMedia, session: RawSession): string | undefined {
-  const connection = media.connection ?? session.connection;
-  const address = String(connection?.ip ?? '');
-  const isKnown = connection?.version === 4 || connection?.version === 6;
-  return isKnown && isAddress(address) ? address : undefined;
+  const { version, ip } = connectionOf(media, session) ?? {};
+  const address = String(ip ?? '');
+  return version !== undefined && version === versionOf(address) ? address : undefined;
 }
+
+/** What is wrong with where its packets are to go, where {@link addressOf} finds nothing. */
+export function addressProblem(media: RawMedia, session: RawSession): string {
+  const { version, ip } = connectionOf(media, session) ?? {};
+  if (ip === undefined) return 'its audio has no address';
+  const address = String(ip).slice(0, LONGEST_SHOWN);
+  if (version !== 4 && version !== 6) return `IP${version} is no type of address`;
+  if (versionOf(address) !== undefined) return `${address} is no address of type IP${version}`;
+  return `${address} is no address; names are not resolved`;
+}
+
+const connectionOf = (media: RawMedia, session: RawSession) => media.connection ?? session.connection;
+
+/** Characters of a stranger's words that a problem repeats. */
+const LONGEST_SHOWN = 60;
 
 /** Its direction, or else that of the session; `sendrecv` where nothing is said that can be read. */
 export function directionSaid(media: RawMedia, session: RawSession): Direction {
@@ -49,7 +63,8 @@ export function directionSaid(media: RawMedia, session: RawSession): Direction {
   return directions.includes(said) ? (said as Direction) : 'sendrecv';
 }
 
-const isAddress = (text: string): boolean =>
-  /^(\d{1,3}\.){3}\d{1,3}$/.test(text)
-    ? text.split('.').every((part) => Number(part) <= 255)
-    : text.includes(':') && /^[0-9a-f:.]+$/i.test(text);
+/** Whether a text is an address, and of which version of IP. */
+function versionOf(text: string): 4 | 6 | undefined {
+  if (/^(\d{1,3}\.){3}\d{1,3}$/.test(text)) return text.split('.').every((part) => Number(part) <= 255) ? 4 : undefined;
+  return text.includes(':') && /^[0-9a-f:.]+$/i.test(text) ? 6 : undefined;
+}

@@ -1,6 +1,7 @@
 import { write } from 'sdp-transform';
 import type { OpusWishes } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
+import { warnings } from '../message/warning.ts';
 import { type AudioCodec, type CodecName, codecNames, eventRateOf } from './codecs.ts';
 import {
   type AudioStream,
@@ -11,6 +12,8 @@ import {
   isNowhere,
   type MediaLine,
   mirrored,
+  noDtls,
+  type Obstacle,
   receives,
   sends,
 } from './description.ts';
@@ -110,7 +113,7 @@ export type SdpSession = {
 export type Offered = { session: SdpSession; body: string };
 export type Answered =
   | { ok: true; session: SdpSession; body: string; agreed: AgreedAudio; videos?: readonly AgreedVideo[] }
-  | { ok: false; problem: string };
+  | ({ ok: false } & Obstacle);
 export type Accepted =
   | { ok: true; agreed: AgreedAudio; videos?: readonly AgreedVideo[] }
   | { ok: false; problem: string };
@@ -136,12 +139,12 @@ export function writeOffer(session: SdpSession, local: LocalMedia, direction: Di
   const events = rates.map((rate) => ({ payloadType: eventTypes[rate], rate }));
   const mode = local.srtp?.mode ?? 'off';
   const protocol = mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP';
-  const lines = session.lines.length > 0 ? session.lines : [{ type: 'audio', port: 0, protocol, formats: [] }];
+  const { lines, audioLine } = withAudio(session, { type: 'audio', port: 0, protocol, formats: [] });
   const isSecret = mode === 'required' || mode === 'best_effort' || session.keys !== undefined;
   const keys = local.srtp && isSecret ? offerKeys(session.keys ?? {}, local.srtp) : undefined;
   const audio = { formats, direction, events: local.telephoneEvents ? events : [], sdes: offeredLines(keys ?? {}) };
   const videos = offerVideos(lines, local.video, local.srtp, memoryOf(session));
-  return say({ ...session, ...(keys && { keys }) }, local, audio, videos);
+  return say({ ...session, audioLine, ...(keys && { keys }) }, local, audio, videos);
 }
 
 /**
@@ -154,12 +157,12 @@ export function answerOffer(
   local: LocalMedia,
   wished: Direction = 'sendrecv',
 ): Answered {
-  const found = usableAudio(offer, local.srtp?.mode ?? 'off');
-  if (!found) return { ok: false, problem: 'the offer has no audio that we can talk to' };
+  const mode = local.srtp?.mode ?? 'off';
+  const found = usableAudio(offer, mode, local.codecs);
+  if (!found) return { ok: false, ...obstacleOf(offer, mode) };
   const { remote, line } = found;
   const codec = local.codecs.find((wanted) => remote.codecs.some((offered) => offered.codec === wanted));
-  const chosen = remote.codecs.find((offered) => offered.codec === codec);
-  if (!chosen) return { ok: false, problem: 'the offer has no codec in common with us' };
+  const chosen = remote.codecs.find((offered) => offered.codec === codec)!;
   const allowed = mirrored(remote.direction);
   const direction = directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
@@ -191,6 +194,23 @@ export function answerOffer(
   };
 }
 
+/** The lines of an offer of ours. A line of audio that was refused, or none, becomes ours; later ones keep their profile. */
+function withAudio({ lines, audioLine }: SdpSession, ours: MediaLine): Pick<SdpSession, 'lines' | 'audioLine'> {
+  const line = lines[audioLine];
+  if (line?.type !== 'audio') return { lines: [...lines, ours], audioLine: lines.length };
+  return { lines: line.port === 0 ? lines.with(audioLine, ours) : lines, audioLine };
+}
+
+/** Answers an offer with every stream refused in its place (RFC 3264 6). Our next offer has audio again. */
+export function rejectOffer(session: SdpSession, { lines }: Description, local: LocalAudio): Offered {
+  const first = lines.findIndex(({ type }) => type === 'audio');
+  const isThere = lines[session.audioLine]?.type === 'audio';
+  const audioLine = isThere || first < 0 ? session.audioLine : first;
+  const refusedLines = lines.map((line) => ({ ...line, port: 0 }));
+  const video = { lines: refusedLines, written: new Map(), keys: session.videoKeys ?? {} };
+  return say({ ...session, audioLine }, local, undefined, video);
+}
+
 /**
  * Reads the answer to an offer of ours.
  * @param offered the direction we offered.
@@ -200,13 +220,13 @@ export function acceptAnswer(
   answer: Description,
   local: LocalMedia,
   offered: Direction = 'sendrecv',
-  session: Partial<Pick<SdpSession, 'keys' | 'videoKeys' | 'videoNumbers' | 'lines'>> = {},
+  session: Partial<Pick<SdpSession, 'keys' | 'videoKeys' | 'videoNumbers' | 'lines' | 'audioLine'>> = {},
 ): Accepted {
-  const remote = answer.secret ?? answer.audio;
+  const remote = answeredAudio(answer, session.audioLine);
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
   const line = remote.keys?.find((each) => isOfOurs(each) && session.keys?.[each.key.suite] !== undefined);
   // What once was secret does not become plain, and a profile with keys does not do without.
-  const mustBeSecret = answer.secret !== undefined || local.srtp?.mode === 'required';
+  const mustBeSecret = remote.secret || local.srtp?.mode === 'required';
   if (mustBeSecret && !line) return { ok: false, problem: 'the answer has no key for secret audio' };
   const ours = line && { suite: line.key.suite, key: session.keys?.[line.key.suite] ?? '' };
   const chosen = remote.codecs.find((entry) => local.codecs.includes(entry.codec));
@@ -230,19 +250,47 @@ export function acceptAnswer(
   };
 }
 
+/** The audio of an answer: that in the line of ours, or the first where a careless peer has moved it. */
+function answeredAudio({ audios }: Description, line: number | undefined): AudioStream | undefined {
+  const known = audios.filter(({ codecs }) => codecs.length > 0);
+  return audios.find((each) => each.line === line) ?? known[0] ?? audios[0];
+}
+
+/** Audio that we can talk to, with the key of its suite that we like, where it is to be secret. */
+export type UsableAudio = { remote: AudioStream; line?: SdesLine };
+
 /**
- * The audio of an offer that we take, with the key of its suite that we like: secret audio rather than plain where we do
- * that at all, of the suites the first offered that we have (RFC 4568 5.1.2).
+ * The audio of an offer that we take: the first with a codec of ours (RFC 3264 6). Secret audio comes before plain where we do
+ * that at all; of the suites the first offered that we have counts (RFC 4568 5.1.2).
  */
 export function usableAudio(
-  { audio, secret }: Description,
+  { audios }: Description,
   mode: SrtpPolicy['mode'],
-): { remote: AudioStream; line?: SdesLine } | undefined {
-  for (const remote of mode === 'off' ? [] : [secret, audio]) {
-    const [line] = remote?.keys ?? [];
-    if (remote && line) return { remote, line };
-  }
-  return audio && mode !== 'required' ? { remote: audio } : undefined;
+  codecs: readonly AudioCodec[],
+): UsableAudio | undefined {
+  return waysOf(audios, mode).find(({ remote }) => remote.codecs.some(({ codec }) => codecs.includes(codec)));
+}
+
+/** Every way in which audio can flow, the preferred one first. */
+function waysOf(audios: readonly AudioStream[], mode: SrtpPolicy['mode']): UsableAudio[] {
+  const withKeys =
+    mode === 'off' ? [] : audios.flatMap((remote) => (remote.keys?.[0] ? [{ remote, line: remote.keys[0] }] : []));
+  const plain = mode === 'required' ? [] : audios.filter(({ secret }) => !secret).map((remote) => ({ remote }));
+  return [
+    ...withKeys.filter(({ remote }) => remote.secret),
+    ...withKeys.filter(({ remote }) => !remote.secret),
+    ...plain,
+  ];
+}
+
+/** Why {@link usableAudio} finds nothing. */
+export function obstacleOf({ audios, obstacle }: Description, mode: SrtpPolicy['mode']): Obstacle {
+  if (waysOf(audios, mode).length > 0) return { problem: 'no codec in common', code: warnings.incompatibleFormat };
+  if (audios.some(({ dtls }) => dtls)) return { problem: noDtls, code: warnings.incompatibleProtocol };
+  if (audios.some(({ secret, keys }) => secret && !keys) && mode !== 'off')
+    return { problem: 'no a=crypto line that is supported', code: warnings.other };
+  if (audios.length > 0) return { problem: 'SRTP is wanted on one side only', code: warnings.other };
+  return obstacle ?? { problem: 'no audio is offered', code: warnings.noSuchMedia };
 }
 
 /** How a codec is written, with what we say about it. */
@@ -301,7 +349,8 @@ const memoryOf = ({ videoKeys, videoNumbers }: Partial<SdpSession>): VideoMemory
   numbers: videoNumbers,
 });
 
-function say(before: SdpSession, local: LocalAudio, audio: LocalLine, video: SaidVideo): Offered {
+/** @param audio what is said of ours; undefined to refuse it. */
+function say(before: SdpSession, local: LocalAudio, audio: LocalLine | undefined, video: SaidVideo): Offered {
   const { lines, keys, numbers, written } = video;
   const session = {
     ...before,
@@ -316,12 +365,17 @@ function say(before: SdpSession, local: LocalAudio, audio: LocalLine, video: Sai
   return { session: { ...next, body }, body };
 }
 
-function writeBody(session: SdpSession, local: LocalAudio, audio: LocalLine, videos: SaidVideo['written']): string {
+function writeBody(
+  session: SdpSession,
+  local: LocalAudio,
+  audio: LocalLine | undefined,
+  videos: SaidVideo['written'],
+): string {
   const ipVer = local.address.includes(':') ? 6 : 4;
   const media = (line: MediaLine, index: number) => {
     const video = videos.get(index);
     if (video) return videoMedia(line, video);
-    return index === session.audioLine ? audioMedia(line, local, audio) : refused(line);
+    return audio && index === session.audioLine ? audioMedia(line, local, audio) : refused(line);
   };
   return write({
     version: 0,

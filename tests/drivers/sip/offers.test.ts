@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EndpointConfig } from '../../../src/drivers/sip/config.ts';
+import type { SipResponse } from '../../../src/sip/message/message.ts';
 import { audioAt, Carrier } from './carrier.ts';
 import { anybody, createPhone, type Phone, trunkTo } from './support.ts';
 
@@ -70,6 +71,125 @@ offers('an INVITE with a body without Content-Type is asked for nothing: we offe
   const ok = await carrier.response('INVITE');
   assert.match(ok.bodyText, 'm=audio');
   carrier.send({ method: 'ACK', toTag: ok.toTag, sdp: audioAt(10_002) });
+});
+
+/** An offer of these lines, the address of all included. */
+const offering = (...media: string[]) => ['v=0', 'o=- 1 1 IN IP4 127.0.0.1', 's=-', 't=0 0', ...media, ''].join('\r\n');
+const here = 'c=IN IP4 127.0.0.1';
+
+offers('of several audio lines the first with a codec of the endpoint is answered', async () => {
+  const { carrier, phone } = await world({ codecs: ['alaw'] });
+  const sdp = offering(here, 'm=audio 10000 RTP/AVP 0', 'm=audio 10002 RTP/AVP 8', 'm=audio 10004 RTP/AVP 8');
+  carrier.send({ method: 'INVITE', port: phone.port, sdp });
+  const { leg, id } = await phone.rung();
+  assert.equal(leg.formats, ['alaw']);
+  leg.answer();
+  const ok = await carrier.response('INVITE');
+  const ports = ok.bodyText.split('\r\n').flatMap((line) => /^m=audio (\d+)/.exec(line)?.[1] ?? []);
+  assert.equal(ports, ['0', String(phone.media.sessions.get(id)!.local.port), '0']);
+  assert.equal(remotePorts(phone, id), [10_002]);
+  carrier.send({ method: 'ACK', toTag: ok.toTag });
+});
+
+offers('an offer that we cannot take is refused with a Warning that says why', async () => {
+  const { carrier, phone } = await world();
+  const plain = 'm=audio 10000 RTP/AVP 0';
+  const dtls = '302 hookswitch "DTLS-SRTP is not supported; offer RTP/AVP, or RTP/SAVP with a=crypto"';
+  const rows: [string, number, string][] = [
+    [
+      offering('c=IN IP4 phone.example', plain),
+      488,
+      '301 hookswitch "phone.example is no address; names are not resolved"',
+    ],
+    [offering('c=IN IP4 ::1', plain), 488, '301 hookswitch "::1 is no address of type IP4"'],
+    [offering(plain), 488, '301 hookswitch "its audio has no address"'],
+    [offering(here, 'm=audio 10000 UDP/TLS/RTP/SAVP 0'), 488, dtls],
+    [offering(here, 'm=audio 10000 RTP/SAVPF 0', 'a=fingerprint:sha-256 00:11'), 488, dtls],
+    [offering(here, 'm=audio 10000 RTP/SAVP 0'), 488, '399 hookswitch "SRTP is wanted on one side only"'],
+    [offering(here, 'm=audio 10000 RTP/AVP 18'), 488, '305 hookswitch "no codec in common"'],
+    [offering(here, 'm=audio 0 RTP/AVP 0'), 488, '304 hookswitch "no audio is offered"'],
+    [offering(here, 'm=audio x'), 400, `399 hookswitch "the media line 'm=audio x' cannot be read"`],
+  ];
+  for (const [index, [sdp, status, warning]] of rows.entries()) {
+    const callId = `refused-${index}`;
+    carrier.send({ method: 'INVITE', port: phone.port, callId, sdp });
+    const response = await carrier.response('INVITE', callId);
+    assert.equal([response.status, response.header('Warning')], [status, warning]);
+  }
+  assert.is(phone.incoming.length, 0);
+});
+
+const answerTo = (carrier: Carrier, number: number) =>
+  carrier.next(
+    (message): message is SipResponse =>
+      message.kind === 'response' && message.status > 100 && message.cseq.number === number,
+  );
+
+offers('inside a call such an offer is refused as well, and changes nothing', async () => {
+  const { carrier, phone } = await world();
+  carrier.send({ method: 'INVITE', port: phone.port, sdp: audioAt(10_000) });
+  const inbound = await phone.rung();
+  const { leg, id } = inbound;
+  leg.answer();
+  const { toTag } = await carrier.response('INVITE');
+  carrier.send({ method: 'ACK', toTag });
+  const rows: [string, string][] = [
+    [offering(here, 'm=audio x'), `399 hookswitch "the media line 'm=audio x' cannot be read"`],
+    [
+      offering('c=IN IP4 phone.example', 'm=audio 10002 RTP/AVP 0'),
+      '301 hookswitch "phone.example is no address; names are not resolved"',
+    ],
+  ];
+  let number = 1;
+  for (const method of ['INVITE', 'UPDATE'])
+    for (const [sdp, warning] of rows) {
+      carrier.send({ method, number: ++number, toTag, sdp });
+      const response = await answerTo(carrier, number);
+      assert.equal([response.status, response.header('Warning')], [488, warning]);
+      if (method === 'INVITE') carrier.send({ method: 'ACK', number, toTag });
+    }
+  carrier.send({ method: 'OPTIONS', number: ++number, toTag });
+  assert.is((await carrier.response('OPTIONS')).status, 200);
+  assert.equal(remotePorts(phone, id), [10_000]);
+  assert.equal(inbound.told, ['leg.answered']);
+});
+
+offers('an offer in a PRACK that we cannot take gets 200 with all streams refused, and the call goes on', async () => {
+  const { carrier, phone } = await world();
+  carrier.send({ method: 'INVITE', port: phone.port, sdp: audioAt(10_000), headers: [['Require', '100rel']] });
+  const inbound = await phone.rung();
+  const { leg, id } = inbound;
+  leg.progress();
+  const early = await carrier.response('INVITE');
+  const { toTag } = early;
+  const prack = async (rseq: number, number: number, sdp?: string) => {
+    carrier.send({
+      method: 'PRACK',
+      number,
+      toTag,
+      headers: [['RAck', `${rseq} 1 INVITE`]],
+      ...(sdp !== undefined && { sdp }),
+    });
+    const response = await carrier.response('PRACK');
+    return [response.status, response.header('Warning'), /^m=.*$/m.exec(response.bodyText)?.[0]];
+  };
+  const rseq = Number(early.header('RSeq'));
+  assert.equal(await prack(rseq, 2), [200, undefined, undefined]);
+  leg.ring();
+  await carrier.response('INVITE');
+  const dtls = offering(here, 'm=audio 10002 RTP/AVP 18');
+  assert.equal(await prack(rseq + 1, 3, dtls), [200, '305 hookswitch "no codec in common"', 'm=audio 0 RTP/AVP 18']);
+  const { send, receive } = phone.media.sessions.get(id)!.flows.at(-1)!;
+  assert.equal([send, receive], [false, false]);
+  carrier.send({ method: 'UPDATE', number: 4, toTag, sdp: audioAt(10_004) });
+  assert.is((await carrier.response('UPDATE')).status, 200);
+  const flow = phone.media.sessions.get(id)!.flows.at(-1)!;
+  assert.equal([flow.send, flow.receive, flow.remote.port], [true, true, 10_004]);
+  leg.answer();
+  const ok = await carrier.response('INVITE');
+  assert.equal([ok.status, ok.bodyText], [200, '']);
+  carrier.send({ method: 'ACK', toTag });
+  await inbound.heard('leg.answered');
 });
 
 offers.run();

@@ -2,6 +2,7 @@ import { createIds } from '../../../src/lib/ids.ts';
 import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import type { Logger } from '../../../src/lib/log.ts';
 import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
+import type { OfferAnswer } from '../../../src/sip/dialog/invite-usage.ts';
 import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
 import type { SessionTerms } from '../../../src/sip/dialog/session-timer.ts';
 import { createUserAgent } from '../../../src/sip/dialog/user-agent.ts';
@@ -71,7 +72,8 @@ export function createBench({
   const incoming: IncomingCall[] = [];
   /** What the user answers; tests change it. */
   const user = {
-    answer: 'our-answer' as string | undefined,
+    answer: 'our-answer' as OfferAnswer,
+    rejection: 'all-refused' as string | undefined,
     accepts: true,
     status: 200,
     /** How calls that come in use reliable responses. */
@@ -90,6 +92,7 @@ export function createBench({
   };
   const usage = {
     answerOffer: (sdp: string) => asked(`offer ${sdp}`, user.answer),
+    rejectOffer: (sdp: string) => asked(`reject ${sdp}`, user.rejection),
     makeOffer: () => asked('make offer', 'our-offer'),
     acceptAnswer: (sdp: string) => asked(`answer ${sdp}`, user.accepts),
     standingHeaders: (): HeaderLines => (user.party === undefined ? [] : [['P-Asserted-Identity', user.party]]),

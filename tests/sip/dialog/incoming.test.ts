@@ -194,7 +194,13 @@ test('a re-INVITE is answered; a refused one leaves the session as it was', asyn
   bench.user.answer = undefined;
   bench.send('INVITE', { toTag, sdp: 'bad-offer' });
   assert.equal(await bench.sent(), ['200 INVITE', '488 INVITE']);
-  assert.equal(await bench.heard(), ['offer new-offer', 'offer bad-offer']);
+  bench.user.answer = { headers: [['Warning', '399 us "no"']] };
+  for (const method of ['INVITE', 'UPDATE']) {
+    bench.send(method, { toTag, sdp: 'bad-offer' });
+    const refusal = await bench.response();
+    assert.equal([refusal.status, refusal.header('Warning')], [488, '399 us "no"']);
+  }
+  assert.equal(await bench.heard(), ['offer new-offer', 'offer bad-offer', 'offer bad-offer', 'offer bad-offer']);
   bench.agent.close();
 });
 

@@ -179,7 +179,7 @@ test('without an offer our first reliable response offers, and the PRACK has to 
   assert.equal(await silent.leaks(), nothing);
 });
 
-test('a PRACK may offer anew when the INVITE has its answer; a bad offer is refused with it', async () => {
+test('a PRACK may offer anew when the INVITE has its answer; a bad one is answered with all streams refused', async () => {
   const bench = createBench();
   const { call, number } = reliableCall(bench);
   call.provisional(183, { sdp: 'our-answer' });
@@ -189,8 +189,24 @@ test('a PRACK may offer anew when the INVITE has its answer; a bad offer is refu
   call.provisional(180);
   bench.user.answer = undefined;
   await prack(bench, number, { sdp: 'third-offer' });
-  assert.is((await bench.response()).status, 488);
-  assert.equal(await bench.heard(), ['offer second-offer', 'offer third-offer']);
+  const refused = await bench.response();
+  assert.equal([refused.cseq.method, refused.status, refused.bodyText], ['PRACK', 200, 'all-refused']);
+  call.provisional(181);
+  bench.user.answer = { headers: [['Warning', '399 us "no"']] };
+  bench.user.rejection = undefined;
+  await prack(bench, number, { sdp: 'unreadable' });
+  const unread = await bench.response();
+  assert.equal([unread.status, unread.header('Warning'), unread.bodyText], [200, '399 us "no"', '']);
+  assert.equal(await bench.heard(), [
+    'offer second-offer',
+    'offer third-offer',
+    'reject third-offer',
+    'offer unreadable',
+    'reject unreadable',
+  ]);
+  // The call goes on.
+  call.answer('our-answer');
+  assert.is((await bench.response()).status, 200);
   bench.agent.close();
 });
 

@@ -8,7 +8,7 @@ const lines = (...rest: string[]) =>
 
 const audioOf = (text: string) => {
   const result = parseDescription(text);
-  return result.ok ? result.description.audio : result.problem;
+  return result.ok ? result.description.audios[0] : result.problem;
 };
 
 test('a usual offer is read: address, codecs in order, digits, packet time', () => {
@@ -92,8 +92,39 @@ test('other media are listed but only plain RTP audio with a port and a literal 
   );
   const result = parseDescription(text);
   assert.ok(result.ok);
-  assert.is(result.description.audio?.line, 4);
+  assert.equal(
+    result.description.audios.map(({ line, secret }) => [line, secret]),
+    [
+      [1, true],
+      [4, undefined],
+    ],
+  );
+  assert.equal(result.description.obstacle, {
+    problem: 'phone.example.org is no address; names are not resolved',
+    code: 301,
+  });
   assert.equal(result.description.lines[2], { type: 'video', port: 4002, protocol: 'RTP/AVP', formats: ['31', '32'] });
+});
+
+test('the first audio line that we cannot talk to says why', () => {
+  const obstacleTo = (media: string, ...rest: string[]) => {
+    const result = parseDescription(lines(...rest, 't=0 0', media));
+    return result.ok && [result.description.audios.length, result.description.obstacle];
+  };
+  const plain = 'm=audio 4000 RTP/AVP 0';
+  const dtls = 'DTLS-SRTP is not supported; offer RTP/AVP, or RTP/SAVP with a=crypto';
+  const address = (problem: string) => [0, { problem, code: 301 }];
+  const profile = (problem: string) => [0, { problem, code: 302 }];
+  assert.equal(obstacleTo(plain), address('its audio has no address'));
+  assert.equal(obstacleTo(plain, 'c=IN IP4 ::1'), address('::1 is no address of type IP4'));
+  assert.equal(obstacleTo(plain, 'c=IN IP6 192.0.2.1'), address('192.0.2.1 is no address of type IP6'));
+  assert.equal(obstacleTo(plain, 'c=IN IP4 192.0.2.256'), address('192.0.2.256 is no address; names are not resolved'));
+  assert.equal(obstacleTo(plain, 'c=IN IP7 192.0.2.1'), address('IP7 is no type of address'));
+  assert.equal(obstacleTo(plain, 'c=IN IP6 ::1'), [1, undefined]);
+  const ours = 'c=IN IP4 192.0.2.1';
+  assert.equal(obstacleTo('m=audio 4000 UDP/TLS/RTP/SAVPF 0', ours), profile(dtls));
+  assert.equal(obstacleTo('m=audio 4000 TCP/RTP/AVP 0', ours), profile('audio over TCP/RTP/AVP is not supported'));
+  assert.equal(obstacleTo('m=video 4000 TCP/RTP/AVP 0', ours), [0, undefined]);
 });
 
 test('bare line feeds are read as well', () => {

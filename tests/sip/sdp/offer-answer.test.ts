@@ -7,6 +7,7 @@ import {
   answerOffer,
   type LocalAudio,
   newSession,
+  rejectOffer,
   writeOffer,
 } from '../../../src/sip/sdp/offer-answer.ts';
 
@@ -246,11 +247,73 @@ test('other streams are refused in their places', () => {
   );
 });
 
+test('of several audio lines the first with a codec of this call is answered, the others are refused', () => {
+  const offer = read(
+    remoteText(
+      'm=audio 4000 RTP/AVP 0',
+      'm=audio 4002 RTP/AVP 18 8',
+      'm=audio 4004 RTP/AVP 8',
+      'm=video 4006 RTP/AVP 31',
+    ),
+  );
+  const linesOf = (codecs: LocalAudio['codecs'], session = newSession('7')) => {
+    const answer = answerOffer(session, offer, { ...local, codecs });
+    assert.ok(answer.ok);
+    return [answer.agreed.remote.port, ...answer.body.split('\r\n').filter((line) => line.startsWith('m='))];
+  };
+  assert.equal(linesOf(['alaw']), [
+    4002,
+    'm=audio 0 RTP/AVP 0',
+    'm=audio 5000 RTP/AVP 8',
+    'm=audio 0 RTP/AVP 8',
+    'm=video 0 RTP/AVP 31',
+  ]);
+  assert.is(linesOf(['alaw', 'ulaw'])[0], 4000);
+});
+
+test('the answer to our next offer counts in the line of our audio', () => {
+  const first = answerOffer(newSession('7'), read(remoteText('m=audio 4000 RTP/AVP 0', 'm=audio 4002 RTP/AVP 8')), {
+    ...local,
+    codecs: ['alaw'],
+  });
+  assert.ok(first.ok);
+  const { session } = writeOffer(first.session, { ...local, codecs: ['alaw'] }, 'sendrecv');
+  const answer = read(remoteText('m=audio 4000 RTP/AVP 8', 'm=audio 4002 RTP/AVP 8'));
+  const accepted = acceptAnswer(answer, { ...local, codecs: ['alaw'] }, 'sendrecv', session);
+  assert.is(accepted.ok && accepted.agreed.remote.port, 4002);
+  const moved = acceptAnswer(read(remoteText('m=audio 4008 RTP/AVP 8')), local, 'sendrecv', session);
+  assert.is(moved.ok && moved.agreed.remote.port, 4008);
+});
+
+test('an offer that has to have an answer is refused line by line, and our next offer has audio again', () => {
+  const mediaOf = ({ body }: { body: string }) => body.split('\r\n').filter((line) => line.startsWith('m='));
+  const agreed = answerOffer(newSession('7'), read(remoteText('m=audio 4000 RTP/AVP 0')), local);
+  assert.ok(agreed.ok);
+  const refuse = (...lines: string[]) => rejectOffer(agreed.session, read(remoteText(...lines)), local);
+  const dtls = refuse('m=audio 4000 UDP/TLS/RTP/SAVP 96', 'm=video 4002 RTP/AVP 31');
+  assert.equal(mediaOf(dtls), ['m=audio 0 UDP/TLS/RTP/SAVP 96', 'm=video 0 RTP/AVP 31']);
+  assert.equal(mediaOf(writeOffer(dtls.session, local, 'sendrecv')), [
+    'm=audio 5000 RTP/AVP 0 8 101',
+    'm=video 0 RTP/AVP 31',
+  ]);
+  const silent = refuse('m=video 4002 RTP/AVP 31');
+  assert.equal(mediaOf(silent), ['m=video 0 RTP/AVP 31']);
+  assert.equal(mediaOf(writeOffer(silent.session, local, 'sendrecv')), [
+    'm=video 0 RTP/AVP 31',
+    'm=audio 5000 RTP/AVP 0 8 101',
+  ]);
+  const moved = refuse('m=video 4002 RTP/AVP 31', 'm=audio 4000 RTP/AVP 18');
+  assert.equal(mediaOf(writeOffer(moved.session, local, 'sendrecv')), [
+    'm=video 0 RTP/AVP 31',
+    'm=audio 5000 RTP/AVP 0 8 101',
+  ]);
+});
+
 test('without a stream or a codec in common the offer is refused in words', () => {
   const video = answerOffer(newSession('7'), read(remoteText('m=video 4000 RTP/AVP 31')), local);
-  assert.equal(video, { ok: false, problem: 'the offer has no audio that we can talk to' });
+  assert.equal(video, { ok: false, problem: 'no audio is offered', code: 304 });
   const g729 = answerOffer(newSession('7'), read(remoteText('m=audio 4000 RTP/AVP 18')), local);
-  assert.equal(g729, { ok: false, problem: 'the offer has no codec in common with us' });
+  assert.equal(g729, { ok: false, problem: 'no codec in common', code: 305 });
 });
 
 test('the direction of an answer never exceeds what the offer allows', () => {
@@ -411,7 +474,7 @@ test('an address of an unknown type is no place for audio', () => {
       '',
     ];
     const read = parseDescription(text.join('\r\n'));
-    return read.ok && read.description.audio?.address;
+    return read.ok && read.description.audios[0]?.address;
   };
   assert.equal([audioOf('IP4'), audioOf('IP7')], ['192.0.2.9', undefined]);
 });
