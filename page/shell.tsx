@@ -5,7 +5,7 @@ import { focusWhatIsShown } from './core/focus.ts';
 import { overview, stuckCalls, useOverview } from './core/overview.ts';
 import { route, to } from './core/route.ts';
 import { logOut, may, session } from './core/session.ts';
-import { Empty, LiveMark } from './parts/bits.tsx';
+import { Badge, Empty, LiveMark } from './parts/bits.tsx';
 import { Api } from './views/api.tsx';
 import { Applications } from './views/applications.tsx';
 import { CallView } from './views/call.tsx';
@@ -97,7 +97,7 @@ export function Shell() {
 function StuckBadge({ what }: { what: 'calls' | 'others' }) {
   const { stuck } = useCell(overview);
   const count = what === 'calls' ? stuckCalls(stuck) : stuck.filter(({ call }) => call === undefined).length;
-  return count > 0 ? <em class="badge">{count}</em> : null;
+  return <Badge id={`stuck-${what}`} count={count} what="stuck" />;
 }
 
 /** Says that calls cannot be looked into. */
@@ -138,7 +138,12 @@ function LoggedIn() {
         <ul>
           {mine.map(({ path, name, icon }) => (
             <li key={path}>
-              <a href={to(path)} aria-current={path === here ? 'page' : undefined}>
+              <a
+                href={to(path)}
+                aria-current={path === here ? 'page' : undefined}
+                aria-label={name}
+                aria-describedby={path === 'calls' ? 'stuck-calls' : path === 'overview' ? 'stuck-others' : undefined}
+              >
                 <Icon path={icon} />
                 <span>{name}</span>
                 {path === 'calls' ? <StuckBadge what="calls" /> : null}

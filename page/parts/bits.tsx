@@ -41,6 +41,20 @@ export function Pill({ state, tone }: { state: string; tone?: string | undefined
   return <span class={`pill ${tone ?? tones[state] ?? 'plain'}`}>{state}</span>;
 }
 
+/**
+ * A count on a link or a button, which must not be part of its name: the name would change with the count. The link or
+ * button has a name of its own (`aria-label`) and refers to the badge by `aria-describedby`.
+ */
+export function Badge({ id, count, what, tone = '' }: { id: string; count: number; what: string; tone?: string }) {
+  if (count <= 0) return null;
+  return (
+    <em class={`badge ${tone}`} id={id}>
+      {count}
+      <span class="unseen"> {what}</span>
+    </em>
+  );
+}
+
 /** A number with what it counts. */
 export function Tile({
   label,

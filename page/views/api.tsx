@@ -3,7 +3,7 @@ import { useCell } from '../core/cell.ts';
 import { to } from '../core/route.ts';
 import { askRaw, session, socketUrl } from '../core/session.ts';
 import { clockTime } from '../core/words.ts';
-import { Empty, Json, Panel, Pill, useAsked } from '../parts/bits.tsx';
+import { Badge, Empty, Json, Panel, Pill, useAsked } from '../parts/bits.tsx';
 
 /** The interface, made from its own description, to try as whoever has logged in. */
 
@@ -275,9 +275,17 @@ function Events() {
       </p>
       <div class="type-list">
         {types.map((type) => (
-          <button type="button" class="chip" key={type} aria-pressed={type === chosen} onClick={() => setChosen(type)}>
+          <button
+            type="button"
+            class="chip"
+            key={type}
+            aria-pressed={type === chosen}
+            aria-label={type}
+            aria-describedby={`heard-${type}`}
+            onClick={() => setChosen(type)}
+          >
             {type}
-            {heard[type] ? <em class="badge good">{heard[type].count}</em> : null}
+            <Badge id={`heard-${type}`} count={heard[type]?.count ?? 0} what="heard" tone="good" />
           </button>
         ))}
       </div>

@@ -5,7 +5,7 @@ import { useCell } from '../core/cell.ts';
 import { overview, stuckCalls } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { clockTime, duration, plural } from '../core/words.ts';
-import { Empty, Pill } from '../parts/bits.tsx';
+import { Badge, Empty, Pill } from '../parts/bits.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
 const states = ['all', 'live', 'ended', 'stuck'] as const;
@@ -93,9 +93,17 @@ export function Calls() {
           onInput={(event) => setWords(event.currentTarget.value)}
         />
         {states.map((state) => (
-          <button type="button" class="chip" key={state} aria-pressed={shown === state} onClick={() => setShown(state)}>
+          <button
+            type="button"
+            class="chip"
+            key={state}
+            aria-pressed={shown === state}
+            aria-label={state}
+            aria-describedby={state === 'stuck' ? 'stuck-listed' : undefined}
+            onClick={() => setShown(state)}
+          >
             {state}
-            {state === 'stuck' && stuckCalls(stuck) > 0 ? <em class="badge">{stuckCalls(stuck)}</em> : null}
+            {state === 'stuck' ? <Badge id="stuck-listed" count={stuckCalls(stuck)} what="stuck" /> : null}
           </button>
         ))}
         <span class="quiet count">

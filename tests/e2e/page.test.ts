@@ -181,6 +181,29 @@ test('wrong passwords are told, and every view is there, wide and narrow', async
   await phone.done;
 });
 
+test(
+  'a stuck call changes the name of no link: the badge describes it',
+  async ({ server, place, open }) => {
+    const app = await server.app('desk');
+    const phone = place();
+    const { channel } = await app.waitFor('StasisStart');
+    const shown = await open();
+    const link = shown.getByRole('link', { name: 'Calls', exact: true });
+    await link.locator('.badge').waitFor();
+    assert.match(await shown.getByRole('navigation', { name: 'Main' }).ariaSnapshot(), /^ *- link "Calls":?$/m);
+    await link.click();
+    await shown.getByRole('button', { name: 'stuck', exact: true }).click();
+    await shown.getByRole('link', { name: /4711/ }).waitFor();
+    for (const described of [link, shown.getByRole('button', { name: 'stuck', exact: true })]) {
+      const id = await described.getAttribute('aria-describedby');
+      assert.is(await shown.locator(`#${id}`).textContent(), '1 stuck');
+    }
+    await app.ok('DELETE', `/channels/${channel.id}`);
+    await phone.done;
+  },
+  () => ({ stuck: { ringing: 0.1 } }),
+);
+
 test('a registered phone shows the state of its contact, an application its sockets and whether they came back', async ({
   server,
   open,

@@ -64,6 +64,7 @@ export type TestServerOptions = {
   cdr?: object;
   audit?: object;
   listening?: object;
+  stuck?: object;
   features?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
