@@ -43,6 +43,14 @@ let heardSince: number | undefined;
 export const stuckCalls = (stuck: readonly WaitingFor[]): number =>
   new Set(stuck.flatMap(({ call }) => (call === undefined ? [] : [call]))).size;
 
+/** Sets what each call waits for, as told now: a call becomes stuck without any change that would be told of it. */
+function tellStuck(calls: Map<string, Call>, before: readonly WaitingFor[], now: readonly WaitingFor[]): void {
+  for (const { call: id } of [...before, ...now]) {
+    const call = id === undefined ? undefined : calls.get(id);
+    if (call) calls.set(call.id, { ...call, stuck: now.filter((waits) => waits.call === id) });
+  }
+}
+
 /** Takes up a message. */
 export function takeOverview({ at, calls: changed, removed, figures, applications, stuck }: LiveOverview): void {
   heardSince ??= at;
@@ -57,6 +65,7 @@ export function takeOverview({ at, calls: changed, removed, figures, application
     if (calls.size <= mostCalls) break;
     if (call.state === 'ended') calls.delete(id);
   }
+  tellStuck(calls, before.stuck, stuck);
   const events = applications.reduce((sum, { events: made }) => sum + made, 0);
   const made = new Map(applications.map((each) => [each.name, each.events]));
   const moment: Moment = { at, live: figures.live_calls, recorded: figures.recorded, events, made, began: begun };

@@ -7,6 +7,7 @@ import { endsOf, failureOf, stateOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { amongButtons } from '../core/focus.ts';
 import { useLive } from '../core/live.ts';
+import { overview } from '../core/overview.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
 import { to } from '../core/route.ts';
 import { session } from '../core/session.ts';
@@ -209,6 +210,17 @@ function TimeBar({ timeline, moment, began, isOld, onMoment }: TimeBarProps) {
   );
 }
 
+/** Says what a call waits for. The overview tells that: the call itself is told of only when it changes. */
+function StuckBanners({ call }: { call: string }) {
+  return useCell(overview)
+    .stuck.filter((waits) => waits.call === call)
+    .map(({ object, chart, state, waits_for: waits }) => (
+      <p class="banner bad" key={`${object} ${chart}`}>
+        <b>Stuck in {state}</b>: waits for {waits}
+      </p>
+    ));
+}
+
 export function CallView({ id }: { id: string }) {
   const [call, setCall] = useState<Call>();
   const [timeline, setTimeline] = useState<readonly TimelineEntry[]>([]);
@@ -267,11 +279,7 @@ export function CallView({ id }: { id: string }) {
           Recording stopped at {clockTime(letGo)}. The page shows the call as it was then.
         </p>
       )}
-      {(letGo === undefined ? call?.stuck : [])?.map(({ object, chart, state, waits_for: waits }) => (
-        <p class="banner bad" key={`${object} ${chart}`}>
-          <b>Stuck in {state}</b>: waits for {waits}
-        </p>
-      ))}
+      {call && letGo === undefined ? <StuckBanners call={call.id} /> : null}
       {call && call.gone > 0 ? <p class="banner">The first {call.gone} entries are no longer stored.</p> : null}
       {timeline.length === 0 ? (
         <Empty>{live === 'gone' ? 'This call does not exist, or is no longer recorded.' : 'Loading …'}</Empty>

@@ -193,11 +193,14 @@ test(
     assert.match(await shown.getByRole('navigation', { name: 'Main' }).ariaSnapshot(), /^ *- link "Calls":?$/m);
     await link.click();
     await shown.getByRole('button', { name: 'stuck', exact: true }).click();
-    await shown.getByRole('link', { name: /4711/ }).waitFor();
+    await shown.getByRole('link', { name: /4711.*waits for the application desk to answer/ }).waitFor();
     for (const described of [link, shown.getByRole('button', { name: 'stuck', exact: true })]) {
       const id = await described.getAttribute('aria-describedby');
       assert.is(await shown.locator(`#${id}`).textContent(), '1 stuck');
     }
+    await shown.getByRole('link', { name: /4711/ }).click();
+    await shown.getByText('waits for the application desk to answer').waitFor();
+    await app.ok('POST', `/channels/${channel.id}/answer`);
     await app.ok('DELETE', `/channels/${channel.id}`);
     await phone.done;
   },

@@ -71,4 +71,17 @@ shown('what is stuck counts as a call once, and not at all where it belongs to n
   assert.is(stuckCalls([waits('cdr.webhook')]), 0);
 });
 
+shown('a call is stuck as soon as the overview says so, and no longer, though nothing else is told of it', () => {
+  const call = { id: 'c1', began: 0, state: 'live', stuck: [] as WaitingFor[] } as unknown as Call;
+  const waits: WaitingFor = { kind: 'object', object: 'ch1', since: 0, expected_ms: 0, waits_for: 'x', call: 'c1' };
+  const stuckAt = (second: number, calls: Call[], stuck: WaitingFor[]) => {
+    takeOverview({ ...message(second * 1_000, 0), calls, stuck });
+    return overview.get().calls.get('c1')?.stuck;
+  };
+  assert.equal(stuckAt(60, [call], []), []);
+  assert.equal(stuckAt(61, [], [waits]), [waits]);
+  assert.equal(stuckAt(62, [], [waits]), [waits]);
+  assert.equal(stuckAt(63, [], []), []);
+});
+
 shown.run();
