@@ -23,7 +23,12 @@ export type SrtpSuite = keyof typeof srtpSuites;
 export const isSrtpSuite = (name: string): name is SrtpSuite => Object.hasOwn(srtpSuites, name);
 
 /** What one side of a call makes its packets secret with: the master key and salt, in base64. Never to be logged. */
-export type SrtpKey = { readonly suite: SrtpSuite; readonly key: string };
+export type SrtpKey = {
+  readonly suite: SrtpSuite;
+  readonly key: string;
+  /** Names the key in each packet (the MKI, RFC 3711 3.1), octets in hexadecimal; left out, packets name none. */
+  readonly mki?: string;
+};
 
 /** Both directions of a call's audio. */
 export type SrtpKeys = { readonly local: SrtpKey; readonly remote: SrtpKey };

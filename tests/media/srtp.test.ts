@@ -48,6 +48,33 @@ test('RFC 3711 B.3: the keys of a session follow from the master key', () => {
   );
 });
 
+test('an MKI stands where RFC 3711 3.1 and RFC 7714 8.2 have it, in audio and RTCP; another one, or none, is refused', () => {
+  for (const suite of suites) {
+    const { tag, controlTag, aead } = srtpSuites[suite];
+    const key = { ...keyOf(suite), mki: '00000102' };
+    const bare = new Sealer(keyOf(suite), numbers());
+    const sealer = new Sealer(key, numbers());
+    const rtcp = Buffer.concat([Buffer.from('81c80006', 'hex'), Buffer.alloc(24, 5)]);
+    const both = [
+      [bare.audio(rtp(1))!, sealer.audio(rtp(1))!, tag],
+      [bare.control(rtcp)!, sealer.control(rtcp)!, controlTag],
+    ] as const;
+    for (const [plain, named, behind] of both) {
+      const at = plain.length - (aead ? 0 : behind);
+      const expected = [plain.subarray(0, at), Buffer.from(key.mki, 'hex'), plain.subarray(at)];
+      assert.is(named.toString('hex'), Buffer.concat(expected).toString('hex'));
+    }
+    const opener = new Opener(key);
+    const other = new Opener({ ...key, mki: '00000103' });
+    const [[plainAudio, namedAudio], [plainControl, namedControl]] = both;
+    assert.equal([other.audio(namedAudio), opener.audio(plainAudio)], [undefined, undefined]);
+    assert.equal([other.control(namedControl), opener.control(plainControl)], [undefined, undefined]);
+    assert.is(new Opener(keyOf(suite)).audio(namedAudio), undefined);
+    assert.equal(opener.audio(Buffer.alloc(3)), undefined);
+    assert.equal([opener.audio(namedAudio), opener.control(namedControl)], [rtp(1), rtcp]);
+  }
+});
+
 test('RFC 3711 B.2: counter mode', () => {
   const transform = createTransform(
     srtpSuites.AES_CM_128_HMAC_SHA1_80,

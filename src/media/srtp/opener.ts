@@ -1,4 +1,5 @@
 import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
+import { KeyName } from './key-name.ts';
 import { ReplayWindow } from './replay-window.ts';
 import {
   controlHeaderLength,
@@ -40,12 +41,14 @@ export class Opener {
   readonly #audio: Transform;
   readonly #control: Transform;
   readonly #sources = new Map<number, SourceState>();
+  readonly #name: KeyName;
   readonly #numbers: HeardNumbers;
   /** Packets that were left out. */
   refused = 0;
 
   /** @param numbers with what was known before of the far side, if anything was. */
   constructor(key: SrtpKey, numbers: HeardNumbers = { audio: 0, control: 0, source: 0 }) {
+    this.#name = new KeyName(key);
     this.#numbers = numbers;
     const suite = srtpSuites[key.suite];
     const keys = sessionKeys(key);
@@ -55,9 +58,10 @@ export class Opener {
   }
 
   /** The packet of audio within; undefined when it is left out. */
-  audio(packet: Uint8Array): Buffer | undefined {
-    const header = rtpHeaderLength(packet);
-    if (header === undefined || packet.length < header + this.#audio.tag) return this.#refuse();
+  audio(named: Uint8Array): Buffer | undefined {
+    const packet = this.#name.takeFrom(named, this.#audio);
+    const header = packet && rtpHeaderLength(packet);
+    if (!packet || header === undefined || packet.length < header + this.#audio.tag) return this.#refuse();
     const ssrc = read32(packet, 8);
     const sequence = (packet[2]! << 8) | packet[3]!;
     const state = this.#sources.get(ssrc);
@@ -81,9 +85,10 @@ export class Opener {
   }
 
   /** The compound RTCP packet within; undefined when it is left out. */
-  control(packet: Uint8Array): Buffer | undefined {
+  control(named: Uint8Array): Buffer | undefined {
     const { tag } = this.#control;
-    if (packet.length < controlHeaderLength + 4 + tag) return this.#refuse();
+    const packet = this.#name.takeFrom(named, this.#control);
+    if (!packet || packet.length < controlHeaderLength + 4 + tag) return this.#refuse();
     const ssrc = read32(packet, 4);
     // GCM has the index at the very end, counter mode before the tag (RFC 3711 3.4, RFC 7714 9).
     const at = this.#trailerAt(packet.length);

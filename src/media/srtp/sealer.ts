@@ -1,4 +1,5 @@
 import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
+import { KeyName } from './key-name.ts';
 import { sessionKeys } from './session-keys.ts';
 import { createTransform, type Transform } from './transform.ts';
 
@@ -45,6 +46,7 @@ export const rolloversOf = (index: number): number => Math.floor(index / 0x1_000
 export class Sealer {
   readonly #audio: Transform;
   readonly #control: Transform;
+  readonly #name: KeyName;
   readonly #numbers: SendingNumbers;
 
   /** @param numbers with what went out before, if anything did: another key does not begin them again (RFC 3711 3.3.1). */
@@ -53,6 +55,7 @@ export class Sealer {
     const keys = sessionKeys(key);
     this.#audio = createTransform(suite, keys.rtp, 'rtp');
     this.#control = createTransform(suite, keys.rtcp, 'rtcp');
+    this.#name = new KeyName(key);
     this.#numbers = numbers;
   }
 
@@ -67,13 +70,9 @@ export class Sealer {
     if (index < 0) return undefined;
     // Before anything is sealed: whoever goes on after us never makes this one again.
     if (index >= next) this.#numbers.audio = index + 1;
-    return this.#audio.seal(packet, {
-      header,
-      ssrc: read32(packet, 8),
-      index,
-      trailer: word(rolloversOf(index)),
-      sendsTrailer: false,
-    });
+    const trailer = word(rolloversOf(index));
+    const sealed = this.#audio.seal(packet, { header, ssrc: read32(packet, 8), index, trailer, sendsTrailer: false });
+    return this.#name.addTo(sealed, this.#audio);
   }
 
   /** A compound RTCP packet; undefined when it is none. */
@@ -82,12 +81,13 @@ export class Sealer {
     // RFC 3711 9.2: after 2^31 packets the key is used up; at one a second that is later than any call.
     const index = (this.#numbers.control + 1) % encryptedMark;
     this.#numbers.control = index;
-    return this.#control.seal(packet, {
+    const sealed = this.#control.seal(packet, {
       header: controlHeaderLength,
       ssrc: read32(packet, 4),
       index,
       trailer: word((index | encryptedMark) >>> 0),
       sendsTrailer: true,
     });
+    return this.#name.addTo(sealed, this.#control);
   }
 }

@@ -43,7 +43,7 @@ export class SecurePair implements PortPair {
   use(keys: SrtpKeys): void {
     const { local, remote } = this.#keys;
     const isSame = (one: SrtpKeys['local'], other: SrtpKeys['local']) =>
-      one.key === other.key && one.suite === other.suite;
+      one.key === other.key && one.suite === other.suite && one.mki === other.mki;
     if (!isSame(local, keys.local)) this.#sealer = this.#newSealer(keys);
     if (!isSame(remote, keys.remote)) {
       // What was made with another key is no proof of what may still come with this one.

@@ -19,6 +19,8 @@ import {
 } from './description.ts';
 import { readOpusWishes, usualOpusWishes, writeOpusWishes } from './opus-parameters.ts';
 import {
+  answeredKey,
+  besideKey,
   isOfOurs,
   offeredLines,
   offerKeys,
@@ -168,7 +170,7 @@ export function answerOffer(
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
   const noise = codecNames[chosen.codec].rate === 8000 ? remote.comfortNoise : undefined;
   const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
-  const ours = line && { suite: line.key.suite, key: keys?.[line.key.suite] ?? '' };
+  const ours = line && besideKey(line, keys);
   const { agreed: videos, ...video } = answerVideos(offer, local.video, local.srtp, memoryOf(session));
   const spoken = { ...session, audioLine: remote.line, ...(keys && { keys }) };
   const audio = {
@@ -228,7 +230,7 @@ export function acceptAnswer(
   // What once was secret does not become plain, and a profile with keys does not do without.
   const mustBeSecret = remote.secret || local.srtp?.mode === 'required';
   if (mustBeSecret && !line) return { ok: false, problem: 'the answer has no key for secret audio' };
-  const ours = line && { suite: line.key.suite, key: session.keys?.[line.key.suite] ?? '' };
+  const ours = line && answeredKey(line, session.keys);
   const chosen = remote.codecs.find((entry) => local.codecs.includes(entry.codec));
   if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
   const allowed = mirrored(remote.direction);

@@ -20,7 +20,7 @@ export type ToldKeys = Readonly<Partial<Record<SrtpSuite, string>>>;
 const MAX_LINES = 16;
 const MAX_TAG = 999_999_999;
 
-/** The lines of a media section that we can use: those with other suites, with an MKI or with parameters are passed over. */
+/** The lines of a media section that we can use: those with other suites, several keys or parameters are passed over. */
 export function readSdes(raw: unknown): SdesLine[] {
   if (!Array.isArray(raw)) return [];
   return (raw as { id?: unknown; suite?: unknown; config?: unknown; sessionConfig?: unknown }[])
@@ -34,16 +34,42 @@ export function readSdes(raw: unknown): SdesLine[] {
     });
 }
 
-/** `inline:<key and salt>[|<lifetime>]`: one key, of the right length, and no MKI. */
+/** `inline:<key and salt>[|<lifetime>][|<MKI>:<its octets>]` (RFC 4568 6.1): one key, of the right length. */
+const inlinePattern = /^inline:([A-Za-z0-9+/]+={0,2})(?:\|(?:2\^)?\d{1,15})?(?:\|(\d{1,400}):(\d{1,3}))?$/;
+/** Octets of the longest MKI (RFC 4568 6.1). */
+const LONGEST_MKI = 128;
+const LONGEST_CONFIG = 700;
+
 function keyOf(suite: string, config: string): SrtpKey | undefined {
-  if (!isSrtpSuite(suite) || config.length > 200) return undefined;
-  const [key = '', ...parameters] = config.replace(/^inline:/, '').split('|');
-  if (!config.startsWith('inline:') || parameters.some((each) => each.includes(':'))) return undefined;
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(key)) return undefined;
+  if (!isSrtpSuite(suite) || config.length > LONGEST_CONFIG) return undefined;
+  const [, key, mkiValue, mkiLength] = inlinePattern.exec(config) ?? [];
+  if (key === undefined) return undefined;
   const octets = Buffer.from(key, 'base64');
   const sizes = srtpSuites[suite];
-  return octets.length === sizes.key + sizes.salt ? { suite, key: octets.toString('base64') } : undefined;
+  if (octets.length !== sizes.key + sizes.salt) return undefined;
+  const mki = mkiValue === undefined ? '' : mkiOf(mkiValue, Number(mkiLength));
+  return mki === undefined ? undefined : { suite, key: octets.toString('base64'), ...(mki !== '' && { mki }) };
 }
+
+/** The octets of an MKI in hexadecimal; undefined when the number does not fit into so many. */
+function mkiOf(value: string, octets: number): string | undefined {
+  if (octets < 1 || octets > LONGEST_MKI) return undefined;
+  const digits = BigInt(value).toString(16);
+  return digits.length > 2 * octets ? undefined : digits.padStart(2 * octets, '0');
+}
+
+/** Our key beside one that was offered, named as that one is: both sides then send an MKI, or none does. */
+export const besideKey = ({ key: { suite, mki } }: SdesLine, told: ToldKeys | undefined): SrtpKey => ({
+  suite,
+  key: told?.[suite] ?? '',
+  ...(mki !== undefined && { mki }),
+});
+
+/** Our key beside the one that answers it; it is named as it was offered, by nothing. */
+export const answeredKey = ({ key: { suite } }: SdesLine, told: ToldKeys | undefined): SrtpKey => ({
+  suite,
+  key: told?.[suite] ?? '',
+});
 
 /** The suites that we offer, the preferred one first; their tags count from 1. */
 const offered = Object.keys(srtpSuites) as SrtpSuite[];
@@ -70,4 +96,8 @@ export const offeredLines = (told: ToldKeys): SdesLine[] =>
 export const isOfOurs = ({ tag, key }: SdesLine): boolean => offered[tag - 1] === key.suite;
 
 /** As `sdp-transform` writes it. */
-export const writeSdes = ({ tag, key }: SdesLine) => ({ id: tag, suite: key.suite, config: `inline:${key.key}` });
+export const writeSdes = ({ tag, key: { suite, key, mki } }: SdesLine) => ({
+  id: tag,
+  suite,
+  config: `inline:${key}${mki === undefined ? '' : `|${BigInt(`0x${mki}`)}:${mki.length / 2}`}`,
+});

@@ -12,6 +12,8 @@ import {
 } from './description.ts';
 import { type H264Terms, h264Terms } from './h264-parameters.ts';
 import {
+  answeredKey,
+  besideKey,
   isOfOurs,
   offeredLines,
   offerKeys,
@@ -174,13 +176,14 @@ export function answerVideos(
     const chosen = local && remote && chooseFormat(local.codecs, remote.formats);
     if (!stream || !secret || !chosen) continue;
     if (secret.line && srtp) keys = { ...keys, [number]: withKeys(keys[number] ?? {}, [secret.line.key.suite], srtp) };
-    const ours = secret.line && keyOf(secret.line, keys[number]);
+    const { line: theirs } = secret;
+    const ours = theirs && { local: besideKey(theirs, keys[number]), remote: theirs.key };
     const direction = within(stream.direction, remote.direction);
     written.set(line, {
       stream,
       formats: [{ ...chosen, parameters: answeredParameters(chosen.codec, chosen.parameters) }],
       direction,
-      sdes: secret.line && ours ? [{ tag: secret.line.tag, key: ours.local }] : [],
+      sdes: theirs && ours ? [{ tag: theirs.tag, key: ours.local }] : [],
       feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
       ...(local && bandwidthOf(local, direction)),
     });
@@ -204,7 +207,7 @@ export function acceptVideos(
     if (!local || !stream?.offered || !remote) continue;
     const key = remote.keys?.find((each) => isOfOurs(each) && told[number]?.[each.key.suite] !== undefined);
     if ((remote.secret || srtp?.mode === 'required') && !key) continue;
-    const ours = key && keyOf(key, told[number]);
+    const ours = key && { local: answeredKey(key, told[number]), remote: key.key };
     const [chosen, offered] = answeredFormat(offersOf(local, stream, numbers?.[number]), remote.formats);
     if (!chosen || !offered) continue;
     agreed.push({
@@ -279,11 +282,6 @@ function usableKeys({ secret, keys }: VideoStream, mode: SrtpPolicy['mode']): { 
   const [line] = mode === 'off' ? [] : (keys ?? []);
   if (line) return { line };
   return secret || mode === 'required' ? undefined : {};
-}
-
-/** The keys of both sides, ours being of the suite of the other one's. */
-function keyOf({ key }: SdesLine, told: ToldKeys | undefined): SrtpKeys {
-  return { local: { suite: key.suite, key: told?.[key.suite] ?? '' }, remote: key };
 }
 
 /** What we wish, as far as the other side allows it. */

@@ -97,7 +97,10 @@ test('the first suite of the offer that we have is taken; lines that we cannot u
     'm=audio 5000 RTP/SAVP 0',
     `a=crypto:1 AES_256_CM_HMAC_SHA1_80 ${inline(46)}`,
     `a=crypto:2 AES_CM_128_HMAC_SHA1_80 ${inline(29)}`,
-    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|1:4`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|1:4;${inline(30)}|2^20|2:4`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|256:1`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|1:0`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|1:129`,
     `a=crypto:4 AES_CM_128_HMAC_SHA1_80 ${inline(30)} UNENCRYPTED_SRTP`,
     `a=crypto:5 AES_CM_128_HMAC_SHA1_32 ${inline(30)}|2^20`,
     `a=crypto:6 AES_CM_128_HMAC_SHA1_80 ${inline(30)}`,
@@ -109,6 +112,41 @@ test('the first suite of the offer that we have is taken; lines that we cannot u
   assert.is(answered.agreed.srtp?.remote.suite, 'AES_CM_128_HMAC_SHA1_32');
   assert.match(answered.body, /m=audio 4000 RTP\/SAVP 0\r\n/);
   assert.match(answered.body, /a=crypto:5 AES_CM_128_HMAC_SHA1_32 inline:/);
+});
+
+test('a key with an MKI is taken, and ours beside it has the same (RFC 4568 6.1)', () => {
+  const key = Buffer.alloc(30, 7).toString('base64');
+  const offer = (media: string, tag: number, rest: string) => [
+    `m=${media} 5000 RTP/SAVP 0`,
+    ...(media === 'video' ? ['a=rtpmap:0 VP8/90000'] : []),
+    `a=crypto:${tag} AES_CM_128_HMAC_SHA1_80 inline:${key}${rest}`,
+  ];
+  const head = ['v=0', 'o=- 1 1 IN IP4 192.0.2.9', 's=-', 'c=IN IP4 192.0.2.9', 't=0 0'];
+  const stream = { port: 4002, offered: true, direction: 'sendrecv' as const };
+  const local = { ...side('optional'), video: { codecs: ['vp8' as const], streams: [stream] } };
+  const text = [...head, ...offer('audio', 1, '|2^20|1:4'), ...offer('video', 2, '|66051:3'), ''].join('\r\n');
+  const answered = answerOffer(newSession('2'), read(text), local);
+  assert.ok(answered.ok);
+  if (!answered.ok) return;
+  const { srtp } = answered.agreed;
+  assert.equal([srtp?.remote.mki, srtp?.local.mki, srtp?.remote.key], ['00000001', '00000001', key]);
+  const video = answered.videos?.[0]?.srtp;
+  assert.equal([video?.remote.mki, video?.local.mki], ['010203', '010203']);
+  const lines = answered.body.split('\r\n').filter((line) => line.startsWith('a=crypto'));
+  assert.equal(
+    lines.map((line) => line.replace(/inline:[^|]*/, '')),
+    ['a=crypto:1 AES_CM_128_HMAC_SHA1_80 |1:4', 'a=crypto:2 AES_CM_128_HMAC_SHA1_80 |66051:3'],
+  );
+});
+
+test('an answer may name its key by an MKI; ours, which was offered without, has none', () => {
+  const offered = writeOffer(newSession('1'), side('required'), 'sendrecv');
+  const answered = answerOffer(newSession('2'), read(offered.body), side('required'));
+  if (!answered.ok) throw new Error(answered.problem);
+  const named = answered.body.replace(/(a=crypto.*)/, '$1|7:1');
+  const accepted = acceptAnswer(read(named), side('required'), 'sendrecv', offered.session);
+  assert.ok(accepted.ok);
+  assert.equal(accepted.ok && [accepted.agreed.srtp?.remote.mki, accepted.agreed.srtp?.local.mki], ['07', undefined]);
 });
 
 test('an answer with a key that we did not offer, or without one where there must be, is of no use', () => {
