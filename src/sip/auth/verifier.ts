@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { sourceNetwork } from '../../lib/addresses.ts';
+import { addressOctets, sourceNetwork } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { parseUri, type Uri } from '../message/uri.ts';
@@ -109,10 +109,17 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
  */
 function isSameResource(signed: string, asked: string): boolean {
   if (signed === asked) return true;
-  const [one, other] = [parseUri(signed), parseUri(asked)];
+  const [one, other] = [parseUri(bracketed(signed)), parseUri(asked)];
   if (!one || !other) return false;
   const user = userOf(one);
   return user === '' || user === userOf(other);
+}
+
+/** Some phones sign an IPv6 address without its brackets; only the user beside it counts. */
+function bracketed(uri: string): string {
+  const [whole, before, host] = /^(sips?:(?:[^@]*@)?)([0-9a-f:.]+)(?=$|[;?])/i.exec(uri) ?? [];
+  if (whole === undefined || !host?.includes(':') || !addressOctets(host)) return uri;
+  return `${before}[${host}]${uri.slice(whole.length)}`;
 }
 
 function userOf(uri: Uri): string {

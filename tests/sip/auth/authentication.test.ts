@@ -174,6 +174,10 @@ test('credentials are good for the user they were made for, whatever proxies mad
     ['sip:pbx.example.com', 'sip:192.0.2.1'],
     // SIPp and others sign the address of the server.
     ['sip:192.0.2.1:5060', 'sip:600@192.0.2.1'],
+    // Some phones leave out the brackets of an IPv6 address.
+    ['sip:2001:db8::1', 'sip:[2001:db8::1]'],
+    ['sip:2001:db8::1;transport=tcp', 'sip:600@[2001:db8::1]'],
+    ['sips:600@2001:db8::1:5061', 'sips:600@[2001:db8::1]:5061'],
     ['sip:+49@h', 'tel:+49'],
     ['urn:service:sos', 'urn:service:sos'],
   ] as const)
@@ -184,6 +188,8 @@ test('credentials are good for the user they were made for, whatever proxies mad
     ['urn:service:sos', 'urn:service:fire'],
     ['', 'sip:600@h'],
     ['600', 'sip:600@h'],
+    ['sip:600@2001:db8::1', 'sip:0900123@[2001:db8::1]'],
+    ['sip:2001:db8:::1', 'sip:[2001:db8::1]'],
   ] as const)
     assert.is(verdict(signed, asked), 'absent', `${signed} for ${asked}`);
 });
