@@ -64,13 +64,23 @@ export function createAccess(sections: readonly Section[]): (values: Values, pre
     return { ...(allowed && { allowed }), denied };
   };
 
-  return (values, prefix) => {
-    const named = values.list(`${prefix ?? ''}acl`).map((name) => {
-      const list = lists.get(name.toLowerCase());
-      return list ? ownOf(list, '') : 'unknown';
-    });
-    return together([ownOf(values, prefix ?? ''), ...named]);
+  /** What was found out of an object, which many may share, by the prefix that was asked about. */
+  const known = new WeakMap<Values, Map<string, Access>>();
+  const once = (values: Values, kind: string, find: () => Access): Access => {
+    const found = known.get(values) ?? new Map<string, Access>();
+    known.set(values, found);
+    const access = found.get(kind) ?? find();
+    found.set(kind, access);
+    return access;
   };
+  const accessTo = (values: Values, prefix: string): Access => {
+    const named = values.list(`${prefix}acl`).map((name) => {
+      const list = lists.get(name.toLowerCase());
+      return list ? once(list, 'list', () => ownOf(list, '')) : 'unknown';
+    });
+    return together([ownOf(values, prefix), ...named]);
+  };
+  return (values, prefix = '' as never) => once(values, `of ${prefix}`, () => accessTo(values, prefix));
 }
 
 /** Whom all of them let in. */

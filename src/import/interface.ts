@@ -151,15 +151,18 @@ function connectionsOf(
 ): Pick<Part, 'applications' | 'external_media'> {
   const applications: Record<string, unknown> = {};
   const used = new Set<string>();
+  // The first one of a name counts.
+  const clientsByName = new Map([...clients].reverse().map((client) => [client.name, client] as const));
+  const userNames = new Set(users.map((user) => user.name));
   for (const section of ari) {
     const values = new Values(section);
     if (values.text('type').toLowerCase() !== 'outbound_websocket') continue;
     const name = values.text('websocket_client_id') || section.name;
     used.add(name);
-    const client = clients.find((each) => each.name === name);
+    const client = clientsByName.get(name);
     const user = values.text('local_ari_user');
     if (!client) report.missing(section.place, `the WebSocket ${name} does not exist and is dropped`);
-    else if (!users.some((each) => each.name === user))
+    else if (!userNames.has(user))
       report.missing(section.place, `the user ${user} of ${section.name} does not exist and is dropped`);
     else {
       const target = targetOf(new Values(client), report);
@@ -193,7 +196,7 @@ function connectionsOf(
   };
 }
 
-const protocolsOf = (values: Values): { protocols?: string[] } => {
+const protocolsOf = (values: Values): { protocols?: readonly string[] } => {
   const protocols = values.list('protocols');
   return protocols.length > 0 ? { protocols } : {};
 };

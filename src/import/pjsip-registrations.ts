@@ -23,12 +23,24 @@ function keysOf(registration: Values): string[] {
 /** The same of an endpoint. */
 function keysOfEndpoint(each: Values, world: World): Set<string> {
   const [auth] = each.list('outbound_auth');
-  const contacts = aorsOf(each, world).flatMap((aor) => aor.list('contact'));
   return new Set([
     `endpoint ${each.name.toLowerCase()}`,
     ...(auth === undefined ? [] : [`auth ${auth}`]),
-    ...contacts.map((contact) => `host ${hostOf(contact)}`),
+    ...aorsOf(each, world).flatMap((aor) => hostKeysOf(aor, world)),
   ]);
+}
+
+const hostKeys = new WeakMap<Values, readonly string[]>();
+
+/** The hosts of an AOR that are registered at, each once: many endpoints may share it. */
+function hostKeysOf(aor: Values, world: World): readonly string[] {
+  const known = hostKeys.get(aor);
+  if (known) return known;
+  const byKey = byKeyOf(world);
+  const all = new Set(aor.list('contact').map((contact) => `host ${hostOf(contact)}`));
+  const keys = [...all].filter((key) => byKey.has(key));
+  hostKeys.set(aor, keys);
+  return keys;
 }
 
 /** The registrations of an endpoint: they name it, or have its credentials or its host; in the order of the file. */

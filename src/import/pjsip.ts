@@ -253,6 +253,22 @@ function noteOf(endpoint: Endpoint): string | undefined {
   return 'This endpoint admits no calls: it has neither a password (auth) nor an address (match).';
 }
 
+/** What was read of AORs: many endpoints may share one with many contacts. */
+const readContacts = new WeakMap<Values, readonly string[]>();
+
+/** The SIP URIs where an AOR is, each once. */
+function contactsOf(aor: Values, report: Report): readonly string[] {
+  const known = readContacts.get(aor);
+  if (known) return known;
+  const contacts = [...new Set(aor.list('contact'))].filter((contact) => {
+    const isUri = /^sips?:[^\s<>"]+$/i.test(contact);
+    if (!isUri) report.missing(aor.place, `contact ${contact} is not a SIP URI and is dropped`);
+    return isUri;
+  });
+  readContacts.set(aor, contacts);
+  return contacts;
+}
+
 function aorOf(each: Values, { named, report }: World): Record<string, unknown> {
   const names = each.list('aors');
   const [first] = names;
@@ -262,11 +278,8 @@ function aorOf(each: Values, { named, report }: World): Record<string, unknown> 
   if (first.toLowerCase() !== each.name.toLowerCase() && aor.number('max_contacts', 1, 1_000) !== undefined)
     report.approximated(each.place, `phones register as ${first} there, here as the endpoint's name, ${each.name}`);
   if (names.length > 1) report.approximated(each.place, 'the AORs of one endpoint were merged');
-  const contacts = [...new Set(found.flatMap((each) => each.list('contact')))].filter((contact) => {
-    const isUri = /^sips?:[^\s<>"]+$/i.test(contact);
-    if (!isUri) report.missing(aor.place, `contact ${contact} is not a SIP URI and is dropped`);
-    return isUri;
-  });
+  const contacts =
+    found.length > 1 ? [...new Set(found.flatMap((each) => contactsOf(each, report)))] : contactsOf(aor, report);
   const number = (key: string, least: number, most: number) => {
     const value = aor.number(key, least, most);
     return value === undefined ? {} : { [key]: value };

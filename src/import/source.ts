@@ -209,6 +209,9 @@ export class Values {
   readonly place: Place;
   readonly entries: readonly Entry[];
   readonly #used = new Set<string>();
+  /** Entries by key in small letters, made when one is first asked for: many objects may share this one. */
+  #byKey: Map<string, Entry[]> | undefined;
+  readonly #lists = new Map<string, readonly string[]>();
 
   constructor({ name, place, entries }: Section) {
     this.name = name;
@@ -218,8 +221,7 @@ export class Values {
 
   /** The entry of that name; the last one when there are several. */
   entry(key: string): Entry | undefined {
-    this.#used.add(key.toLowerCase());
-    return this.entries.findLast((each) => each.key.toLowerCase() === key.toLowerCase());
+    return this.#all(key).at(-1);
   }
 
   /** Its value; '' when there is none. */
@@ -228,11 +230,31 @@ export class Values {
   }
 
   /** All values of that name, each split at its commas. */
-  list(key: string): string[] {
-    this.#used.add(key.toLowerCase());
-    return this.entries
-      .filter((each) => each.key.toLowerCase() === key.toLowerCase())
-      .flatMap(({ value }) => value.split(',').flatMap((item) => item.trim() || []));
+  list(key: string): readonly string[] {
+    const name = key.toLowerCase();
+    const known = this.#lists.get(name);
+    if (known) return known;
+    const made = this.#all(key).flatMap(({ value }) => value.split(',').flatMap((item) => item.trim() || []));
+    this.#lists.set(name, made);
+    return made;
+  }
+
+  #all(key: string): readonly Entry[] {
+    const name = key.toLowerCase();
+    this.#used.add(name);
+    this.#byKey ??= this.#index();
+    return this.#byKey.get(name) ?? [];
+  }
+
+  #index(): Map<string, Entry[]> {
+    const byKey = new Map<string, Entry[]>();
+    for (const entry of this.entries) {
+      const name = entry.key.toLowerCase();
+      const there = byKey.get(name);
+      if (there) there.push(entry);
+      else byKey.set(name, [entry]);
+    }
+    return byKey;
   }
 
   /** Whether it says yes; undefined when it says nothing. */

@@ -73,15 +73,21 @@ const kinds = {
   },
 } satisfies Record<string, Kind>;
 
-/** Reports the settings of objects that nobody has asked for. */
+/** Objects that were looked through: many endpoints may share one. */
+const told = new WeakSet<Values>();
+
+/** Reports the settings of objects that nobody has asked for, of each object once. */
 export function tellUnused(kind: keyof typeof kinds, objects: readonly Values[], report: Report): void {
   const words = kinds[kind].quiet.split(/\s+/);
   const names = new Set(words);
   const beginnings = words.flatMap((word) => (word.endsWith('*') ? [word.slice(0, -1)] : []));
-  for (const each of objects)
+  for (const each of objects) {
+    if (told.has(each)) continue;
+    told.add(each);
     for (const { key, place } of each.unused()) {
       const name = key.toLowerCase();
       if (!names.has(name) && !beginnings.some((beginning) => name.startsWith(beginning)))
         report.missing(place, `${key} of ${kinds[kind].of} is not supported and is dropped`);
     }
+  }
 }

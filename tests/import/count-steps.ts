@@ -25,8 +25,27 @@ const shapes: Readonly<Record<string, (count: number) => string>> = {
       (at) =>
         `[l${at}]\ntype=endpoint\naors=l${at}\n[l${at}]\ntype=aor\ncontact=sip:h${at}\n[r${at}]\ntype=registration\nserver_uri=sip:h${at}\nclient_uri=sip:a@h${at}\n`,
     ),
+  'endpoints that share one AOR and credentials, each of as many lines': (count) =>
+    `${numbered(count, (at) => `[e${at}]\ntype=endpoint\naors=a\nauth=a\n`)}[a]\ntype=aor\n${numbered(count, (at) => `contact=sip:${at}@192.0.2.1\npermit=192.0.2.${at % 250}\nx${at}=1\n`)}[a]\ntype=auth\nusername=a\npassword=x\n${numbered(count, (at) => `x${at}=1\n`)}`,
   'sections of a template, with settings that are added to': (count) =>
     `[t](!)\ntype=aor\n${numbered(count, (at) => `[a${at}](t)\ncontact+=sip:${at}@192.0.2.1\n`)}[b]\ntype=aor\n${numbered(count, (at) => `x${at}+=1\n`)}`,
+};
+
+const pjsip = Object.entries(shapes).map(
+  ([name, make]) => [name, (count: number) => ({ 'pjsip.conf': make(count) })] as const,
+);
+
+/** By the files that there are. */
+const everything: Readonly<Record<string, (count: number) => Readonly<Record<string, string>>>> = {
+  ...Object.fromEntries(pjsip),
+  'programs, their WebSockets and users': (count) => ({
+    'ari.conf': numbered(
+      count,
+      (at) =>
+        `[u${at}]\ntype=user\npassword=x\n[o${at}]\ntype=outbound_websocket\nwebsocket_client_id=w${at}\napps=a\nlocal_ari_user=u${at}\n`,
+    ),
+    'websocket_client.conf': numbered(count, (at) => `[w${at}]\ntype=websocket_client\nuri=ws://192.0.2.1/${at}\n`),
+  }),
 };
 
 const session = new Session();
@@ -34,10 +53,13 @@ session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 
-async function stepsOf(text: string): Promise<number> {
+async function stepsOf(files: Readonly<Record<string, string>>): Promise<number> {
   await session.post('Profiler.takePreciseCoverage');
   importConfiguration({
-    read: (name) => (name === 'pjsip.conf' ? { text } : { missing: true }),
+    read: (name) => {
+      const text = files[name];
+      return text === undefined ? { missing: true } : { text };
+    },
     matching: () => [],
   });
   const { result } = await session.post('Profiler.takePreciseCoverage');
@@ -48,5 +70,6 @@ async function stepsOf(text: string): Promise<number> {
 }
 
 const steps: Record<string, number[]> = {};
-for (const [name, make] of Object.entries(shapes)) steps[name] = [await stepsOf(make(200)), await stepsOf(make(400))];
+for (const [name, make] of Object.entries(everything))
+  steps[name] = [await stepsOf(make(200)), await stepsOf(make(400))];
 process.stdout.write(JSON.stringify(steps));
