@@ -230,7 +230,10 @@ class Usage implements InviteUsage {
     if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();
     if (accepted.offer && this.#state === 'confirmed') {
       const answer = descriptionIn(ack);
-      if (answer === undefined || !handlers.acceptAnswer(answer)) return void this.#unusable();
+      const agreed = answer !== undefined && handlers.acceptAnswer(answer);
+      if (!agreed && accepted.first) return void this.#unusable();
+      // A session that stands goes on without the offer of a re-INVITE, as in Asterisk.
+      if (!agreed) handlers.onOfferRefused?.(488);
     }
     if (this.#byeHeaders) this.#sendWaitingBye();
     else this.#refreshes.proceed();

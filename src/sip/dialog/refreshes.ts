@@ -129,7 +129,10 @@ export class Refreshes {
       },
       repeated: (response) => requests.acknowledge(response),
       answered: (sdp) => {
-        if (isConfirmed() && !handlers.acceptAnswer(sdp)) unusable();
+        if (!isConfirmed()) return;
+        // As in Asterisk: who says nothing of our offer goes on with the session as it was.
+        if (sdp === undefined) handlers.onOfferRefused?.(488);
+        else if (!handlers.acceptAnswer(sdp)) unusable();
       },
       refused: (status) => handlers.onOfferRefused?.(status),
       lost: lose,

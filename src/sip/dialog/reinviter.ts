@@ -17,7 +17,8 @@ export type ReinviterOptions = OneAtATimeOptions & {
   cancel(): void;
   /** The same 2xx once more, to be acknowledged as the first (`accepted`) was. */
   repeated(response: SipResponse): void;
-  answered(sdp: string): void;
+  /** Its answer; undefined when the 2xx has none. */
+  answered(sdp: string | undefined): void;
   refused(status: number): void;
 };
 
@@ -66,7 +67,7 @@ export class Reinviter extends OneAtATime<ReinviteData, ReinviterOptions> {
     const { status } = response;
     if (status < 300) {
       this.options.accepted(response);
-      this.options.answered(descriptionIn(response) ?? '');
+      this.options.answered(descriptionIn(response));
     } else if (status === 491) this.pause();
     else if (status === 481 || status === 408) this.options.lost(status);
     else this.options.refused(status);

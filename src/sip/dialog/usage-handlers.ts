@@ -31,7 +31,7 @@ export type UsageHandlers = {
   standingHeaders?(): HeaderLines;
   /** An UPDATE without an offer was taken: it may tell who the peer is. */
   onUpdated?(request: SipRequest): void;
-  /** The peer refused the offer of a re-INVITE; the session stays as it was. */
+  /** The peer refused the offer of a re-INVITE, or did not answer that in our 200 to one; the session stays as it was. */
   onOfferRefused?(status: number): void;
   /**
    * A request from a place where the peer was not heard before: true when it was, or will be, answered 401; false to take

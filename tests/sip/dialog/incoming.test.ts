@@ -169,6 +169,27 @@ test('an ACK without the answer that is due ends the call', async () => {
   assert.equal(await bench.leaks(), nothing);
 });
 
+test('a re-INVITE without SDP whose ACK brings no answer, or none of use, leaves the session as it was', async () => {
+  const bench = createBench();
+  const { toTag } = await connected(bench);
+  for (const sdp of [undefined, 'useless']) {
+    bench.user.accepts = false;
+    const number = bench.send('INVITE', { toTag });
+    bench.send('ACK', { toTag, number, ...(sdp !== undefined && { sdp }) });
+    assert.equal(await bench.sent(), ['200 INVITE']);
+  }
+  assert.equal(await bench.heard(), [
+    'make offer',
+    'offer refused 488',
+    'make offer',
+    'answer useless',
+    'offer refused 488',
+  ]);
+  bench.send('INVITE', { toTag, sdp: 'new-offer' });
+  assert.is((await bench.response()).status, 200);
+  bench.agent.close();
+});
+
 test('a provisional response is repeated every minute', async () => {
   const bench = createBench();
   await ringing(bench);
@@ -241,8 +262,8 @@ test('a body without Content-Type is no body: a re-INVITE gets our offer, an ACK
   assert.not(call.wantsOffer);
   const number = bench.send('INVITE', { toTag, ...untyped });
   bench.send('ACK', { toTag, number, ...untyped });
-  assert.equal(await bench.heard(), ['make offer', 'ended lost488']);
-  assert.equal(await bench.sent(), ['200 INVITE', 'BYE']);
+  assert.equal(await bench.heard(), ['make offer', 'offer refused 488']);
+  assert.equal(await bench.sent(), ['200 INVITE']);
   assert.ok((await ringing(bench, { ...untyped, callId: 'another' })).call.wantsOffer);
   bench.agent.close();
 });

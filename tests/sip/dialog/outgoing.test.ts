@@ -211,6 +211,16 @@ test('a re-INVITE of ours offers, and its answer is taken', async () => {
   bench.agent.close();
 });
 
+test('a re-INVITE of ours that is accepted without an answer leaves the session as it was', async () => {
+  const bench = createBench();
+  const { call } = await answeredCall(bench);
+  call.usage?.reinvite();
+  bench.answer(await bench.request(), 200, { contentType: undefined, body: undefined });
+  assert.equal(await bench.sent(), ['INVITE', 'ACK']);
+  assert.equal(await bench.heard(), ['make offer', 'offer refused 488']);
+  bench.agent.close();
+});
+
 test('the answer to a re-INVITE of ours may be one of several parts', async () => {
   const bench = createBench();
   const { call } = await answeredCall(bench);
