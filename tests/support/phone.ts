@@ -39,6 +39,8 @@ export class Phone {
   readonly number: string;
   /** RTP payload types of the codecs that it has, in the order in which it offers them (RFC 3551 table 4). */
   codecs: readonly number[] = [0];
+  /** What payload types without a meaning of their own stand for, as `rtpmap` says it. */
+  maps: Readonly<Record<number, string>> = { 101: 'telephone-event/8000' };
   /** Whether it takes calls at once; else they ring until the caller gives up. */
   answers = true;
   /** The response that it refuses calls with, e.g. `486 Busy Here`; it takes them when left out. */
@@ -57,6 +59,8 @@ export class Phone {
   password: string | undefined;
   /** The NOTIFYs that it has had, by Call-ID and CSeq. */
   readonly #told = new Set<string>();
+  /** The provisional answers that were acknowledged, by Call-ID and RSeq. */
+  readonly #acknowledged = new Set<string>();
   /** Final answers to requests other than INVITE, by Call-ID and CSeq. */
   readonly #answers = new Map<string, Message>();
   readonly #sip = createSocket('udp4');
@@ -66,6 +70,8 @@ export class Phone {
   /** The call it makes, until that is answered. */
   #calling: (Dialog & { lines: readonly string[] }) | undefined;
   #dialog: Dialog | undefined;
+  /** The call that it makes, once somebody has said something of it before it is answered (RFC 3261 12.1). */
+  #early: Dialog | undefined;
   /** The call that it is being called with. */
   #ringing: Pick<Dialog, 'callId' | 'from' | 'to'> | undefined;
   /** Ends the ringing, once it was called off. */
@@ -102,6 +108,11 @@ export class Phone {
     return this.#dialog !== undefined;
   }
 
+  /** Whether the call that it makes has a dialog, and is not answered. */
+  get isEarly(): boolean {
+    return this.#early !== undefined && this.#dialog === undefined;
+  }
+
   /**
    * Calls a number; resolves when it was answered. @throws Error when it is refused, or nobody answers.
    * @param lines further headers of the INVITE
@@ -119,6 +130,16 @@ export class Phone {
   /** Asks for a transfer inside its call; resolves with the final status. @param to the value of Refer-To. */
   refer(to: string, lines: readonly string[] = []): Promise<number> {
     return this.request('REFER', [`Refer-To: ${to}`, ...lines]);
+  }
+
+  /**
+   * Offers the session of its call anew, with the codecs that it has now; resolves with the final status.
+   * @param method UPDATE before the call is answered.
+   */
+  async offerAnew(method: 'INVITE' | 'UPDATE' = 'INVITE'): Promise<number> {
+    const dialog = this.#dialog ?? this.#early;
+    if (!dialog) throw new Error(`${this.number} is in no call`);
+    return statusOf(await this.#ask(method, dialog, [], this.#sdp()));
   }
 
   /** Sends a request inside its call; resolves with its final status. */
@@ -223,14 +244,30 @@ export class Phone {
     const status = statusOf(message);
     const [cseq = '', method] = message.one('CSeq').split(' ');
     const parties = { from: message.one('From'), to: message.one('To'), callId: message.one('Call-ID') };
-    if (status >= 200 && method !== 'INVITE') this.#answers.set(`${parties.callId} ${cseq}`, message);
-    if (method !== 'INVITE' || status < 200) return;
+    const isFirst = method === 'INVITE' && this.#dialog === undefined;
+    if (status >= 200 && !isFirst) this.#answers.set(`${parties.callId} ${cseq}`, message);
+    if (method === 'UPDATE' && status < 300) this.#talkTo(message.body);
+    if (method !== 'INVITE' || status < 200) {
+      if (isFirst && message.body) this.#talkTo(message.body);
+      const reliable = message.one('RSeq');
+      if (isFirst && parties.to.includes('tag='))
+        this.#early = { ...parties, target: uriOf(message.one('Contact')), cseq: this.#early?.cseq ?? Number(cseq) };
+      // RFC 3262 4: one that comes again is acknowledged once.
+      if (isFirst && this.#early && reliable && !this.#acknowledged.has(`${parties.callId} ${reliable}`)) {
+        this.#acknowledged.add(`${parties.callId} ${reliable}`);
+        this.#request('PRACK', { ...this.#early, cseq: ++this.#early.cseq }, '', [`RAck: ${reliable} ${cseq} INVITE`]);
+      }
+      return;
+    }
     const routes = message.all('Record-Route').flatMap(routesIn).reverse();
     const dialog = { ...parties, target: uriOf(message.one('Contact')), cseq: Number(cseq), routes };
     const calling = this.#calling;
     this.#calling = undefined;
     if (status >= 300) {
       // The ACK of a refusal belongs to the INVITE (RFC 3261 17.1.1.3).
+      const branch = /branch=([^;]+)/.exec(message.one('Via'))?.[1];
+      if (!isFirst && this.#dialog)
+        this.#request('ACK', { ...this.#dialog, cseq: Number(cseq), ...(branch && { branch }) });
       if (calling) this.#request('ACK', { ...calling, to: parties.to });
       const credentials = calling?.cseq === 1 && this.#credentials(message, 'INVITE', calling.target);
       if (!calling || !credentials) return;
@@ -296,10 +333,10 @@ export class Phone {
   }
 
   /** Sends the next request of a dialog, once more with credentials when they are asked for; its final answer. */
-  async #ask(method: string, dialog: Dialog, lines: readonly string[]): Promise<Message> {
+  async #ask(method: string, dialog: Dialog, lines: readonly string[], body = ''): Promise<Message> {
     const answered = async (more: readonly string[]): Promise<Message> => {
       const { branch: _ofInvite, ...next } = { ...dialog, cseq: ++dialog.cseq };
-      this.#request(method, next, '', more);
+      this.#request(method, next, body, more);
       const key = `${next.callId} ${next.cseq}`;
       await this.until(() => this.#answers.has(key), `an answer to ${method} of ${this.number}`);
       return this.#answers.get(key)!;
@@ -354,11 +391,15 @@ export class Phone {
   #sdp(offer?: string): string {
     const about = ['v=0', 'o=phone 1 1 IN IP4 127.0.0.1', 's=-', 'c=IN IP4 127.0.0.1', 't=0 0'];
     const types = offer ? audioTypes(offer).filter((type) => this.codecs.includes(type)) : this.codecs;
-    const named = types.map((type) => `a=rtpmap:${type} ${codecNames.get(type)}/8000`);
-    const maps = [...named, 'a=rtpmap:101 telephone-event/8000', 'a=fmtp:101 0-15'];
+    const named = types.map((type) => `a=rtpmap:${type} ${this.maps[type] ?? `${codecNames.get(type)}/8000`}`);
+    const events = Object.keys(this.maps).filter((type) => this.maps[Number(type)]!.startsWith('telephone-event'));
+    const maps = [
+      ...named,
+      ...events.flatMap((type) => [`a=rtpmap:${type} ${this.maps[Number(type)]}`, `a=fmtp:${type} 0-15`]),
+    ];
     return [
       ...about,
-      `m=audio ${this.audio.port} RTP/AVP ${[...types, 101].join(' ')}`,
+      `m=audio ${this.audio.port} RTP/AVP ${[...types, ...events].join(' ')}`,
       ...maps,
       ...this.#video(offer),
       '',

@@ -39,8 +39,7 @@ export class RtpPeer {
   #remote: { address: string; port: number } | undefined;
   #humming: Promise<void> | undefined;
   /** What it hums, and as what. */
-  #hummed: Buffer | undefined;
-  #hummedType = ulaw;
+  #hummed: { payloadType: number; packets: readonly Buffer[]; ticks: number } | undefined;
   #sequence = 1000;
   #timestamp = 50_000;
   /** What it has heard, with room for more, how far that reaches, and the timestamp that it begins with. */
@@ -104,8 +103,15 @@ export class RtpPeer {
 
   /** Sends these octets over and over until `hush`, 160 a packet, as audio of that payload type. */
   repeat(payloadType: number, octets: Buffer): void {
-    this.#hummed = octets;
-    this.#hummedType = payloadType;
+    const packets = Array.from({ length: Math.ceil(octets.length / samplesPerPacket) }, (_, index) =>
+      octets.subarray(index * samplesPerPacket, (index + 1) * samplesPerPacket),
+    );
+    this.cycle(payloadType, packets, samplesPerPacket);
+  }
+
+  /** Sends these payloads over and over until `hush`, one every 20 ms. @param ticks of the codec's clock in 20 ms. */
+  cycle(payloadType: number, packets: readonly Buffer[], ticks: number): void {
+    this.#hummed = { payloadType, packets, ticks };
     this.#humming ??= this.#hum();
   }
 
@@ -156,9 +162,9 @@ export class RtpPeer {
   async #hum(): Promise<void> {
     const begun = performance.now();
     for (let packet = 0; this.#hummed; packet++) {
-      const at = (packet * samplesPerPacket) % this.#hummed.length;
-      this.#send(this.#hummedType, packet === 0, this.#timestamp, this.#hummed.subarray(at, at + samplesPerPacket));
-      this.#timestamp += samplesPerPacket;
+      const { payloadType, packets, ticks } = this.#hummed;
+      this.#send(payloadType, packet === 0, this.#timestamp, packets[packet % packets.length]!);
+      this.#timestamp += ticks;
       await due(begun + packetMs * (packet + 1));
     }
     this.#humming = undefined;

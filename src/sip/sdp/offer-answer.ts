@@ -2,6 +2,7 @@ import { write } from 'sdp-transform';
 import type { OpusWishes } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
 import { warnings } from '../message/warning.ts';
+import { type AudioNumbers, type eventTypes, offeredNumbers, withAudioNumbers } from './audio-numbers.ts';
 import { type AudioCodec, type CodecName, codecNames, eventRateOf } from './codecs.ts';
 import {
   type AudioStream,
@@ -104,6 +105,8 @@ export type SdpSession = {
   readonly lines: readonly MediaLine[];
   /** Which of them is the audio. */
   readonly audioLine: number;
+  /** What numbers of payload types stand for in it, once the other side has offered some. */
+  readonly audioNumbers?: AudioNumbers;
   /** Keys of SRTP that we told. */
   readonly keys?: ToldKeys;
   /** Those of each video stream. */
@@ -120,8 +123,6 @@ export type Accepted =
   | { ok: true; agreed: AgreedAudio; videos?: readonly AgreedVideo[] }
   | { ok: false; problem: string };
 
-/** Our numbers for telephone events at each clock. */
-const eventTypes = { 8000: 101, 48000: 110 } as const;
 const PTIME_MS = 20;
 const MAX_PTIME_MS = 60;
 
@@ -136,9 +137,9 @@ export const newSession = (sessionId: string): SdpSession => ({
 
 /** Writes an offer with all our codecs; lines of an earlier exchange that are not ours stay refused. */
 export function writeOffer(session: SdpSession, local: LocalMedia, direction: Direction): Offered {
-  const formats = local.codecs.map((codec) => nameOf(codec, local));
-  const rates = [...new Set(local.codecs.map(eventRateOf))].sort((a, b) => a - b);
-  const events = rates.map((rate) => ({ payloadType: eventTypes[rate], rate }));
+  const { ofCodec, ofEvents, rates } = numbersOf(local, session);
+  const formats = local.codecs.map((codec) => ({ ...nameOf(codec, local), payloadType: ofCodec(codec) }));
+  const events = rates.map((rate) => ({ payloadType: ofEvents(rate), rate }));
   const mode = local.srtp?.mode ?? 'off';
   const protocol = mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP';
   const { lines, audioLine } = withAudio(session, { type: 'audio', port: 0, protocol, formats: [] });
@@ -172,7 +173,8 @@ export function answerOffer(
   const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
   const ours = line && besideKey(line, keys);
   const { agreed: videos, ...video } = answerVideos(offer, local.video, local.srtp, memoryOf(session));
-  const spoken = { ...session, audioLine: remote.line, ...(keys && { keys }) };
+  const audioNumbers = withAudioNumbers(session.audioNumbers, remote, offer.lines[remote.line]!);
+  const spoken = { ...session, audioLine: remote.line, audioNumbers, ...(keys && { keys }) };
   const audio = {
     sdes: line && ours ? [{ tag: line.tag, key: ours }] : [],
     formats: [
@@ -223,6 +225,7 @@ export function acceptAnswer(
   local: LocalMedia,
   offered: Direction = 'sendrecv',
   session: Partial<Pick<SdpSession, 'keys' | 'videoKeys' | 'videoNumbers' | 'lines' | 'audioLine'>> = {},
+  session: Partial<Pick<SdpSession, 'keys' | 'audioNumbers' | 'videoKeys' | 'videoNumbers' | 'lines'>> = {},
 ): Accepted {
   const remote = answeredAudio(answer, session.audioLine);
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
@@ -237,14 +240,16 @@ export function acceptAnswer(
   const direction = directionOf(sends(offered) && sends(allowed), receives(offered) && receives(allowed));
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
   const agreed = agree(remote, chosen, event, direction);
-  const { payloadType: offeredType } = codecNames[chosen.codec];
+  const { ofCodec, ofEvents } = numbersOf(local, session);
+  const offeredType = ofCodec(chosen.codec);
+  const offeredEvent = event ? ofEvents(event.rate) : undefined;
   return {
     ok: true,
     agreed: {
       ...agreed,
       ...(line && ours && { srtp: { local: ours, remote: line.key } }),
       ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
-      ...(event && event.payloadType !== eventTypes[event.rate] && { receiveTelephoneEvent: eventTypes[event.rate] }),
+      ...(offeredEvent !== undefined && offeredEvent !== event?.payloadType && { receiveTelephoneEvent: offeredEvent }),
     },
     ...(local.video && {
       videos: acceptVideos(answer, session.lines ?? [], local.video, local.srtp, memoryOf(session)),
@@ -293,6 +298,12 @@ export function obstacleOf({ audios, obstacle }: Description, mode: SrtpPolicy['
     return { problem: 'no a=crypto line that is supported', code: warnings.other };
   if (audios.length > 0) return { problem: 'SRTP is wanted on one side only', code: warnings.other };
   return obstacle ?? { problem: 'no audio is offered', code: warnings.noSuchMedia };
+}
+
+/** The numbers of an offer of ours in a session, and the clocks of its telephone events. */
+function numbersOf({ codecs }: LocalAudio, { audioNumbers }: Partial<SdpSession>) {
+  const rates = [...new Set(codecs.map(eventRateOf))].sort((a, b) => a - b);
+  return { ...offeredNumbers(codecs, rates, audioNumbers), rates };
 }
 
 /** How a codec is written, with what we say about it. */

@@ -413,6 +413,38 @@ test('an answer that refuses the audio or leaves our codecs is not accepted', ()
   });
 });
 
+test('our offers keep what numbers stand for in the offers of the other side', () => {
+  const lines = [
+    'm=audio 4000 RTP/AVP 107 101 112 96',
+    'a=rtpmap:107 telephone-event/8000',
+    'a=rtpmap:101 opus/48000/2',
+  ];
+  const theirs = read(remoteText(...lines, 'a=rtpmap:112 speex/8000', 'a=rtpmap:96 telephone-event/48000'));
+  const mine: LocalAudio = { ...local, codecs: ['opus', 'slin', 'alaw'] };
+  const answered = answerOffer(newSession('1'), theirs, mine);
+  assert.ok(answered.ok);
+  const { session, body } = writeOffer(answered.session, mine, 'sendrecv');
+  assert.match(body, /^m=audio 5000 RTP\/AVP 101 127 8 107 96\r$/m);
+  for (const map of ['101 opus/48000/2', '127 L16/8000', '107 telephone-event/8000', '96 telephone-event/48000'])
+    assert.match(body, `a=rtpmap:${map}\r\n`);
+  const [opusAnswer, others] = [read(theirsAs(101, 107)), read(theirsAs(111, 100))];
+  const same = acceptAnswer(opusAnswer, mine, 'sendrecv', session);
+  assert.ok(same.ok);
+  assert.equal([same.agreed.receivePayloadType, same.agreed.receiveTelephoneEvent], [undefined, undefined]);
+  const other = acceptAnswer(others, mine, 'sendrecv', session);
+  assert.ok(other.ok);
+  const { payloadType, receivePayloadType, telephoneEvent, receiveTelephoneEvent } = other.agreed;
+  assert.equal([payloadType, receivePayloadType, telephoneEvent, receiveTelephoneEvent], [111, 101, 100, 107]);
+});
+
+/** A description of the other side with Opus and telephone events under these numbers. */
+const theirsAs = (opus: number, events: number): string =>
+  remoteText(
+    `m=audio 4000 RTP/AVP ${opus} ${events}`,
+    `a=rtpmap:${opus} opus/48000/2`,
+    `a=rtpmap:${events} telephone-event/8000`,
+  );
+
 test('IPv6 addresses are written and read as such', () => {
   const { body } = writeOffer(newSession('7'), { ...local, address: '2001:db8::5' }, 'sendrecv');
   assert.match(body, 'o=- 7 1 IN IP6 2001:db8::5\r\n');
