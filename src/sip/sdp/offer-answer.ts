@@ -224,8 +224,9 @@ export function acceptAnswer(
   answer: Description,
   local: LocalMedia,
   offered: Direction = 'sendrecv',
-  session: Partial<Pick<SdpSession, 'keys' | 'videoKeys' | 'videoNumbers' | 'lines' | 'audioLine'>> = {},
-  session: Partial<Pick<SdpSession, 'keys' | 'audioNumbers' | 'videoKeys' | 'videoNumbers' | 'lines'>> = {},
+  session: Partial<
+    Pick<SdpSession, 'keys' | 'audioNumbers' | 'videoKeys' | 'videoNumbers' | 'lines' | 'audioLine'>
+  > = {},
 ): Accepted {
   const remote = answeredAudio(answer, session.audioLine);
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
