@@ -380,6 +380,12 @@ export const sip = group(
       description:
         'Places that one call may ring at where a proxy calls several; what further ones answer is left out.',
     }),
+    waiting_provisional: whole(1, 100, {
+      default: 8,
+      unit: 'responses',
+      description:
+        'Reliable provisional responses of one call that may wait for the PRACK of the one before; of more the oldest are left out.',
+    }),
     transfers: group(
       {
         per_call: whole(1, 100, {

@@ -300,7 +300,7 @@ limits('each setting that is named is one', () => {
       (name) => `sip.limits.${name}`,
     ),
     ...['sip.subscriptions.most', 'sip.subscriptions.per_endpoint', 'sip.transfers.per_call', 'media.rtp_ports'],
-    ...['sip.most_branches'],
+    ...['sip.most_branches', 'sip.waiting_provisional'],
     ...['sip.endpoints.*.max_video_streams', 'sip.video.renegotiate_interval'],
     ...['websocket_queue', 'unread_total', 'address_share', 'connections', 'pipelined', 'password_queue', 'body'].map(
       (name) => `http.limits.${name}`,

@@ -207,6 +207,8 @@ export type SipConfig = {
   mostRedirections: number;
   /** Places that one call may ring at, of those that a called proxy tells of. */
   mostBranches: number;
+  /** Reliable provisional responses of one call that may wait for a PRACK. */
+  waitingProvisional: number;
   /** How long servers that do not answer are waited for, and asked after others. */
   failover: FailoverTimes;
   /** Bounds on what the DNS of one domain can make us ask and try. */
@@ -278,6 +280,7 @@ export const defaultSipConfig: SipConfig = {
   },
   mostRedirections: 5,
   mostBranches: 64,
+  waitingProvisional: 8,
   failover: { patienceMs: 4_000, avoidMs: 180_000 },
   location: defaultLocationLimits,
   announceDelayMs: defaultAnnounceDelayMs,

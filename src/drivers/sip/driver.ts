@@ -157,6 +157,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     timing: { t1Ms: config.t1Ms, t2Ms: config.t2Ms },
     userAgent: config.userAgent,
     mostBranches: config.mostBranches,
+    waitingProvisional: config.waitingProvisional,
     ...(options.hit && { hit: options.hit }),
     ...(options.resolveHost && { resolveHost: options.resolveHost }),
     ...(options.names && { names: options.names }),

@@ -1,4 +1,6 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { OfferAnswer } from '../../sip/dialog/invite-usage.ts';
+import type { SipConfig } from './config.ts';
 import type { Negotiation, NegotiationData } from './negotiation.ts';
 
 /** The early dialogs of a call that have described their audio: plain data. */
@@ -9,8 +11,7 @@ export type EarlyMediaData = {
   readonly branches: readonly { readonly branch: string; readonly negotiation: NegotiationData }[];
 };
 
-/** As many early dialogs as the audio of is kept; those beyond are heard when they answer the call. */
-const MOST_BRANCHES = 20;
+type Bounds = { readonly config: Pick<SipConfig, 'mostBranches'>; hit: LimitHit };
 
 /**
  * Audio before the answer of a call that rings at several places: each has answered the one offer in its own way. The first
@@ -18,12 +19,17 @@ const MOST_BRANCHES = 20;
  */
 export class EarlyMedia {
   readonly #offered: Negotiation;
+  readonly #services: Bounds;
   readonly #branches = new Map<string, Negotiation>();
   #heard: string | undefined;
 
-  /** @param offered the negotiation that made the offer. */
-  constructor(offered: Negotiation, data?: EarlyMediaData) {
+  /**
+   * @param offered the negotiation that made the offer.
+   * @param services with how many early dialogs are kept; those beyond are heard when they answer the call.
+   */
+  constructor(offered: Negotiation, services: Bounds, data?: EarlyMediaData) {
     this.#offered = offered;
+    this.#services = services;
     this.#heard = data?.heard;
     for (const { branch, negotiation } of data?.branches ?? [])
       this.#branches.set(branch, offered.fork(branch !== this.#heard, negotiation));
@@ -33,7 +39,11 @@ export class EarlyMedia {
   accept(branch: string, sdp: string): boolean {
     const known = this.#branches.get(branch);
     if (known) return known.accept(sdp);
-    if (this.#branches.size >= MOST_BRANCHES) return false;
+    const { config, hit } = this.#services;
+    if (this.#branches.size >= config.mostBranches) {
+      hit('sip.most_branches');
+      return false;
+    }
     const fork = this.#offered.fork(true);
     if (!fork.accept(sdp)) return false;
     this.#branches.set(branch, fork);

@@ -294,7 +294,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       video,
       onHeld: tellHeld,
     });
-    if (from?.early) early = new EarlyMedia(negotiation, from.early);
+    if (from?.early) early = new EarlyMedia(negotiation, services, from.early);
   };
 
   /** A call that begins on hold is not put on hold: only changes of a call that stands are told. */
@@ -407,7 +407,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
     when,
     tell,
     earlyAnswer(branch, sdp) {
-      if (negotiation) early ??= new EarlyMedia(negotiation);
+      if (negotiation) early ??= new EarlyMedia(negotiation, services);
       return early?.accept(branch, sdp) ?? false;
     },
     earlyOffer: (branch, sdp) => early?.answer(branch, sdp),

@@ -157,6 +157,8 @@ class Incoming implements IncomingCall {
       ? new ReliableResponses<Told>(
           {
             t1Ms: stack.timing.t1Ms,
+            most: stack.waitingProvisional,
+            hit: stack.hit,
             // 30 random bits, so that there is room above (RFC 3262 3).
             firstNumber: () => (Number.parseInt(stack.ids.hex(8), 16) >>> 2) + 1,
             send: (told, rseq) => this.#sendProvisional(told, rseq),

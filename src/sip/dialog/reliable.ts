@@ -1,3 +1,4 @@
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 
 /** The option of reliable provisional responses (RFC 3262 8.1). */
@@ -69,6 +70,10 @@ export type ReliableData<Response extends Provisional> = {
 
 export type ReliableOptions<Response extends Provisional> = {
   t1Ms: number;
+  /** Responses that may wait; of more the oldest are left out. */
+  most?: number | undefined;
+  /** Hears of that bound. */
+  hit?: LimitHit | undefined;
   /** The first RSeq, from 1 to 2^31-1. */
   firstNumber(): number;
   /** Sends one with its RSeq, or the same once more. */
@@ -82,8 +87,8 @@ export type Acknowledgement<Response> = { readonly response: Response } | undefi
 
 const fresh = { rseq: 0, queue: [], settled: false } as const;
 
-/** Enough for every status there is a sense in. */
-const MOST_QUEUED = 8;
+/** `most` as usual: enough for every status there is a sense in. */
+const usualMost = 8;
 
 /**
  * Provisional responses that are repeated until their PRACK comes (RFC 3262 3): one at a time, after T1, then twice as long
@@ -117,8 +122,10 @@ export class ReliableResponses<Response extends Provisional> {
   tell(response: Response): void {
     const { waiting, queue } = this.#data;
     if (!waiting) return void this.#send(response);
-    const others = queue.filter(({ status }) => status !== response.status);
-    this.#change({ queue: [...others, response].slice(-MOST_QUEUED) });
+    const { most = usualMost, hit } = this.#options;
+    const all = [...queue.filter(({ status }) => status !== response.status), response];
+    if (all.length > most) hit?.('sip.waiting_provisional');
+    this.#change({ queue: all.slice(-most) });
   }
 
   /** The deadline `repeatReliable` is reached. */

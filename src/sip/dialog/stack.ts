@@ -26,6 +26,8 @@ export type Stack = {
   timing: Timing;
   /** Places that one call may ring at or be answered by; any number when left out. */
   mostBranches?: number;
+  /** Reliable provisional responses of one call that may wait for a PRACK; as usual when left out. */
+  waitingProvisional?: number;
   /** Hears of the bounds that were met. */
   hit?: LimitHit;
   /**

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { EndpointConfig } from '../../../src/drivers/sip/config.ts';
+import { defaultAor, type EndpointConfig } from '../../../src/drivers/sip/config.ts';
 import type { HeaderLines } from '../../../src/sip/message/build.ts';
 import { audioAt, Carrier } from './carrier.ts';
 import { anybody, createPhone, endpoint, type Phone, trunkTo } from './support.ts';
@@ -106,6 +106,26 @@ early(
     out.leg.hangup(16);
   },
 );
+
+early('early audio of more places than may be is left out, and heard when they answer', async () => {
+  const [one, two] = [await Carrier.open(), await Carrier.open()];
+  const aor = { ...defaultAor, contacts: [one.uri, two.uri] };
+  const phone = await createPhone({ config: { endpoints: [endpoint('trunk', { aor })], mostBranches: 1 } });
+  carriers.push(one, two);
+  phones.push(phone);
+  const out = phone.open('trunk');
+  out.leg.dial();
+  one.reply(await one.request('INVITE'), 183, { sdp: audioAt(10_002) });
+  await out.heard('leg.progressed');
+  const invite = await two.request('INVITE');
+  two.reply(invite, 183, { sdp: audioAt(10_004) });
+  two.reply(invite, 200, { sdp: audioAt(10_006) });
+  await out.heard('leg.answered');
+  const ports = phone.media.sessions.get(out.id)!.flows.map(({ remote }) => remote.port);
+  assert.equal(ports, [10_002, 10_006]);
+  assert.equal(phone.limits.figures(), { 'sip.most_branches': 1 });
+  out.leg.hangup(16);
+});
 
 early('a 2xx with another description than before counts, unless the first was settled reliably', async () => {
   for (const reliable of [false, true]) {

@@ -29,11 +29,13 @@ export const target: Target = { protocol: 'udp', address: '192.0.2.9', port: 507
 export function createBench({
   names,
   mostBranches,
+  waitingProvisional,
   failover,
   announceDelayMs,
 }: {
   names?: NameServer;
   mostBranches?: number;
+  waitingProvisional?: number;
   failover?: FailoverTimes;
   announceDelayMs?: number;
 } = {}) {
@@ -64,6 +66,7 @@ export function createBench({
     ...(failover && { targets: new TargetMemory(clock, () => failover) }),
     ...(announceDelayMs !== undefined && { announceDelayMs: () => announceDelayMs }),
     ...(mostBranches !== undefined && { mostBranches }),
+    ...(waitingProvisional !== undefined && { waitingProvisional }),
     hit: limits.hit,
   });
   const told: string[] = [];

@@ -210,6 +210,19 @@ test('a PRACK may offer anew when the INVITE has its answer; a bad one is answer
   bench.agent.close();
 });
 
+test('of responses that wait for a PRACK the latest are kept, so many as may be', async () => {
+  const bench = createBench({ waitingProvisional: 2 });
+  const { call, number } = reliableCall(bench);
+  for (const status of [180, 181, 182, 183]) call.provisional(status);
+  await prack(bench, number);
+  await prack(bench, number);
+  await prack(bench, number);
+  const told = (await bench.sent()).filter((each) => each.endsWith(' INVITE'));
+  assert.equal(told, ['180 INVITE', '182 INVITE', '183 INVITE']);
+  assert.equal(bench.limits.figures(), { 'sip.waiting_provisional': 1 });
+  bench.agent.close();
+});
+
 test('a PRACK may have its answer, or another offer, among several parts', async () => {
   const bench = createBench();
   const { call, number } = reliableCall(bench, {});
