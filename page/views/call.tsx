@@ -22,7 +22,7 @@ import { VideoVisibilityTable } from '../parts/video-visibility.tsx';
 
 /** The charts that stand for an object of their own; others (`ownership` …) belong to one of these. */
 const primary: ReadonlySet<string> = new Set([
-  ...['channel', 'playback', 'bridge', 'liveRecording', 'externalConnection', 'transfer'],
+  ...['channel', 'playback', 'bridge', 'liveRecording', 'externalConnection', 'transfer', 'dial'],
 ]);
 const kindNames: Readonly<Record<string, string>> = {
   channel: 'Channel',
@@ -31,6 +31,7 @@ const kindNames: Readonly<Record<string, string>> = {
   liveRecording: 'Recording',
   externalConnection: 'Connection to a server',
   transfer: 'Transfer',
+  dial: 'Dial',
 };
 
 /** An object with its charts, the one that stands for it first. */

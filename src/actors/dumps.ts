@@ -1,12 +1,12 @@
 import Type, { type Static, type TProperties } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { dialOutcomes } from '../dialplan/calls.ts';
 import type { ApplicationContext } from '../machines/application.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { BridgeVideoContext } from '../machines/bridge-video.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { ChannelAudioContext } from '../machines/channel-audio.ts';
 import type { ContactContext } from '../machines/contact.ts';
+import type { DialContext } from '../machines/dial.ts';
 import type { FeatureKeysContext } from '../machines/feature-keys.ts';
 import type { RecordingContext } from '../machines/live-recording.ts';
 import type { OutboundConnectionContext } from '../machines/outbound-connection.ts';
@@ -15,6 +15,7 @@ import type { PlaybackContext } from '../machines/playback.ts';
 import type { RegistrationContext } from '../machines/registration.ts';
 import type { TransferContext } from '../machines/transfer.ts';
 import type { WatcherContext } from '../machines/watcher.ts';
+import { dialOutcomes } from '../models/dial.ts';
 import { consultationFeatures, features } from '../telephony/features.ts';
 import type { CallLeg } from './call-leg.ts';
 
@@ -23,7 +24,7 @@ import type { CallLeg } from './call-leg.ts';
  * of this program, so it is checked on the way in, and a change of it that an earlier dump does not fit is a new
  * {@link dumpVersion}.
  */
-export const dumpVersion = 1;
+export const dumpVersion = 2;
 
 const text = Type.String();
 const number = Type.Number();
@@ -271,6 +272,39 @@ const transferContext = {
   byKeys: optional(Type.Boolean()),
 } satisfies Members<TransferContext>;
 
+const visit = optional(Type.Object({ position, args: list(text) }));
+const callee = { channelId: text, number: text };
+const dialContext = {
+  id: text,
+  caller: text,
+  targetUri: text,
+  targets: list(text),
+  timeoutMs: optional(number),
+  waiting: Type.Union([Type.Enum(['alert', 'ring']), Type.Object({ music: text })]),
+  limitMs: optional(number),
+  preparation: visit,
+  subroutine: visit,
+  afterwards: optional(position),
+  announcement: optional(list(text)),
+  digits: optional(Type.Object({ called: text, calling: text })),
+  features: optional(Type.Object({ called: list(Type.Enum([...features])), calling: list(Type.Enum([...features])) })),
+  toldElsewhere: optional(Type.Literal(true)),
+  endsIn: optional(text),
+  callees: list(Type.Object(callee)),
+  failures: list(Type.Enum([...dialOutcomes])),
+  peer: optional(Type.Object({ ...callee, name: text })),
+  bridge: optional(text),
+  joinedAt: optional(number),
+  absent: Type.Boolean(),
+  end: Type.Object({
+    status: Type.Enum([...dialOutcomes]),
+    peer: optional(Type.Object({ name: text, number: text })),
+    answeredMs: optional(number),
+    goesOn: optional(Type.Literal(true)),
+    left: optional(text),
+  }),
+} satisfies Members<DialContext>;
+
 const pressedKeys = list(Type.Object({ digit: text, durationMs: number }));
 const featureKeysContext = {
   id: text,
@@ -285,35 +319,11 @@ const featureKeysContext = {
   failed: number,
 } satisfies Members<FeatureKeysContext>;
 
-/** A Dial whose parties are with each other. */
-const JoinedDialDump = Type.Object({
-  /** Ids of the channels of both. */
-  caller: text,
-  peer: text,
-  /** What DIALEDPEERNAME and DIALEDPEERNUMBER say of who answered. */
-  name: text,
-  number: text,
-  bridge: text,
-  /** Since when they are joined, in ms since the epoch. */
-  joinedAt: number,
-  /** One of both talks to somebody else, and is expected back. */
-  absent: optional(Type.Literal(true)),
-  /** The keys of those who may ask for something by them. */
+/** A Dial, and the keys of those who may ask for something by them while both are together. */
+const DialDump = Type.Object({
+  actor: actorOf('dial', dialContext),
   keys: list(actorOf('featureKeys', featureKeysContext)),
 });
-
-/** A Dial that nobody has answered, or whose answer is not joined yet. */
-const CallingDialDump = Type.Object({
-  /** Id of the channel. */
-  caller: text,
-  /** Ids of the channels that call, and whom. */
-  calling: list(Type.Object({ id: text, number: text })),
-  /** Why others cannot be had. */
-  failures: list(Type.Enum([...dialOutcomes])),
-  /** Since when they are called, in ms since the epoch; left out where what comes before or after that was under way. */
-  since: optional(number),
-});
-const DialDump = Type.Union([JoinedDialDump, CallingDialDump]);
 
 /** A schema has the members of its context, all of them and no others. */
 type Members<C> = { [K in keyof Required<C>]: unknown };
@@ -469,10 +479,8 @@ export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number
 export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];
 export type WatcherDump = Static<NonNullable<(typeof Dump)['properties']['watchers']>>[number];
 export type TransferDump = Static<NonNullable<(typeof Dump)['properties']['transfers']>>[number];
-export type JoinedDialDump = Static<typeof JoinedDialDump>;
-export type CallingDialDump = Static<typeof CallingDialDump>;
 export type DialDump = Static<typeof DialDump>;
-export type FeatureKeysDump = JoinedDialDump['keys'][number];
+export type FeatureKeysDump = DialDump['keys'][number];
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

@@ -107,6 +107,7 @@ export function buildMeeting(
   channels.onGone((id) => dials.forget(id));
   channels.bringTogether(
     createDialplanCalls({
+      runtime,
       ...{ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit },
       running: dials,
     }),

@@ -1,18 +1,6 @@
 import type { Outcome } from '../dialplan/applications/application.ts';
-import type { DialOutcome, DialResult } from '../dialplan/calls.ts';
-import { Cause } from '../telephony/causes.ts';
-
-/** How calls of a Dial ended, in the words of the dialplan. */
-
-/** Why nobody answered, of the reasons of each, the most telling one first (Asterisk's order). */
-export const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
-
-/** What the end of one call is, by its Q.850 cause. */
-export function outcomeOf(cause: number): DialOutcome {
-  if (cause === Cause.userBusy) return 'BUSY';
-  if (cause === Cause.congestion) return 'CONGESTION';
-  return cause === Cause.noRouteDestination || cause === Cause.subscriberAbsent ? 'CHANUNAVAIL' : 'NOANSWER';
-}
+import type { DialResult } from '../dialplan/calls.ts';
+import type { DialOutcome } from '../models/dial.ts';
 
 /**
  * What becomes of a call whose subroutine has ended, by the variable that it leaves (GOSUB_RESULT); undefined where both are

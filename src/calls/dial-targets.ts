@@ -43,14 +43,16 @@ export function openTarget(caller: ChannelEntry, target: string, channels: Chann
   });
 }
 
-/** Lets a caller hear what it is to hear while others are called. @returns what ends that. */
-export function keepWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], channels: Channels): () => void {
-  if (waiting === 'alert') return () => {};
-  if (waiting === 'ring') {
-    channels.tell(caller, { type: 'ring' });
-    return () => channels.tell(caller, { type: 'ringStop' });
-  }
+/** Lets a caller hear what it is to hear while others are called. */
+export function beginWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], channels: Channels): void {
+  if (waiting === 'alert') return;
+  if (waiting === 'ring') return void channels.tell(caller, { type: 'ring' });
   if (lifeOf(channels.snapshot(caller)) === 'ring') channels.tell(caller, { type: 'progress' });
   channels.audio.tell(caller.id, caller.leg, { type: 'startMoh', musicClass: waiting.music });
-  return () => channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
+}
+
+/** Ends that. */
+export function endWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], channels: Channels): void {
+  if (waiting === 'ring') channels.tell(caller, { type: 'ringStop' });
+  else if (waiting !== 'alert') channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
 }

@@ -3,6 +3,7 @@ import type { Broadcasts } from '../actors/broadcasts.ts';
 import { stopDialplan } from '../actors/channel-effects.ts';
 import type { ChannelEntry } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
+import type { Runtime } from '../actors/spawn.ts';
 import type { DialplanCalls, DialplanRecording, Ongoing, RecordOutcome } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
@@ -15,12 +16,13 @@ import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { RecordReport } from '../telephony/media.ts';
 import type { Companies } from './companies.ts';
-import { type DialerOptions, dialFor } from './dialer.ts';
+import { createDials } from './dials.ts';
 import type { FeatureKeys } from './feature-keys.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
 
 export type DialplanCallsOptions = {
+  runtime: Runtime;
   channels: Channels;
   bridges: Bridges;
   /** Where it is asked who takes whose place. */
@@ -124,19 +126,20 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     return { done, stop: () => stop() };
   };
 
-  const dialing: DialerOptions = {
+  const dials = createDials({
+    runtime: options.runtime,
+    ids,
     channels,
     bridges,
     companies: options.companies,
     featureKeys: options.featureKeys,
     running: options.running,
-    clock,
     log,
     hit,
     openBridge,
-  };
+  });
   return (entry) => ({
-    dial: (request) => dialFor(entry, request, dialing),
+    dial: (request) => dials.dial(entry, request),
     join: (name) => join(entry, name),
     enterRoom: (name) => enterRoom(entry, name),
     music(musicClass) {

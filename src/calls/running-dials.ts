@@ -1,17 +1,21 @@
 import type { DialDump } from '../actors/dumps.ts';
-import { SlotMap } from '../lib/slot-map.ts';
+import { Roster, SlotMap } from '../lib/slot-map.ts';
+
+/** A Dial that can be saved: undefined when nothing is to go on of it. */
+export type SavedDial = { dump(): DialDump | undefined };
 
 /** The Dials that call, or whose parties are with each other: what is put down of them, and what they go on from. */
 export class RunningDials {
-  readonly #running = new SlotMap<string, () => DialDump | undefined>();
+  readonly #running = new Roster<SavedDial>();
   readonly #restored = new SlotMap<string, DialDump>();
 
-  /** From now on a Dial is put down. @param caller id of its channel. @returns a function that ends it. */
-  add(caller: string, dump: () => DialDump | undefined): () => void {
-    this.#running.set(caller, dump);
-    return () => {
-      if (this.#running.get(caller) === dump) this.#running.delete(caller);
-    };
+  /** From now on a Dial is put down. @returns its number, by which it is removed. */
+  add(dial: SavedDial): number {
+    return this.#running.add(dial);
+  }
+
+  remove(number: number): void {
+    this.#running.remove(number);
   }
 
   /** What the Dial of a channel goes on from; once. */
@@ -27,11 +31,11 @@ export class RunningDials {
   }
 
   dump(): DialDump[] {
-    return [...this.#restored.values(), ...[...this.#running.values()].flatMap((dump) => dump() ?? [])];
+    return [...this.#restored.values(), ...[...this.#running].flatMap((dial) => dial.dump() ?? [])];
   }
 
   /** Takes Dials up again, before the dialplan of their channels goes on. */
   restore(dumps: readonly DialDump[]): void {
-    for (const dump of dumps) this.#restored.set(dump.caller, dump);
+    for (const dump of dumps) this.#restored.set(dump.actor.context.caller, dump);
   }
 }

@@ -1,3 +1,4 @@
+import type { DialOutcome } from '../models/dial.ts';
 import type { Feature } from '../telephony/features.ts';
 import type { Position } from './position.ts';
 
@@ -38,10 +39,6 @@ export type DialRequest = {
   /** The context whose extension `h` is run for who answered when its call ends. */
   endsIn?: string;
 };
-
-/** How calling may end, in the words of the variable DIALSTATUS. */
-export const dialOutcomes = ['ANSWER', 'BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL', 'CANCEL'] as const;
-export type DialOutcome = (typeof dialOutcomes)[number];
 
 export type DialResult = {
   status: DialOutcome;

@@ -1,6 +1,7 @@
 import { applicationExpectations } from '../machines/application.ts';
 import { bridgeExpectations } from '../machines/bridge.ts';
 import { channelExpectations } from '../machines/channel.ts';
+import { dialExpectations } from '../machines/dial.ts';
 import type { Expectations } from '../machines/expectations.ts';
 import { externalConnectionExpectations } from '../machines/external-connection.ts';
 import { featureKeysExpectations } from '../machines/feature-keys.ts';
@@ -25,6 +26,7 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
   externalConnection: externalConnectionExpectations,
   transfer: transferExpectations,
   featureKeys: featureKeysExpectations,
+  dial: dialExpectations,
 };
 
 /** A client that does not read: who it is, and the octets that wait for it. */

@@ -399,12 +399,12 @@ put('what is no dump of this version, or does not fit, is told, and nothing is r
   const second = createCallControl({ contexts });
   const options: RestoreOptions = { legOf: ({ id }, report) => new FakeLeg(id, report) };
   assert.throws(
-    () => restoreSnapshot(second.owners, { ...dump, version: 2 }, options),
-    (error: Error) => error.message === 'a dump of version 2 cannot be read, only 1',
+    () => restoreSnapshot(second.owners, { ...dump, version: 1 }, options),
+    (error: Error) => error.message === 'a dump of version 1 cannot be read, only 2',
   );
   assert.throws(
     () => restoreSnapshot(second.owners, undefined, options),
-    (error: Error) => error.message === 'a dump of version undefined cannot be read, only 1',
+    (error: Error) => error.message === 'a dump of version undefined cannot be read, only 2',
   );
   const { life } = dump.channels[0]!;
   const broken = {

@@ -18,6 +18,7 @@ import { applicationMachine } from '../../src/machines/application.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
+import { dialMachine } from '../../src/machines/dial.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
@@ -28,7 +29,7 @@ const tables = suite('charts as tables');
 const isTable = (machine: AnyStateMachine): boolean => fastLogic(machine) !== machine;
 
 tables('the charts that every call needs are tables', () => {
-  const flat = [applicationMachine, channelMachine, ownershipMachine, playbackMachine];
+  const flat = [applicationMachine, channelMachine, dialMachine, ownershipMachine, playbackMachine];
   for (const machine of flat) assert.ok(isTable(machine), machine.id);
   for (const machine of [channelAudioMachine, contactMachine, outboundConnectionMachine])
     assert.not(isTable(machine), machine.id);

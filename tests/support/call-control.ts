@@ -293,6 +293,7 @@ export function createCallControl({
   channels.onGone((id) => dials.forget(id));
   channels.bringTogether(
     createDialplanCalls({
+      runtime,
       featureKeys,
       running: dials,
       channels,

@@ -6,6 +6,7 @@ import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
+import { dialMachine } from '../../src/machines/dial.ts';
 import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
@@ -72,6 +73,12 @@ const transferInput = (change: Partial<InputFrom<typeof transferMachine>>): Inpu
 const consults = { bridgeId: 'b2', waitingIn: 'b1' };
 const attendedRequest = { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } };
 const callBack = { channelId: 'c10', target: 'PJSIP/bob' };
+
+const visit = { position, args: ['a'] };
+const dialInput: InputFrom<typeof dialMachine> = {
+  ...{ id: 'd1', caller: 'c1', targets: ['PJSIP/bob', 'PJSIP/carol'], waiting: 'alert' },
+};
+const callee = (channelId: string) => ({ channelId, number: 'bob' });
 
 const contact = {
   id: 'alice;1',
@@ -229,6 +236,45 @@ export const chartSamples: readonly ChartSamples[] = [
       ]),
       { type: 'startMoh', musicClass: 'default' },
       ...plain('hold', 'unhold', 'stopMoh', 'startSilence', 'stopSilence', 'application.left', 'channel.gone'),
+    ],
+  }),
+  samplesOf(dialMachine, {
+    inputs: [
+      dialInput,
+      { ...dialInput, waiting: 'ring', preparation: visit, afterwards: position },
+      { ...dialInput, waiting: { music: 'default' }, subroutine: visit, toldElsewhere: true, timeoutMs: 20_000 },
+      {
+        ...dialInput,
+        preparation: visit,
+        announcement: ['sound:a'],
+        toldElsewhere: true,
+        timeoutMs: 20_000,
+        limitMs: 900,
+      },
+    ],
+    events: [
+      { type: 'targets.opened', callees: [], failures: ['CHANUNAVAIL'] },
+      { type: 'targets.opened', callees: [callee('c2'), callee('c3')], failures: [] },
+      { type: 'callee.ringing', channelId: 'c2' },
+      { type: 'callee.answered', channelId: 'c2', name: 'PJSIP/bob-1' },
+      { type: 'callee.failed', channelId: 'c2', outcome: 'NOANSWER' },
+      { type: 'callee.failed', channelId: 'c3', outcome: 'BUSY' },
+      { type: 'callee.replaced', channelId: 'c2', by: 'c4' },
+      { type: 'caller.left', digit: '1' },
+      { type: 'stop', hungUp: false, elsewhere: false },
+      { type: 'stop', hungUp: true, elsewhere: true },
+      { type: 'peer.declined' },
+      { type: 'peer.declined', status: 'BUSY', goesOn: true },
+      { type: 'parties.joined', bridge: 'b1', at: 1_000 },
+      { type: 'party.departed', channelId: 'c1' },
+      { type: 'party.departed', channelId: 'c2' },
+      { type: 'party.absent', absent: true },
+      { type: 'party.absent', absent: false },
+      { type: 'party.left', at: 2_000, hungUp: false },
+      { type: 'party.left', at: 2_000, hungUp: true },
+      { type: 'party.ends', channelId: 'c2', at: 2_000 },
+      ...plain('targets.prepared', 'patience.over', 'peer.accepted', 'caller.answered', 'caller.lost'),
+      ...plain('joining.failed', 'limit.over'),
     ],
   }),
   samplesOf(playbackMachine, {

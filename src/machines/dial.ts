@@ -1,0 +1,442 @@
+import { type SnapshotFrom, setup } from 'xstate';
+import type { DialOutcome } from '../models/dial.ts';
+import { Cause } from '../telephony/causes.ts';
+import type { Feature } from '../telephony/features.ts';
+import type { Position } from './channel.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
+
+/** A subroutine of the dialplan, with its arguments. */
+type Visit = { position: Position; args: readonly string[] };
+
+/** What a Dial is asked for: see `DialRequest` of the dialplan for what each member means. */
+export type DialInput = {
+  /** An id of its own: a channel may have left a Dial that goes on for others. */
+  id: string;
+  /** Id of the channel that calls. */
+  caller: string;
+  targets: readonly string[];
+  timeoutMs?: number | undefined;
+  waiting: 'alert' | 'ring' | { music: string };
+  limitMs?: number | undefined;
+  preparation?: Visit | undefined;
+  subroutine?: Visit | undefined;
+  afterwards?: Position | undefined;
+  announcement?: readonly string[] | undefined;
+  digits?: { called: string; calling: string } | undefined;
+  features?: { called: readonly Feature[]; calling: readonly Feature[] } | undefined;
+  toldElsewhere?: true | undefined;
+  endsIn?: string | undefined;
+};
+
+/** A channel that is called, and the number that was called by it. */
+export type Callee = { channelId: string; number: string };
+
+/** What the dialplan is told when it is over. */
+export type DialEnd = {
+  status: DialOutcome;
+  peer?: { name: string; number: string };
+  answeredMs?: number;
+  goesOn?: true;
+  left?: string;
+};
+
+export type DialContext = DialInput & {
+  /** Whose call it belongs to, as those of playbacks and recordings. */
+  targetUri: string;
+  /** Who is being called. */
+  callees: readonly Callee[];
+  /** Why others cannot be had. */
+  failures: readonly DialOutcome[];
+  /** Who has answered, or the channel in its place; the name and number are those of who answered. */
+  peer?: Callee & { name: string };
+  /** Where both are, and since when, in ms since the epoch. */
+  bridge?: string;
+  joinedAt?: number;
+  /** One of both talks to somebody else meanwhile, and is expected back. */
+  absent: boolean;
+  end: DialEnd;
+};
+
+export type DialEvent =
+  /** The targets were made channels, or could not be. */
+  | { type: 'targets.opened'; callees: readonly Callee[]; failures: readonly DialOutcome[] }
+  /** All callees have come to the end of their subroutine. */
+  | { type: 'targets.prepared' }
+  | { type: 'callee.ringing'; channelId: string }
+  | { type: 'callee.answered'; channelId: string; name: string }
+  | { type: 'callee.failed'; channelId: string; outcome: DialOutcome }
+  /** Another channel takes the place of a callee, or of who has answered. */
+  | { type: 'callee.replaced'; channelId: string; by: string }
+  /** They were called for long enough. */
+  | { type: 'patience.over' }
+  /** The caller has pressed a key that leads elsewhere. */
+  | { type: 'caller.left'; digit: string }
+  /** The dialplan does something else, or `hungUp`: its channel has ended; `elsewhere`: as somebody else has the call. */
+  | { type: 'stop'; hungUp: boolean; elsewhere: boolean }
+  /** The subroutine and the announcement for who answered are over. */
+  | { type: 'peer.accepted' }
+  | { type: 'peer.declined'; status?: DialOutcome; goesOn?: true }
+  /** The caller is up, or is not any more. */
+  | { type: 'caller.answered' }
+  | { type: 'caller.lost' }
+  | { type: 'parties.joined'; bridge: string; at: number }
+  | { type: 'joining.failed' }
+  /** A channel goes elsewhere, and is not to be hung up for that. */
+  | { type: 'party.departed'; channelId: string }
+  /** One of both talks to somebody else, and is expected back; or not any longer. */
+  | { type: 'party.absent'; absent: boolean }
+  /** Fewer than two are in the bridge; `hungUp`: the caller has ended. */
+  | { type: 'party.left'; at: number; hungUp: boolean }
+  /** A party ends the call by keys. */
+  | { type: 'party.ends'; channelId: string; at: number }
+  /** Both were joined for as long as they may. */
+  | { type: 'limit.over' };
+
+const dial = setup({
+  types: {
+    input: {} as DialInput,
+    context: {} as DialContext,
+    events: {} as DialEvent,
+  },
+  actions: {
+    /** Lets the caller hear what it hears while it waits; and no longer. */
+    beginWaiting: effect('beginWaiting'),
+    endWaiting: effect('endWaiting'),
+    /** Heeds keys of the caller that end the calling; answers with `caller.left` and `stop`. Heeds them no longer. */
+    heedCaller: effect('heedCaller'),
+    ignoreCaller: effect('ignoreCaller'),
+    /** Makes the channels that call; answers with `targets.opened`. */
+    openTargets: effect('openTargets'),
+    /** Brings each through the subroutine that comes before calls; answers with `targets.prepared`. */
+    prepareTargets: effect('prepareTargets'),
+    dialTargets: effect('dialTargets'),
+    /** Calls nobody any more. */
+    releaseTargets: effect<{ cause: number }>('releaseTargets'),
+    /** The caller hears that somebody is alerted. */
+    alertCaller: effect('alertCaller'),
+    /** Another channel is called, or with the caller, from now on. */
+    followReplacement: effect<{ channelId: string; by: string }>('followReplacement'),
+    /** Who answered is no longer watched as a callee. */
+    keepPeer: effect('keepPeer'),
+    /** Brings who answered through its subroutine and announcement; answers with `peer.…`. */
+    screenPeer: effect('screenPeer'),
+    /** Answers with `caller.answered` or `caller.lost`. */
+    answerCaller: effect('answerCaller'),
+    /** Answers with `parties.joined` or `joining.failed`. */
+    joinParties: effect('joinParties'),
+    /** Heeds keys of both, and tells by `party.left` when one of them is gone. */
+    watchParties: effect('watchParties'),
+    /** Tells it once more, if it is so. */
+    reviewParties: effect('reviewParties'),
+    leaveParties: effect('leaveParties'),
+    hangUpPeer: effect('hangUpPeer'),
+    /** Who answered goes on by itself in the dialplan. */
+    sendPeerOn: effect<{ position: Position }>('sendPeerOn'),
+    hangUpParty: effect<{ channelId: string }>('hangUpParty'),
+    destroyBridge: effect('destroyBridge'),
+  },
+  guards: {
+    hasPreparation: ({ context }) => context.preparation !== undefined,
+    tellsElsewhere: ({ context }) => context.toldElsewhere === true && context.timeoutMs !== undefined,
+    nobodyIsLeft: ({ context }) => context.callees.length === 0,
+    alerts: ({ context }) => context.waiting === 'alert',
+    isCallee: ({ context, event }) => 'channelId' in event && isOf(context.callees, event.channelId),
+    isScreened: ({ context, event }) =>
+      'channelId' in event &&
+      isOf(context.callees, event.channelId) &&
+      (context.subroutine !== undefined || context.announcement !== undefined),
+    isPeer: ({ context, event }) => 'channelId' in event && event.channelId === context.peer?.channelId,
+    isParty: ({ context, event }) =>
+      'channelId' in event && (event.channelId === context.caller || event.channelId === context.peer?.channelId),
+    isLimited: ({ context }) => context.limitMs !== undefined,
+    isExpectedBack: ({ context }) => context.absent,
+    peerGoesOn: ({ context, event }) => context.afterwards !== undefined && 'hungUp' in event && event.hungUp,
+  },
+  delays: {
+    /** How long those are called who hear that somebody else has the call: they do not give up by themselves. */
+    patience: ({ context }) => context.timeoutMs ?? 0,
+    /** How long both may be joined. */
+    limit: ({ context }) => context.limitMs ?? 0,
+  },
+});
+
+const isOf = (callees: readonly Callee[], id: string): boolean => callees.some(({ channelId }) => channelId === id);
+
+const { assign, raise, cancel } = dial;
+
+/** Why nobody answered, of the reasons of each, the most telling one first (Asterisk's order). */
+const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
+
+/** What the end of one call is, by its Q.850 cause. */
+export function dialOutcomeOf(cause: number): DialOutcome {
+  if (cause === Cause.userBusy) return 'BUSY';
+  if (cause === Cause.congestion) return 'CONGESTION';
+  return cause === Cause.noRouteDestination || cause === Cause.subscriberAbsent ? 'CHANUNAVAIL' : 'NOANSWER';
+}
+
+const keepTargets = assign(({ event }) =>
+  event.type === 'targets.opened' ? { callees: event.callees, failures: event.failures } : {},
+);
+const keepFailure = assign(({ context: { callees, failures }, event }) =>
+  event.type === 'callee.failed'
+    ? {
+        callees: callees.filter(({ channelId }) => channelId !== event.channelId),
+        failures: [...failures, event.outcome],
+      }
+    : {},
+);
+const keepReplacement = assign(({ context: { callees }, event }) =>
+  event.type === 'callee.replaced'
+    ? {
+        callees: callees.map((each) =>
+          each.channelId === event.channelId ? { channelId: event.by, number: each.number } : each,
+        ),
+      }
+    : {},
+);
+/** The others are no callees any more when they have been released. */
+const keepAnswer = assign(({ context: { callees }, event }) => {
+  const callee = event.type === 'callee.answered' && callees.find(({ channelId }) => channelId === event.channelId);
+  if (!callee) return {};
+  return {
+    callees: callees.filter((each) => each !== callee),
+    peer: { ...callee, name: event.name },
+  };
+});
+const forgetTargets = assign({ callees: [] });
+const keepPeersPlace = assign(({ context: { peer }, event }) =>
+  event.type === 'callee.replaced' && peer ? { peer: { ...peer, channelId: event.by } } : {},
+);
+const keepJoined = assign(({ event }) =>
+  event.type === 'parties.joined' ? { bridge: event.bridge, joinedAt: event.at } : {},
+);
+const keepAbsence = assign(({ event }) => (event.type === 'party.absent' ? { absent: event.absent } : {}));
+
+const endedWith = (status: DialOutcome) => assign({ end: { status } });
+const keepNobody = assign(({ context: { failures } }) => ({
+  end: { status: telling.find((outcome) => failures.includes(outcome)) ?? 'CHANUNAVAIL' },
+}));
+const keepLeft = assign(({ event }) =>
+  event.type === 'caller.left' ? { end: { status: 'CANCEL' as const, left: event.digit } } : {},
+);
+
+const nameOf = ({ peer }: DialContext): Pick<DialEnd, 'peer'> =>
+  peer ? { peer: { name: peer.name, number: peer.number } } : {};
+const keepVerdict = assign(({ context, event }) => ({
+  end: {
+    ...{ status: 'ANSWER' as DialOutcome, ...nameOf(context), answeredMs: 0 },
+    ...(event.type === 'peer.declined' && event.status && { status: event.status }),
+    ...(event.type === 'peer.declined' && event.goesOn && { goesOn: event.goesOn }),
+  },
+}));
+const keepDuration = assign(({ context, event }) => ({
+  end: {
+    ...{ status: 'ANSWER' as const, ...nameOf(context) },
+    answeredMs: 'at' in event ? event.at - (context.joinedAt ?? event.at) : (context.limitMs ?? 0),
+  },
+}));
+
+const released = {
+  type: 'releaseTargets',
+  params: ({ context, event }: { context: DialContext; event: DialEvent }) => ({
+    cause:
+      context.toldElsewhere || (event.type === 'stop' && event.elsewhere)
+        ? Cause.answeredElsewhere
+        : Cause.normalClearing,
+  }),
+} as const;
+const givenUp = ['ignoreCaller', 'endWaiting', released, forgetTargets] as const;
+const answered = [keepAnswer, 'ignoreCaller', 'keepPeer'] as const;
+const releaseOthers = { type: 'releaseTargets', params: { cause: Cause.answeredElsewhere } } as const;
+
+const followed = {
+  type: 'followReplacement',
+  params: ({ event }: { event: DialEvent }) =>
+    event.type === 'callee.replaced' ? { channelId: event.channelId, by: event.by } : { channelId: '', by: '' },
+} as const;
+
+/** What callees and the caller do before anybody has answered. */
+const beforeAnswer = {
+  'callee.ringing': { guard: 'alerts', actions: 'alertCaller' },
+  'callee.answered': [
+    { guard: 'isScreened', target: 'answered', actions: [...answered, releaseOthers, forgetTargets] },
+    { guard: 'isCallee', target: 'joining', actions: [...answered, 'endWaiting', releaseOthers, forgetTargets] },
+  ],
+  'callee.failed': { guard: 'isCallee', actions: keepFailure },
+  'callee.replaced': { guard: 'isCallee', actions: [keepReplacement, followed] },
+  'caller.left': { target: 'over', actions: [keepLeft, ...givenUp] },
+  stop: { target: 'over', actions: [endedWith('CANCEL'), ...givenUp] },
+} as const;
+
+const replacedPeer = { guard: 'isPeer', actions: [keepPeersPlace, followed] } as const;
+
+const sendPeerOn = {
+  type: 'sendPeerOn',
+  params: ({ context: { afterwards } }: { context: DialContext }) => ({
+    position: afterwards ?? { context: '', extension: '', priority: 1 },
+  }),
+} as const;
+
+/** Both part, and the dialplan of the caller goes on. */
+const parted = [
+  { guard: 'peerGoesOn', target: 'over', actions: [keepDuration, sendPeerOn, 'destroyBridge', 'leaveParties'] },
+  { target: 'over', actions: [keepDuration, 'hangUpPeer', 'destroyBridge', 'leaveParties'] },
+] as const;
+
+/**
+ * A Dial: calls others for a channel that runs the dialplan, and joins it with the first that answers, until one of them
+ * goes.
+ */
+export const dialMachine = dial.createMachine({
+  id: 'dial',
+  context: ({ input }) => ({
+    ...input,
+    targetUri: `channel:${input.caller}`,
+    callees: [],
+    failures: [],
+    absent: false,
+    end: { status: 'CANCEL' },
+  }),
+  initial: 'preparing',
+  states: {
+    /** The channels that call are made, and go through what comes before calls. */
+    preparing: {
+      entry: ['heedCaller', 'beginWaiting', 'openTargets'],
+      on: {
+        ...beforeAnswer,
+        'targets.opened': [
+          { guard: 'hasPreparation', actions: [keepTargets, 'prepareTargets'] },
+          { guard: 'tellsElsewhere', target: 'calling', actions: [keepTargets, startPatience()] },
+          { target: 'calling', actions: keepTargets },
+        ],
+        'targets.prepared': [
+          { guard: 'tellsElsewhere', target: 'calling', actions: startPatience() },
+          { target: 'calling' },
+        ],
+      },
+    },
+    calling: {
+      entry: 'dialTargets',
+      exit: cancel('patience'),
+      always: { guard: 'nobodyIsLeft', target: 'over', actions: [keepNobody, 'ignoreCaller', 'endWaiting'] },
+      on: {
+        ...beforeAnswer,
+        'patience.over': { target: 'over', actions: [endedWith('NOANSWER'), ...givenUp] },
+      },
+    },
+    /** Somebody has answered, and goes through what comes before both are joined; the caller waits on. */
+    answered: {
+      entry: 'screenPeer',
+      exit: 'endWaiting',
+      on: {
+        'peer.accepted': 'joining',
+        'peer.declined': { target: 'over', actions: [keepVerdict, 'hangUpPeer'] },
+        'callee.replaced': replacedPeer,
+        'party.departed': { guard: 'isPeer', target: 'over', actions: keepVerdict },
+        stop: { target: 'over', actions: 'hangUpPeer' },
+      },
+    },
+    /** The caller is being answered, and both are brought together. */
+    joining: {
+      entry: 'answerCaller',
+      on: {
+        'caller.answered': { actions: 'joinParties' },
+        'caller.lost': { target: 'over', actions: 'hangUpPeer' },
+        'parties.joined': [
+          {
+            guard: 'isLimited',
+            target: 'together',
+            actions: [keepJoined, raise({ type: 'limit.over' }, { id: 'limit', delay: 'limit' })],
+          },
+          { target: 'together', actions: keepJoined },
+        ],
+        'joining.failed': { target: 'over', actions: [keepVerdict, 'hangUpPeer'] },
+        'callee.replaced': replacedPeer,
+        'party.departed': { guard: 'isPeer', target: 'over', actions: keepVerdict },
+        stop: { target: 'over', actions: 'hangUpPeer' },
+      },
+    },
+    together: {
+      entry: 'watchParties',
+      exit: cancel('limit'),
+      on: {
+        'party.left': [{ guard: 'isExpectedBack' }, ...parted],
+        'party.absent': { actions: [keepAbsence, 'reviewParties'] },
+        'party.ends': parted[1],
+        'limit.over': parted[1],
+        'callee.replaced': replacedPeer,
+        'party.departed': { guard: 'isParty', target: 'handedOver' },
+        stop: parted,
+      },
+    },
+    /** One of both was put through to somebody else: what becomes of the parties is not decided here, but their keys are heeded. */
+    handedOver: {
+      on: {
+        'party.left': [{ guard: 'isExpectedBack' }, { target: 'over', actions: [keepDuration, 'leaveParties'] }],
+        'party.absent': { actions: [keepAbsence, 'reviewParties'] },
+        'party.ends': {
+          actions: {
+            type: 'hangUpParty',
+            params: ({ event }) => ({ channelId: 'channelId' in event ? event.channelId : '' }),
+          },
+        },
+      },
+    },
+    over: { type: 'final' },
+  },
+});
+
+function startPatience() {
+  return raise({ type: 'patience.over' }, { id: 'patience', delay: 'patience' });
+}
+
+const everywhere = ['preparing', 'calling', 'answered', 'joining', 'together', 'handedOver'] as const;
+const but = (...states: (typeof everywhere)[number][]) => everywhere.filter((state) => !states.includes(state));
+
+/** What it ignores, and why. */
+export const dialIgnores: Ignores<typeof dialMachine> = [
+  { events: ['targets.opened'], in: but('preparing'), why: 'it is told once, at the start' },
+  { events: ['targets.prepared'], in: but('preparing'), why: 'somebody has answered before' },
+  {
+    events: ['callee.ringing', 'callee.answered', 'callee.failed', 'caller.left'],
+    in: but('preparing', 'calling'),
+    why: 'nobody is called any more',
+  },
+  { events: ['callee.replaced'], in: ['handedOver'], why: 'the parties are not its own any more' },
+  { events: ['patience.over'], in: but('calling'), why: 'they are not called' },
+  {
+    events: ['peer.accepted', 'peer.declined'],
+    in: but('answered'),
+    why: 'who answered has been joined, or nobody has',
+  },
+  {
+    events: ['caller.answered', 'caller.lost', 'parties.joined', 'joining.failed'],
+    in: but('joining'),
+    why: 'nobody is being joined',
+  },
+  {
+    events: ['party.departed'],
+    in: ['preparing', 'calling'],
+    why: 'a callee that goes elsewhere ends, and a caller stops',
+  },
+  { events: ['party.departed'], in: ['handedOver'], why: 'it is known that one of them is elsewhere' },
+  {
+    events: ['party.absent', 'party.left', 'party.ends'],
+    in: ['preparing', 'calling', 'answered', 'joining'],
+    why: 'nobody is joined yet',
+  },
+  { events: ['limit.over'], in: but('together'), why: 'both are not together' },
+  { events: ['stop'], in: ['handedOver'], why: 'what becomes of the parties is not decided here' },
+];
+
+export type DialSnapshot = SnapshotFrom<typeof dialMachine>;
+
+/** How long it is expected to stay in a state, and what would end that. */
+export const dialExpectations: Expectations<DialSnapshot['value']> = {
+  preparing: { atMost: 60_000, waitsFor: 'the subroutines before the calls' },
+  calling: { atMost: 300_000, waitsFor: 'somebody to answer' },
+  answered: { atMost: 120_000, waitsFor: 'the subroutine and the announcement for who answered' },
+  joining: { atMost: 10_000, waitsFor: 'the caller to be answered' },
+};
