@@ -273,6 +273,8 @@ class Incoming implements IncomingCall {
     this.#held = undefined;
     this.#reliable?.end();
     this.#deadlines.clearAll();
+    // The transaction outlives the call by up to 32 s: it must not keep it in memory.
+    if (this.#transaction) this.#transaction.handlers = {};
   }
 
   /** @param rseq of a reliable one. */
