@@ -4,7 +4,7 @@ import { warnings } from './config/load.ts';
 import type { Config } from './config/schema.ts';
 import { callable, echoUri } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
-import { compactHeap } from './lib/heap.ts';
+import { compactHeap, compactWhenIdle } from './lib/heap.ts';
 import { createLineOutput, type LineOutput, type LineStream } from './lib/line-output.ts';
 import type { Logger } from './lib/log.ts';
 import { plainJson, plainTexts } from './lib/plain-text.ts';
@@ -50,11 +50,13 @@ export async function serve(
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
   compactHeap();
+  const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0);
   process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, config, log);
   // Last: the reader of the banner may send a signal at once.
   process.stdout.write(banner(config, running));
   await stopped;
+  stopCompacting();
   return true;
 }
 

@@ -16,7 +16,7 @@ export const recorder = group(
         'Steps, messages, requests and events that are kept of one call; the oldest go, and it is told how many.',
     }),
     memory: whole(1, 1_000_000, {
-      default: 80,
+      default: 40,
       unit: 'MB',
       description:
         'Memory for everything that is kept, roughly; ended calls go first, the oldest before others. Applications that come back find their last events in it (`resume`).',

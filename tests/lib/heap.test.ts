@@ -1,0 +1,49 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { compactHeap, compactWhenIdle } from '../../src/lib/heap.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+const heap = suite('the heap');
+
+const megabyte = 1_000_000;
+
+heap('is compacted when nothing is under way and it has grown, and not before', () => {
+  const clock = new ManualClock();
+  let octets = 50 * megabyte;
+  let idle = true;
+  let compacted = 0;
+  const stop = compactWhenIdle(clock, () => idle, {
+    held: () => octets,
+    compact: () => {
+      compacted++;
+      octets = 60 * megabyte;
+    },
+  });
+  const look = (): number => {
+    clock.advance(10_000);
+    return compacted;
+  };
+  assert.is(look(), 0, 'it has not grown');
+  octets = 100 * megabyte;
+  idle = false;
+  assert.is(look(), 0, 'calls are live');
+  idle = true;
+  assert.is(look(), 1);
+  assert.is(look(), 1, 'it has not grown again');
+  octets = 77 * megabyte;
+  assert.is(look(), 2);
+  stop();
+  octets = 200 * megabyte;
+  assert.is(look(), 2);
+});
+
+heap('gives its garbage back', () => {
+  let garbage: unknown[] | undefined = Array.from({ length: 1_000_000 }, (_, index) => ({ index }));
+  const before = process.memoryUsage().heapUsed;
+  assert.is(garbage.length, 1_000_000);
+  garbage = undefined;
+  compactHeap();
+  assert.ok(process.memoryUsage().heapUsed < before - 10 * megabyte);
+});
+
+heap.run();
