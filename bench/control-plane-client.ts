@@ -63,7 +63,7 @@ let failures = 0;
 let counter = 0;
 let finished = false;
 
-/** Counts a refused request; whoever made it goes on to the next call, because this one may never end. */
+/** Counts a refused request; its caller goes on to the next call, because this one may never end. */
 const check = (id: string, expected: number, what: string) => (answer: { status: number; body: string }) => {
   if (answer.status === expected) return;
   failures++;

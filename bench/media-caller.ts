@@ -216,7 +216,7 @@ process.on('message', async (task: CallerTask | 'talk' | 'hangUp') => {
   report({ type: 'up', echoPort: echo.address().port });
   await joined;
   const figures = await caller.talk();
-  // Whoever measures looks first: what hanging up costs is no packet's.
+  // The figures are read first: hanging up must not count as packet cost.
   const measured = asked();
   report({ type: 'sent', figures });
   await measured;

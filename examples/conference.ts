@@ -1,6 +1,6 @@
 import { AriClient } from '@ipcom/asterisk-ari';
 
-// Whoever calls the same number meets in one room.
+// Callers of the same number meet in one room.
 
 type Call = { channel: { id: string; caller: { number: string }; dialplan: { exten: string } } };
 

@@ -1,7 +1,7 @@
 import { AriClient } from '@ipcom/asterisk-ari';
 import { WebSocket } from 'ws';
 
-// Talks with whoever calls: hears the caller over a WebSocket, waits for a pause, and answers, until the caller breaks
+// Talks with the caller: hears the caller over a WebSocket, waits for a pause, and answers, until the caller breaks
 // in. A language model would think of something better to say than what it has just heard, twice.
 
 type Channel = { id: string; channelvars?: Record<string, string> };

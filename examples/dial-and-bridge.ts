@@ -1,6 +1,6 @@
 import { AriClient } from '@ipcom/asterisk-ari';
 
-// Connects whoever calls with another phone: bob's, or the one that HOOKSWITCH_CALLEE names.
+// Connects the caller with another phone: bob's, or the one that HOOKSWITCH_CALLEE names.
 
 type Channel = { id: string; caller: { number: string } };
 type Bridge = { id: string; channels: string[] };

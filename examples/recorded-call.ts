@@ -1,6 +1,6 @@
 import { AriClient } from '@ipcom/asterisk-ari';
 
-// Connects whoever calls with another phone (HOOKSWITCH_CALLEE), tells both that they are recorded, and records them.
+// Connects the caller with another phone (HOOKSWITCH_CALLEE), tells both that they are recorded, and records them.
 
 type Channel = { id: string; caller: { number: string } };
 type Played = { playback: { target_uri: string; state: string } };

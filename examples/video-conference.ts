@@ -1,6 +1,6 @@
 import { AriClient } from '@ipcom/asterisk-ari';
 
-// Whoever calls the same number meets in one room and sees who talks; in rooms whose number begins with 8 each sees all others.
+// Callers of the same number meet in one room and see the talker. In rooms whose number begins with 8 each sees all others.
 // Who presses 1 is seen by all, until somebody presses 0.
 
 type Channel = { id: string; caller: { number: string }; dialplan: { exten: string } };

@@ -5,10 +5,10 @@ import { cell } from './cell.ts';
 /** Who has logged in. The token lives here, in memory, and nowhere else: it goes when the page is closed. */
 export const session = cell<Session | undefined>(undefined);
 
-/** A log-in, and what whoever it stands for may do, as `resource:operation`. */
+/** A log-in, and the operations that its user may call, as `resource:operation`. */
 export type Session = LogInSession & { operations: ReadonlySet<string> };
 
-/** Whether whoever has logged in may do it. */
+/** Whether the user may call the operation. */
 export const may = (operation: string): boolean => session.get()?.operations.has(operation) === true;
 
 /** What stands behind what views show beside their live messages. */
@@ -24,7 +24,7 @@ const behind: Readonly<Record<string, string>> = {
   '/hookswitch/usage': 'usage:get',
 };
 
-/** Whether whoever has logged in may look at what is there; what nobody knows of is asked for. */
+/** Whether the user may read it; unknown operations are tried. */
 export const mayLookAt = (path: string): boolean => {
   const operation = behind[path];
   return operation === undefined || may(operation);
@@ -72,14 +72,14 @@ export function logOut(): void {
   session.set(undefined);
 }
 
-/** Asks as whoever has logged in; the answer as it came. */
+/** Sends a request as the logged-in user. @returns the raw answer. */
 export async function askRaw(method: string, path: string, body?: unknown): Promise<Response> {
   const answer = await request(path, method, `Bearer ${session.get()?.token ?? ''}`, body);
   if (answer.status === 401) session.set(undefined);
   return answer;
 }
 
-/** Asks as whoever has logged in. @throws Refused. */
+/** Sends a request as the logged-in user. @throws Refused. */
 export async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
   const answer = await askRaw(method, path, body);
   const text = await answer.text();

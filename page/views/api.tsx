@@ -5,7 +5,7 @@ import { askRaw, session, socketUrl } from '../core/session.ts';
 import { clockTime } from '../core/words.ts';
 import { Badge, Empty, Json, Panel, Pill, useAsked } from '../parts/bits.tsx';
 
-/** The interface, made from its own description, to try as whoever has logged in. */
+/** The API explorer, made from the OpenAPI description. It acts as the logged-in user. */
 
 type Schema = {
   type?: string;

@@ -41,8 +41,7 @@ export type ConnectRequest = Connection & {
    */
   announce?: boolean | 'whenAsked' | undefined;
   /**
-   * It only hears: no calls enter its applications, and it takes none of a name that somebody else has. Whoever is an
-   * application of that name takes it over like any other.
+   * It only hears: no calls enter its applications, and it cannot take over a name. Other clients can take over its names.
    */
   observes?: boolean | undefined;
   /** Applications that had events before: the number of the last one. What is kept of later ones comes first. */

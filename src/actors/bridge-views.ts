@@ -25,10 +25,10 @@ export type Unseen = { channel: string; sources: readonly { channel: string; why
 const mostTold = 10;
 
 /**
- * Who is seen by whom in one bridge. The mix follows who talks, or shows one to all, by itself. In the mode `sfu` each member
- * sees the others, one in each of its streams: those who came first where it takes fewer streams than there are others. Whoever
- * is shown stays where he is as long as both are there; the last one takes the place of one who leaves, so that the streams are
- * always the first ones. Calls without video cost nothing: the mix is told of none.
+ * Decides who sees whom in one bridge. The mix follows the talker, or shows one member to all, by itself. In the mode `sfu`
+ * each member sees the others, one in each of its streams; with too few streams it sees those that joined first. A shown
+ * member keeps its stream as long as both stay. When one leaves, the last one takes its stream. Calls without video cost
+ * nothing.
  */
 export class BridgeViews {
   /** Whom each is shown, by stream. */

@@ -96,7 +96,7 @@ export interface Bridges {
   enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void;
   /** Lets a channel out of the bridge that it is in; nothing happens when it is in none. */
   leave(channelId: string): void;
-  /** The video of a channel is otherwise than before. */
+  /** The video of a channel has changed. */
   videoChanged(channelId: string): void;
   /** One of two lets the other hear music of a class (it holds us), or no longer. */
   held(channelId: string, musicClass: string | undefined): void;

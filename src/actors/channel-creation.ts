@@ -60,7 +60,7 @@ export type ChannelCreationOptions = {
   tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** A call came in to take the place of the channel with that id. */
   replace(newcomer: ChannelEntry, replaces: string): void;
-  /** The video of a channel is otherwise than before: its bridge's business. */
+  /** The video of a channel has changed: its bridge has to act. */
   videoChanged(id: string): void;
   /** Calls back once nothing of a channel is recorded any more: its end is told after that of its recordings. */
   whenSettled(id: string, then: () => void): void;

@@ -29,7 +29,7 @@ export type ChannelEffectsOptions = {
   ending(entry: ChannelEntry): void;
   /** Tells those that the channel is together with that it goes. */
   depart(entry: ChannelEntry): void;
-  /** Lets whoever it is together with hear music of a class; undefined: no longer. */
+  /** Plays music of a class to its peers. Undefined ends it. */
   holdPeer(entry: ChannelEntry, musicClass: string | undefined): void;
   /** Its far side asks to be put through to somebody else. */
   askTransfer(entry: ChannelEntry, transfer: TransferRequest): void;
@@ -163,8 +163,7 @@ function dialLeg(entry: ChannelEntry, options: ChannelEffectsOptions): void {
 }
 
 /**
- * What a call is placed with. Whoever is to be called in the name of somebody who does not want to be known is not told who
- * that is, whichever side of the new channel says so.
+ * The details to call a target with. Withholds the caller's identity when it is private on either side of the new channel.
  */
 function dialDetails({ caller, connected }: Pick<ChannelContext, 'caller' | 'connected'>): DialDetails {
   const shown = shownParty(connected);

@@ -53,7 +53,7 @@ export type ChannelSettings = {
   channelvars: readonly string[];
   /** Language of channels that nobody gave one. */
   defaultLanguage: string;
-  /** Variables that one channel may have, whoever sets them; any number when left out. */
+  /** Most variables of one channel. Unlimited when left out. */
   variablesLimit?: number;
   /** Hears of variables that the dialplan may not set, because there are too many. */
   hit?: LimitHit;
@@ -106,9 +106,9 @@ export interface Channels {
   onEnding(listener: (channelId: string) => void): void;
   /** Hears when a channel is about to end or to leave its application, before that is told. */
   onDeparture(listener: (channelId: string) => void): void;
-  /** Hears when a channel puts us on hold, with the class of music for whoever it is connected to, or takes us back. */
+  /** Hears when a channel holds or resumes the call, with the class of music for its peer. */
   onHold(listener: (channelId: string, musicClass: string | undefined) => void): void;
-  /** Hears when the video of a channel is otherwise than before. */
+  /** Hears when the video of a channel has changed. */
   onVideo(listener: (channelId: string) => void): void;
   /** Hears when the far side of a channel asks to be put through to somebody else; without anybody it is refused. */
   onTransferAsked(listener: (channel: ChannelEntry, transfer: TransferRequest) => void): void;

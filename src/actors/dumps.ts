@@ -412,7 +412,7 @@ const ApplicationDump = Type.Object({
   missed: Type.Integer({ minimum: 0 }),
   /** Topics with their references, in the order of subscribing. */
   subscriptions: list(Type.Tuple([text, Type.Integer({ minimum: 1 })])),
-  /** Whoever registered it only hears. */
+  /** Registered by a user that only observes. */
   observes: optional(Type.Boolean()),
   /** Whose connection it was narrowed for, and the number of the last event before. */
   narrowed: optional(Type.Object({ by: text, after: Type.Integer({ minimum: 0 }) })),

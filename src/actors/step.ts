@@ -41,7 +41,7 @@ export type Contents = { status: string; value: StateValue; context: object };
 export type CommittedStep = StepSource &
   StepOutcome & {
     readonly kind: 'step';
-    /** Place in the record of whoever keeps it; it is the keeper's to set. */
+    /** Position in the recorder, which sets it. */
     order: number;
     readonly seq: number;
     readonly object: string;

@@ -2,7 +2,7 @@ import type { Logger } from '../lib/log.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { Topic } from './topics.ts';
 
-/** One event on its way to whoever is interested. */
+/** One published event. */
 export type Publication = {
   event: AriEventBody;
   /** Whose subscribers hear of it; the publisher decides, nobody looks into the event. May be empty with `to`. */
@@ -16,7 +16,7 @@ export type Publication = {
 export type Listener = (publication: Publication) => void;
 
 /**
- * Carries events from whoever commits a change to whoever delivers it.
+ * Carries events from publishers to the delivery.
  *
  * - Order: every listener gets publications in the order in which `publish` was called.
  * - Never re-entrant: what is published while a publication is dispatched waits until all listeners have had that one.

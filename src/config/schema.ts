@@ -350,9 +350,9 @@ const limits = group(
     channel_variables: most(
       1_000,
       'variables',
-      'Variables that one channel or bridge may have, whoever sets them; what the dialplan sets beyond is left out, and logged.',
+      'Variables of one channel or bridge. Further ones that the dialplan sets are dropped and logged.',
     ),
-    global_variables: most(10_000, 'variables', 'Global variables, whoever sets them.'),
+    global_variables: most(10_000, 'variables', 'Global variables.'),
     applications: most(1_000, 'applications', 'Applications known at once.'),
     subscriptions: most(
       10_000,

@@ -153,7 +153,7 @@ export const endpoint = group(
     trust_id_outbound: flag({
       default: false,
       description:
-        'Tell it also of callers who do not want to be known (CALLERID(pres)), with their wish. Else it learns of nobody there.',
+        'Send it the identity of private callers too (CALLERID(pres)), marked as private. Otherwise they stay anonymous.',
     }),
     send_pai: flag({ default: false, description: 'Tell it who calls by P-Asserted-Identity (RFC 3325).' }),
     send_rpid: flag({ default: false, description: 'Tell it who calls by Remote-Party-ID.' }),
@@ -240,7 +240,7 @@ export const endpoint = group(
           description: 'Extensions and patterns (_0[1-9]X.) that it may call. Empty: all that its context has.',
         }),
       },
-      'What it may do, whoever knows its password: bounds what a stolen password costs.',
+      'What the endpoint may do. Limits the damage of a stolen password.',
     ),
     redirect_method: choice(['none', 'user', 'uri_core'], {
       default: 'none',

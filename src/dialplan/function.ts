@@ -6,7 +6,7 @@ export type DialplanFunction = {
   read?: (channel: DialplanChannel, text: string, values: Values) => string | undefined;
   /** True when written; a message may say why not, in place of {@link takes}. */
   write?: (channel: DialplanChannel, text: string, value: string) => boolean | string;
-  /** What may be written, told to whoever writes something else. Goes with `write`. */
+  /** Allowed values, for the error message. Goes with `write`. */
   takes?: string;
 };
 

@@ -7,7 +7,7 @@ import type { Position } from './position.ts';
 export type { Position } from './position.ts';
 
 /**
- * What the dialplan needs of the channel it runs on. Whoever owns channels implements it; the dialplan knows no
+ * What the dialplan needs of the channel it runs on. The owner of channels implements it; the dialplan knows no
  * actor, no leg and no media plane. No method throws, whatever state the channel is in.
  */
 

@@ -86,7 +86,7 @@ const escapePointer = (part: string): string => part.replaceAll('~', '~0').repla
 /** The key of a context that lists those it includes. A dialed extension of that name is the pattern `_i[n]clude`. */
 const includeKey = 'include';
 
-/** Finds out what contexts include. Whoever includes itself, over whatever others, is told; so is who is not there. */
+/** Resolves the includes of all contexts. Reports cycles and missing contexts. */
 function includeContexts(configured: Record<string, unknown>, contexts: Map<string, BuiltContext>, tell: Tell): void {
   const own = new Map<string, readonly string[]>();
   for (const name of contexts.keys()) {

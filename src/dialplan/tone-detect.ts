@@ -10,7 +10,7 @@ const most = { hertz: 24_000, toneMs: 3_600_000, decibels: 60, times: 1_000_000 
 
 /** Letters that ask for signals of the network. */
 const signalLetters: Readonly<Record<string, ToneSignal>> = { a: 'information', b: 'busy', c: 'dial', p: 'ringing' };
-/** All letters. Asterisk's `s`, by its documents, keeps the tone from whoever is connected: nothing here takes tones out of audio. */
+/** All letters. Asterisk's `s` hides the tone from the peer; that is not supported. */
 const letters = 'abcdghnprtx';
 
 const isWhole = (text: string): boolean => /^\d{1,9}$/.test(text);
@@ -78,7 +78,7 @@ export const toneDetect: DialplanFunction = {
     const [hertz, duration, written] = split(text);
     const options = readOptions(written);
     const unknown = [...options.keys()].find((letter) => !letters.includes(letter));
-    if (unknown === 's') return 'option s: the tone cannot be kept from whoever is connected';
+    if (unknown === 's') return 'option s is not supported: the tone cannot be hidden from the peer';
     if (unknown !== undefined) return `there is no option ${unknown}, but ${[...letters].join(', ')}`;
     if (options.has('x')) {
       channel.detectTone(undefined);

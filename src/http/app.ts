@@ -271,7 +271,7 @@ export function createApp(deps: AppDeps): HttpApp {
     log.error({ error, path: c.req.path }, 'request failed');
     return responder.refusal(c.req.raw, toRefusal(error));
   });
-  /** Whoever logged in as a user that is no longer the same, or with a token that is gone, is out. */
+  /** Ends log-ins of users that have changed and of tokens that are gone. */
   const still = ({ token, ...user }: HttpUser): boolean =>
     options.users.some((other) =>
       // A token may be for looking alone where its user is not.

@@ -69,7 +69,7 @@ function matchesHash(password: string, { cost, blockSize, parallelization, salt,
 
 type Account = { user: HttpUser; matches(password: string, client: Client): boolean | Promise<boolean> };
 
-/** Whoever gives credentials. */
+/** A client with credentials. */
 export type Client = {
   readonly address: string;
   /** The connection is closed: nobody waits for an answer. */

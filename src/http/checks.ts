@@ -81,7 +81,7 @@ export function createChecks(deps: ChecksDeps): Checks {
     putReason(c, refusal);
     return responder.refusal(c.req.raw, refusal);
   };
-  /** Whoever asks; that somebody is not let in is written down. */
+  /** The user of a request; refused log-ins go to the audit log. */
   const knownOf = (c: Context<Env>, sources: Sources): ReturnType<LogIn> => {
     const refused = (error: unknown): never => {
       if (error instanceof AriError) audit?.refused(c, sources, error.code);

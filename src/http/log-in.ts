@@ -106,7 +106,7 @@ export function createLogIn({ users, bans, passwordQueue, sessions, tokens, cloc
   ): HttpUser | Promise<HttpUser> => {
     const known = authenticator.recall(carrier);
     if (known) return admitFrom(known, incoming);
-    // Nobody guesses a token, so whoever has one is neither slowed nor counted.
+    // Tokens cannot be guessed, so log-ins with one are neither delayed nor counted.
     const bearer = holder(credentials.password, credentials.name);
     if (bearer) return admitFrom(bearer, incoming);
     const client = incoming ? clientOf(incoming) : inside;

@@ -62,7 +62,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
   let closing = false;
   let emptied = () => {};
 
-  /** Closes, and cuts off whoever does not take part. */
+  /** Closes, and terminates WebSockets that do not answer the close. */
   const sayGoodbye = (raw: WebSocket, code: number, reason: string, ms: number): void => {
     if (raw.readyState === raw.CLOSED) return;
     raw.close(code, reason);

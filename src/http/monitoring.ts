@@ -37,7 +37,7 @@ export function mountMonitoring(app: Hono<Env>, parts: Monitoring, checked: Chec
     return address !== undefined && matchers.all.some((matches) => matches(address));
   };
   app.all('/metrics', (c) => {
-    // Whoever names a user is asked for the password.
+    // A request that names a user needs the password.
     const isKnown = c.req.raw.headers.has('authorization') || !isReading(c) || !isAllowed(c);
     return isKnown ? asked(c) : show();
   });

@@ -97,7 +97,7 @@ export type OperationSpec<K extends keyof Owners, S extends Params, R extends TS
   errors?: readonly AriErrorCode[];
   /** `nothing`: those who may only look may do it, whatever its method. Left out, GET changes nothing, others do. */
   changes?: 'nothing';
-  /** Whoever has logged in may do it, whatever the scope. */
+  /** Allowed to every logged-in user, whatever the scope. */
   everyone?: true;
   handle(owner: Owners[K], params: ParamsOf<S>, asker: Asker): Result<R> | Promise<Result<R>>;
 };

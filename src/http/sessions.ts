@@ -24,8 +24,8 @@ export type Asker = {
 };
 
 /**
- * Log-ins of pages. Whoever gave a password gets a token that stands for it for a while, and that a page can forget when it
- * is closed. All of them lie in memory only, and only their digests do.
+ * Log-ins of pages. A user that gives its password gets a token that replaces it until it expires. Only digests of tokens
+ * are kept, in memory.
  */
 export interface Sessions {
   /** Makes a token. With as many as there may be, the oldest goes. */

@@ -18,8 +18,8 @@ export type TokenRequest = {
 } & { [K in keyof AccessScope]?: string[] | undefined };
 
 /**
- * Tokens as users handle them. Nobody makes one that may do more, or longer, than itself: whoever is limited makes them for
- * itself alone, under all that it is limited by.
+ * Token operations. A token never has more rights or a longer life than its maker. A limited user makes tokens only for
+ * itself, with all of its limits.
  */
 export interface TokenOperations {
   /** All, or those of who asks when that is limited. */

@@ -148,7 +148,7 @@ class Reader {
       parents: words.filter((word) => word !== '!' && !word.startsWith('+')),
       own: [],
     };
-    // Whoever names a template means the one that stands before.
+    // A reference to a template means the last one before it.
     this.#current.own = this.#inherited(this.#current);
     if (this.#current.isTemplate) this.#templates.set(name, this.#current);
     this.#byName.set(name, this.#current);

@@ -1,6 +1,6 @@
 /**
  * The heads of the last packets of an RTP session, in memory that threads share: written by the one that has the session,
- * read by whoever looks, also when the session is gone. What is said is not in it.
+ * readable also after the session has ended. It holds no audio.
  */
 
 /** Packets of audio and of video are kept apart, so that one does not push out the other. */

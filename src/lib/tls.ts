@@ -18,7 +18,7 @@ export type ClientTls = {
   /** PEM of the authorities that are believed; those that come with Node when left out. */
   readonly ca?: string[];
   readonly minVersion: SecureVersion;
-  /** Our own certificate, shown to whoever asks for one. */
+  /** Our own certificate, for peers that ask for one. */
   readonly cert?: string;
   readonly key?: string;
 };

@@ -109,7 +109,7 @@ export const bridgeVideoMachine = video.createMachine({
     },
     /** The dialplan's bridge: two see each other, and nobody is told. */
     none: { meta: { ari: 'none' }, on: { ...arrange, 'bridge.gone': 'gone' } },
-    /** Who talks is shown to all others, and sees whoever was shown before. */
+    /** Shows the talker to all others. The talker sees the one shown before. */
     talker: {
       meta: { ari: 'talker' },
       on: {
@@ -141,7 +141,7 @@ export const bridgeVideoMachine = video.createMachine({
         'mix.videoSource': anotherIsShown,
         'member.leaving': [
           { guard: 'isChosenAndShown', target: 'single', actions: [sourceChanges, forgetSource, forgetChosen] },
-          // Its wish goes with it; whoever is shown instead goes on.
+          // Its request ends with it; the video that is shown instead continues.
           { guard: 'isChosen', target: 'single', actions: forgetChosen },
           sourceLeaves,
         ],

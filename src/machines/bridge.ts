@@ -57,7 +57,7 @@ export type BridgeCommand =
   | { type: 'startMoh'; musicClass: string }
   | { type: 'stopMoh' }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
-  /** Told to those in it first, then to whoever listens. */
+  /** Its members get it first, then other subscribers. */
   | { type: 'destroy' };
 
 export type BridgeEvent =
@@ -150,7 +150,7 @@ const setVariable = assign(({ context, event }) => {
   return { variables, reported: report ? [...silent, name] : silent };
 });
 
-/** What may be done to a bridge that lives, whoever is in it. */
+/** Operations of a live bridge. */
 const living = {
   startMoh: {
     actions: [

@@ -85,7 +85,7 @@ export const channel = setup({
     progressLeg: effect('progressLeg'),
     playBusyTone: effect('playBusyTone'),
     sendDigits: effect<{ sequence: DigitSequence }>('sendDigits'),
-    /** Whoever it is connected to hears music of a class; undefined: no longer. */
+    /** Plays music of a class to its peers. Undefined ends it. */
     holdPeer: effect<{ musicClass: string | undefined }>('holdPeer'),
     /** Tells the far side who it is connected to. */
     presentParty: effect('presentParty'),
@@ -93,9 +93,9 @@ export const channel = setup({
     askTransfer: effect<{ transfer: TransferRequest }>('askTransfer'),
     /** Its far side sends the call elsewhere, where it is to go on. */
     followForward: effect<{ forward: Forward }>('followForward'),
-    /** Whoever calls it hears that its far side forwards the call. */
+    /** Tells its caller that the far side forwards the call. */
     tellCallerForwarding: effect('tellCallerForwarding'),
-    /** The dialplan goes on at a place, whoever has the channel now. */
+    /** The dialplan continues at a place. Any owner loses the channel. */
     goOnAt: effect<{ position: Position }>('goOnAt'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
     /** Answers with `leg.ended` in place of a leg that does not. */

@@ -80,7 +80,7 @@ export type ChannelContext = ChannelInput & {
   lastState: ChannelState;
   /** The bridge it is in. */
   bridgeId?: string | undefined;
-  /** Who puts us on hold is only told of: whoever it is connected to hears no music (HOLD_INTERCEPT). */
+  /** A hold by the far side is only reported: its peer hears no music (HOLD_INTERCEPT). */
   interceptsHold?: boolean | undefined;
   /** Who carries out the transfers that its far side asks for; as its technology has it when left out. */
   transferHandling?: TransferHandling | undefined;
@@ -107,7 +107,7 @@ export type ChannelCommand =
   | { type: 'progress' }
   | { type: 'busy' }
   | { type: 'dtmf'; sequence: DigitSequence }
-  /** `cancels`: whoever had it called wants nobody of it any more. `by` is who asks; an application when left out. */
+  /** `cancels`: its caller gave up all targets. `by` is who hangs up; an application when left out. */
   | { type: 'hangup'; cause: number; cancels?: boolean; by?: EndedBy }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   | ({ type: 'variable.preset' } & Pick<ChannelInput, 'variables' | 'inheritance'>)

@@ -6,7 +6,7 @@ import type { Ignores } from './ignores.ts';
 export type ExternalConnectionInput = {
   /** Of the channel. */
   id: string;
-  /** ms that connecting may take, whoever does. */
+  /** ms that connecting may take, in either direction. */
   connectionTimeoutMs: number;
 };
 
@@ -37,9 +37,9 @@ const externalConnection = setup({
     /** Begins to connect: answers with `socket.opened` or `socket.closed`. */
     openSocket: effect('openSocket'),
     closeSocket: effect('closeSocket'),
-    /** Whoever waits for it is told that the connection is there. */
+    /** Reports the connection to its channel. */
     tellStarted: effect('tellStarted'),
-    /** Whoever waits for it, or uses it, is told that it is not there (any more). */
+    /** Reports to its channel that there is no connection (any more). */
     tellLost: effect('tellLost'),
     keepReason: setup({
       types: { context: {} as ExternalConnectionContext, events: {} as ExternalConnectionEvent },

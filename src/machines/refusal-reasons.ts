@@ -5,8 +5,8 @@ import type { OwnershipSnapshot } from './ownership.ts';
 import type { PlaybackSnapshot } from './playback.ts';
 
 /**
- * Why something may not be done now, in sentences for whoever looks at a call that does not do what it should: what is the
- * case, and what would have to happen first. That it is refused, and by which name, is said beside the charts alone.
+ * Sentences that explain refusals to a person: the current state, and what has to happen first. The files of the charts
+ * alone decide the refusals and their names.
  */
 
 type Life = ChannelSnapshot['value'];
@@ -15,7 +15,7 @@ const ending = 'It is being hung up: nothing can be done with it any more';
 
 /** What is the case with a channel that applications do not control. */
 const uncontrolled: Partial<Readonly<Record<OwnershipSnapshot['value'], string>>> = {
-  nobody: 'No application has it, and none is to: only whoever made it, or the Dial that calls it, decides about it',
+  nobody: 'No application has it: only its creator, or the Dial that calls it, controls it',
   aboutToEnter: 'It is about to enter its application: wait for its StasisStart',
   dialplan:
     'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',

@@ -24,8 +24,8 @@ export type TransferInput = {
   /** ms in which a phone that is told of the failure may hang up because of it; left out where none is expected to. */
   hangupTimeMs?: number;
   /**
-   * Who asks talks to the target before whoever waits is put through to it: the id of the bridge for that talk, and of the one
-   * in which the others wait. Left out where nobody wants to talk, or has made a call of its own for it.
+   * The transferor consults the target first: ids of the bridge for the consultation, and of the one in which the transferee
+   * waits. Left out for blind transfers, and if the transferor made a call of its own.
    */
   consults?: { bridgeId: string; waitingIn: string };
   /** It is asked for by keys: the technology of who asks is told nothing of it. */
@@ -55,7 +55,7 @@ export type TransferEvent =
   /** The two far parties are joined; or cannot be, told as a SIP status. */
   | { type: 'parties.joined' }
   | { type: 'parties.refused'; status: number; result: TransferResult }
-  /** The other call is not answered yet: what it called is to be called again for whoever is put through. */
+  /** The other call is not answered yet: its target is called again for the transferee. */
   | { type: 'parties.early'; context: string; extension: string }
   /** Who asked has hung up (`hungUp`), or its channel ends or goes elsewhere by other hands. */
   | { type: 'transferer.left'; hungUp?: boolean }
@@ -293,7 +293,7 @@ export const transferMachine = transfer.createMachine({
       },
       after: { hangupTime: 'recovered' },
     },
-    /** The target could not be had: who asked is called back, in its place; whoever waits hears it ring. */
+    /** The target did not answer: the transferor is called back; the transferee hears it ring. */
     callingBack: {
       on: {
         'transferer.returned': { target: 'recovered', actions: 'calmTransferees' },

@@ -1,6 +1,5 @@
 /**
- * What happens to an object of itself: the far side, or whoever speaks, did it. Every other report answers something that
- * was asked of the object, and follows from the request that asked for it.
+ * Reports that no request caused: the far side acted. Every other report answers a request.
  */
 export const unasked: ReadonlySet<string> = new Set([
   'leg.hungUp',

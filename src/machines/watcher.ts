@@ -28,7 +28,7 @@ export type WatcherEvent =
   | { type: 'watcher.withdrawn' }
   /** Its time is over. */
   | { type: 'watcher.expired' }
-  /** What it watches stands otherwise than before. */
+  /** The watched state has changed. */
   | { type: 'subject.changed' }
   /** It watches something else from now on. */
   | { type: 'subject.moved'; topics: readonly string[] }
@@ -68,7 +68,7 @@ const watcher = setup({
     interval: ({ context }) => context.waitMs,
     /** Transactions give up by themselves after 64 × T1; this holds when the technology never answers at all. */
     notifyTimeout: 70_000,
-    /** How long whoever is told that it is over is waited for, in ms. */
+    /** How long to wait for the answer to the last NOTIFY, in ms. */
     dismissTimeout: 2_000,
   },
 });
@@ -131,9 +131,9 @@ const lost = { guard: ofThisAttempt, target: 'lost', actions: keepReason } as co
 const over = { guard: ofThisAttempt, target: 'closed' } as const;
 
 /**
- * The subscription of a phone to BLF or to its messages. Whoever subscribes or renews is told at once how things
- * stand (RFC 6665 4.2.1.2); of changes it is told when there are any, one at a time, and no more often than its interval
- * has it: what changes meanwhile is told as it stands then. Who does not answer has no subscription any more.
+ * The subscription of a phone to BLF or to its messages. A new or renewed subscription gets the current state at once
+ * (RFC 6665 4.2.1.2). Later it gets changes, one NOTIFY at a time and at most one in each interval: the latest state then.
+ * A phone that does not answer loses its subscription.
  */
 export const watcherMachine = watcher.createMachine({
   id: 'watcher',

@@ -9,7 +9,7 @@ type Listeners = { message: ((value: unknown) => void)[]; exit: ((code: number) 
 /**
  * A media thread that is none: the engine runs in this process, behind the same port, with a clock, sockets and chance
  * that are handed in. For simulations; in a server that works for others the thread keeps audio in time.
- * @param opened is given the files of each thread, for whoever ends the process without ending its threads.
+ * @param opened gets the files of each thread, for tests that end the process without ending its threads.
  */
 export const startInline = (outside: Omit<EngineWorld, 'wakeUps' | 'files'>, opened: OpenFiles[] = []): StartThread => {
   const world = { ...outside, wakeUps: inlineWakeUps() };

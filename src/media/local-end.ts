@@ -85,7 +85,7 @@ export class LocalEnd extends End {
     this.#changed();
   }
 
-  /** Sends what it hears back, as audio; digits are echoed by whoever hears of them. */
+  /** Sends what it hears back, as audio. The listener for digits echoes them. */
   echo(on: boolean): void {
     if (on === this.echoing) return;
     this.echoing = on;

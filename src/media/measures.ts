@@ -40,9 +40,8 @@ type Plan = {
 const goesBothWays = (flow: RtpFlow | undefined): boolean => flow?.send === true && flow.receive;
 
 /**
- * Measures sessions now and then, and tells. Between two measures nothing is done for them: how loud a far side with RTP
- * is, and what it hears, is heard for a tenth of a second, or taken from whoever decodes it anyway. Of other sessions it is
- * looked at what passes, and where nothing does nothing is told.
+ * Measures sessions at intervals and reports the results. Levels of RTP sessions are taken for a tenth of a second, or from
+ * a decoder that runs anyway. Other sessions report what passes, if anything does.
  */
 export class Measures {
   readonly #report: (report: EngineReport) => void;

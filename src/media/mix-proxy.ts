@@ -40,8 +40,8 @@ const mixClosed = 'the mix was closed';
 type Joined = { member: MixMember; as: Membership };
 
 /**
- * The main thread's side of a mix. It lives in the thread of whoever comes first, or where something was first asked of it;
- * members of other threads are joined by pipes.
+ * The main thread's side of a mix. The mix lives in the thread of its first member or command; pipes connect members of
+ * other threads.
  */
 export class MixProxy implements Mix, Linked {
   readonly id: string;
@@ -216,7 +216,7 @@ export class MixProxy implements Mix, Linked {
     for (const command of this.#recordings.again()) this.#send(command);
   }
 
-  /** Where it lives, from now on at the latest. While nothing keeps it elsewhere it goes to whoever comes. */
+  /** The thread that it lives in. Without members it moves to the thread of the next one. */
   #home(near?: ThreadLink): ThreadLink | undefined {
     const link = this.#link;
     if (this.#ended || (link && (!near || near === link || this.#isKept))) return link;

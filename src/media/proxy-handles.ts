@@ -82,7 +82,7 @@ export class Recordings extends Started<RecordReport> {
     return { type: 'record', recording, request, progress: memory };
   }
 
-  /** Remembers what was done to one, for whoever goes on with it. */
+  /** Remembers the commands to one, for the next thread. */
   done(recording: number, action: RecordAction): void {
     const holds = this.#recorded.get(recording)?.holds;
     const undone = undoes[action];

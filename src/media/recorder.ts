@@ -21,7 +21,7 @@ export interface RecordSource {
   readonly tracks: readonly [Frame | undefined, Frame | undefined];
   /** Wants frames until called again with false. */
   listen(on: boolean): void;
-  /** Lets whoever is recorded hear a beep; `done` hears when it is over. */
+  /** Plays a beep to the recorded party; `done` is called at its end. */
   beep(done: () => void): void;
 }
 
@@ -183,7 +183,7 @@ export class Recorder implements Tap {
     else this.#begin();
   }
 
-  /** Whoever recorded it before finished it, and could not tell any more. */
+  /** The previous recorder finished it but could not report that. */
   #wasComplete(): void {
     this.#leave('stopped');
     const { durationMs, talkingMs } = this.#before;
@@ -220,7 +220,7 @@ export class Recorder implements Tap {
     this.#leave(undefined);
     if (failed) return;
     this.#options.told({ type: 'record.failed', reason: inWords(error) });
-    // What was written stays, for whoever looks after leftovers.
+    // The written part stays, for the clean-up at the next start.
     void this.#writer?.finish().catch(() => undefined);
   }
 

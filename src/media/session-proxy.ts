@@ -288,7 +288,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
 
   /** Tells that the session is gone. */
   protected tellLost(reason: string): void {
-    // Behind the items, and behind whoever opens it just now: who opened it knows it before its end.
+    // After the items, and after the caller that opens it: the caller knows it before its end.
     this.link?.soon(() => this.told({ type: 'media.lost', reason }));
   }
 
@@ -317,7 +317,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
     this.post(command);
   }
 
-  /** Whoever looks for talking after this session need not tell again what is known. */
+  /** The next detector need not report known talking again. */
   #keepTalking(talking: boolean): void {
     const kept = this.#standing.get('detectTalking');
     if (kept?.type === 'detectTalking' && kept.detection)

@@ -28,7 +28,7 @@ export class Voice {
   #music: EndlessSource | undefined;
   #silence: SequenceReader | undefined;
 
-  /** @param about whose voice it is. @param memory where the position of the item is kept, for whoever goes on with it. */
+  /** @param about whose voice it is. @param memory keeps the position of the item, for the next thread. */
   constructor(loader: AudioLoader, codec: StoredCodec, about: LoggedAbout, memory?: SessionMemory) {
     this.#loader = loader;
     this.#about = about;

@@ -5,7 +5,7 @@ import { headerLength, writeHeader } from './rtp/header.ts';
 import type { PacketSocket, Sockets } from './rtp/sockets.ts';
 import { tickMs } from './ticker.ts';
 
-/** Sockets for calls of nobody, which run on the clock that they are given. */
+/** Sockets for warm-up calls, on the given clock. */
 export type OpenSockets = (clock: Clock) => Sockets & { close(): void };
 
 const address = '127.0.0.1';
@@ -40,7 +40,7 @@ type Phone = {
 };
 
 /**
- * Plays calls of nobody through an engine of its own: echoes, bridges of two and a conference, on real sockets, whose far ends
+ * Plays warm-up calls through an engine of its own: echoes, bridges of two and a conference, on real sockets, whose far ends
  * are sockets of this thread as well. What packets and ticks run is compiled by that before many calls come at once: without it
  * the first packets of a thousand calls take 60 ms, and all wait for that (docs/decisions/0026-native-sockets.md). It goes on
  * for about two seconds, a tick at a time, so that calls of somebody hardly wait for it.

@@ -11,12 +11,12 @@ export type VideoMode = 'none' | 'talker' | 'single' | 'sfu';
 
 /** Channels that are joined. */
 export const Bridge = model('Bridge', 'Channels that hear each other, or that wait together.', {
-  id: text('Unique id, given by whoever made the bridge, or a UUID.'),
+  id: text('Unique id: given by the creator, or a UUID.'),
   technology: text('How its channels are joined now: simple_bridge, softmix or holding_bridge.'),
   bridge_type: Type.Enum([...bridgeTypes], { description: 'mixing: all hear each other; holding: all wait.' }),
   bridge_class: text('stasis for bridges of applications, basic for those of the dialplan.'),
   creator: text('Who made it: Stasis for applications; empty otherwise.'),
-  name: text('Name given by whoever made it; empty when none was.'),
+  name: text('Name given by the creator, or empty.'),
   channels: texts('Ids of the channels in it.'),
   video_mode: Type.Optional(text('Whose picture is shown: talker, single or sfu; none where nobody has said.')),
   video_source_id: Type.Optional(text('Channel whose picture is shown, when it is known.')),

@@ -44,7 +44,7 @@ export type DialplanCEP = Static<typeof DialplanCEP>;
 
 /** One side of a call, as clients see it. All strings are present, possibly empty. */
 export const Channel = model('Channel', 'The connection between this system and one party of a call.', {
-  id: text('Unique id, given by whoever made the channel or by the system.'),
+  id: text('Unique id, given by the creator or the system.'),
   protocol_id: text("The technology's own id of the call, e.g. the SIP Call-ID; empty when it has none."),
   name: text('Technology, resource and a unique tail, e.g. PJSIP/alice-0a1b2c3d.'),
   state: ChannelState,

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { model, text } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
-/** What whoever has logged in gets. */
+/** The answer to a log-in. */
 export const LogInSession = model('LogInSession', 'A log-in: a token that stands for name and password for a while.', {
   token: text('Sent as `Authorization: Bearer <token>`. To be kept in memory only.'),
   user: text('Whom it stands for.'),

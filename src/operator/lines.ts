@@ -21,7 +21,7 @@ export function span(ms: number): string {
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** What states mean to whoever looks. */
+/** Colours of states. */
 const toneOf = (state: string): Tone | undefined =>
   (
     ({
@@ -81,7 +81,7 @@ export const stuckCells = (
 
 export const applicationHeads = ['APPLICATION', 'STATE', 'EVENTS', 'MISSED', 'UNREAD', 'SUBSCRIBED TO'] as const;
 
-/** An application as it is listed, and in numbers where whoever asks may see these. */
+/** An application, with its counters if the user may see them. */
 export type ListedApplication = Application & Partial<Omit<LiveApplication, 'name'>>;
 
 /** Whether a subscription is to all of a type. */

@@ -54,7 +54,7 @@ export interface Calls {
    */
   mask(id: string, hide: MaskRequest): CallMask;
   /**
-   * Everything, in one document; without the configuration where whoever asks may not read that.
+   * Everything, in one document; without the configuration if the user may not read it.
    * @throws AriError callNotFound.
    */
   bundle(id: string, withConfig?: boolean): Bundle;

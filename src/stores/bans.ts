@@ -12,7 +12,7 @@ export type BanVerdict =
 
 /**
  * Wrong log-ins of all doors, counted per source and user. An address is one source; of IPv6 the network of 64 bits.
- * Callers decide whom they ask about: whoever has proved a password lately need not be asked about.
+ * Callers need not ask about a user that proved its password lately.
  */
 export interface Bans {
   /**
@@ -177,7 +177,7 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
       count(entry, user, door);
       keep(entry);
       if (report === undefined) {
-        // The first is told at once: whoever sets up a phone is looking.
+        // The first is logged at once: somebody may be setting up a phone.
         tell(entry);
         reportLater();
       }

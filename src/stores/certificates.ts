@@ -7,7 +7,7 @@ import type { ClientTls, ServerTls, TlsKeys } from '../lib/tls.ts';
 
 /** Which files there are, and what is believed. */
 export type CertificateSettings = {
-  /** PEM files; the first pair is shown to whoever asks for none of the others' names. */
+  /** PEM files. Clients whose server name matches no other pair get the first one. */
   readonly certificates: readonly { readonly certificate: string; readonly key: string }[];
   /** PEM files of authorities; `system` stands for those that come with Node. */
   readonly authorities: readonly string[];

@@ -52,7 +52,7 @@ export interface DynamicConfig {
    */
   delete(configClass: string, objectType: string, id: string): Promise<void>;
 
-  /** An object with its secrets, for whoever acts by it. */
+  /** An object with its secrets, for internal use. */
   find(objectType: string, id: string): ConfigObject | undefined;
   /** The objects of a kind that clients made. */
   made(objectType: string): ConfigObject[];

@@ -168,7 +168,7 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
       try {
         mkdirSync(dirname(path), { recursive: true });
       } catch (error) {
-        // Whoever writes there says so when it begins.
+        // The recorder announces each recording that it begins.
         log.error({ recording: name, error }, 'the directory of a recording could not be made');
       }
       return path;

@@ -52,7 +52,7 @@ export type LegReport =
    * to go on there, and that says how it came to it.
    */
   | { type: 'leg.forwarded'; target: string; redirection?: Redirection }
-  /** What {@link LegVideo} says is otherwise than before. */
+  /** {@link LegVideo} has changed. */
   | { type: 'leg.videoChanged' }
   /** The far side of a call that stands asks to be put through to somebody else (SIP REFER). */
   | { type: 'leg.transferAsked'; transfer: TransferRequest };
@@ -69,7 +69,7 @@ export function readTransferHandling(text: string): TransferHandling | undefined
   return word === 'ari-only' || word === 'client' ? 'client' : undefined;
 }
 
-/** Variables that say the same of a channel: of an endpoint's `set_var`, or set by whoever calls it. */
+/** Variables that set the same: of an endpoint's `set_var`, or set by its caller. */
 const handlingVariables = ['TRANSFERHANDLING', 'TRANSFER_HANDLING()', 'PJSIP_TRANSFER_HANDLING()'] as const;
 
 /** Who carries out transfers by a channel's variables; undefined when they do not say. */

@@ -90,7 +90,7 @@ export type ExternalReport =
 export interface ExternalAudio {
   /**
    * Begins to connect; nothing is told before this has returned. A connection that cannot be made or breaks is told
-   * `media.lost`, the last report. Whoever asks decides how long it may take.
+   * `media.lost`, the last report. The caller decides how long it may take.
    *
    * @param near id of a session that it will probably meet: they cost less in one thread.
    */
@@ -102,7 +102,7 @@ export interface ExternalAudio {
   ): ExternalSession;
 }
 
-/** What is told about a connection to whoever owns the leg: `started` each time it is made, and `lost` as the last. */
+/** Reports about a connection to the owner of the leg: `started` each time it is made, `lost` as the last. */
 export type ConnectionOutcome = { type: 'started' } | { type: 'lost'; reason: string };
 
 /** What a connection does when its state asks for it. */

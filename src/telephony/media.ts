@@ -126,7 +126,7 @@ export type RecordAction = 'stop' | 'discard' | 'pause' | 'resume' | 'mute' | 'u
 
 /**
  * Everything that can be asked of a session, whatever it is: the methods of {@link MediaSession} as data. Items and
- * recordings are numbered by whoever asks.
+ * recordings are numbered by the caller.
  */
 export type SessionCommand =
   | { type: 'configure'; flow: RtpFlow }
@@ -208,7 +208,7 @@ export type MediaSessionDump = {
   };
   /** Its streams of video, when it has any. */
   video?: VideoStreamDump[];
-  /** The item being played and where it is: to be played again from there by whoever restores. */
+  /** The current item and its position, from which a restore continues. */
   item?: { item: PlayItem; positionMs: number; paused: boolean };
 };
 

@@ -44,6 +44,6 @@ export interface RegistrationDriver {
 
 /** What a technology tells of registrations. */
 export interface RegistrationHost {
-  /** The connection that it was made over is gone: whoever is called over it is not reached any more. */
+  /** Its connection is closed: calls over it do not reach the far side any more. */
   connectionLost(id: string): void;
 }

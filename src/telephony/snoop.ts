@@ -25,7 +25,7 @@ export interface SnoopDriver {
    * @throws DriverError when the data is not understood or that channel is no more.
    */
   resume(data: LegData, channelId: string, target: (id: string) => MediaSession | undefined, report: Report): Leg;
-  /** The channel is no more: whoever snoops on it hangs up. */
+  /** The channel has ended: its snoops hang up. */
   targetGone(targetId: string): void;
   /** The channel that a snoop's channel listens to; undefined when it is none. */
   targetOf(channelId: string): string | undefined;

@@ -73,7 +73,7 @@ export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   /** Id of the session whose camera is to be shown in it and is not (yet), and why. */
   awaits?: string;
   unseen?: WhyNotShown;
-  /** How often another source began to be shown, and packets left out: of nobody shown, or beyond what the far side takes. */
+  /** How often another source began to be shown, and packets dropped: from cameras that are not shown, or beyond the bandwidth of the far side. */
   switches: number;
   left_out: number;
 };
@@ -101,7 +101,7 @@ export type VideoMeasures = StreamMeasures &
 export type VideoMode<Session> =
   /** Nobody. */
   | { mode: 'none' }
-  /** All are shown one source; while that sends nothing, whoever `talker` would show. */
+  /** All are shown one source; while that sends nothing, the source that `talker` would show. */
   | { mode: 'single'; source: Session }
   /** All are shown who talks, who is shown the one before; two see each other. */
   | { mode: 'talker' }
@@ -123,7 +123,7 @@ export interface VideoSession {
   openVideo(stream: number): Promise<{ address: string; port: number }>;
   /** Sets or changes how a stream that was opened flows; undefined = its line is disabled: its ports are let go. */
   configureVideo(stream: number, flow: VideoFlow | undefined): void;
-  /** The far side needs a key frame of whom it is shown, and has said so otherwise than by RTCP. */
+  /** The far side asked for a key frame of the shown camera by other means than RTCP. */
   askKeyFrame(): void;
   /** Figures of the streams that flow, in their order. */
   videoStatistics(): Promise<VideoStatistics[]>;

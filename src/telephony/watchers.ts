@@ -58,6 +58,6 @@ export interface WatcherHost {
   moved(id: string, topics: readonly string[]): void;
   /** There is nothing to be told about any more. */
   gone(id: string, end: WatcherEnd): void;
-  /** Something stands otherwise than before. */
+  /** Something has changed. */
   changed(topic: string): void;
 }

@@ -19,7 +19,7 @@ export type NetworkQuality = {
 
 export const perfectNetwork: NetworkQuality = { delayMs: 0, jitterMs: 0, loss: 0, reorders: false };
 
-/** A machine of a simulated network: one address, and sockets that are as the real ones for whoever uses them. */
+/** A machine of a simulated network: one address, and sockets that behave like real ones. */
 export interface VirtualHost {
   readonly address: string;
   /** UDP for SIP. Rejects with ListenError: EADDRINUSE, EADDRNOTAVAIL for an address that is not this host's. */
@@ -30,7 +30,7 @@ export interface VirtualHost {
 
 type Receive = (bytes: Buffer, from: { address: string; port: number }) => void;
 
-/** The first port given to whoever leaves the choice to the system. */
+/** The first port that the system chooses. */
 const firstFreePort = 32_768;
 const largestPort = 65_535;
 

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Batch, Spool } from '../stores/spool.ts';
 
-/** Brings what lies in a spool to whoever wants it, the oldest first, each batch until it was taken. */
+/** Delivers a spool, the oldest records first. Repeats each batch until the receiver accepts it. */
 export interface Delivery {
   /** Something was put into the spool. */
   wake(): void;

@@ -194,7 +194,7 @@ allowed('what is refused to a channel has a reason in every state of its life, a
   assert.equal([application, leaving, moving], [[cameIn], [cameIn], [cameIn]]);
   assert.equal(uncontrolled, {
     nobody: [
-      'No application has it, and none is to: only whoever made it, or the Dial that calls it, decides about it',
+      'No application has it: only its creator, or the Dial that calls it, controls it',
     ],
     aboutToEnter: ['It is about to enter the application desk: wait for its StasisStart'],
     dialplan: [

@@ -123,7 +123,7 @@ const isDialString = (target: string): boolean => /^[^/]+\/./.test(target);
 export const dial: Application = {
   name: 'Dial',
   usage:
-    'Dial(technology/resource[&…][,seconds[,options]]): calls, and joins whoever answers; options A, B, b, c, D, d, e, F, g, H, h, L, m, r, S, T, t, U, W, w, X, x',
+    'Dial(technology/resource[&…][,seconds[,options]]): calls the targets and connects the first that answers; options A, B, b, c, D, d, e, F, g, H, h, L, m, r, S, T, t, U, W, w, X, x',
   check: (configured) => {
     const { args, exists } = configured;
     const options = readOptions(args[2] ?? '');

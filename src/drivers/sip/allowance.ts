@@ -2,7 +2,7 @@ import { addressMatcher } from '../../lib/addresses.ts';
 import type { Protocol, Source } from '../../sip/transport/transport.ts';
 
 /**
- * What an endpoint may do, whoever knows its password: it bounds what a stolen one costs. What is left out or empty
+ * What an endpoint may do. It limits the damage of a stolen password. What is left out or empty
  * restricts nothing.
  */
 export type Allowance = {

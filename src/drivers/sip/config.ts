@@ -143,7 +143,7 @@ export type EndpointConfig = {
   outboundProxy?: string;
   /** Send to where its messages come from rather than to what its Contact says (phones behind NAT). */
   symmetric: boolean;
-  /** Where it is registered by us; without any, whoever calls must be known by other means. */
+  /** Where we register it. Without any, its calls are identified by other means. */
   registrations?: readonly RegistrationConfig[];
   /** What it may do; without it all that its context offers, from wherever its password is known. */
   allowance?: Allowance;

@@ -126,7 +126,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   /** New calls are refused with 503 from now on; calls that exist go on. */
   drain(): void;
   counts(): SipDriverCounts;
-  /** Registrations and subscriptions of phones, as plain data; legs are dumped by whoever holds them. */
+  /** Registrations and subscriptions of phones, as plain data; the owners of legs dump those. */
   dump(): SipDriverData;
   /** Restores what another process saved; before the first message comes in. */
   restore(data: SipDriverData): void;

@@ -15,7 +15,7 @@ type Bounds = { readonly config: Pick<SipConfig, 'mostBranches'>; hit: LimitHit 
 
 /**
  * Audio before the answer of a call that rings at several places: each has answered the one offer in its own way. The first
- * that describes its audio is heard until it is over (RFC 6228), then the next; whoever answers the call is heard in the end.
+ * that describes its audio is heard until it is over (RFC 6228), then the next. The branch that answers is heard in any case.
  */
 export class EarlyMedia {
   readonly #offered: Negotiation;
@@ -65,8 +65,7 @@ export class EarlyMedia {
   }
 
   /**
-   * The branch that has answered the call: what was agreed with it, or with whoever is heard where it never said
-   * anything; undefined when nothing was.
+   * The negotiation of the branch that answered. If it never sent SDP, that of the branch that is heard; undefined without.
    */
   winner(branch: string): Negotiation | undefined {
     const negotiation = this.#branches.get(branch) ?? this.#branches.get(this.#heard ?? '');

@@ -15,7 +15,7 @@ import type { EndpointConfig } from './config.ts';
 import { userOf } from './party.ts';
 import { createRefusals } from './refusals.ts';
 
-/** Who sent a request; `challenge` when that is not proved, whoever it claims to be; `guessed`: with a wrong password. */
+/** Sender of a request; `challenge`: not authenticated; `guessed`: with a wrong password. */
 export type Identity = { endpoint: EndpointConfig } | Refusal;
 
 type Refusal = {

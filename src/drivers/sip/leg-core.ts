@@ -82,7 +82,7 @@ export type LegCoreOptions = {
   calls?: boolean;
   /** Where another process left off, with the call inside its dialog when it stood. */
   from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;
-  /** The call stands otherwise than before: its phase, or who holds it. */
+  /** The call has changed: its phase, or who holds it. */
   onChanged(): void;
   /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
   onMediaLost(cause: number): void;

@@ -9,7 +9,7 @@ import type { SipRequest } from '../../sip/message/message.ts';
  */
 export type ReferReceiver = (request: SipRequest, outside?: OutsideSubscriber) => UsageAnswer;
 
-/** Whoever asked outside a call, by the key of the dialog that it is told in. */
+/** Senders of REFERs outside calls, by the key of their subscription's dialog. */
 export type OutsideSubscriber = { readonly key: string; readonly tell: TellSubscriber };
 
 /** Sends a NOTIFY with a piece of a message; inside a call how it ended is told under the label. */
@@ -84,12 +84,12 @@ export class Legs {
     return [...(this.#all.get(endpoint) ?? [])].flatMap(({ view }) => view() ?? []);
   }
 
-  /** A call of the endpoint stands otherwise than before. */
+  /** A call of the endpoint has changed. */
   changed(endpoint: string): void {
     this.#listener(endpoint);
   }
 
-  /** From now on told of every change, in place of whoever was before. */
+  /** Sets the listener to changes. It replaces the earlier one. */
   onChanged(listener: (endpoint: string) => void): void {
     this.#listener = listener;
   }

@@ -54,7 +54,7 @@ export async function sendMessage(services: Services, message: OutgoingMessage):
   });
 }
 
-/** Hands a MESSAGE to whoever listens. @returns the status to answer with. */
+/** Hands a MESSAGE to the listener. @returns the status to answer with. */
 export function receiveMessage(services: Services, endpoint: EndpointConfig, request: SipRequest): number {
   if (!request.contentType?.startsWith('text/')) return 415;
   const own = request.headers().filter(([name]) => /^x-/i.test(name));

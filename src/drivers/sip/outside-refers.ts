@@ -26,7 +26,7 @@ export interface OutsideRefers {
    * @returns false for what is about something else.
    */
   receiveSubscribe(transaction: ServerTransaction): boolean;
-  /** Tells whoever asked, by the key of its dialog; undefined when its last word was said. */
+  /** Reports to the sender of the REFER, by the key of its dialog; undefined after the last NOTIFY. */
   subscriber(key: string): TellSubscriber | undefined;
   dump(): readonly OutsideReferData[];
   /** Goes on with what another process left; before the legs that the REFERs are about. */

@@ -35,8 +35,8 @@ export class OwnTransfers {
   }
 
   /**
-   * A NOTIFY inside the call. One that nothing of ours asked for is refused, which ends no call (RFC 6665 4.1.3, RFC 5057
-   * 5.1): else whoever it comes from could hang up what stands, or is not answered yet, with it.
+   * A NOTIFY inside the call. An unexpected one is refused without ending the call (RFC 6665 4.1.3, RFC 5057 5.1): otherwise
+   * its sender could hang up the call with it.
    */
   receive(request: SipRequest): UsageAnswer {
     const status = sipfragStatus(request);

@@ -78,7 +78,7 @@ export type PictureUpdatesOptions = {
 
 /**
  * Key frames that are asked for by INFO, of a far side that takes no RTCP feedback, and by one. One request is under way at a
- * time; what is wanted meanwhile, or too soon, is left out: whoever waits for a key frame says so again. A far side that does not
+ * time; what is wanted meanwhile, or too soon, is dropped: viewers ask again for a key frame. A far side that does not
  * know what is asked is asked no more.
  */
 export class PictureUpdates {

@@ -7,7 +7,7 @@ import type { Services } from './services.ts';
 /** Asks contacts whether they are there. */
 export interface Qualifier {
   /**
-   * Sends OPTIONS. Any final response counts, for whoever refuses is there.
+   * Sends OPTIONS. Any final response counts: a phone that refuses is reachable.
    * @returns the round trip in microseconds. @throws (rejects) when none came within the contact's time.
    */
   qualify(contact: ContactDetails): Promise<number>;

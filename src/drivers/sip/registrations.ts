@@ -15,7 +15,7 @@ export interface LineRegistrations extends Omit<RegistrationDriver, 'technology'
   wanted(): RegistrationDetails[];
   /** The endpoint whose line a request was sent to: its Request-URI has the token that only the registrar was given. */
   endpointOf(requestUri: Uri): EndpointConfig | undefined;
-  /** A connection is gone: what was registered over it is told to whoever keeps the registrations. */
+  /** A connection is closed: reports the registrations over it. */
   connectionClosed(peer: Target): void;
   dump(): readonly LineData[];
   restore(data: readonly LineData[]): void;
@@ -28,7 +28,7 @@ export type LineData = {
   readonly id: string;
   readonly callId: string;
   readonly cseq: number;
-  /** In our Contact: whoever calls it was told by the registrar. */
+  /** User part of our Contact: incoming calls that dial it come from the registrar. */
   readonly token: string;
 };
 

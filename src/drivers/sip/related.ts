@@ -8,8 +8,8 @@ import type { Services } from './services.ts';
 export type Related = {
   readonly leg: LegToken;
   /**
-   * Who sends it is where the call's far side, or a proxy of the call, is: whoever knows the dialog there might as well
-   * have asked inside it. From elsewhere the dialog's name proves nothing, as others may have been told it (RFC 4235).
+   * The sender has the address of the call's far side, or of a proxy of the call: it could as well have asked inside the
+   * dialog. From elsewhere the dialog's name proves nothing, because others may have learned it (RFC 4235).
    */
   readonly isAware: boolean;
   /** It is where the far side itself is, with no proxy between that others may use as well. */

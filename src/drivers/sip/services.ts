@@ -54,7 +54,7 @@ export type Services = {
   departing: Departures;
   /** Signed identities of callers. */
   identityTokens: IdentityTokens;
-  /** Tells whoever asked outside a call how its transfer goes, by the key of its dialog; undefined when that is over. */
+  /** Reports a transfer to the sender of a REFER outside calls, by the key of its dialog; undefined when that has ended. */
   outsideSubscriber(key: string): TellSubscriber | undefined;
   /** Whether an extension is one of a list of extensions and patterns of the dialplan. */
   isAmong(extension: string, extensions: readonly string[]): boolean;

@@ -39,7 +39,7 @@ import { relatedTo } from './related.ts';
 import { mayReplace } from './replacing.ts';
 import { localHost, type Services } from './services.ts';
 
-/** What phones can watch, as whoever keeps it knows it now. */
+/** The current state of everything that phones can watch. */
 export type Watched = {
   /** How a mailbox stands; undefined when there is no such one, which counts as empty. */
   mailbox(name: string): MailboxCounts | undefined;

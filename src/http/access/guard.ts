@@ -203,7 +203,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
     const leavesApplication = declared.endpoint === undefined;
     const model = modelOf(returns);
     const narrow = narrowers[model];
-    // It belongs to whoever made it, also when that may do anything.
+    // It belongs to its creator, even if that user has no limits.
     const makesBridge = model === 'Bridge' && !operation.changesNothing;
 
     const admit = (question: Question): void => {

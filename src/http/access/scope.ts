@@ -21,7 +21,7 @@ export type OperationName = {
   readonly nickname: string;
   /** It is `read`, or else `change`. */
   readonly changesNothing: boolean;
-  /** Whoever has logged in may do it, whatever the scope. */
+  /** Allowed to every logged-in user, whatever the scope. */
   readonly everyone?: boolean;
 };
 

@@ -10,7 +10,7 @@ import type { OperationName, Scope } from './scope.ts';
 
 /** What a user with a scope sees of what there is. */
 export interface Visibility {
-  /** Whether it sees a thing; undefined when there is no such thing, so that whoever is asked for it says so. */
+  /** Whether it sees a thing; undefined when there is no such thing; its owner answers 404 then. */
   sees(kind: ThingNamed, id: string): boolean | undefined;
   /** Whether it sees what belongs to these applications and to no others. */
   seesAll(applications: Iterable<string>): boolean;

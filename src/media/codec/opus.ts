@@ -179,7 +179,7 @@ class Lazy<T extends { free(): void }> {
   }
 
   get(): T | undefined {
-    // A library that could not be loaded is told to whoever loaded it.
+    // The caller that loaded the library hears of a failure.
     if (!this.#making) this.ready().catch(() => undefined);
     return this.#made;
   }

@@ -5,7 +5,7 @@ const entryWords = 2;
 /** As many as there are ports: more UDP sockets than that no address has. */
 const entries = 65_536;
 
-/** Memory in which a thread writes which descriptors it has opened, for whoever outlives it. */
+/** Memory in which a thread lists its open descriptors, so that the main thread can close them after a crash. */
 export function newDescriptorTable(): SharedArrayBuffer {
   return new SharedArrayBuffer(entries * entryWords * Float64Array.BYTES_PER_ELEMENT);
 }

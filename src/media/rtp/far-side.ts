@@ -148,7 +148,7 @@ export class FarSide {
     if (port <= 0xffff) this.#wire?.rtcp.send(packet, port, target.address);
   }
 
-  /** Hears nothing any more. The ports are whoever's they were. */
+  /** Stops hearing. The ports stay with their owner. */
   close(): void {
     this.#wire?.rtp.listen(undefined);
     this.#wire?.rtcp.listen(undefined);

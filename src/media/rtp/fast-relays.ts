@@ -191,7 +191,7 @@ export class FastRelays {
     return true;
   }
 
-  /** Gives back what was counted of packets that came in through a socket: whoever is asked about them knows. */
+  /** Returns the packet counts of a socket to its end. */
   settle(from: number): void {
     const plan = this.#plans[from];
     if (!plan) return;

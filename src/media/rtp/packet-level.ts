@@ -11,7 +11,7 @@ const mostMs = 60;
 /** Longest packet that is looked at, in ms. */
 const longestPacketMs = 120;
 
-/** How loud a far side is while its packets are only passed on, for whoever watches. */
+/** Level of a far side whose packets are only relayed, for watchers. */
 export class PacketLevel {
   #watchers = 0;
   #codec: AudioCodec | undefined;

@@ -52,7 +52,7 @@ export class PortPool {
 
   /**
    * Binds a pair, or waits for one that drains. @throws Error when the range has no free pair left, and none of those
-   * draining is for us: whoever would only wait behind others is refused at once.
+   * draining is for us: a request that would only wait behind others is refused at once.
    */
   async acquire(): Promise<PortPair> {
     for (;;) {

@@ -35,11 +35,10 @@ const maximumCandidates = 8;
 const maximumStep = 50;
 
 /**
- * Who is heard and sent to. The source that the SDP names is always heard, and once it was, nobody else is. Another
- * one is taken only where the far side must be behind a NAT (its SDP then tells an address that packets never come
- * from): a few packets in a row of one stream, within a short time, while nobody else sends a row too. Whoever was
- * taken stays until the signalled source is heard or the SDP really changes. Before that, strangers are neither heard
- * nor sent to. Of a far side with several streams one that was found shows where the others are: see {@link beside}.
+ * Decides which source is heard and sent to. The source in the SDP is always heard; after that no other is. Another source
+ * is accepted only if the far side must be behind a NAT (packets never come from the address in its SDP): after a few
+ * packets in a row of one stream, in a short time, while no other source does the same. It stays until the signalled
+ * source is heard or the SDP really changes. Until then unknown sources are neither heard nor sent to. Of a far side with several streams one that was found shows where the others are: see {@link beside}.
  */
 export class SourceLock {
   readonly #options: SourceLockOptions;
@@ -47,7 +46,7 @@ export class SourceLock {
   #candidates: Candidate[] = [];
   #locked = false;
   #target: PacketAddress | undefined;
-  /** Packets go where the SDP says, whoever is heard. */
+  /** Packets go to the address of the SDP, whatever source is heard. */
   #isFixed = false;
   /** Until when another source is looked for, monotonic ms. */
   #searchedUntil = Number.NEGATIVE_INFINITY;
@@ -150,7 +149,7 @@ export class SourceLock {
       return true;
     }
     if (this.#locked) return false;
-    // Whoever is found is sent nothing where the target is fixed: another socket of that host may begin at any time.
+    // A source that is found gets nothing while the target is fixed: another socket of that host may begin at any time.
     const isSameHost = this.#isFixed && address === signalled?.address;
     if (now >= this.#searchedUntil && !isSameHost) return false;
     const candidate = this.#candidate(address, port, ssrc, sequence, now);
@@ -192,7 +191,7 @@ export class SourceLock {
     return known;
   }
 
-  /** Makes room for who came last: whoever was silent longest goes. */
+  /** Makes room for a new source: drops the one that was silent longest. */
   #newCandidate(candidate: Candidate): Candidate {
     if (this.#candidates.length >= maximumCandidates) {
       let oldest = 0;

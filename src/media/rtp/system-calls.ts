@@ -4,7 +4,7 @@ import type { LibraryHandle } from 'koffi';
 /**
  * The calls of the kernel that UDP sockets need, as the C library has them: −1 is a failure, of which `errno` tells which.
  * Memory is written and read where it is. None of them waits. Where packets pass, memory is named by its address, which is found
- * once instead of for each of them; whoever passes an address holds the memory.
+ * once instead of for each of them; the caller holds the memory of an address.
  */
 export type SystemCalls = {
   /** Where memory is that lies outside the heap: it stays there as long as somebody holds it. */

@@ -68,7 +68,7 @@ export class Sealer {
     const index = next === 0 ? sequence : nearestIndex(next - 1, sequence);
     // One from before the first of all: its number will be that of another one.
     if (index < 0) return undefined;
-    // Before anything is sealed: whoever goes on after us never makes this one again.
+    // Before anything is sealed, so that the next thread never uses this index again.
     if (index >= next) this.#numbers.audio = index + 1;
     const trailer = word(rolloversOf(index));
     const sealed = this.#audio.seal(packet, { header, ssrc: read32(packet, 8), index, trailer, sendsTrailer: false });

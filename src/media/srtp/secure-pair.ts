@@ -11,7 +11,7 @@ const { sealed, control, opened, openedControl, openedSource } = memoryWord;
 type Change = (packet: Uint8Array) => Uint8Array | undefined;
 
 /**
- * A pair of ports over which only SRTP and SRTCP go, in place of the plain pair for whoever sends and hears. Keys that change
+ * A pair of ports over which only SRTP and SRTCP go, in place of the plain pair. Keys that change
  * hold from the next packet on. What else makes packets secret, or puts RTCP on the port of audio, would be another one.
  */
 export class SecurePair implements PortPair {

@@ -56,7 +56,7 @@ export class Forwarder {
     this.#mode = command.mode;
     this.#hideOthers();
     this.#source = command.mode === 'single' ? { session: command.source, since: now } : undefined;
-    // Whoever asked for it knows it.
+    // The caller that asked for it knows it.
     this.#told = command.mode === 'single' ? command.source : undefined;
   }
 

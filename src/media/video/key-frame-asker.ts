@@ -22,7 +22,7 @@ export class KeyFrameAsker {
     this.tick(now);
   }
 
-  /** A key frame has come: whoever asked before has it. */
+  /** A key frame has come: it answers all earlier requests. */
   arrived(): void {
     this.#wanted = false;
   }

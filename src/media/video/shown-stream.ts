@@ -46,9 +46,9 @@ const wholeTimestamp = 0x1_0000_0000;
 const paddingOctets = 4;
 
 /**
- * One stream of video to a far side: one SSRC whose sequence numbers, timestamps and picture ids go on without a jump, whoever
- * is shown. Another source begins with a key frame of its own; until then the one before goes on. What a source left out, or
- * the network lost, stays left out of the numbers; what comes late of a source that is not shown any more is dropped.
+ * One video stream to a far side: one SSRC whose sequence numbers, timestamps and picture ids never jump, whichever camera is
+ * shown. A new camera begins with a key frame; until then the earlier one continues. Gaps of a camera stay gaps. Late packets
+ * of a camera that is not shown any more are dropped.
  */
 export class ShownStream implements Viewer, SentStream {
   readonly clockRate = unitsPerMs * 1000;

@@ -130,7 +130,7 @@ export class VideoLines {
     const opened = new Promise<{ address: string; port: number }>((resolve, reject) => {
       settle = { resolve, reject };
     });
-    // Whoever asked hears of it; where nobody did, as after a restart, the thread's log tells.
+    // The caller gets the error. Without one, as after a restart, the thread logs it.
     opened.catch(() => {});
     const line = {
       ...{ stream, memory: newStreamMemory(), opened, ...settle! },

@@ -429,7 +429,7 @@ class Usage implements InviteUsage {
     this.#sendBye(this.#byeHeaders ?? []);
   }
 
-  /** The state changes before it is told: whoever hears it may well call `bye` at once. */
+  /** The state changes before the report, because the listener may call `bye` at once. */
   #end(reason: UsageEnd): void {
     if (this.#state !== 'early' && this.#state !== 'confirmed') return;
     this.#state = 'ending';

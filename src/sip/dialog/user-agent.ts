@@ -204,7 +204,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     handler(transaction);
   };
 
-  /** NOTIFY and SUBSCRIBE have dialogs of their own, kept by whoever handles those methods. */
+  /** NOTIFY and SUBSCRIBE have dialogs of their own, kept by the handlers of those methods. */
   const subscriptionHandler = (request: SipRequest) =>
     request.method === 'NOTIFY' || request.method === 'SUBSCRIBE' ? handlers.get(request.method) : undefined;
 

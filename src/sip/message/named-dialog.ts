@@ -1,7 +1,7 @@
-/** A dialog as a header of another request names it: its Call-ID and both tags, seen by whoever receives that request. */
+/** A dialog as a header of another request names it: its Call-ID and both tags, as the receiver of that request sees them. */
 export type NamedDialog = {
   readonly callId: string;
-  /** The tag of whoever is asked. */
+  /** The receiver's tag. */
   readonly toTag: string;
   /** That of its peer. */
   readonly fromTag: string;

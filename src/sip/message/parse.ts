@@ -228,7 +228,7 @@ export function formatRejection(failure: ParseFailure, toTag: string, topVia?: s
     ...(callId === undefined ? [] : [`Call-ID: ${callId}`]),
     `CSeq: ${answerable.cseq}`,
     'Content-Length: 0',
-    // What was copied was not understood: nothing of it may end a line or confuse whoever reads the answer.
+    // The copied text was not understood: it must not end a line or confuse the reader of the answer.
   ].map(printable);
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n`);
 }

@@ -1,7 +1,7 @@
 import type { SipRequest } from './message.ts';
 import { type NamedDialog, parseNamedDialog } from './named-dialog.ts';
 
-/** Option tag of RFC 4538 7: whoever has it understands Target-Dialog. */
+/** Option tag of RFC 4538 7: the sender supports Target-Dialog. */
 export const TARGET_DIALOG = 'tdialog';
 
 /**

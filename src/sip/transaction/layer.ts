@@ -45,7 +45,7 @@ export type TransactionLayerOptions = {
   readonly hit?: LimitHit | undefined;
   /** Who has shown who it is; without it everybody has. */
   readonly peers?: KnownPeers | undefined;
-  /** Nothing that comes in before {@link TransactionLayer.restore} is heard: whoever sent it sends it again. */
+  /** Nothing that comes in before {@link TransactionLayer.restore} is heard: peers retransmit. */
   readonly awaitsRestore?: boolean | undefined;
   /** Sees every table row that is taken: for tests and debugging. */
   readonly inspect?: ((step: Step) => void) | undefined;

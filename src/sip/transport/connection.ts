@@ -28,7 +28,7 @@ export interface Framer {
 /** What all connections together have queued, in bytes. */
 export type QueueBudget = {
   queued: number;
-  /** Makes room for more, at the cost of whoever has queued most; false when that is the one that asks. */
+  /** Makes room by cutting off the connection with the longest queue; false when that is the caller. */
   makeRoom(bytes: number, asking: Connection): boolean;
   /** Hears of the bounds that were met. */
   readonly hit: LimitHit;

@@ -130,7 +130,7 @@ export class Connections {
     });
   }
 
-  /** A handshake costs as much as many messages: whoever may not send one may not begin one. */
+  /** A handshake costs as much as many messages, so the rate limiter covers it too. */
   #beginHandshake(socket: Socket, source: string, target: Target): boolean {
     const { clock, maxSourceHandshakes, handshakeTimeout, isKnownAddress, admits, onRefused } = this.#options;
     socket.on('error', () => {});

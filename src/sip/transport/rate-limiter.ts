@@ -43,7 +43,7 @@ export type RateLimiterOptions = {
   readonly hit?: LimitHit | undefined;
 };
 
-/** Whoever has sent no more than this of late is quiet, and has a share of its own. */
+/** A sender below this rate is quiet, and has a share of its own. */
 const QUIET = 10;
 const REPORT_EVERY_MS = 60_000;
 

@@ -29,8 +29,7 @@ export function stampViaLine(line: string, source: Source): string {
 /**
  * Where the responses to a request go, RFC 3261 18.2.2 and RFC 3581 4: over connections the one it came in on, or, when that
  * is gone, a new one to the sent-by port; over UDP the `maddr`, else the source address with the source port when `rport`
- * was asked for, else with the sent-by port. Only the known may name a `maddr`: whoever else does would have our answers
- * sent to a victim of its choice.
+ * was asked for, else with the sent-by port. Only known senders may name a `maddr`: others could aim our answers at a victim.
  */
 export function responseTarget(via: Via | undefined, source: Source, isKnown: boolean): Target {
   if (!via) return source;

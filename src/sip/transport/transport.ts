@@ -75,12 +75,11 @@ export type TransportCounts = {
 /** Receives what comes in. Requests carry `received` and `rport` in their top Via already (RFC 3261 18.2.1, RFC 3581). */
 export type MessageHandler = (message: SipMessage, source: Source) => void;
 
-/** Receives what could not be parsed; whoever handles it may answer (`formatRejection`) or keep silent. */
+/** Receives unparsable messages; it may answer (`formatRejection`) or stay silent. */
 export type MalformedHandler = (failure: ParseFailure, source: Source) => void;
 
 /**
- * Hears of the bytes of every message that was read or is sent: where from and to, and what carries them. For whoever
- * records; it may neither change nor keep the bytes.
+ * Hears the bytes of every received and sent message, with addresses and protocol. It must neither change nor keep them.
  */
 export type TrafficListener = (
   direction: 'in' | 'out',
