@@ -56,7 +56,7 @@ export type RunningServer = {
 };
 
 /**
- * Builds the house, floor by floor, and opens its doors. With `from`, what another server put down goes on in it (as JSON,
+ * Assembles and starts a server. With `from` it continues the snapshot of another server (as JSON,
  * see {@link RunningServer.dump}): that one must be gone, or at least its sockets.
  * @throws Error with `code`, `address`, `port` when an address cannot be had; Error that says what does not fit in `from`.
  *   Then nothing is left open.

@@ -118,7 +118,7 @@ function mountDocuments(app: Hono<Env>, owners: Deps, checked: Checks, responder
   app.all(`${hookswitch.base}/openapi.json`, checked(document((host, user) => ownOf(user)(host), responder)));
 }
 
-/** The door for servers that open WebSockets for audio; undefined where no channel can wait for one. */
+/** The acceptor for WebSockets of media servers; undefined if no channel can wait for one. */
 function mountMedia(
   { owners, options, clock }: AppDeps,
   parts: { app: Hono<Env>; checked: Checks; connections: Connections; origins: Origins; responder: Responder },

@@ -75,7 +75,7 @@ export type Owners = {
   server: { get(): ServerInfo | Promise<ServerInfo> };
   /** Log-ins of pages; made by the interface itself where left out. */
   sessions: Sessions;
-  /** Counts wrong log-ins, by whatever door. */
+  /** Counts wrong log-ins over SIP and HTTP. */
   bans: Pick<Bans, 'list' | 'lift' | 'failed' | 'verdict'>;
   /** Which lines are logged. */
   logLevels: LogLevelControl;

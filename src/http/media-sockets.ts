@@ -48,7 +48,7 @@ function octetsOf(data: RawData): Uint8Array {
   return new Uint8Array(whole instanceof ArrayBuffer ? whole.slice(0) : whole);
 }
 
-/** Makes the door for them; nothing is opened. */
+/** Creates the acceptor for them; opens nothing. */
 export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
   const { external, requireSeen, responder, connections, clock, message } = deps;
   const wss = new WebSocketServer({

@@ -114,7 +114,7 @@ export type MediaConfig = {
     stallMs: number;
     /** Largest message that is taken of a WebSocket, in octets. */
     messageBytes: number;
-    /** Text messages over WebSockets tell what was heard and left out as well, which the field's do not. */
+    /** Text messages over WebSockets also report what was heard and dropped; Asterisk's do not. */
     countsInText: boolean;
   };
   video: VideoConfig;

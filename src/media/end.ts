@@ -11,8 +11,8 @@ import { DigitSender } from './rtp/digit-sender.ts';
 import type { RtpHeader } from './rtp/header.ts';
 import { PacketLevel } from './rtp/packet-level.ts';
 import type { SessionMemory } from './session-memory.ts';
+import { SoundPlayer } from './sound-player.ts';
 import { tickMs } from './ticker.ts';
-import { Voice } from './voice.ts';
 
 export type EndOptions = {
   /** Number of the session, given by the main thread. */
@@ -69,7 +69,7 @@ export abstract class End implements PacketTaker {
   protected readonly clock: Clock;
   protected readonly report: (report: EngineReport) => void;
   protected readonly memory: SessionMemory;
-  readonly voice: Voice;
+  readonly player: SoundPlayer;
   protected readonly digits = new DigitSender(tickMs);
   /** The mix it is a member of. */
   mix: Meeting | undefined;
@@ -99,8 +99,8 @@ export abstract class End implements PacketTaker {
   #listeners = 0;
   #overhearers = 0;
   readonly #whispers: { in: Set<Whisper>; out: Set<Whisper> } = { in: new Set(), out: new Set() };
-  #voiceFrame: Frame | undefined;
-  #voiceOctets = new Uint8Array(0);
+  #playedFrame: Frame | undefined;
+  #playedOctets = new Uint8Array(0);
   /** The digit whose packets are passed on. */
   #event: { timestamp: number; to: PacketTaker; ended: boolean } | undefined;
   readonly #whisperRates = new Map<Whisper, RateChanger>();
@@ -110,7 +110,7 @@ export abstract class End implements PacketTaker {
     this.clock = clock;
     this.report = report;
     this.memory = memory;
-    this.voice = new Voice(loader, storedFor(codec), { session }, memory);
+    this.player = new SoundPlayer(loader, storedFor(codec), { session }, memory);
   }
 
   /** The rate its far side speaks at, in Hz; undefined when it takes any. */
@@ -218,7 +218,7 @@ export abstract class End implements PacketTaker {
 
   /** Looks how loud what passes is, until called again with false. It goes the same way as before. */
   watchPassing(on: boolean): void {
-    this.rouse();
+    this.stayAwake();
     this.passingLevel.watch(on, this.passingCodec);
   }
 
@@ -237,32 +237,32 @@ export abstract class End implements PacketTaker {
   meetingChanged(): void {}
 
   /** Ticks have something to do, or may have. */
-  protected rouse(): void {
+  protected stayAwake(): void {
     this.restsUntil = Number.NEGATIVE_INFINITY;
   }
 
   /** Asks for frames of what its far side says; as often as `unlisten`. */
   listen(): void {
-    this.rouse();
+    this.stayAwake();
     if (++this.#listeners === 1) this.listenedChanged();
     this.mix?.reconsider();
   }
 
   unlisten(): void {
-    this.rouse();
+    this.stayAwake();
     if (--this.#listeners === 0) this.listenedChanged();
     this.mix?.reconsider();
   }
 
   /** Asks for frames of what its far side hears; as often as `unoverhear`. */
   overhear(): void {
-    this.rouse();
+    this.stayAwake();
     if (++this.#overhearers === 1) this.overheardChanged();
     this.mix?.reconsider();
   }
 
   unoverhear(): void {
-    this.rouse();
+    this.stayAwake();
     if (--this.#overhearers === 0) {
       this.#said = undefined;
       this.#saidAlone = undefined;
@@ -273,14 +273,14 @@ export abstract class End implements PacketTaker {
 
   /** Mixes a whisperer in: `in` = into what its far side says, `out` = into what it hears. */
   addWhisper(whisper: Whisper, direction: 'in' | 'out'): void {
-    this.rouse();
+    this.stayAwake();
     this.#whispers[direction].add(whisper);
     this.followEcho();
     this.mix?.reconsider();
   }
 
   removeWhisper(whisper: Whisper): void {
-    this.rouse();
+    this.stayAwake();
     this.#whispers.in.delete(whisper);
     this.#whispers.out.delete(whisper);
     this.#whisperRates.delete(whisper);
@@ -290,50 +290,50 @@ export abstract class End implements PacketTaker {
 
   /** Carries out a command that every end understands; others do nothing here. */
   apply(command: SessionCommand): void {
-    this.rouse();
+    this.stayAwake();
     switch (command.type) {
       case 'play': {
         const { play } = command;
-        this.voice.play(play, command.item, (report) =>
+        this.player.play(play, command.item, (report) =>
           this.report({ type: 'played', session: this.session, play, report }),
         );
         return;
       }
       case 'control':
-        this.voice.control(command.play, command.action);
+        this.player.control(command.play, command.action);
         return;
       case 'seek':
-        this.voice.seek(command.play, command.ms);
+        this.player.seek(command.play, command.ms);
         return;
       case 'sendDigits':
         this.digits.add(command.sequence);
         return;
       case 'indicate':
-        if (command.indication !== this.voice.indication) this.voice.indicate(command.indication);
+        if (command.indication !== this.player.indication) this.player.indicate(command.indication);
         return;
       case 'music':
-        this.voice.music(command.musicClass);
+        this.player.music(command.musicClass);
         return;
       case 'silence':
-        this.voice.keepSilence(command.on);
+        this.player.keepSilence(command.on);
         return;
     }
   }
 
   /** Plays something that nobody outside asked for. */
   beep(play: number, item: PlayItem, done: () => void): void {
-    this.rouse();
-    this.voice.play(play, item, done);
+    this.stayAwake();
+    this.player.play(play, item, done);
   }
 
   /** Whether an item is under way. */
   get playing(): boolean {
-    return this.voice.playing;
+    return this.player.playing;
   }
 
   /** Sends a digit to the far side, as the mix asks for it. */
   sendDigit(digit: string, durationMs: number): void {
-    this.rouse();
+    this.stayAwake();
     this.digits.pass(digit, durationMs);
   }
 
@@ -367,7 +367,7 @@ export abstract class End implements PacketTaker {
 
   /** Ends the session; an item under way is told `reason`. */
   close(reason: string): void {
-    this.voice.close(reason);
+    this.player.close(reason);
     this.passingLevel.close();
   }
 
@@ -394,9 +394,9 @@ export abstract class End implements PacketTaker {
     this.#heard = this.#whispers.in.size > 0 ? this.#withWhispers(frame, this.#whispers.in) : frame;
   }
 
-  /** What is to be said in this tick, as a frame: the voice, or else `otherwise`, with what is whispered. */
+  /** What is to be said in this tick, as a frame: the player's sound, or else `otherwise`, with what is whispered. */
   protected compose(otherwise: Frame | undefined): Frame | undefined {
-    const frame = (this.voice.active ? this.#fromVoice() : undefined) ?? otherwise;
+    const frame = (this.player.active ? this.#played() : undefined) ?? otherwise;
     const whole = this.#whispers.out.size > 0 ? this.#withWhispers(frame, this.#whispers.out) : frame;
     this.#saidAlone = frame;
     this.#said = whole;
@@ -415,17 +415,17 @@ export abstract class End implements PacketTaker {
     return this.inMix || this.overheard || this.#whispers.out.size > 0;
   }
 
-  #fromVoice(): Frame | undefined {
-    const { codec } = this.voice;
+  #played(): Frame | undefined {
+    const { codec } = this.player;
     const sampleRate = samplesPerMs(codec) * 1000;
-    if (this.#voiceFrame?.sampleRate !== sampleRate) {
-      this.#voiceFrame = emptyFrame(sampleRate);
-      this.#voiceOctets = new Uint8Array(this.#voiceFrame.samples.length * 2);
+    if (this.#playedFrame?.sampleRate !== sampleRate) {
+      this.#playedFrame = emptyFrame(sampleRate);
+      this.#playedOctets = new Uint8Array(this.#playedFrame.samples.length * 2);
     }
-    const { samples } = this.#voiceFrame;
-    if (!this.voice.fill(this.#voiceOctets, 0, samples.length)) return undefined;
-    decodeInto(codec, this.#voiceOctets.subarray(0, samples.length * octetsPerSample(codec)), samples);
-    return this.#voiceFrame;
+    const { samples } = this.#playedFrame;
+    if (!this.player.fill(this.#playedOctets, 0, samples.length)) return undefined;
+    decodeInto(codec, this.#playedOctets.subarray(0, samples.length * octetsPerSample(codec)), samples);
+    return this.#playedFrame;
   }
 
   #withWhispers(frame: Frame | undefined, whispers: ReadonlySet<Whisper>): Frame | undefined {

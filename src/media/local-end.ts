@@ -116,8 +116,8 @@ export class LocalEnd extends End {
   }
 
   override send(): void {
-    if (this.voice.active !== this.#sounded) {
-      this.#sounded = this.voice.active;
+    if (this.player.active !== this.#sounded) {
+      this.#sounded = this.player.active;
       this.#changed();
     }
     const step = this.digits.tick();
@@ -127,7 +127,7 @@ export class LocalEnd extends End {
       this.#peer?.pressed(digit, step.durationMs);
     }
     if (this.framed) this.#say(step ? undefined : this.echoing ? this.heard : this.inMix ? this.mixed : undefined);
-    else if (!step) this.voice.fill(this.#unheard, 0, tickMs * 8);
+    else if (!step) this.player.fill(this.#unheard, 0, tickMs * 8);
   }
 
   override close(reason: string): void {
@@ -167,7 +167,7 @@ export class LocalEnd extends End {
 
   /** Nothing happens on this half that packets could not pass by. */
   get #isOpen(): boolean {
-    return !this.tapped && !this.echoing && !this.voice.active && !this.#muted.in && !this.#muted.out;
+    return !this.tapped && !this.echoing && !this.player.active && !this.#muted.in && !this.#muted.out;
   }
 
   /** What decides whether packets pass concerns both sides. */

@@ -9,9 +9,9 @@ import { emptyFrame, type Frame, frameSamples, SharedPayloads } from './frame.ts
 import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './protocol.ts';
 import { RateChanger } from './rate-changer.ts';
+import { SoundPlayer } from './sound-player.ts';
 import { tickMs } from './ticker.ts';
 import type { Forwarder } from './video/forwarder.ts';
-import { Voice } from './voice.ts';
 
 export type MixingOptions = {
   /** Number of the mix, given by the main thread. */
@@ -65,7 +65,7 @@ export class Mixing implements Meeting {
   readonly isElsewhere = false;
   readonly #options: MixingOptions;
   readonly #members = new Map<End, Member>();
-  readonly #voice: Voice;
+  readonly #player: SoundPlayer;
   readonly #speaker = new ActiveSpeaker<number>();
   #buffer = new MixBuffer(frameSamples(lowestRate));
   #rate = lowestRate;
@@ -73,20 +73,20 @@ export class Mixing implements Meeting {
   #all = sharedFrame(lowestRate);
   #spoken = emptyFrame(lowestRate);
   #octets = new Uint8Array(0);
-  #voiceActive = false;
+  #playerActive = false;
   #listeners = 0;
   #state: 'apart' | 'forwarding' | 'mixing' = 'apart';
   #changing = false;
   /** Hears the digits of its members. */
   onDigit: ((digit: string) => void) | undefined;
   #said: Frame | undefined;
-  #hush = true;
+  #isSilent = true;
 
   constructor(options: MixingOptions) {
     this.mix = options.mix;
     this.video = options.video;
     this.#options = options;
-    this.#voice = new Voice(options.loader, 'slin', { mix: options.mix });
+    this.#player = new SoundPlayer(options.loader, 'slin', { mix: options.mix });
   }
 
   /** Whether packets go through as they are, are mixed, or there is nobody to hear anybody. */
@@ -100,7 +100,7 @@ export class Mixing implements Meeting {
   }
 
   get playing(): boolean {
-    return this.#voice.playing;
+    return this.#player.playing;
   }
 
   /** What all members say together in this tick; undefined when nothing, or when nobody listens. */
@@ -147,17 +147,17 @@ export class Mixing implements Meeting {
     switch (command.type) {
       case 'play': {
         const { play } = command;
-        this.#voice.play(play, command.item, (told) => report({ type: 'mixPlayed', mix, play, report: told }));
+        this.#player.play(play, command.item, (told) => report({ type: 'mixPlayed', mix, play, report: told }));
         break;
       }
       case 'control':
-        this.#voice.control(command.play, command.action);
+        this.#player.control(command.play, command.action);
         break;
       case 'seek':
-        this.#voice.seek(command.play, command.ms);
+        this.#player.seek(command.play, command.ms);
         break;
       case 'music':
-        this.#voice.music(command.musicClass);
+        this.#player.music(command.musicClass);
         break;
     }
     this.reconsider();
@@ -165,7 +165,7 @@ export class Mixing implements Meeting {
 
   /** Plays something that nobody outside asked for. */
   beep(play: number, item: PlayItem, done: () => void): void {
-    this.#voice.play(play, item, done);
+    this.#player.play(play, item, done);
     this.reconsider();
   }
 
@@ -186,7 +186,7 @@ export class Mixing implements Meeting {
 
   /** Nothing of its own is heard in it, and nobody listens to it. */
   get #mayForward(): boolean {
-    return this.#options.kind === 'mixing' && this.#listeners === 0 && !this.#voice.active;
+    return this.#options.kind === 'mixing' && this.#listeners === 0 && !this.#player.active;
   }
 
   /** Mixes frames or forwards packets, as is right now. */
@@ -195,7 +195,7 @@ export class Mixing implements Meeting {
     if (this.#changing) return;
     this.#changing = true;
     try {
-      this.#voiceActive = this.#voice.active;
+      this.#playerActive = this.#player.active;
       const pair = this.#forwardingPair();
       if (pair) this.#forward(pair);
       else this.#mixFrames();
@@ -207,7 +207,7 @@ export class Mixing implements Meeting {
 
   /** Second phase of a tick: what each member hears. @param now nominal monotonic time of the tick. */
   tick(now: number): void {
-    if (this.#voice.active !== this.#voiceActive) this.reconsider();
+    if (this.#player.active !== this.#playerActive) this.reconsider();
     if (this.#state !== 'mixing') return;
     const buffer = this.#buffer;
     buffer.clear();
@@ -221,9 +221,9 @@ export class Mixing implements Meeting {
     }
     if (announced) buffer.add(announced);
     // Nothing has come yet since mixing began: nobody's stream begins before there is something to hear.
-    if (heard || this.#isInterrupted(now)) this.#hush = false;
+    if (heard || this.#isInterrupted(now)) this.#isSilent = false;
     this.#said = undefined;
-    if (this.#hush) {
+    if (this.#isSilent) {
       for (const { end } of this.#members.values()) end.mixed = undefined;
       return;
     }
@@ -235,7 +235,7 @@ export class Mixing implements Meeting {
   /** Ends it; nobody is a member any more. */
   close(reason: string): void {
     for (const end of [...this.#members.keys()]) this.leave(end);
-    this.#voice.close(reason);
+    this.#player.close(reason);
   }
 
   /** A stream that was passed on until now would have a gap. */
@@ -295,10 +295,10 @@ export class Mixing implements Meeting {
 
   /** What is played to everyone, at the mix's rate. */
   #announcement(): Int16Array | undefined {
-    if (!this.#voice.active) return undefined;
+    if (!this.#player.active) return undefined;
     const { samples } = this.#spoken;
-    if (!this.#voice.fill(this.#octets, 0, samples.length)) return undefined;
-    decodeInto(this.#voice.codec, this.#octets, samples);
+    if (!this.#player.fill(this.#octets, 0, samples.length)) return undefined;
+    decodeInto(this.#player.codec, this.#octets, samples);
     return samples;
   }
 
@@ -333,7 +333,7 @@ export class Mixing implements Meeting {
       this.#said = undefined;
       return;
     }
-    if (this.#state !== 'mixing') this.#hush = true;
+    if (this.#state !== 'mixing') this.#isSilent = true;
     this.#state = 'mixing';
     this.#chooseRate();
     for (const { end } of this.#members.values()) {
@@ -369,7 +369,7 @@ export class Mixing implements Meeting {
     this.#all = sharedFrame(rate);
     this.#spoken = emptyFrame(rate);
     const stored = linearOf(rate) ?? 'slin';
-    this.#voice.convert(stored);
+    this.#player.convert(stored);
     this.#octets = new Uint8Array(frameSamples(rate) * octetsPerSample(stored));
     for (const member of this.#members.values()) member.rate = new RateChanger(rate);
   }

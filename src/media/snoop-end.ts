@@ -54,7 +54,7 @@ export class SnoopEnd extends End implements Whisper {
   override send(): void {
     this.digits.tick();
     if (this.framed) this.compose(this.inMix ? this.mixed : undefined);
-    else this.voice.fill(this.#unheard, 0, tickMs * 8);
+    else this.player.fill(this.#unheard, 0, tickMs * 8);
   }
 
   override close(reason: string): void {

@@ -3,7 +3,7 @@ import { encode, octetsPerSample, type StoredCodec, samplesPerMs } from './codec
 import type { SignalPattern } from './dsp/signal-detector.ts';
 import type { Segment, Sequence } from './sequence.ts';
 
-/** The tones every zone has, by the field's names. */
+/** The tones of every zone, by Asterisk's names. */
 export type ToneName =
   | 'dial'
   | 'busy'
@@ -17,7 +17,7 @@ export type ToneName =
 
 type ToneZone = Readonly<Record<ToneName, string>>;
 
-/** Frequencies and cadences of ITU-T E.180 supplement 2, in the field's notation (see {@link parseToneList}). */
+/** Frequencies and cadences of ITU-T E.180 supplement 2, in Asterisk's notation (see {@link parseToneList}). */
 const us: ToneZone = {
   dial: '350+440',
   busy: '480+620/500,0/500',
@@ -113,7 +113,7 @@ export function toneList(zone: string, name: string): string | undefined {
 }
 
 /**
- * Reads a list of tones as the field writes them: `frequency[+frequency…][/ms]`, separated by commas; 0 Hz is silence,
+ * Reads a list of tones in Asterisk's notation: `frequency[+frequency…][/ms]`, separated by commas; 0 Hz is silence,
  * `f*g` is f modulated by g, `!` in front plays an element once before the others are repeated, without a duration an
  * element lasts for ever. Undefined when the list cannot be read or would take no time.
  */

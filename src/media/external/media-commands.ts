@@ -35,11 +35,11 @@ export type MediaEvent = {
   fields?: Readonly<Record<string, string | number | boolean>>;
   /** Only told in JSON. */
   more?: Readonly<Record<string, unknown>>;
-  /** What the field has not; behind the others in text, where the far side may know it. */
+  /** Members that Asterisk lacks; last in text form, for far sides that know them. */
   counts?: Readonly<Record<string, number>>;
 };
 
-/** Whether text messages are JSON, and whether what the field has not is told in words as well. */
+/** Whether text messages are JSON, and whether members that Asterisk lacks are sent in text form too. */
 export type MediaEventForm = { json: boolean; tellsCounts: boolean };
 
 /** Writes what is told to the far side. */

@@ -108,7 +108,7 @@ export abstract class StreamEnd extends End {
   }
 
   override sayAtOnce(frame: Frame, now: number): void {
-    if (!this.voice.active && this.digits.idle) this.#say(this.compose(frame), now);
+    if (!this.player.active && this.digits.idle) this.#say(this.compose(frame), now);
   }
 
   override receive(now: number): void {
@@ -120,7 +120,7 @@ export abstract class StreamEnd extends End {
   override send(now: number): void {
     const step = this.digits.tick();
     if (step?.ended) this.sendDigitMessage(digitOfEvent[step.event]!, step.durationMs);
-    if (this.saidAtOnce && !this.voice.active) return;
+    if (this.saidAtOnce && !this.player.active) return;
     this.#say(this.compose(this.echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
   }
 

@@ -142,13 +142,13 @@ export class RtpEnd extends End {
   }
 
   /** Whatever has changed may decide about packets that sockets pass on by themselves. */
-  protected override rouse(): void {
-    super.rouse();
+  protected override stayAwake(): void {
+    super.stayAwake();
     this.#far.endFastRelays();
   }
 
   override apply(command: SessionCommand): void {
-    this.rouse();
+    this.stayAwake();
     if (command.type === 'configure') this.#configure(command.flow);
     else if (command.type === 'echo') this.#echo(command.on);
     else if (command.type === 'mute') {
@@ -177,7 +177,7 @@ export class RtpEnd extends End {
   override forwardTo(partner: PacketTaker | undefined): void {
     this.#far.endFastRelays();
     if (partner === this.#partner) return;
-    this.rouse();
+    this.stayAwake();
     this.#partner = partner;
     this.#sender.pause();
   }
@@ -189,16 +189,16 @@ export class RtpEnd extends End {
   }
 
   override sayAtOnce(frame: Frame, now: number): void {
-    this.rouse();
-    if (!this.voice.active && this.digits.idle) this.#sendSamples(frame, now);
+    this.stayAwake();
+    if (!this.player.active && this.digits.idle) this.#sendSamples(frame, now);
   }
 
   override forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void {
     const flow = this.#flow;
-    if (!flow?.send || this.voice.active || !this.digits.idle) return;
+    if (!flow?.send || this.player.active || !this.digits.idle) return;
     const payloadType = isEvent ? flow.telephoneEvent : flow.payloadType;
     if (payloadType === undefined) return;
-    if (isEvent || !this.#passes) this.rouse();
+    if (isEvent || !this.#passes) this.stayAwake();
     const { payloadStart, payloadEnd } = header;
     if (!isEvent) {
       if (this.#muted.out && !silencePayload(flow.codec, packet, payloadStart, payloadEnd)) return;
@@ -233,8 +233,8 @@ export class RtpEnd extends End {
   override send(now: number): void {
     const step = this.digits.tick();
     if (step) this.#sendDigit(step, now);
-    else if (!this.framed) this.#sendVoice(now);
-    else if (!this.saidAtOnce || this.voice.active) this.#sendFrame(now);
+    else if (!this.framed) this.#sendPlayed(now);
+    else if (!this.saidAtOnce || this.player.active) this.#sendFrame(now);
   }
 
   override skipped(): void {
@@ -253,7 +253,7 @@ export class RtpEnd extends End {
   }
 
   override watchLevel(on: boolean): void {
-    this.rouse();
+    this.stayAwake();
     this.#meter.watch(on, this.#codec.codec);
   }
 
@@ -299,7 +299,7 @@ export class RtpEnd extends End {
     this.#digitReceiver.unitsPerMs = (flow.telephoneEventRate ?? 8000) / 1000;
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
     this.#creditMs = 0;
-    this.voice.convert(storedFor(flow.codec));
+    this.player.convert(storedFor(flow.codec));
     this.#far.agree(flow, now);
     this.#presence.heard(now);
     this.#detectDigits(flow.inbandDigits === true);
@@ -350,9 +350,9 @@ export class RtpEnd extends End {
     const length = header.payloadEnd - header.payloadStart;
     const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
     if (!this.#reception.receive(header.ssrc, header.sequence, header.timestamp, length, arrival)) return;
-    if (this.#presence.heard(now)) this.rouse();
+    if (this.#presence.heard(now)) this.stayAwake();
     if (isEvent) {
-      this.rouse();
+      this.stayAwake();
       const event = readEvent(packet, header.payloadStart, header.payloadEnd);
       if (event) this.#digitReceiver.receive(header.timestamp, event, now);
     }
@@ -393,7 +393,7 @@ export class RtpEnd extends End {
     const flow = partner.#flow;
     const isSeen = this.#meter.watched || this.listened || partner.passingLevel.watched || partner.#muted.out;
     const isJoined = partner === this ? this.echoing : partner.#partner !== undefined && !this.echoing;
-    if (isSeen || !flow?.send || !isJoined || partner.voice.active || !partner.digits.idle) return;
+    if (isSeen || !flow?.send || !isJoined || partner.player.active || !partner.digits.idle) return;
     this.#far.passOn(partner.#far, {
       reception: this.#reception,
       sender: partner.#sender,
@@ -419,12 +419,12 @@ export class RtpEnd extends End {
     this.#sendsNoise = false;
   }
 
-  /** Sends what the voice has to say in as many packets as the time that went by is worth. */
-  #sendVoice(now: number): void {
+  /** Sends what the player gives in as many packets as the time that went by is worth. */
+  #sendPlayed(now: number): void {
     const flow = this.#flow;
     const idle = !this.echoing && !this.#partner;
     const keepalive = this.#keepalive && idle;
-    if (!this.voice.active && !(keepalive && flow)) {
+    if (!this.player.active && !(keepalive && flow)) {
       this.#creditMs = 0;
       if (idle) this.#sender.pause();
       // Packets are passed on, or nobody is heard or spoken to: what is left are reports, and whether the far side is given up.
@@ -434,7 +434,7 @@ export class RtpEnd extends End {
       }
       return;
     }
-    if (this.voice.musical || !isLaw(this.#codec.codec)) {
+    if (this.player.musical || !isLaw(this.#codec.codec)) {
       this.#sendSamples(this.compose(keepalive ? this.#silent() : undefined), now);
       return;
     }
@@ -443,7 +443,7 @@ export class RtpEnd extends End {
       this.#creditMs -= this.#packetMs;
       const samples = this.#packetMs * 8;
       const packet = Buffer.allocUnsafe(headerLength + samples);
-      const sounds = this.voice.fill(packet, headerLength, samples);
+      const sounds = this.player.fill(packet, headerLength, samples);
       if (flow?.send && (sounds || keepalive)) this.#sendOctets(packet, samples, sounds, flow, now);
       else this.#sender.pause();
     }
@@ -451,13 +451,13 @@ export class RtpEnd extends End {
 
   /** G.711 from the file to the packet, sample by octet. */
   #sendOctets(packet: Uint8Array, samples: number, sounds: boolean, flow: RtpFlow, now: number): void {
-    if (!sounds || this.#muted.out) packet.fill(silenceOctet(this.voice.codec), headerLength);
+    if (!sounds || this.#muted.out) packet.fill(silenceOctet(this.player.codec), headerLength);
     this.#sender.audio(packet, flow.payloadType, samples, now);
     this.passingLevel.look(packet, headerLength, packet.length);
     this.#far.send(packet);
   }
 
-  /** Sends what a mix, a whisperer or the voice say together. */
+  /** Sends what a mix, a whisperer or the player say together. */
   #sendFrame(now: number): void {
     this.#sendSamples(this.compose(this.echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
   }

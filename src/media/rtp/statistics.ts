@@ -37,7 +37,7 @@ export function statisticsOf({ sender, control, reception, clockRate, late }: Si
   };
 }
 
-/** Figures of one thing by the field's names; none where nothing was seen yet. */
+/** Figures by Asterisk's names; none before the first packet. */
 function named<What extends 'rtt' | 'jitter' | 'rxploss', Side extends '' | 'local_' | 'remote_' = ''>(
   what: What,
   figures: SpreadFigures | undefined,

@@ -6,5 +6,5 @@ export function literalAddress(text: string): string | undefined {
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-/** Whether text can be the name of a host (RFC 1123 2.1, with the underscore that is found in the field). */
+/** Whether text can be the name of a host (RFC 1123 2.1, and underscores, which are in use). */
 export const isHostName = (text: string): boolean => /^[a-z\d_](?:[a-z\d._-]{0,252})$/i.test(text);

@@ -15,7 +15,7 @@ const toneOfIndication: Readonly<Record<Indication, string>> = {
 };
 
 /** What a session says by itself: the item being played, or else the tone it was given, or else music, or else silence. */
-export class Voice {
+export class SoundPlayer {
   readonly #loader: AudioLoader;
   readonly #about: LoggedAbout;
   readonly #memory: SessionMemory | undefined;
@@ -28,7 +28,7 @@ export class Voice {
   #music: EndlessSource | undefined;
   #silence: SequenceReader | undefined;
 
-  /** @param about whose voice it is. @param memory keeps the position of the item, for the next thread. */
+  /** @param about its session or mix, for the log. @param memory keeps the position of the item, for the next thread. */
   constructor(loader: AudioLoader, codec: StoredCodec, about: LoggedAbout, memory?: SessionMemory) {
     this.#loader = loader;
     this.#about = about;
