@@ -103,7 +103,7 @@ export const mediaSettings = (config: Config): MediaConfig => ({
   threads: config.media.threads || Math.max(1, availableParallelism() - 1),
   threadsAtStart: config.media.threads || 1,
   sockets: config.media.sockets,
-  warmsUp: config.media.rehearsal,
+  warmsUp: config.media.warm_up,
   pipeBytes: config.media.thread_backlog,
   video: {
     streams: config.media.video.streams,

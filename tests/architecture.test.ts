@@ -215,9 +215,27 @@ test('every runtime dependency of package.json has a place', () => {
   assert.equal(unplaced, []);
 });
 
-function filesIn(directory: string): string[] {
+/** Words and phrases that hide what a sentence is about, or that only this project ever used. */
+const unclear =
+  /\b(?:whoever|whomever|otherwise than|of nobody|lest|as it were|go(?:es)? (?:its|their) way|rous(?:e|es|ed|ing)|hush(?:es|ed)?|passages?)\b/i;
+
+test('sources, pages and documents use plain words (CONTRIBUTING.md, rule 13)', () => {
+  const places = ['src', 'page', 'docs', 'examples', 'bench', 'scripts'];
+  const files = [...places.flatMap((place) => filesIn(place, /\.(?:tsx?|mjs|md)$/)), 'README.md', 'CONTRIBUTING.md'];
+  const found = files.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .flatMap((line, index) => {
+        const word = unclear.exec(line)?.[0];
+        return word === undefined ? [] : [`${file}:${index + 1}: ${word}`];
+      }),
+  );
+  assert.equal(found, []);
+});
+
+function filesIn(directory: string, names = /\.ts$/): string[] {
   return readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && names.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort();
 }

@@ -244,11 +244,11 @@ function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
       verb={!who?.read_only && may('bans:lift') ? 'Lift ban' : undefined}
       keyOf={({ address }) => address}
       pathOf={({ address }) => `/hookswitch/bans/${encodeURIComponent(address)}`}
-      row={({ address, attempts, users, doors, ignored_until: until }) => (
+      row={({ address, attempts, users, protocols, ignored_until: until }) => (
         <>
           <code>{address}</code>
           <span class="quiet">
-            {plural(attempts, 'time')} by {doors.join(' and ')} as {users.join(', ')}
+            {plural(attempts, 'time')} by {protocols.join(' and ')} as {users.join(', ')}
           </span>
           <span class="grow" />
           {until === undefined ? null : <Pill state={`ignored until ${clockTime(Date.parse(until))}`} tone="bad" />}

@@ -87,7 +87,7 @@ export interface FeatureKeys {
   hasCode(wanted: readonly Feature[]): boolean;
   /**
    * Listens to the keys of parties, which are in the bridge, if there is one, and whose keys it keeps from the others. One that leaves is listened
-   * to no more; whoever comes in its place presses keys for the others as anybody does.
+   * to no more; keys of its replacement go to the others as usual.
    * @param from what was saved of them, where the call was restored.
    */
   attend(call: FeatureCall, from?: readonly FeatureKeysDump[]): Attention;

@@ -20,8 +20,8 @@ export type ForwardingOptions = {
 };
 
 /**
- * Makes what follows calls that their far sides send elsewhere: another channel calls there, for whoever had the first one
- * called, and that one ends. What the new one does when it is answered, how long it may take and who made it is as it was.
+ * Follows forwarded calls: another channel calls the new target, for the caller of the first
+ * channel, which ends. The new channel keeps what happens on answer, the time-out and the creator.
  */
 export function createForwarding({ channels, companies, applications, objectOwnership, log }: ForwardingOptions) {
   const open = (old: ChannelEntry, { target, redirection }: Forward): ChannelEntry | undefined => {

@@ -26,7 +26,7 @@ export interface Places {
   othersWith(channel: ChannelEntry): ChannelEntry[];
   /**
    * Puts a channel where another one is: into its bridge, its application (unless it has one of its own), its part in a
-   * Dial. The other is out of the bridge then, and nobody else's: whoever asks ends it.
+   * Dial. The other is out of the bridge then, and not part of another call: the caller of this function ends it.
    */
   take(newcomer: ChannelEntry, old: ChannelEntry): void;
   /**
@@ -70,7 +70,7 @@ export function createPlaces({ channels, bridges, companies, log }: PlacesOption
     channels.tell(newcomer, { type: 'enter', app, args: [], replaces: old.id });
   };
 
-  /** From now on whoever is left alone, and is nobody's, is hung up; a bridge of the dialplan with nobody in it is no more. */
+  /** From now on a channel that is left alone without an owner is hung up, and an empty bridge of the dialplan ends. */
   const watchOver = (bridge: BridgeEntry): void => {
     const unwatch = bridge.actor.watch(({ context: { members, class: kind } }) => {
       const [last, ...others] = members;

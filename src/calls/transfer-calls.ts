@@ -8,11 +8,11 @@ import type { Places } from './places.ts';
 /** Makes the channels by which transfers call somebody; they are not dialed yet. */
 export interface TransferCalls {
   /**
-   * To the target: as if the dialplan of whoever is put through called it, or who asks where it wants to talk to it first.
+   * To the target: as if the transferee's dialplan called it, or the transferor's for a consultation.
    * @throws DriverError, AriError as `Channels.openOutbound`.
    */
   openTarget(transferer: ChannelEntry, context: TransferContext): ChannelEntry;
-  /** Back to who asked, for whoever was put through. @throws as `openTarget`. */
+  /** Back to the transferor, for the transferee. @throws as `openTarget`. */
   openCallBack(back: NonNullable<TransferContext['callBack']>, transferee: ChannelEntry): ChannelEntry;
 }
 

@@ -56,7 +56,7 @@ export function askedEvent(
 
 /**
  * BridgeBlindTransfer.
- * @param replacing the channel that is in the place of whoever asked
+ * @param replacing the channel that replaces the transferor
  */
 export function blindEvent(
   { extension, context }: TransferContext,

@@ -306,7 +306,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     places.take(newcomer, old);
   };
 
-  /** Those who are put through, with whoever stands in the place of who asked. */
+  /** The transferees, with the transferor's replacement. */
   const alert = ({ targetId, callBack: back }: TransferContext, type: 'ring' | 'ringStop'): void => {
     const stands = [back?.channelId, targetId].flatMap((id) => channels.find(id ?? '') ?? []);
     for (const other of stands.flatMap(places.othersWith)) channels.tell(other, { type });

@@ -53,6 +53,7 @@ export function loadConfig(options: LoadOptions): Config {
   const source = file === undefined ? emptySource() : readSource(resolve(file));
   const setBy = applyEnvironment(source.raw, defaults(), env);
 
+  renameSettings(source.raw);
   const problems: Problem[] = [];
   const { raw, isInherited } = applyTemplates(source.raw, problems);
   const templatesAreWrong = problems.length > 0;
@@ -79,6 +80,18 @@ export function loadConfig(options: LoadOptions): Config {
     env,
     options.secret,
   );
+}
+
+/** Settings with a new name. The old one works until the version in `until`. */
+const renamed = [{ group: 'media', before: 'rehearsal', now: 'warm_up', until: '0.3' }] as const;
+
+function renameSettings(raw: Record<string, unknown>): void {
+  for (const { group, before, now } of renamed) {
+    const settings = raw[group];
+    if (typeof settings !== 'object' || settings === null || !(before in settings)) continue;
+    const { [before]: value, ...rest } = settings as Record<string, unknown>;
+    raw[group] = { [now]: value, ...rest };
+  }
 }
 
 /** The configuration that stands when there is no file and no environment, before passwords are filled in. */

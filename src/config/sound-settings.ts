@@ -156,10 +156,10 @@ export const media = group(
       description:
         'How audio is sent and heard: native with calls of the kernel (Linux; needs the optional package koffi, else it is dgram), dgram with sockets of Node, which the main thread holds for the media threads, auto native without a warning where it cannot be had.',
     }),
-    rehearsal: flag({
+    warm_up: flag({
       default: true,
       description:
-        'A media thread that starts plays calls of its own over 127.0.0.1 for some two seconds, so that its code is compiled before many calls come at once.',
+        'A new media thread runs warm-up calls over 127.0.0.1 for about two seconds, so that its code is compiled before many calls begin.',
     }),
     thread_backlog: whole(4_096, 1_048_576, {
       default: 16_384,

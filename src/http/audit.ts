@@ -77,8 +77,10 @@ export function createAudit(file: AuditFile, clock: Clock): Audit {
   const write = (line: object): void =>
     file.write(`${JSON.stringify({ time: formatTimestamp(clock.now()), ...line })}\n`);
   const fromOf = ({ env }: Context<Env>): string => env?.incoming?.socket.remoteAddress ?? env?.peer ?? '';
-  const doorOf = ({ env }: Context<Env>): object =>
-    env?.overWebSocket ? { door: 'websocket', application: env.application } : { door: 'rest' };
+  const viaOf = ({ env }: Context<Env>): object =>
+    env?.overWebSocket
+      ? { via: 'websocket', door: 'websocket', application: env.application }
+      : { via: 'rest', door: 'rest' };
   const who = ({ name, token }: HttpUser): object => (token ? { user: name, token: token.name } : { user: name });
 
   /** A connection over which a user is seen for the first time in a while. */
@@ -105,7 +107,7 @@ export function createAudit(file: AuditFile, clock: Clock): Audit {
       const { method, url } = c.req.raw;
       if (!isCommand(method, operation)) return undefined;
       const begun = {
-        ...{ event: 'command', ...who(user), from: fromOf(c), ...doorOf(c) },
+        ...{ event: 'command', ...who(user), from: fromOf(c), ...viaOf(c) },
         request: requestId(c.req.raw),
         operation: `${operation.resource}:${operation.nickname}`,
         ...{ method, path: short(pathOf(url)) },
@@ -148,7 +150,7 @@ export function createAudit(file: AuditFile, clock: Clock): Audit {
       write({
         event: 'log-in refused',
         ...(credentials && { user: short(credentials.name) }),
-        ...{ from, ...doorOf(c), request: requestId(request), method: request.method },
+        ...{ from, ...viaOf(c), request: requestId(request), method: request.method },
         ...{ path: short(pathOf(request.url)), reason },
         ...(untold > 0 && { more: untold }),
       });

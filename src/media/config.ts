@@ -8,7 +8,7 @@ import type { SocketKind } from './rtp/system-sockets.ts';
 export type VideoConfig = {
   /** Streams that one session may have. */
   streams: number;
-  /** How often a source is asked for a key frame, at most, by whomever it is wanted. */
+  /** Most key frames that a source is asked for in a second, by all viewers together. */
   keyFramesPerSecond: number;
   /**
    * How often a source is told that it is to send more or less than before at most, in ms, and the least that it is asked for, in

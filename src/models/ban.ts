@@ -2,16 +2,16 @@ import Type, { type Static } from 'typebox';
 import { int, model, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
-/** The ways in that ask for a password. */
-export const doors = ['sip', 'http'] as const;
-export type Door = (typeof doors)[number];
+/** The protocols with log-ins. */
+export const logInProtocols = ['sip', 'http'] as const;
+export type LogInProtocol = (typeof logInProtocols)[number];
 
-/** An address whose log-ins failed of late. */
 export const Ban = model('Ban', 'An address that gave wrong passwords of late.', {
   address: text('Address, or for IPv6 the network of 64 bits.'),
   attempts: int('Wrong log-ins that count against it.'),
   users: texts('User names that were tried; only the first few are kept.'),
-  doors: Type.Array(Type.Enum([...doors]), { description: 'Where they were tried: sip, http.' }),
+  protocols: Type.Array(Type.Enum([...logInProtocols]), { description: 'Protocols of these log-ins.' }),
+  doors: Type.Array(Type.Enum([...logInProtocols]), { description: 'Old name of `protocols`, until 0.3.' }),
   first: Timestamp,
   last: Timestamp,
   ignored_until: Type.Optional(Timestamp),

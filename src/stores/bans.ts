@@ -1,7 +1,7 @@
 import { addressMatcher, sourceNetwork } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Ban, Door } from '../models/ban.ts';
+import type { Ban, LogInProtocol } from '../models/ban.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 
 /** What to do with an address: let it in, answer its wrong log-ins only after `ms` milliseconds, or be silent to it. */
@@ -11,7 +11,7 @@ export type BanVerdict =
   | { readonly action: 'ignore' };
 
 /**
- * Wrong log-ins of all doors, counted per source and user. An address is one source; of IPv6 the network of 64 bits.
+ * Counts wrong log-ins over SIP and HTTP by source and user. A source is an IPv4 address or an IPv6 network of 64 bits.
  * Callers need not ask about a user that proved its password lately.
  */
 export interface Bans {
@@ -20,7 +20,7 @@ export interface Bans {
    * something that we had sent to it).
    * @returns what to do with the source from now on.
    */
-  failed(source: string, user: string, door: Door): BanVerdict;
+  failed(source: string, user: string, protocol: LogInProtocol): BanVerdict;
   /** Cheap enough to be asked for every packet. */
   verdict(source: string): BanVerdict;
   /** Everyone that something counts against, in the order of their last wrong log-in. */
@@ -60,7 +60,7 @@ type Entry = {
   attempts: number;
   /** Attempts per user, the first few users. */
   users: Map<string, number>;
-  doors: Set<Door>;
+  protocols: Set<LogInProtocol>;
   /** By the monotonic clock, in ms. */
   since: number;
   last: number;
@@ -109,16 +109,16 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
     const isExempt = exempt.some((matches) => matches(address));
     const untold = old?.untold ?? 0;
     return {
-      ...{ source, exempt: isExempt, attempts: 0, users: new Map(), doors: new Set<Door>() },
+      ...{ source, exempt: isExempt, attempts: 0, users: new Map(), protocols: new Set<LogInProtocol>() },
       ...{ since: now, last: now, ignoredUntil: undefined, untold },
     };
   };
 
   const tell = (entry: Entry) => {
-    const { source, attempts, untold, users, doors } = entry;
+    const { source, attempts, untold, users, protocols } = entry;
     entry.untold = 0;
     log.warn(
-      { source, new: untold, attempts, users: [...users.keys()], doors: [...doors], ignored: isIgnored(entry) },
+      { source, new: untold, attempts, users: [...users.keys()], protocols: [...protocols], ignored: isIgnored(entry) },
       'wrong passwords',
     );
   };
@@ -141,12 +141,12 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
     report = clock.setTimeout(reportAll, REPORT_EVERY_MS);
   };
 
-  const count = (entry: Entry, user: string, door: Door) => {
+  const count = (entry: Entry, user: string, protocol: LogInProtocol) => {
     const name = user.slice(0, USER_LENGTH);
     entry.attempts++;
     entry.untold++;
     entry.last = clock.monotonic();
-    entry.doors.add(door);
+    entry.protocols.add(protocol);
     if (entry.users.has(name) || entry.users.size < USERS_PER_SOURCE)
       entry.users.set(name, (entry.users.get(name) ?? 0) + 1);
     if (!entry.exempt && entry.attempts >= settings.ignoreAfter && entry.ignoredUntil === undefined)
@@ -165,16 +165,17 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
     address: entry.source,
     attempts: entry.attempts,
     users: [...entry.users.keys()],
-    doors: [...entry.doors],
+    protocols: [...entry.protocols],
+    doors: [...entry.protocols],
     first: stamp(entry.since),
     last: stamp(entry.last),
     ...(isIgnored(entry) && { ignored_until: stamp(entry.ignoredUntil!) }),
   });
 
   return {
-    failed(address, user, door) {
+    failed(address, user, protocol) {
       const entry = entryOf(address);
-      count(entry, user, door);
+      count(entry, user, protocol);
       keep(entry);
       if (report === undefined) {
         // The first is logged at once: somebody may be setting up a phone.

@@ -136,6 +136,14 @@ test('an empty file is the default configuration', () => {
   assert.equal(problemsOf('# nothing\nhttp:\n'), []);
 });
 
+test('a setting is read by its old name, too; its new name wins', () => {
+  const warmUp = (media: string) => load(`media: { ${media} }`).media.warm_up;
+  assert.equal(['rehearsal: false', 'warm_up: false', 'rehearsal: true, warm_up: false', ''].map(warmUp), [
+    ...[false, false, false, true],
+  ]);
+  assert.equal(problemsOf('media: { rehearsal: 1 }'), ['1:1 media.warm_up expected true or false, found 1']);
+});
+
 test('the environment stands above the file', () => {
   const config = load('http: { port: 9000, bind: 10.0.0.1 }\nsip: { transports: [{ protocol: tcp, port: 7000 }] }', {
     HOOKSWITCH_HTTP_PORT: '0',

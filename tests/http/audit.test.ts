@@ -7,7 +7,7 @@ import { ManualClock } from '../support/manual-clock.ts';
 import { basic, options } from './fakes.ts';
 import { connect, startTestServer } from './sockets.ts';
 
-/** The audit log: a line for each command, by whatever door, and for who is not let in. */
+/** The audit log: a line for each command, by REST or WebSocket, and for who is not let in. */
 
 type Line = Record<string, unknown>;
 type World = { lines: Line[]; server: Awaited<ReturnType<typeof startTestServer>>; clock: ManualClock };
@@ -42,7 +42,7 @@ audit('a command is a line: who, from where, what, the answer and the request; l
   await ask(world, 'DELETE /ari/channels/c1', 'reader:look:only');
   const time = String(world.lines[0]?.['time']);
   assert.match(time, /^\d{4}-\d{2}-\d{2}T/);
-  const line = { time, event: 'command', user: 'writer', from: '127.0.0.1', door: 'rest', request: 'r1' };
+  const line = { time, event: 'command', user: 'writer', from: '127.0.0.1', via: 'rest', door: 'rest', request: 'r1' };
   assert.equal(
     world.lines.filter(({ event }) => event === 'command'),
     [
@@ -93,9 +93,9 @@ audit('a WebSocket is a line, and so is each command over it', async (world) => 
   assert.equal(
     world.lines
       .filter(({ event }) => event === 'command')
-      .map(({ operation, door, application, from, request: id, status }) => [
+      .map(({ operation, via, application, from, request: id, status }) => [
         operation,
-        door,
+        via,
         application,
         from,
         id,

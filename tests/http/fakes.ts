@@ -74,7 +74,15 @@ export const samples = {
     ...{ name: 'ci', user: 'writer', scopes: [{ operations: ['channels'] }], read_only: false, made_by: 'writer' },
     ...{ created: timestamp, expires: timestamp },
   },
-  ban: { address: '192.0.2.1', attempts: 3, users: ['a'], doors: ['http'], first: timestamp, last: timestamp },
+  ban: {
+    address: '192.0.2.1',
+    attempts: 3,
+    users: ['a'],
+    protocols: ['http'],
+    doors: ['http'],
+    first: timestamp,
+    last: timestamp,
+  },
   possible: {
     kind: 'playback',
     id: 'p/1',

@@ -85,7 +85,13 @@ test('the list tells who tried what, where and when; lifting forgets it', () => 
   bans.failed('192.0.2.1', 'alice', 'sip');
   clock.advance(5_000);
   bans.failed('192.0.2.1', 'root', 'http');
-  const first = { address: '192.0.2.1', attempts: 2, users: ['alice', 'root'], doors: ['sip', 'http'] };
+  const first = {
+    address: '192.0.2.1',
+    attempts: 2,
+    users: ['alice', 'root'],
+    protocols: ['sip', 'http'],
+    doors: ['sip', 'http'],
+  };
   const at = (ms: number) => formatTimestamp(start + ms);
   assert.equal(bans.list(), [{ ...first, first: at(0), last: at(5_000) }]);
   bans.failed('192.0.2.1', 'root', 'http');
@@ -119,7 +125,7 @@ test('the first wrong password is logged at once, all others once a minute per s
   const line = (source: string, fields: object) => ({
     level: 'warn',
     message: 'wrong passwords',
-    fields: { source, users: ['alice'], doors: ['sip'], ignored: false, ...fields },
+    fields: { source, users: ['alice'], protocols: ['sip'], ignored: false, ...fields },
   });
   assert.equal(lines.splice(0), [line('192.0.2.1', { new: 1, attempts: 1 })]);
   guess(6);

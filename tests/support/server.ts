@@ -292,7 +292,7 @@ function settings({
     },
     media: {
       rtp_ports: [0, 0],
-      rehearsal: false,
+      warm_up: false,
       thread_timeout: patience,
       ...(mediaThreads && { threads: mediaThreads }),
       ...media,

@@ -88,7 +88,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
 
   return {
     tell,
-    receiveRefer(request, asker) {
+    receiveRefer(request, transferor) {
       const wanted = readRefer(request);
       if ('status' in wanted) return refuse(services, endpoint, wanted);
       const refusal = refuseTransfer(services, endpoint, wanted);
@@ -100,13 +100,13 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
         return 491;
       }
       // A dialog of its own has this one subscription; the call may have several (RFC 3515 2.4.6).
-      const id = asker ? `${request.callId}:${request.cseq.number}` : String(request.cseq.number);
+      const id = transferor ? `${request.callId}:${request.cseq.number}` : String(request.cseq.number);
       const isQuiet = request.header('Refer-Sub')?.trim().toLowerCase() === 'false';
-      const event = asked && !asker ? `refer;id=${id}` : 'refer';
-      const transfer: AskedTransfer = isQuiet ? { id } : { id, event, ...(asker && { outside: asker.key }) };
-      asked ||= !asker;
+      const event = asked && !transferor ? `refer;id=${id}` : 'refer';
+      const transfer: AskedTransfer = isQuiet ? { id } : { id, event, ...(transferor && { outside: transferor.key }) };
+      asked ||= !transferor;
       pending.set(id, transfer);
-      if (asker && !isQuiet) outside.set(id, asker.tell);
+      if (transferor && !isQuiet) outside.set(id, transferor.tell);
       return {
         // RFC 4488 4: who wants no subscription gets none, and is told so.
         status: isQuiet ? 200 : 202,

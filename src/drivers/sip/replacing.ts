@@ -35,19 +35,19 @@ export function replacingOf(services: Services, endpoint: EndpointConfig, reques
   return channelId === undefined ? { status: 481, why: 'it would replace a call that it cannot' } : { channelId };
 }
 
-/** The channel of a call that a REFER names with Replaces: one of the asker's own calls, or one that it may take over. */
+/** The channel of a call that a REFER names with Replaces: one of the transferor's own calls, or one that it may take over. */
 export function transferableChannel(
   services: Services,
-  asker: EndpointConfig,
+  transferor: EndpointConfig,
   named: Pick<NamedDialog, 'callId' | 'toTag' | 'fromTag'>,
 ): string | undefined {
   const call = services.agent.callOf(named);
   const channelId = call && call !== 'ended' ? call.owner : undefined;
   const owner = ownerOf(services, channelId);
   if (!owner) return undefined;
-  if (owner.name === asker.name || mayReplace(asker, owner)) return channelId;
+  if (owner.name === transferor.name || mayReplace(transferor, owner)) return channelId;
   services.stack.log.warn(
-    { endpoint: asker.name, channel: channelId },
+    { endpoint: transferor.name, channel: channelId },
     'a transfer names a call of another endpoint, which allow_replaces does not let it join',
   );
   return undefined;

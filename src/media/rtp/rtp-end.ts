@@ -35,7 +35,7 @@ export type RtpEndOptions = EndOptions & {
   keepalive: boolean;
   natSearchMs: number;
   opus: MediaConfig['opus'];
-  /** A packet could not be handled: a fault of ours, never of the packet. */
+  /** An internal error while handling a packet. */
   faulted: (error: unknown) => void;
 };
 
@@ -68,9 +68,9 @@ export class RtpEnd extends End {
   /** Packets that earlier playouts had no use for any more when they came. */
   #lateBefore = 0;
   #rate: RateChanger;
-  /** Where arriving packets go as they are. */
+  /** Target of relayed packets. */
   #partner: PacketTaker | undefined;
-  /** Time that went by and is not yet sent, in ms. */
+  /** Elapsed time that is not sent yet, in ms. */
   #creditMs = 0;
   #muted = { in: false, out: false };
   readonly #digitTone = new DigitTone();
@@ -111,12 +111,10 @@ export class RtpEnd extends End {
     return this.#control.cname;
   }
 
-  /** The ports, once they are bound. */
   get pair(): PortPair | undefined {
     return this.#far.pair;
   }
 
-  /** Begins to hear what arrives. */
   attach(pair: PortPair): void {
     this.#far.attach(pair);
   }
@@ -126,7 +124,6 @@ export class RtpEnd extends End {
     this.#far.resume(source);
   }
 
-  /** See {@link FarSide.displaced}. */
   get displaced(): FarSide['displaced'] {
     return this.#far.displaced;
   }
@@ -135,13 +132,13 @@ export class RtpEnd extends End {
     return this.#codec.sampleRate;
   }
 
-  /** Packets passed on to a partner as they were. */
+  /** Packets relayed unchanged to a partner. */
   get forwarded(): number {
     this.#far.settleFastRelay();
     return this.#forwarded;
   }
 
-  /** Whatever has changed may decide about packets that sockets pass on by themselves. */
+  /** Any change may end the fast relay. */
   protected override stayAwake(): void {
     super.stayAwake();
     this.#far.endFastRelays();
@@ -278,7 +275,7 @@ export class RtpEnd extends End {
     if (!this.listened) this.setHeard(undefined);
   }
 
-  /** Sets or changes the flow. What cannot be sent to is only listened to. */
+  /** Sets or changes the flow. Without a target it only receives. */
   #configure(flow: RtpFlow): void {
     const now = this.clock.monotonic();
     this.#flow = flow;
@@ -338,7 +335,7 @@ export class RtpEnd extends End {
     const isAudio = type !== undefined && type === flow.payloadType;
     const isEvent = type !== undefined && !isAudio;
     const isNoise = type === undefined && isComfortNoise(header.payloadType, flow, this.#codec.clockRate);
-    // Others show that the far side lives, and are otherwise unknown.
+    // Other packet types only show that the far side is alive.
     if (!isAudio && !isEvent && !isNoise) {
       this.#heardOther(address, port);
       return;
@@ -388,7 +385,7 @@ export class RtpEnd extends End {
     if (!isEvent && partner instanceof RtpEnd) this.#passOn(partner);
   }
 
-  /** Has the sockets pass on what follows, where nobody has to look at it. The plan is one literal: V8 makes spread ones slowly. */
+  /** Starts the fast relay if no packet has to be examined. The plan is one literal: V8 makes spread ones slowly. */
   #passOn(partner: RtpEnd): void {
     const flow = partner.#flow;
     const isSeen = this.#meter.watched || this.listened || partner.passingLevel.watched || partner.#muted.out;
@@ -419,7 +416,7 @@ export class RtpEnd extends End {
     this.#sendsNoise = false;
   }
 
-  /** Sends what the player gives in as many packets as the time that went by is worth. */
+  /** Sends the sound of the player, in as many packets as the elapsed time allows. */
   #sendPlayed(now: number): void {
     const flow = this.#flow;
     const idle = !this.echoing && !this.#partner;
@@ -427,7 +424,7 @@ export class RtpEnd extends End {
     if (!this.player.active && !(keepalive && flow)) {
       this.#creditMs = 0;
       if (idle) this.#sender.pause();
-      // Packets are passed on, or nobody is heard or spoken to: what is left are reports, and whether the far side is given up.
+      // Packets are relayed, or there is no audio: only reports and the time-out of the far side remain.
       if (!this.#playout && this.digits.idle && this.#digitReceiver.idle) {
         const never = Number.POSITIVE_INFINITY;
         this.restsUntil = flow ? Math.min(this.#control.dueAt, this.#presence.dueAt(now, flow.receive)) : never;
@@ -457,7 +454,7 @@ export class RtpEnd extends End {
     this.#far.send(packet);
   }
 
-  /** Sends what a mix, a whisperer or the player say together. */
+  /** Sends the sum of mix, whisperer and player. */
   #sendFrame(now: number): void {
     this.#sendSamples(this.compose(this.echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
   }

@@ -54,7 +54,7 @@ export interface Camera {
   /** Begins to hand its packets to a viewer; once is enough. */
   watch(viewer: Viewer): void;
   unwatch(viewer: Viewer): void;
-  /** Somebody needs a key frame. It is asked for as often as is allowed, by whomever it is wanted. */
+  /** A viewer needs a key frame. Requests of all viewers share one rate limit. */
   askKeyFrame(): void;
   /** Somebody who watches takes more or less than before. It is asked for the least of all, as often as is allowed. */
   takesChanged(): void;
