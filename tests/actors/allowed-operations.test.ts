@@ -193,9 +193,7 @@ allowed('what is refused to a channel has a reason in every state of its life, a
   const { application, leaving, moving, ...uncontrolled } = ofOwner;
   assert.equal([application, leaving, moving], [[cameIn], [cameIn], [cameIn]]);
   assert.equal(uncontrolled, {
-    nobody: [
-      'No application has it: only its creator, or the Dial that calls it, controls it',
-    ],
+    nobody: ['No application has it: only its creator, or the Dial that calls it, controls it'],
     aboutToEnter: ['It is about to enter the application desk: wait for its StasisStart'],
     dialplan: [
       'The dialplan has it: it may be done once that has come to Stasis(application), and the application has told StasisStart',
