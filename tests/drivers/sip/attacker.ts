@@ -4,7 +4,7 @@ import { settle } from '../../sip/transaction/fake-transports.ts';
 import type { Beset } from './beset.ts';
 import { branchOf, type Exchange, type Said } from './call-rules.ts';
 
-export type BodyName = 'none' | 'sdp' | 'hold' | 'video' | 'wrong' | 'broken' | 'text' | 'digit';
+export type BodyName = 'none' | 'sdp' | 'hold' | 'video' | 'wrong' | 'broken' | 'text' | 'parts' | 'untyped' | 'digit';
 
 /** One thing that happens. `call` and `which` count from the newest back. */
 export type Act =
@@ -162,6 +162,11 @@ export class Attacker {
       wrong: ['application/sdp', audio('sendrecv', version, '18')],
       broken: ['application/sdp', 'v=0\r\nm='],
       text: ['text/plain', 'hello'],
+      parts: [
+        'multipart/mixed;boundary=x',
+        `--x\r\nContent-Type: application/sdp\r\n\r\n${audio('sendrecv', version)}\r\n--x--`,
+      ],
+      untyped: ['', 'hello'],
       digit: ['application/dtmf-relay', 'Signal=5\r\nDuration=100\r\n'],
     };
     return bodies[name];

@@ -13,7 +13,19 @@ import {
   wronglyTold,
 } from './call-rules.ts';
 
-const bodies = fc.constantFrom<BodyName>('none', 'none', 'sdp', 'sdp', 'hold', 'video', 'wrong', 'broken', 'text');
+const bodies = fc.constantFrom<BodyName>(
+  'none',
+  'none',
+  'sdp',
+  'sdp',
+  'hold',
+  'video',
+  'wrong',
+  'broken',
+  'text',
+  'parts',
+  'untyped',
+);
 const words = fc.constantFrom<Word>(
   'ring',
   'progress',
