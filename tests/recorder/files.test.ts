@@ -215,7 +215,7 @@ files(
     assert.is(again.whole, true);
     const text = `${heard.slice(1).join()}${JSON.stringify(calls.bundle('b'))}${calls.mermaid('b')}`;
     assert.not.match(text, /PLANTED-CARD|"digit":"[78]"/);
-    assert.throws(() => calls.mask('nobody', { digits: true }), /Nothing is recorded/);
+    assert.throws(() => calls.mask('nobody', { digits: true }), /has no record of this call/);
     live.close();
     recorder.close();
   },
