@@ -5,6 +5,7 @@ import type { BridgeContext } from '../machines/bridge.ts';
 import type { BridgeVideoContext } from '../machines/bridge-video.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { ChannelAudioContext } from '../machines/channel-audio.ts';
+import type { ConsultationContext } from '../machines/consultation.ts';
 import type { ContactContext } from '../machines/contact.ts';
 import type { DialContext } from '../machines/dial.ts';
 import type { FeatureKeysContext } from '../machines/feature-keys.ts';
@@ -305,6 +306,15 @@ const dialContext = {
   }),
 } satisfies Members<DialContext>;
 
+const consultationContext = {
+  id: text,
+  transferer: text,
+  targetUri: text,
+  targetId: text,
+  bridgeId: text,
+  waitingIn: text,
+} satisfies Members<ConsultationContext>;
+
 const pressedKeys = list(Type.Object({ digit: text, durationMs: number }));
 const featureKeysContext = {
   id: text,
@@ -451,6 +461,8 @@ export const Dump = Type.Object({
   watchers: optional(list(actorOf('watcher', watcherContext))),
   /** Left out where no transfer was under way. */
   transfers: optional(list(actorOf('transfer', transferContext))),
+  /** Left out where no party talks to the target of its transfer. */
+  consultations: optional(list(actorOf('consultation', consultationContext))),
   /** Left out where the dialplan calls nobody and has joined nobody. */
   dials: optional(list(DialDump)),
   outboundConnections: list(OutboundConnectionDump),
@@ -479,6 +491,7 @@ export type ContactDump = Static<(typeof Dump)['properties']['contacts']>[number
 export type RegistrationDump = Static<NonNullable<(typeof Dump)['properties']['registrations']>>[number];
 export type WatcherDump = Static<NonNullable<(typeof Dump)['properties']['watchers']>>[number];
 export type TransferDump = Static<NonNullable<(typeof Dump)['properties']['transfers']>>[number];
+export type ConsultationDump = Static<NonNullable<(typeof Dump)['properties']['consultations']>>[number];
 export type DialDump = Static<typeof DialDump>;
 export type FeatureKeysDump = DialDump['keys'][number];
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;

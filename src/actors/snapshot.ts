@@ -4,7 +4,15 @@ import type { CallStory } from './call-story.ts';
 import type { LegOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
-import { type DialDump, type Dump, dumpVersion, type LegDump, readDump, type TransferDump } from './dumps.ts';
+import {
+  type ConsultationDump,
+  type DialDump,
+  type Dump,
+  dumpVersion,
+  type LegDump,
+  readDump,
+  type TransferDump,
+} from './dumps.ts';
 import type { ObjectOwnership } from './object-ownership.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
@@ -22,6 +30,8 @@ export type Owners = {
   bridges: Bridges | undefined;
   /** Left out where nobody transfers calls. */
   transfers?: Saved<TransferDump> | undefined;
+  /** Left out where nobody transfers calls. */
+  consultations?: Saved<ConsultationDump> | undefined;
   /** Left out where the dialplan joins nobody. */
   dials?: Saved<DialDump> | undefined;
   playbacks: Playbacks;
@@ -49,6 +59,7 @@ export const takeSnapshot = ({
   channels,
   bridges,
   transfers,
+  consultations,
   dials,
   playbacks,
   recordings,
@@ -71,6 +82,7 @@ export const takeSnapshot = ({
   registrations: registrations.dump(),
   watchers: watchers.dump(),
   transfers: transfers?.dump() ?? [],
+  ...(consultations && { consultations: consultations.dump() }),
   dials: dials?.dump() ?? [],
   ...outbound.dump(),
   ...(objectOwnership && objectOwnership.size > 0 && { creators: objectOwnership.dump() }),
@@ -90,6 +102,7 @@ export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaits
   owners.story?.restore(dump.legs ?? []);
   channels.restore(dump.channels, legOf);
   bridges?.restore(dump.bridges);
+  owners.consultations?.restore(dump.consultations ?? []);
   owners.transfers?.restore(dump.transfers ?? []);
   owners.dials?.restore(dump.dials ?? []);
   // Whatever is derived anew has been told: it comes before those who would hear it.

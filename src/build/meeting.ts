@@ -61,9 +61,10 @@ export function buildMeeting(
   });
   const companies = new Companies();
   const places = createPlaces({ channels, bridges, companies, log });
+  const consultations = createConsultations({ runtime, channels, bridges, companies, places, log });
   const transfers = createTransfers({
     ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
-    consultations: createConsultations({ channels, bridges, companies, places, clock, log }),
+    consultations,
     timeoutMs: config.sip.transfers.timeout * 1000,
     callsBack: config.sip.transfers.call_back,
     byeTimeoutMs: config.sip.transfers.bye_timeout * 1000,
@@ -112,5 +113,15 @@ export function buildMeeting(
       running: dials,
     }),
   );
-  return { bridges, transfers, dials, featureKeys, bridgeOperations, recordingOperations, snoops, snoopDriver };
+  return {
+    bridges,
+    transfers,
+    consultations,
+    dials,
+    featureKeys,
+    bridgeOperations,
+    recordingOperations,
+    snoops,
+    snoopDriver,
+  };
 }

@@ -18,6 +18,7 @@ const ownersOf = ({ base, state, calls }: Floors) => ({
   channels: calls.channels,
   bridges: calls.meeting?.bridges,
   transfers: calls.meeting?.transfers,
+  consultations: calls.meeting?.consultations,
   dials: calls.meeting?.dials,
   playbacks: calls.playbacks,
   recordings: calls.recordings,

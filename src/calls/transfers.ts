@@ -233,39 +233,29 @@ export function createTransfers(options: TransfersOptions): Transfers {
     entry.unwatch.push(bridge.actor.watch(look));
   };
 
-  const beginTalk = (context: TransferContext): void => {
-    if (consultations.begin(context)) watchTalk(context);
-    else fail(context.id, 503, 'Fail');
+  const beginTalk = ({ id, transferer, targetId, consults }: TransferContext): void => {
+    if (consults) consultations.begin({ id, transferer, targetId, ...consults });
   };
 
-  /** Tells when somebody else has parted the two who talk. */
-  const watchTalk = (context: TransferContext): void => {
-    const room = bridges.find(context.consults?.bridgeId ?? '');
-    const look = (): void => {
-      if (!consultations.goesOn(context)) send(context.id, { type: 'transferer.aborts' });
-    };
-    if (room) transfers.get(context.id)?.unwatch.push(room.actor.watch(look));
-  };
-
-  /** Puts those who wait through to whom the party talks to. */
-  const completeTalk = (context: TransferContext, entry: Entry): void => {
-    const scenes = consultations.scenes(context);
-    const done = scenes && consultations.complete(context);
-    if (!done) return void send(context.id, { type: 'parties.refused', status: 480, result: 'Fail' });
-    entry.joining = {
-      ...scenes,
-      destination: { destination_type: 'bridge', destination_bridge: done.into.id },
-    };
-    publishMerged([done.into, done.from]);
-    bridges.destroy(done.from);
-    send(context.id, { type: 'parties.joined' });
-  };
+  consultations.onReport((id, report) => {
+    const entry = transfers.get(id);
+    if (report.type === 'refused') fail(id, 503, 'Fail');
+    else if (report.type === 'parted') send(id, { type: 'transferer.aborts' });
+    else if (report.type === 'incomplete' || !entry) send(id, { type: 'parties.refused', status: 480, result: 'Fail' });
+    else {
+      const { into, from, scenes } = report;
+      entry.joining = { ...scenes, destination: { destination_type: 'bridge', destination_bridge: into.id } };
+      publishMerged([into, from]);
+      bridges.destroy(from);
+      send(id, { type: 'parties.joined' });
+    }
+  });
 
   const join = (context: TransferContext): void => {
     const { id, transferer, request, consults } = context;
     const [first, second] = [living(transferer), living(request.replaces?.channelId ?? '')];
     const entry = transfers.get(id);
-    if (entry && consults) return void completeTalk(context, entry);
+    if (consults) return void consultations.complete(id);
     if (!first || !entry) return;
     const before = { first: sceneOf(first), ...(second && { second: sceneOf(second) }) };
     const joined = joinCalls({ first, second }, { channels, bridges, places });
@@ -325,7 +315,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       joinParties: ({ context }) => join(context),
       takePlace: ({ context }) => take(context),
       beginTalk: ({ context }) => beginTalk(context),
-      endTalk: ({ context }) => consultations.end(context),
+      endTalk: ({ context }) => consultations.end(context.id),
       alertTransferees: ({ context }) => alert(context, 'ring'),
       calmTransferees: ({ context }) => alert(context, 'ringStop'),
       endTransferer: ({ context: { transferer, request, byKeys } }) => {
@@ -357,7 +347,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const event = blindEvent(context, fact.result, scene, replacing);
       return void bus.publish({ event, topics: sceneTopics([scene], !asteriskEvents) });
     }
-    const seen = entry.joining ?? consultations.scenes(context) ?? { first: scene };
+    const seen = entry.joining ?? consultations.scenes(context.id) ?? { first: scene };
     const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
     const joining: Joining = { ...seen, destination };
     const event = joinedEvent(fact.result, joining);
@@ -369,11 +359,11 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const entry = transfers.get(id);
     transfers.delete(id);
     for (const unwatch of entry?.unwatch ?? []) unwatch();
+    consultations.end(id);
     if (error === undefined || !entry) return;
     // Nobody else would tell it, and what was called for it would be nobody's.
     const { context } = entry.actor.getSnapshot();
     tellTransferer(context, 500, entry.told);
-    consultations.end(context);
     end(living(context.targetId));
   };
 
@@ -486,7 +476,6 @@ export function createTransfers(options: TransfersOptions): Transfers {
         start(id, sceneOf(seen), { from });
         const { consults } = from.context;
         watchBridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
-        watchTalk(from.context as TransferContext);
         if (target) watchTarget(id, target);
         if (returning) watchCallBack(id, returning);
       }

@@ -1,6 +1,7 @@
 import { applicationExpectations } from '../machines/application.ts';
 import { bridgeExpectations } from '../machines/bridge.ts';
 import { channelExpectations } from '../machines/channel.ts';
+import { consultationExpectations } from '../machines/consultation.ts';
 import { dialExpectations } from '../machines/dial.ts';
 import type { Expectations } from '../machines/expectations.ts';
 import { externalConnectionExpectations } from '../machines/external-connection.ts';
@@ -27,6 +28,7 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
   transfer: transferExpectations,
   featureKeys: featureKeysExpectations,
   dial: dialExpectations,
+  consultation: consultationExpectations,
 };
 
 /** A client that does not read: who it is, and the octets that wait for it. */

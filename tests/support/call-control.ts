@@ -264,9 +264,10 @@ export function createCallControl({
   });
   const companies = new Companies();
   const places = createPlaces({ channels, bridges, companies, log });
+  const consultations = createConsultations({ runtime, channels, bridges, companies, places, log });
   const transfers = createTransfers({
     ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
-    consultations: createConsultations({ channels, bridges, companies, places, clock, log }),
+    consultations,
     timeoutMs: 60_000,
     ...transferring,
     asteriskEvents: compatibility === 'asterisk',
@@ -385,7 +386,18 @@ export function createCallControl({
     outbound,
     endpoints,
     owners: {
-      ...{ channels, bridges, transfers, dials, playbacks, recordings, applications, contacts, outbound },
+      ...{
+        channels,
+        bridges,
+        transfers,
+        consultations,
+        dials,
+        playbacks,
+        recordings,
+        applications,
+        contacts,
+        outbound,
+      },
       ...{ registrations, watchers },
     },
     registrations,

@@ -5,6 +5,7 @@ import { bridgeMachine } from '../../src/machines/bridge.ts';
 import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
+import { consultationMachine } from '../../src/machines/consultation.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
 import { dialMachine } from '../../src/machines/dial.ts';
 import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
@@ -236,6 +237,13 @@ export const chartSamples: readonly ChartSamples[] = [
       ]),
       { type: 'startMoh', musicClass: 'default' },
       ...plain('hold', 'unhold', 'stopMoh', 'startSilence', 'stopSilence', 'application.left', 'channel.gone'),
+    ],
+  }),
+  samplesOf(consultationMachine, {
+    inputs: [{ id: 't1', transferer: 'c1', targetId: 'c9', ...consults }],
+    events: [
+      ...plain('talk.opened', 'talk.refused', 'party.elsewhere', 'target.elsewhere', 'complete'),
+      ...plain('talk.completed', 'completion.refused', 'end'),
     ],
   }),
   samplesOf(dialMachine, {
