@@ -45,8 +45,8 @@ export async function dialTls(server: TestServer): Promise<TLSSocket> {
   return socket;
 }
 
-/** An offer of μ-law audio in SRTP at a port of 127.0.0.1. */
-export const offerAt = (port: number) =>
+/** An offer of μ-law audio in SRTP at a port of 127.0.0.1. @param mki names its key, in an octet. */
+export const offerAt = (port: number, mki?: number) =>
   [
     'v=0',
     'o=- 1 1 IN IP4 127.0.0.1',
@@ -54,7 +54,7 @@ export const offerAt = (port: number) =>
     'c=IN IP4 127.0.0.1',
     't=0 0',
     `m=audio ${port} RTP/SAVP 0`,
-    `a=crypto:1 ${suite} inline:${ours.key}`,
+    `a=crypto:1 ${suite} inline:${ours.key}${mki === undefined ? '' : `|2^20|${mki}:1`}`,
     '',
   ].join('\r\n');
 
@@ -97,7 +97,7 @@ export function sipRequest(
 export class Caller {
   readonly #socket: TLSSocket;
   readonly #audio: UdpSocket;
-  readonly #sealer = new Sealer(ours, { audio: 0, control: 0 });
+  readonly #sealer: Sealer;
   readonly #framer = new StreamFramer();
   readonly #messages: SipMessage[] = [];
   readonly rtp: number;
@@ -105,7 +105,9 @@ export class Caller {
   #heard = 0;
   #to = '';
 
-  private constructor(socket: TLSSocket, audio: UdpSocket, answer: SipMessage) {
+  private constructor(socket: TLSSocket, audio: UdpSocket, answer: SipMessage, mki?: number) {
+    const name = mki === undefined ? {} : { mki: Buffer.of(mki).toString('hex') };
+    this.#sealer = new Sealer({ ...ours, ...name }, { audio: 0, control: 0 });
     this.#socket = socket;
     this.#audio = audio;
     const described = parseDescription(answer.bodyText);
@@ -119,11 +121,11 @@ export class Caller {
     });
   }
 
-  static async call(server: TestServer): Promise<Caller> {
+  static async call(server: TestServer, mki?: number): Promise<Caller> {
     const { rtp: audio } = await boundPair();
     const socket = await dialTls(server);
     const to = `<sip:600@${server.sip('tls')};transport=tls>`;
-    socket.write(sipRequest('INVITE', { to, branch: 'invite', body: offerAt(audio.address().port) }));
+    socket.write(sipRequest('INVITE', { to, branch: 'invite', body: offerAt(audio.address().port, mki) }));
     const framer = new StreamFramer();
     let answer: SipMessage | undefined;
     while (!answer) {
@@ -134,7 +136,7 @@ export class Caller {
       }
     }
     assert.is(answer.kind === 'response' && answer.status, 200);
-    const caller = new Caller(socket, audio, answer);
+    const caller = new Caller(socket, audio, answer, mki);
     caller.#to = answer.header('to') ?? '';
     socket.write(sipRequest('ACK', { to: caller.#target(server), branch: 'ack' }));
     socket.on('data', (chunk: Buffer) => {
