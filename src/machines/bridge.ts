@@ -93,6 +93,7 @@ const bridge = setup({
     endWorks: effect('endWorks'),
   },
   guards: {
+    playsMusic: ({ context }) => playsMusic(context),
     isLast: ({ context, event }) =>
       event.type === 'leave' && context.members.every(({ channelId }) => channelId === event.channelId),
   },
@@ -100,6 +101,8 @@ const bridge = setup({
 });
 
 const { assign, emit } = bridge;
+
+const playsMusic = ({ musicClass }: BridgeContext): boolean => musicClass !== undefined;
 
 const keepMember = assign(({ context, event }) =>
   event.type === 'enter' ? { members: [...context.members, event.member] } : {},
@@ -158,7 +161,10 @@ const living = {
       { type: 'playMusic', params: ({ context }: { context: BridgeContext }) => ({ musicClass: context.musicClass }) },
     ],
   },
-  stopMoh: { actions: [assign({ musicClass: undefined }), { type: 'playMusic', params: { musicClass: undefined } }] },
+  stopMoh: {
+    guard: 'playsMusic',
+    actions: [assign({ musicClass: undefined }), { type: 'playMusic', params: { musicClass: undefined } }],
+  },
   'variable.set': { actions: setVariable },
   'mix.lost': { actions: 'reopenMix' },
 } as const;
@@ -311,7 +317,7 @@ export function refuseBridgeOperation(
 ): 'bridgeNotFound' | 'bridgeNotInStasis' | 'bridgeNotPlayingMusic' | undefined {
   if (!isOpen(snapshot)) return 'bridgeNotFound';
   if (snapshot.context.class !== 'stasis') return 'bridgeNotInStasis';
-  return operation === 'stopMoh' && snapshot.context.musicClass === undefined ? 'bridgeNotPlayingMusic' : undefined;
+  return operation === 'stopMoh' && !playsMusic(snapshot.context) ? 'bridgeNotPlayingMusic' : undefined;
 }
 
 /** How long it is expected to stay in a state, and what would end that. */

@@ -82,6 +82,16 @@ const gaveUp = (lastState: ChannelState) =>
     { target: '#hangingUp', actions: [keepOwnEnd(lastState, Cause.noAnswer, 'timeout'), requestedHere] },
   ] as const;
 
+/** Digits are sent where there is a call to send them in: before the answer, too, where audio may flow early. */
+const sendsDigits = {
+  dtmf: {
+    actions: {
+      type: 'sendDigits',
+      params: ({ event }: { event: ChannelEvent }) => ({ sequence: eventOf(event, 'dtmf').sequence }),
+    },
+  },
+} as const;
+
 const held = emit(({ event }) => ({
   type: 'ChannelHold',
   musicClass: eventOf(event, 'leg.held').musicClass ?? 'N/A',
@@ -128,6 +138,7 @@ export const life = channel.createStateConfig({
       after: { dialTimeout: [...gaveUp('Down')] },
       on: {
         ...endingUnanswered('Down'),
+        ...sendsDigits,
         'leg.proceeding': { actions: dialed('PROCEEDING') },
         'leg.forwarding': { actions: 'tellCallerForwarding' },
         'leg.progressed': { actions: dialed('PROGRESS') },
@@ -141,6 +152,7 @@ export const life = channel.createStateConfig({
       after: { dialTimeout: [...gaveUp('Ringing')] },
       on: {
         ...endingUnanswered('Ringing'),
+        ...sendsDigits,
         'leg.forwarding': { actions: 'tellCallerForwarding' },
         'leg.progressed': { actions: dialed('PROGRESS') },
         'leg.answered': { target: 'up', actions: [stateChanged, dialed('ANSWER')] },
@@ -151,6 +163,7 @@ export const life = channel.createStateConfig({
       meta: { ari: 'Ring' },
       on: {
         ...ending('Ring'),
+        ...sendsDigits,
         answer: { actions: 'answerLeg' },
         ring: { actions: 'ringLeg' },
         ringStop: { actions: 'stopRingingLeg' },
@@ -162,12 +175,13 @@ export const life = channel.createStateConfig({
     /** Inbound, told that the called party is busy, and about to be hung up. */
     busy: {
       meta: { ari: 'Busy' },
-      on: { ...ending('Busy') },
+      on: { ...ending('Busy'), ...sendsDigits },
     },
     up: {
       meta: { ari: 'Up' },
       on: {
         ...ending('Up'),
+        ...sendsDigits,
         ring: { actions: 'ringLeg' },
         ringStop: { actions: 'stopRingingLeg' },
         busy: { actions: 'playBusyTone' },

@@ -138,7 +138,6 @@ export const channelMachine = channel.createMachine({
         emit({ type: 'ChannelVarset', variable: 'STASISSTATUS', value: '' }),
       ],
     },
-    dtmf: { actions: { type: 'sendDigits', params: ({ event }) => ({ sequence: eventOf(event, 'dtmf').sequence }) } },
     'leg.digit': {
       actions: emit(({ event }) => ({
         type: 'ChannelDtmfReceived',

@@ -183,7 +183,7 @@ test('every state and transition is reached', () => {
         { type: 'mix.lost' },
       ];
     },
-    key: ({ context }) => context.members.map(({ channelId }) => channelId),
+    key: ({ context }) => [context.members.map(({ channelId }) => channelId), context.musicClass !== undefined],
   });
   assertCovered(bridgeMachine, coverage);
 });

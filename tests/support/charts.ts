@@ -33,6 +33,8 @@ export type WalkOptions<M extends AnyStateMachine> = {
    * state and key are walked once. Without a key, the state alone counts.
    */
   key?: (snapshot: SnapshotFrom<M>) => unknown;
+  /** Gets each snapshot that is walked on from, once. */
+  each?: (snapshot: SnapshotFrom<M>) => void;
   /** Most transitions to try before giving up: a key that never repeats would make the walk endless. */
   limit?: number;
 };
@@ -56,7 +58,7 @@ type Place = { snapshot: AnyMachineSnapshot; way: Way };
  * @throws Error when more than `limit` (default 200,000) transitions were tried.
  */
 export function coverChart<M extends AnyStateMachine>(machine: M, options: WalkOptions<M>): Coverage {
-  const { inputs, events, key, limit = 200_000 } = options;
+  const { inputs, events, key, each, limit = 200_000 } = options;
   const states = new Map<string, Way>();
   const transitions = new Map<AnyTransitionDefinition, Way>();
   const seen = new Set<string>();
@@ -76,7 +78,9 @@ export function coverChart<M extends AnyStateMachine>(machine: M, options: WalkO
     const mark = JSON.stringify([snapshot.value, snapshot.status, key?.(snapshot as SnapshotFrom<M>)]);
     if (seen.has(mark)) return;
     seen.add(mark);
-    if (snapshot.status === 'active') queue.push({ snapshot, way });
+    if (snapshot.status !== 'active') return;
+    each?.(snapshot as SnapshotFrom<M>);
+    queue.push({ snapshot, way });
   };
 
   for (const input of inputs) arrive(stepper.start(input), { input, events: [] });
