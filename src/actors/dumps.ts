@@ -95,6 +95,7 @@ const channelContext = {
   inheritance: Type.Record(Type.String(), oneOf('once', 'always')),
   reported: list(text),
   dialString: text,
+  hasEarlyMedia: optional(Type.Boolean()),
   linked: Type.Object({ id: text, since: number }),
   bridgeId: optional(text),
   interceptsHold: optional(Type.Boolean()),

@@ -109,7 +109,7 @@ export function buildMeeting(
   channels.bringTogether(
     createDialplanCalls({
       runtime,
-      ...{ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit },
+      ...{ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit, media },
       running: dials,
     }),
   );

@@ -16,7 +16,7 @@ import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { RecordReport } from '../telephony/media.ts';
 import type { Companies } from './companies.ts';
-import { createDials } from './dials.ts';
+import { createDials, type DialsOptions } from './dials.ts';
 import type { FeatureKeys } from './feature-keys.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
@@ -30,6 +30,8 @@ export type DialplanCallsOptions = {
   stored: Pick<StoredRecordings, 'placeFor'>;
   broadcasts: Pick<Broadcasts, 'offer'>;
   ids: Ids;
+  /** Lets callers hear those who are called before the answer; left out, they do not. */
+  media?: DialsOptions['media'] | undefined;
   /** Listens to what parties ask for by keys; left out, they ask for nothing. */
   featureKeys?: FeatureKeys | undefined;
   /** What Dials go on from; left out, they begin again. */
@@ -137,6 +139,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     log,
     hit,
     openBridge,
+    media: options.media,
   });
   return (entry) => ({
     dial: (request) => dials.dial(entry, request),

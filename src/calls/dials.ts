@@ -26,14 +26,14 @@ import { DriverError } from '../telephony/driver.ts';
 import type { Companies, Company } from './companies.ts';
 import { verdictOf } from './dial-outcomes.ts';
 import { beginWaiting, endWaiting, openTarget, resourceOf } from './dial-targets.ts';
+import { EarlyAudio, type EarlyAudioOptions } from './early-audio.ts';
 import type { Attention, FeatureKeys, FeatureParty } from './feature-keys.ts';
 import { plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
 
-export type DialsOptions = {
+export type DialsOptions = EarlyAudioOptions & {
   runtime: Runtime;
   ids: Pick<Ids, 'uuid'>;
-  channels: Channels;
   bridges: Bridges;
   /** Where it is asked who takes whose place. */
   companies: Companies;
@@ -71,7 +71,9 @@ export function createDials(options: DialsOptions): Dials {
       prepareTargets: ({ context }) => void of(context)?.prepareTargets(context),
       dialTargets: ({ context }) => of(context)?.dialTargets(context),
       releaseTargets: ({ context }, { cause }) => of(context)?.releaseTargets(context.callees, cause),
-      alertCaller: ({ context }) => of(context)?.alertCaller(),
+      alertCaller: ({ context }) => of(context)?.early.ring(),
+      hearCallee: ({ context }, { channelId }) => of(context)?.early.hear(channelId),
+      hearAnother: ({ context }, { channelId }) => of(context)?.early.gone(channelId, context.callees),
       followReplacement: ({ context }, { channelId, by }) => of(context)?.followReplacement(channelId, by),
       keepPeer: ({ context }) => of(context)?.keepPeer(context),
       screenPeer: ({ context }) => void of(context)?.screenPeer(context),
@@ -154,6 +156,7 @@ const release = (channels: Channels, entry: ChannelEntry, cause: number): void =
 export class DialSession implements Company, Ongoing<DialResult> {
   readonly done: Promise<DialResult>;
   actor!: Actor<typeof dialMachine>;
+  readonly early: EarlyAudio;
   readonly #caller: ChannelEntry;
   readonly #leaves: DialRequest['leaves'];
   readonly #options: DialsOptions;
@@ -169,6 +172,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     this.#caller = caller;
     this.#leaves = leaves;
     this.#options = options;
+    this.early = new EarlyAudio(caller, options);
     this.done = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -207,6 +211,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     if (crashed) this.releaseTargets(this.actor.getSnapshot().context.callees, Cause.normalClearing);
     this.ignoreCaller();
     this.leaveParties();
+    this.early.stop();
     for (const { unwatch } of this.#watched.splice(0)) unwatch();
     this.#settle(this.actor.getSnapshot().context.end);
   }
@@ -318,12 +323,9 @@ export class DialSession implements Company, Ongoing<DialResult> {
     }
   }
 
-  alertCaller(): void {
-    this.#options.channels.tell(this.#caller, { type: 'ring' });
-  }
-
   followReplacement(channelId: string, by: string): void {
     const { channels } = this.#options;
+    this.early.gone(channelId, this.actor.getSnapshot().context.callees);
     if (!this.#unwatch(channelId)) return;
     const newcomer = channels.find(by);
     if (!newcomer) return;
@@ -347,6 +349,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
   readonly #look = (snapshot: ChannelSnapshot): void => {
     const { id: channelId, name, cause } = snapshot.context;
     const life = lifeOf(snapshot);
+    if (snapshot.context.hasEarlyMedia && !isEnding(snapshot)) this.#send({ type: 'callee.progressed', channelId });
     if (life === 'ringing') this.#send({ type: 'callee.ringing', channelId });
     else if (life === 'up' || isEnding(snapshot)) {
       // That is the last thing to be heard of it here.
@@ -361,7 +364,8 @@ export class DialSession implements Company, Ongoing<DialResult> {
 
   /* ---- Effects after an answer --------------------------------------------------------------------------------------- */
 
-  keepPeer({ peer, endsIn }: DialContext): void {
+  keepPeer({ peer, endsIn, subroutine, announcement }: DialContext): void {
+    this.early.keep(subroutine || announcement ? undefined : peer?.channelId);
     const entry = this.#options.channels.find(peer?.channelId ?? '');
     if (!entry) return;
     this.#options.companies.add(entry.id, this);
@@ -405,6 +409,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
       this.#send({ type: 'joining.failed' });
       return;
     }
+    this.early.stop();
     this.#pressKeys(context);
     this.#send({ type: 'parties.joined', bridge: bridge.id, at: runtime.clock.now() });
   }

@@ -56,6 +56,8 @@ export type ChannelInput = {
   linked?: LinkedCall;
   /** What is dialed, as Dial events show it: the part of the dial string behind the technology; '' inbound. */
   dialString: string;
+  /** Outbound: the far side is heard before it answers. */
+  hasEarlyMedia?: boolean;
 };
 
 /**

@@ -64,6 +64,8 @@ export type DialEvent =
   | { type: 'targets.opened'; callees: readonly Callee[]; failures: readonly DialOutcome[] }
   /** All callees have come to the end of their subroutine. */
   | { type: 'targets.prepared' }
+  /** It is heard before it answers. */
+  | { type: 'callee.progressed'; channelId: string }
   | { type: 'callee.ringing'; channelId: string }
   | { type: 'callee.answered'; channelId: string; name: string }
   | { type: 'callee.failed'; channelId: string; outcome: DialOutcome }
@@ -116,6 +118,9 @@ const dial = setup({
     releaseTargets: effect<{ cause: number }>('releaseTargets'),
     /** The caller hears that somebody is alerted. */
     alertCaller: effect('alertCaller'),
+    /** The caller hears a callee, unless it hears another one; one that is left in place of one that failed. */
+    hearCallee: effect<{ channelId: string }>('hearCallee'),
+    hearAnother: effect<{ channelId: string }>('hearAnother'),
     /** Another channel is called, or with the caller, from now on. */
     followReplacement: effect<{ channelId: string; by: string }>('followReplacement'),
     /** Who answered is no longer watched as a callee. */
@@ -257,14 +262,17 @@ const followed = {
     event.type === 'callee.replaced' ? { channelId: event.channelId, by: event.by } : { channelId: '', by: '' },
 } as const;
 
+const calleeOf = ({ event }: { event: DialEvent }) => ({ channelId: 'channelId' in event ? event.channelId : '' });
+
 /** What callees and the caller do before anybody has answered. */
 const beforeAnswer = {
+  'callee.progressed': { guard: 'alerts', actions: { type: 'hearCallee', params: calleeOf } },
   'callee.ringing': { guard: 'alerts', actions: 'alertCaller' },
   'callee.answered': [
     { guard: 'isScreened', target: 'answered', actions: [...answered, releaseOthers, forgetTargets] },
     { guard: 'isCallee', target: 'joining', actions: [...answered, 'endWaiting', releaseOthers, forgetTargets] },
   ],
-  'callee.failed': { guard: 'isCallee', actions: keepFailure },
+  'callee.failed': { guard: 'isCallee', actions: [keepFailure, { type: 'hearAnother', params: calleeOf }] },
   'callee.replaced': { guard: 'isCallee', actions: [keepReplacement, followed] },
   'caller.left': { target: 'over', actions: [keepLeft, ...givenUp] },
   stop: { target: 'over', actions: [endedWith('CANCEL'), ...givenUp] },
@@ -400,7 +408,7 @@ export const dialIgnores: Ignores<typeof dialMachine> = [
   { events: ['targets.opened'], in: but('preparing'), why: 'it is told once, at the start' },
   { events: ['targets.prepared'], in: but('preparing'), why: 'somebody has answered before' },
   {
-    events: ['callee.ringing', 'callee.answered', 'callee.failed', 'caller.left'],
+    events: ['callee.progressed', 'callee.ringing', 'callee.answered', 'callee.failed', 'caller.left'],
     in: but('preparing', 'calling'),
     why: 'nobody is called any more',
   },

@@ -71,6 +71,72 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
   assert.equal([w.channels.size, w.bridges.size], [0, 0]);
 });
 
+/** Who hears whom before the answer, by the ids of channels; `closed` where nobody does any more. */
+const earlyAudio = (w: ReturnType<typeof world>): string[] =>
+  w.meeting.mixes
+    .filter(({ id }) => id.endsWith(';early'))
+    .map((mix) => (mix.closed ? 'closed' : [...mix.sessions.keys()].join()));
+
+test('Dial passes on early media, then that it rings, and joins both in a bridge when it is answered', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20)'] });
+  const caller = w.incoming('a', '202');
+  const [bob = ''] = w.called();
+  w.said();
+  w.report(bob, { type: 'leg.progressed' });
+  assert.equal([caller.calls, earlyAudio(w)], [['progress'], [`a,${bob}`]]);
+  w.report(bob, { type: 'leg.ringing' });
+  assert.equal(caller.calls, ['progress', 'ring']);
+  assert.equal(w.said(), ['Dial PROGRESS', `ChannelStateChange Ringing ${bob}`, 'Dial RINGING']);
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  assert.equal(earlyAudio(w), ['closed']);
+  assert.equal(w.bridges.list()[0]?.channels, ['a', bob]);
+});
+
+test('of several the first with early media is heard, then the next; whoever answers, nobody is left in it', async () => {
+  const w = world({ '202': ['Dial(Fake/bob&Fake/eve)'] });
+  w.incoming('a', '202');
+  const [bob = '', eve = ''] = w.called();
+  w.report(eve, { type: 'leg.progressed' });
+  w.report(bob, { type: 'leg.progressed' });
+  assert.equal(earlyAudio(w), [`a,${eve}`]);
+  w.report(eve, { type: 'leg.hungUp', cause: 17 });
+  assert.equal(earlyAudio(w), ['closed', `a,${bob}`]);
+  w.report(bob, { type: 'leg.hungUp', cause: 17 });
+  await settled();
+  assert.equal(earlyAudio(w), ['closed', 'closed']);
+  assert.is(w.channels.size, 0);
+});
+
+test('a caller that is up hears early media in place of the tone; with r, m or another one that answers it hears none', async () => {
+  const up = world({ '202': ['Answer', 'Dial(Fake/bob)'] });
+  const caller = up.incoming('a', '202');
+  await settled();
+  const [bob = ''] = up.called();
+  up.report(bob, { type: 'leg.progressed' });
+  up.report(bob, { type: 'leg.ringing' });
+  assert.not.ok(caller.calls.includes('ring') || caller.calls.includes('progress'), caller.calls.join());
+  assert.equal(earlyAudio(up), [`a,${bob}`]);
+  for (const options of ['r', 'm']) {
+    const w = world({ '202': [`Dial(Fake/bob,,${options})`] });
+    w.incoming('a', '202');
+    w.report(w.called()[0]!, { type: 'leg.progressed' });
+    assert.equal(earlyAudio(w), []);
+  }
+  const w = world({ '202': ['Dial(Fake/bob&Fake/eve)'] });
+  w.incoming('a', '202');
+  const [first = '', second = ''] = w.called();
+  w.report(first, { type: 'leg.progressed' });
+  w.report(second, { type: 'leg.answered' });
+  assert.equal(earlyAudio(w), ['closed']);
+  const gone = world({ '202': ['Dial(Fake/bob)'] });
+  const leaver = gone.incoming('a', '202');
+  gone.report(gone.called()[0]!, { type: 'leg.progressed' });
+  leaver.report({ type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.equal([earlyAudio(gone), gone.channels.size], [['closed'], 0]);
+});
+
 test('of those who were called in vain Dial tells CANCEL', async () => {
   const w = world({ '202': ['Dial(Fake/bob&Fake/eve)'] });
   w.incoming('a', '202');

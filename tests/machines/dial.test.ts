@@ -50,6 +50,13 @@ function after(input: DialInput, ...events: DialEvent[]) {
 
 const chart = suite('dial chart');
 
+chart('early media of who is called is heard, and that of another one when it fails; not with r or m', () => {
+  const progressed: DialEvent = { type: 'callee.progressed', channelId: 'a' };
+  assert.equal(after(plain, opened, progressed).effects, ['hearCallee a']);
+  assert.equal(after(plain, opened, progressed, failed('a', 'BUSY')).effects, ['hearAnother a']);
+  assert.equal(after({ ...plain, waiting: 'ring' }, opened, progressed).effects, []);
+});
+
 chart('targets are opened, prepared where that is asked for, and called', () => {
   assert.equal(after(plain).effects, ['heedCaller', 'beginWaiting', 'openTargets']);
   assert.equal(after(plain, opened).effects, ['dialTargets']);

@@ -295,6 +295,7 @@ export function createCallControl({
   channels.bringTogether(
     createDialplanCalls({
       runtime,
+      media: meeting,
       featureKeys,
       running: dials,
       channels,

@@ -263,6 +263,7 @@ export const chartSamples: readonly ChartSamples[] = [
     events: [
       { type: 'targets.opened', callees: [], failures: ['CHANUNAVAIL'] },
       { type: 'targets.opened', callees: [callee('c2'), callee('c3')], failures: [] },
+      { type: 'callee.progressed', channelId: 'c2' },
       { type: 'callee.ringing', channelId: 'c2' },
       { type: 'callee.answered', channelId: 'c2', name: 'PJSIP/bob-1' },
       { type: 'callee.failed', channelId: 'c2', outcome: 'NOANSWER' },

@@ -47,6 +47,10 @@ export class Phone {
   refuses: string | undefined;
   /** The provisional response that it gives before it rings, e.g. `181 Call Is Being Forwarded`. */
   saysFirst: string | undefined;
+  /** Whether it describes its audio before it rings (183), and is heard from then on. */
+  early = false;
+  /** The provisional responses to its calls, in order; `+` where they describe audio. */
+  readonly progress: string[] = [];
   /** Where it forwards calls to when it refuses them (Contact). */
   forwardsTo: string | undefined;
   /** Whether it is being called and has not answered. */
@@ -78,6 +82,7 @@ export class Phone {
   #refuse: (() => void) | undefined;
   /** Answers it. */
   #answer: (() => void) | undefined;
+  #ring: (() => void) | undefined;
   #decline: ((status: string) => void) | undefined;
   #said = '';
 
@@ -198,6 +203,11 @@ export class Phone {
     this.audio.hush();
   }
 
+  /** Says that it rings, after early media. */
+  ring(): void {
+    this.#ring?.();
+  }
+
   /** Answers the call that rings. */
   take(): void {
     this.#answer?.();
@@ -244,6 +254,8 @@ export class Phone {
     const status = statusOf(message);
     const [cseq = '', method] = message.one('CSeq').split(' ');
     const parties = { from: message.one('From'), to: message.one('To'), callId: message.one('Call-ID') };
+    const provisional = method === 'INVITE' && status > 100 && status < 200;
+    if (provisional) this.progress.push(`${status}${message.body === '' ? '' : '+'}`);
     const isFirst = method === 'INVITE' && this.#dialog === undefined;
     if (status >= 200 && !isFirst) this.#answers.set(`${parties.callId} ${cseq}`, message);
     if (method === 'UPDATE' && status < 300) this.#talkTo(message.body);
@@ -304,6 +316,7 @@ export class Phone {
       if (!this.answers && !this.#dialog) {
         this.rings = true;
         this.#ringing = parties;
+        this.#ring = () => answer('180 Ringing');
         this.#decline = (status) => {
           this.rings = false;
           answer(status);
@@ -316,7 +329,10 @@ export class Phone {
           answer('200 OK', this.#sdp(message.body));
         };
         if (this.saysFirst !== undefined) answer(this.saysFirst);
-        answer('180 Ringing');
+        if (this.early) {
+          this.#talkTo(message.body);
+          answer('183 Session Progress', this.#sdp(message.body));
+        } else answer('180 Ringing');
         return;
       }
       this.#dialog ??= { ...parties, target: uriOf(message.one('Contact')), cseq: 1 };

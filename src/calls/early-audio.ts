@@ -1,0 +1,79 @@
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { Channels } from '../actors/channels.ts';
+import { lifeOf } from '../machines/channel.ts';
+import type { AudioMeeting, Mix } from '../telephony/media.ts';
+
+export type EarlyAudioOptions = {
+  channels: Channels;
+  /** Left out, nobody is heard before the answer. */
+  media?: Pick<AudioMeeting, 'openMix'> | undefined;
+};
+
+/** The called party is heard as any member of a bridge is. */
+const member = { role: 'participant', muted: false, passDigits: true } as const;
+
+/**
+ * What a caller hears of those who are called, before one answers. Of those with early media (SIP 183 with a description) the
+ * first is heard until it answers or fails, then the next. No bridge is made for that, so applications see none.
+ */
+export class EarlyAudio {
+  readonly #caller: ChannelEntry;
+  readonly #options: EarlyAudioOptions;
+  #mix: Mix | undefined;
+  /** Id of the channel that is heard. */
+  #source: string | undefined;
+  #rang = false;
+
+  constructor(caller: ChannelEntry, options: EarlyAudioOptions) {
+    this.#caller = caller;
+    this.#options = options;
+  }
+
+  /** Lets the caller hear somebody who is called, unless it hears another one. */
+  hear(channelId: string): void {
+    const { channels, media } = this.#options;
+    const entry = channels.find(channelId);
+    if (this.#mix || !media || !entry) return;
+    // A mix that the media plane loses is silent until the answer.
+    this.#mix = media.openMix(`${this.#caller.id};early`, 'mixing', () => {});
+    this.#source = channelId;
+    for (const { leg } of [this.#caller, entry]) this.#mix.join(leg.media, member);
+    channels.tell(this.#caller, { type: this.#isUp ? 'ringStop' : 'progress' });
+  }
+
+  /** Tells the caller once that somebody is alerted. A caller that is up would hear a tone in place of what it hears. */
+  ring(): void {
+    if (this.#rang) return;
+    this.#rang = true;
+    if (!this.#mix || !this.#isUp) this.#options.channels.tell(this.#caller, { type: 'ring' });
+  }
+
+  /** One of those who are called is so no more; the first of those who are left is heard in its place. */
+  gone(channelId: string, left: readonly { channelId: string }[]): void {
+    if (this.#source !== channelId) return;
+    this.stop();
+    const { channels } = this.#options;
+    const isHeard = (id: string): boolean => {
+      const entry = channels.find(id);
+      return entry !== undefined && channels.snapshot(entry).context.hasEarlyMedia === true;
+    };
+    const next = left.find((each) => each.channelId !== channelId && isHeard(each.channelId));
+    if (next) this.hear(next.channelId);
+  }
+
+  /** Only this one is heard from now on, if it was before; nobody when left out. */
+  keep(channelId?: string): void {
+    if (this.#source !== channelId) this.stop();
+  }
+
+  /** Nobody is heard any more. Idempotent. */
+  stop(): void {
+    this.#mix?.close();
+    this.#mix = undefined;
+    this.#source = undefined;
+  }
+
+  get #isUp(): boolean {
+    return lifeOf(this.#options.channels.snapshot(this.#caller)) === 'up';
+  }
+}
