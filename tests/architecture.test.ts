@@ -48,7 +48,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-server': ['http'],
   '@hono/node-ws': ['http'],
   ws: ['http', 'operator', 'sip/transport', 'media/external'],
-  typebox: ['models', 'config', 'http', 'actors/dumps.ts', 'build/server-data.ts'],
+  typebox: ['models', 'config', 'http', 'actors/dump-contexts.ts', 'actors/dumps.ts', 'build/server-data.ts'],
   yaml: ['config', 'import/import.ts'],
   nanoid: ['lib/ids.ts'],
   pino: ['lib/log.ts'],
