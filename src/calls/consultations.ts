@@ -68,36 +68,111 @@ type Talk = {
 const keyEntry = { ...plainEntry, absorbsDigits: true } as const;
 
 /** Makes the owner of all consultation calls. */
-export function createConsultations(options: ConsultationsOptions): Consultations {
-  const { runtime, channels, bridges, companies, places, log } = options;
+export const createConsultations = (options: ConsultationsOptions): Consultations => new ConsultationOwner(options);
+
+class ConsultationOwner implements Consultations {
+  readonly #options: ConsultationsOptions;
   /** By the id of the transfer. */
-  const talks = new SlotMap<string, Talk>();
-  const living = livingIn(channels);
-  let report = (_id: string, _report: ConsultationReport): void => {};
+  readonly #talks = new SlotMap<string, Talk>();
+  readonly #living: ReturnType<typeof livingIn>;
+  readonly #machine: typeof consultationMachine;
+  #report = (_id: string, _report: ConsultationReport): void => {};
 
-  const send = (id: string, event: ConsultationEvent): void => talks.get(id)?.actor.send(event);
+  constructor(options: ConsultationsOptions) {
+    this.#options = options;
+    this.#living = livingIn(options.channels);
+    this.#machine = consultationMachine.provide({
+      actions: {
+        openTalk: ({ context }) =>
+          this.#send(context.id, { type: this.#open(context) ? 'talk.opened' : 'talk.refused' }),
+        watchTalk: ({ context }) => this.#watch(context),
+        completeTalk: ({ context }) =>
+          this.#send(context.id, { type: this.#complete(context) ? 'talk.completed' : 'completion.refused' }),
+        returnParty: ({ context }) => this.#returnParty(context),
+        tellRefused: ({ context: { id } }) => this.#report(id, { type: 'refused' }),
+        tellParted: ({ context: { id } }) => this.#report(id, { type: 'parted' }),
+        tellCompleted: ({ context: { id } }) => {
+          const completed = this.#talks.get(id)?.completed;
+          if (completed) this.#report(id, completed);
+        },
+        tellIncomplete: ({ context: { id } }) => this.#report(id, { type: 'incomplete' }),
+      },
+    });
+  }
 
-  /** What a bound forbids is logged. */
-  const attempt = <T>(channel: string, what: () => T): T | undefined => {
-    try {
-      return what();
-    } catch (error) {
-      if (!(error instanceof AriError)) throw error;
-      log.warn({ channel, reason: error.message }, 'a party could not be joined with whom it puts others through to');
-      return undefined;
+  onReport(listener: (id: string, report: ConsultationReport) => void): void {
+    this.#report = listener;
+  }
+
+  begin(input: ConsultationInput): void {
+    this.#start(input.id, { input });
+  }
+
+  scenes(id: string): ConsultationScenes | undefined {
+    const context = this.#talks.get(id)?.actor.getSnapshot().context;
+    return context && this.#scenesOf(context);
+  }
+
+  complete(id: string): void {
+    this.#send(id, { type: 'complete' });
+  }
+
+  end(id: string): void {
+    this.#send(id, { type: 'end' });
+  }
+
+  dump(): ConsultationDump[] {
+    return [...this.#talks.values()].map(({ actor }) => actor.dump() as ConsultationDump);
+  }
+
+  restore(dumps: readonly ConsultationDump[]): void {
+    for (const from of dumps) {
+      this.#start(from.context.id, { from });
+      this.#watch(from.context);
     }
-  };
+  }
+
+  get size(): number {
+    return this.#talks.size;
+  }
+
+  #start(id: string, beginning: Beginning<ConsultationInput>): void {
+    const talk: Talk = { actor: undefined as never, unwatch: undefined, completed: undefined };
+    spawn(this.#machine, {
+      id,
+      ...beginning,
+      runtime: this.#options.runtime,
+      onCreated: (actor) => {
+        talk.actor = actor;
+        this.#talks.set(id, talk);
+      },
+      onEnded: (error) => {
+        talk.unwatch?.();
+        this.#talks.delete(id);
+        if (error === undefined) return;
+        this.#returnParty(talk.actor.getSnapshot().context);
+        this.#report(id, { type: 'parted' });
+      },
+    });
+  }
+
+  #send(id: string, event: ConsultationEvent): void {
+    this.#talks.get(id)?.actor.send(event);
+  }
+
+  /* ---- Effects ----------------------------------------------------------------------------------------------------- */
 
   /** @returns false where they cannot talk; then all is as it was. */
-  const open = ({ transferer, targetId, bridgeId, waitingIn }: ConsultationContext): boolean => {
-    const [party, target, waiting] = [living(transferer), living(targetId), bridges.find(waitingIn)];
+  #open({ transferer, targetId, bridgeId, waitingIn }: ConsultationContext): boolean {
+    const { bridges, companies, runtime } = this.#options;
+    const [party, target, waiting] = [this.#living(transferer), this.#living(targetId), bridges.find(waitingIn)];
     if (!party || !target || !waiting || bridges.bridgeOf(transferer) !== waiting) return false;
-    const room = attempt(transferer, () =>
+    const room = this.#attempt(transferer, () =>
       openPlainBridge(bridges, { id: bridgeId, creationTime: runtime.clock.now() }),
     );
     if (!room) return false;
     companies.absent(transferer, true);
-    const isTalking = attempt(transferer, () => {
+    const isTalking = this.#attempt(transferer, () => {
       bridges.enter(room, target, plainEntry);
       bridges.enter(room, party, keyEntry);
       return true;
@@ -109,22 +184,26 @@ export function createConsultations(options: ConsultationsOptions): Consultation
     }
     bridges.entertain(waiting, 'default');
     return true;
-  };
+  }
 
-  const look = ({ id, transferer, targetId, bridgeId }: ConsultationContext): void => {
-    if (living(transferer) && bridges.bridgeOf(transferer)?.id !== bridgeId) send(id, { type: 'party.elsewhere' });
+  #watch(context: ConsultationContext): void {
+    const talk = this.#talks.get(context.id);
+    const room = this.#options.bridges.find(context.bridgeId);
+    if (talk && room) talk.unwatch = room.actor.watch(() => this.#look(context));
+  }
+
+  #look({ id, transferer, targetId, bridgeId }: ConsultationContext): void {
+    const { bridges } = this.#options;
+    if (this.#living(transferer) && bridges.bridgeOf(transferer)?.id !== bridgeId)
+      this.#send(id, { type: 'party.elsewhere' });
     // Where the bridge is being destroyed the party will leave it, too.
     const room = bridges.find(bridgeId);
-    if (room && living(targetId) && bridges.bridgeOf(targetId) !== room) send(id, { type: 'target.elsewhere' });
-  };
+    if (room && this.#living(targetId) && bridges.bridgeOf(targetId) !== room)
+      this.#send(id, { type: 'target.elsewhere' });
+  }
 
-  const watch = (context: ConsultationContext): void => {
-    const talk = talks.get(context.id);
-    const room = bridges.find(context.bridgeId);
-    if (talk && room) talk.unwatch = room.actor.watch(() => look(context));
-  };
-
-  const scenesOf = (context: ConsultationContext): ConsultationScenes | undefined => {
+  #scenesOf(context: ConsultationContext): ConsultationScenes | undefined {
+    const { channels, bridges } = this.#options;
     const [party, target] = [channels.find(context.transferer), channels.find(context.targetId)];
     const [room, waiting] = [bridges.find(context.bridgeId), bridges.find(context.waitingIn)];
     if (!party || !target || !room || !waiting) return undefined;
@@ -134,88 +213,43 @@ export function createConsultations(options: ConsultationsOptions): Consultation
       first: { channel, bridge: bridges.model(waiting), ...(peer && others.length === 0 && { peer }) },
       second: { channel, bridge: bridges.model(room), peer: channels.model(target) },
     };
-  };
+  }
 
-  const complete = (context: ConsultationContext): boolean => {
+  /** @returns false where the target cannot go to those who wait. */
+  #complete(context: ConsultationContext): boolean {
     const { id, transferer, targetId, bridgeId, waitingIn } = context;
-    const talk = talks.get(id);
-    const scenes = scenesOf(context);
-    const target = living(targetId);
+    const { bridges, places } = this.#options;
+    const talk = this.#talks.get(id);
+    const scenes = this.#scenesOf(context);
+    const target = this.#living(targetId);
     const [from, into] = [bridges.find(bridgeId), bridges.find(waitingIn)];
     if (!talk || !scenes || !target || !from || !into || into.stays.size === 0) return false;
-    talk.completed = attempt(transferer, () => {
+    talk.completed = this.#attempt(transferer, () => {
       places.takeSeat(target, transferer, into);
       return { type: 'completed' as const, scenes, into, from };
     });
     return talk.completed !== undefined;
-  };
+  }
 
-  const returnParty = ({ transferer, bridgeId, waitingIn }: ConsultationContext): void => {
-    const [room, waiting, party] = [bridges.find(bridgeId), bridges.find(waitingIn), living(transferer)];
+  #returnParty({ transferer, bridgeId, waitingIn }: ConsultationContext): void {
+    const { bridges, companies } = this.#options;
+    const [room, waiting, party] = [bridges.find(bridgeId), bridges.find(waitingIn), this.#living(transferer)];
     const where = bridges.bridgeOf(transferer);
     if (party && waiting && (!where || where === room))
-      attempt(transferer, () => bridges.enter(waiting, party, keyEntry));
+      this.#attempt(transferer, () => bridges.enter(waiting, party, keyEntry));
     companies.absent(transferer, false);
     if (room) bridges.destroy(room);
-  };
+  }
 
-  const machine = consultationMachine.provide({
-    actions: {
-      openTalk: ({ context }) => send(context.id, { type: open(context) ? 'talk.opened' : 'talk.refused' }),
-      watchTalk: ({ context }) => watch(context),
-      completeTalk: ({ context }) =>
-        send(context.id, { type: complete(context) ? 'talk.completed' : 'completion.refused' }),
-      returnParty: ({ context }) => returnParty(context),
-      tellRefused: ({ context: { id } }) => report(id, { type: 'refused' }),
-      tellParted: ({ context: { id } }) => report(id, { type: 'parted' }),
-      tellCompleted: ({ context: { id } }) => {
-        const completed = talks.get(id)?.completed;
-        if (completed) report(id, completed);
-      },
-      tellIncomplete: ({ context: { id } }) => report(id, { type: 'incomplete' }),
-    },
-  });
-
-  const start = (id: string, beginning: Beginning<ConsultationInput>): void => {
-    const talk: Talk = { actor: undefined as never, unwatch: undefined, completed: undefined };
-    spawn(machine, {
-      id,
-      ...beginning,
-      runtime,
-      onCreated: (actor) => {
-        talk.actor = actor;
-        talks.set(id, talk);
-      },
-      onEnded: (error) => {
-        talk.unwatch?.();
-        talks.delete(id);
-        if (error === undefined) return;
-        returnParty(talk.actor.getSnapshot().context);
-        report(id, { type: 'parted' });
-      },
-    });
-  };
-
-  return {
-    onReport(listener) {
-      report = listener;
-    },
-    begin: (input) => start(input.id, { input }),
-    scenes(id) {
-      const context = talks.get(id)?.actor.getSnapshot().context;
-      return context && scenesOf(context);
-    },
-    complete: (id) => send(id, { type: 'complete' }),
-    end: (id) => send(id, { type: 'end' }),
-    dump: () => [...talks.values()].map(({ actor }) => actor.dump() as ConsultationDump),
-    restore(dumps) {
-      for (const from of dumps) {
-        start(from.context.id, { from });
-        watch(from.context);
-      }
-    },
-    get size() {
-      return talks.size;
-    },
-  };
+  /** What a bound forbids is logged. */
+  #attempt<T>(channel: string, what: () => T): T | undefined {
+    try {
+      return what();
+    } catch (error) {
+      if (!(error instanceof AriError)) throw error;
+      const { log } = this.#options;
+      log.warn({ channel, reason: error.message }, 'a party could not be joined with whom it puts others through to');
+      return undefined;
+    }
+  }
 }

@@ -80,11 +80,19 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     return { done: alone(bridge).then(part), stop: part };
   };
 
+  /** The room in which a channel is before its step begins: both were restored. */
+  const restoredRoom = (entry: ChannelEntry, name: string): BridgeEntry | undefined => {
+    const bridge = bridges.bridgeOf(entry.id);
+    const context = bridge && bridges.snapshot(bridge).context;
+    return context?.class === 'basic' && context.name === name ? bridge : undefined;
+  };
+
   const enterRoom = (entry: ChannelEntry, name: string): Ongoing<void> => {
-    const known = rooms.get(name);
+    const restored = restoredRoom(entry, name);
+    const known = restored ?? rooms.get(name);
     const room = known && bridges.find(known.id) ? known : attempt(entry, () => openBridge(name));
-    if (!room || attempt(entry, () => bridges.enter(room, entry, plainEntry) ?? true) === undefined)
-      return { done: Promise.resolve(), stop: nothing };
+    const isIn = room && (restored || attempt(entry, () => bridges.enter(room, entry, plainEntry) ?? true));
+    if (!room || !isIn) return { done: Promise.resolve(), stop: nothing };
     rooms.set(name, room);
     const leave = (): void => {
       if (bridges.bridgeOf(entry.id) === room) bridges.leave(entry.id);

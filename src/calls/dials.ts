@@ -208,12 +208,20 @@ export class DialSession implements Company, Ongoing<DialResult> {
 
   /** It is over; `crashed`: nobody else lets go of who is called. */
   release(crashed: boolean): void {
-    if (crashed) this.releaseTargets(this.actor.getSnapshot().context.callees, Cause.normalClearing);
+    if (crashed) this.#abandon();
     this.ignoreCaller();
     this.leaveParties();
     this.early.stop();
     for (const { unwatch } of this.#watched.splice(0)) unwatch();
     this.#settle(this.actor.getSnapshot().context.end);
+  }
+
+  #abandon(): void {
+    const { value, context } = this.actor.getSnapshot();
+    this.releaseTargets(context.callees, Cause.normalClearing);
+    if (value === 'handedOver') return;
+    this.hangUp(context.peer?.channelId);
+    this.destroyBridge(context);
   }
 
   /* ---- What is asked of it ------------------------------------------------------------------------------------------ */

@@ -103,4 +103,25 @@ test('a call that the channel of a Dial is gone for ends by itself', async () =>
   assert.equal([again.channels.size, again.companies.size, again.owners.dials.dump()], [0, 0, []]);
 });
 
+test('who is in a room when it is saved stays in it, and the last one that leaves closes it', async () => {
+  const w = world('ConfBridge(team)');
+  await settled();
+  w.incoming('bob', '202');
+  await settled();
+  const again = await takenUp(w);
+  assert.equal(
+    again.bridges.list().map(({ id, channels }) => [id, channels]),
+    w.bridges.list().map(({ id, channels }) => [id, channels]),
+  );
+  again.report('alice', { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.is(again.bridges.size, 1);
+  again.incoming('carol', '202');
+  await settled();
+  assert.equal(again.bridges.list()[0]?.channels, ['bob', 'carol']);
+  for (const id of ['bob', 'carol']) again.operations.hangup(id, {});
+  await settled();
+  assert.equal([again.channels.size, again.bridges.size], [0, 0]);
+});
+
 test.run();

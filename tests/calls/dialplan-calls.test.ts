@@ -588,4 +588,16 @@ test('places of options that are not there are told when the dialplan is read, o
   }
 });
 
+test('a Dial that breaks lets go of everybody it called', async () => {
+  const w = world({ '202': ['Dial(Fake/bob,20,g)', 'Wait(60)'] });
+  w.incoming('a', '202');
+  const [bob = ''] = w.called();
+  w.bridges.open = () => {
+    throw new Error('no bridge today');
+  };
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  assert.equal([w.channels.has(bob), w.variables('a')['DIALSTATUS'], w.companies.size], [false, 'CANCEL', 0]);
+});
+
 test.run();
