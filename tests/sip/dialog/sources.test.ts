@@ -46,6 +46,24 @@ test('a peer that has proved to be elsewhere is known there, and where it was', 
   bench.agent.close();
 });
 
+for (const protocol of ['udp', 'tcp'] as const)
+  test(`refreshes of the session over ${protocol} from where the INVITE came are not challenged`, async () => {
+    const bench = createBench();
+    const source = peer(protocol, 5070);
+    bench.user.challenge = [['WWW-Authenticate', 'Digest realm="r", nonce="n"']];
+    const number = bench.send('INVITE', { sdp: 'their-offer', source });
+    bench.incoming.at(-1)!.answer('ours');
+    const toTag = (await bench.response()).toTag!;
+    bench.send('ACK', { toTag, number, source });
+    await bench.sent();
+    for (let refresh = 0; refresh < 10; refresh++) bench.send('UPDATE', { toTag, source });
+    assert.equal(
+      await bench.sent(),
+      Array.from({ length: 10 }, () => '200 UPDATE'),
+    );
+    bench.agent.close();
+  });
+
 test('a BYE is taken whatever number a request before it had', async () => {
   const { bench, toTag } = await connected();
   bench.send('INFO', { toTag, number: 2 ** 31 - 1 });
