@@ -88,8 +88,10 @@ const opusTerms = (opus: Config['media']['opus']): OpusTerms => ({
   },
 });
 
-export const mediaSettings = (config: Config): MediaConfig => ({
+export const mediaSettings = (config: Config, descriptors = descriptorLimit()): MediaConfig => ({
   ...defaultMediaConfig,
+  // Where there are few, half of them are for calls all the same.
+  reservedFrom: Math.max(descriptors / 2, descriptors - config.media.reserved_descriptors),
   address: audioAddress(config),
   ports: { first: config.media.rtp_ports[0], last: config.media.rtp_ports[1] },
   codecs: config.media.codecs,

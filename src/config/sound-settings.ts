@@ -123,6 +123,12 @@ export const media = group(
           'Address that audio (RTP) is sent from. Left out: that of SIP; where SIP has several, or all, each call has the one that leads to its far side.',
       }),
     ),
+    reserved_descriptors: whole(0, 1_000_000, {
+      default: 128,
+      unit: 'descriptors',
+      description:
+        'File descriptors that audio leaves to HTTP and files: calls are refused when fewer are free. At most half of all; with `sockets: native` (or `auto` where that is so).',
+    }),
     rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
       default: [10_000, 20_000],
       unit: 'port',

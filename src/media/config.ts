@@ -66,6 +66,8 @@ export type MediaConfig = {
   ports: { first: number; last: number };
   /** How long a port stays bound, but deaf, after its session ended, in ms: late packets never reach a new call. */
   portDrainMs: number;
+  /** File descriptors from this number on are not taken for calls; any may be when left out. */
+  reservedFrom?: number;
   /** Codecs there are, in order of preference. */
   codecs: readonly Codec[];
   /** How Opus is sent. */

@@ -37,6 +37,8 @@ export type EpollSocketsOptions = {
   clock: Pick<Clock, 'monotonic' | 'setTimeout' | 'clearTimeout' | 'soon'>;
   /** Where it is written down what is open. */
   descriptors: Descriptors;
+  /** Descriptors from this number on are for others; left out, all may be taken. */
+  reservedFrom?: number | undefined;
 };
 
 /**
@@ -79,6 +81,7 @@ export class EpollSockets implements Sockets {
     const { calls } = this.#options;
     const family = isIPv6(address) ? addressFamily.ipv6 : addressFamily.ipv4;
     const descriptor = checked(calls, 'socket', calls.socket(family, datagram | nonBlocking | closeOnExec, 0));
+    this.#refuseReserved(descriptor);
     const entry = this.#note(descriptor);
     const close = (): void => {
       calls.close(descriptor);
@@ -126,6 +129,14 @@ export class EpollSockets implements Sockets {
     checked(calls, 'epoll_ctl', calls.epoll_ctl(this.#epoll, add, descriptor, event));
     own.look();
     return own.port;
+  }
+
+  /** The system gives the lowest number that is free: so nearly all below a high one are in use. */
+  #refuseReserved(descriptor: number): void {
+    const { calls, reservedFrom = Number.POSITIVE_INFINITY } = this.#options;
+    if (descriptor < reservedFrom) return;
+    calls.close(descriptor);
+    throw failure('socket', 'EMFILE');
   }
 
   #note(descriptor: number): number {

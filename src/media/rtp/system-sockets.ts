@@ -15,6 +15,8 @@ export type SystemSocketsOptions = {
   descriptors: SharedArrayBuffer;
   /** Leads to the thread that holds sockets of Node. */
   relay: RelayPort;
+  /** Descriptors from this number on are left to others. */
+  reservedFrom?: number | undefined;
 };
 
 /** The sockets of a thread, and `openMore`: the same once more and on another clock, where they are the thread's own. */
@@ -34,13 +36,14 @@ export async function openSystemSockets({
   clock,
   descriptors,
   relay,
+  reservedFrom,
 }: SystemSocketsOptions): Promise<SystemSockets> {
   const dgram = () => ({ sockets: new RelayedSockets(relay, clock), kind: 'dgram' }) as const;
   if (kind === 'dgram') return dgram();
   try {
     const calls = await loadSystemCalls();
     const noted = new Descriptors(descriptors);
-    const openMore = (on: Clock) => new EpollSockets({ calls, clock: on, descriptors: noted });
+    const openMore = (on: Clock) => new EpollSockets({ calls, clock: on, descriptors: noted, reservedFrom });
     const trimMemory = (): void => void calls.malloc_trim?.(0);
     return { sockets: openMore(clock), openMore, trimMemory, kind: 'native' };
   } catch (error) {

@@ -22,13 +22,14 @@ const test = calls ? plain : Object.assign(plain.skip, { run: plain.run });
 if (!calls) process.stdout.write('skipped: needs koffi on Linux: sockets read by calls of the kernel\n');
 
 /** Sockets that are read when the clock moves: what was sent on one machine is there when `sendto` returns. */
-function openSockets(changed: Partial<SystemCalls> = {}) {
+function openSockets(changed: Partial<SystemCalls> = {}, reservedFrom?: number) {
   const clock = new ManualClock();
   const descriptors = newDescriptorTable();
   const sockets = new EpollSockets({
     calls: { ...calls!, ...changed },
     clock,
     descriptors: new Descriptors(descriptors),
+    reservedFrom,
   });
   return { sockets, clock, descriptors };
 }
@@ -110,6 +111,27 @@ test('a process that may open no more refuses to bind, and leaves nothing open',
   const error = await sockets.bind('127.0.0.1', 0).catch((thrown: unknown) => thrown);
   assert.is((error as NodeJS.ErrnoException).code, 'EMFILE');
   assert.is(openedSince(before), 0);
+  sockets.close();
+});
+
+test('descriptors that are reserved for HTTP are not taken, and are free at once', async () => {
+  const reservedFrom = 1 + Math.max(...readdirSync('/proc/self/fd').map(Number)) + 8;
+  const { sockets } = openSockets({}, reservedFrom);
+  const before = openDescriptors();
+  const bound: PacketSocket[] = [];
+  const refused = async (): Promise<string> => {
+    for (;;)
+      try {
+        bound.push(await sockets.bind('127.0.0.1', 0));
+      } catch (error) {
+        return String((error as NodeJS.ErrnoException).code);
+      }
+  };
+  assert.is(await refused(), 'EMFILE');
+  assert.ok(bound.length > 0);
+  assert.is(openedSince(before), bound.length);
+  bound.pop()?.close();
+  bound.push(await sockets.bind('127.0.0.1', 0));
   sockets.close();
 });
 
