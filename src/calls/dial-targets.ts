@@ -1,7 +1,9 @@
 import type { ChannelEntry } from '../actors/channel-entry.ts';
+import { readDigits } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { DialRequest } from '../dialplan/calls.ts';
 import { lifeOf, passedOn } from '../machines/channel.ts';
+import type { DialContext } from '../machines/dial.ts';
 import { shownParty } from '../telephony/party.ts';
 
 /** Whom a Dial calls, and what its caller hears meanwhile. */
@@ -55,4 +57,18 @@ export function beginWaiting(caller: ChannelEntry, waiting: DialRequest['waiting
 export function endWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], channels: Channels): void {
   if (waiting === 'ring') channels.tell(caller, { type: 'ringStop' });
   else if (waiting !== 'alert') channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
+}
+
+/** Ends the call to somebody who has not answered. */
+export const release = (channels: Channels, entry: ChannelEntry, cause: number): void =>
+  channels.tell(entry, { type: 'hangup', cause, cancels: true, by: 'dialplan' });
+
+/** Sends both parties the keys that are pressed at the start of their call. */
+export function pressKeys(caller: ChannelEntry, { digits, peer }: DialContext, channels: Channels): void {
+  const called = channels.find(peer?.channelId ?? '');
+  for (const [entry, dtmf] of [
+    [called, digits?.called],
+    [caller, digits?.calling],
+  ] as const)
+    if (entry && dtmf) channels.tell(entry, { type: 'dtmf', sequence: readDigits({ dtmf }) });
 }

@@ -1,7 +1,5 @@
 import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
 import type { ChannelEntry } from '../actors/channel-entry.ts';
-import { readDigits } from '../actors/channel-requests.ts';
-import type { Channels } from '../actors/channels.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from '../actors/spawn.ts';
 import type { DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
@@ -25,7 +23,7 @@ import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
 import type { Companies, Company } from './companies.ts';
 import { verdictOf } from './dial-outcomes.ts';
-import { beginWaiting, endWaiting, openTarget, resourceOf } from './dial-targets.ts';
+import { beginWaiting, endWaiting, openTarget, pressKeys, release, resourceOf } from './dial-targets.ts';
 import { EarlyAudio, type EarlyAudioOptions } from './early-audio.ts';
 import type { Attention, FeatureKeys, FeatureParty } from './feature-keys.ts';
 import { plainEntry } from './plain-bridges.ts';
@@ -147,10 +145,6 @@ export function createDials(options: DialsOptions): Dials {
     },
   };
 }
-
-/** Ends the call to somebody who has not answered. */
-const release = (channels: Channels, entry: ChannelEntry, cause: number): void =>
-  channels.tell(entry, { type: 'hangup', cause, cancels: true, by: 'dialplan' });
 
 /** What a Dial holds outside its chart: watches over channels and keys, and who waits for its end. */
 export class DialSession implements Company, Ongoing<DialResult> {
@@ -418,7 +412,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
       return;
     }
     this.early.stop();
-    this.#pressKeys(context);
+    pressKeys(this.#caller, context, channels);
     this.#send({ type: 'parties.joined', bridge: bridge.id, at: runtime.clock.now() });
   }
 
@@ -487,14 +481,6 @@ export class DialSession implements Company, Ongoing<DialResult> {
     });
     const entry = channels.find(peer?.channelId ?? '');
     return entry ? [party(this.#caller, calling), party(entry, called)] : [party(this.#caller, calling)];
-  }
-
-  /** The keys that are pressed at its start. */
-  #pressKeys({ digits, peer }: DialContext): void {
-    const { channels } = this.#options;
-    const entry = channels.find(peer?.channelId ?? '');
-    if (entry && digits?.called) channels.tell(entry, { type: 'dtmf', sequence: readDigits({ dtmf: digits.called }) });
-    if (digits?.calling) channels.tell(this.#caller, { type: 'dtmf', sequence: readDigits({ dtmf: digits.calling }) });
   }
 
   #now(): number {
