@@ -8,11 +8,11 @@ import { EventFilter, type FilterLists } from './event-filter.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from './topics.ts';
 
-/** What an application's messages go through; several applications may share one. */
+/** A connection of an application; several applications may share one. */
 export type Connection = {
   /** Takes one message, a JSON text. Throwing is logged and costs that message. */
   send(json: string): void;
-  /** Who is at the other end, for the log. */
+  /** The peer, for the log. */
   readonly describe: string;
   /** Octets of messages that the other end has not taken yet; left out where nobody can tell. */
   unread?(): number;
@@ -49,7 +49,7 @@ type Receiver = {
   narrowed: { by: string; after: number } | undefined;
 };
 
-/** Who records events. */
+/** The recorder of events. */
 export type EventRecorder = {
   readonly on: boolean;
   sent(name: string, seq: number, event: AriEventBody, json: string, missed: boolean): void;
@@ -129,7 +129,7 @@ export interface Delivery {
 /** What a connection may hear: whose it is (its user and token), and what that covers. */
 export type Narrow = { by: string; hears: Hears };
 
-/** What delivery knows of an application, as plain JSON. */
+/** State of an application in the delivery, as plain JSON. */
 export type ReceiverDump = {
   filter: FilterLists;
   seq: number;

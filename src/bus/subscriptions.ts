@@ -102,7 +102,7 @@ export class Subscriptions<S> {
     return this.#subscribers.get(topic);
   }
 
-  /** How many topics somebody is subscribed to: for metrics and leak checks. */
+  /** Number of subscribed topics, for metrics and leak checks. */
   get topics(): number {
     return this.#subscribers.size;
   }

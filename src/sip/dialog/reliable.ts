@@ -38,7 +38,7 @@ export function reliableNumber(response: SipResponse): number | undefined {
   return numberIn(response.header('RSeq')?.trim(), 1, 2 ** 32 - 1);
 }
 
-/** What a PRACK acknowledges (RFC 3262 7.2). */
+/** The response that a PRACK acknowledges (RFC 3262 7.2). */
 export type Acknowledged = { readonly rseq: number; readonly cseq: number; readonly method: string };
 
 /** Reads RAck; undefined when it is missing or malformed. */

@@ -35,7 +35,7 @@ export const TIMER = 'timer';
 const isAble = (request: SipRequest): boolean =>
   [...request.headerList('Supported'), ...request.headerList('Require')].some((tag) => tag.toLowerCase() === TIMER);
 
-/** What we ask of a peer (RFC 4028 7.1, 9). */
+/** Our session-timer request to a peer (RFC 4028 7.1, 9). */
 export type SessionWish = {
   seconds: number;
   /** The shortest session that we take, in s; at least 90. */
@@ -68,7 +68,7 @@ const shortestOf = (message: SipMessage): number | undefined =>
 /** Names of the deadlines of a session timer: half time when refreshing fell to us, and nobody refreshed in time. */
 export type SessionDeadline = 'refreshSession' | 'sessionExpired';
 
-/** What both sides agreed on: plain data. */
+/** The negotiated session timer, as plain data. */
 export type SessionTimerData = {
   /** Undefined while nobody asks for a limit. */
   readonly seconds?: number | undefined;

@@ -16,7 +16,7 @@ export type Timing = { t1Ms: number; t2Ms: number };
 /** `announceDelayMs` as usual. */
 export const defaultAnnounceDelayMs = 500;
 
-/** What everything above transactions works with. */
+/** Common dependencies of dialogs and calls. */
 export type Stack = {
   transactions: TransactionLayer;
   transports: Pick<Transports, 'send' | 'localAddress'>;

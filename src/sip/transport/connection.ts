@@ -14,7 +14,7 @@ export type ConnectionLimits = {
   readonly partialTimeout: number;
   /** How long a peer that connected to us may take to its first whole message. */
   readonly firstMessageTimeout: number;
-  /** What may wait to be read by the peer. */
+  /** Most octets that may wait for the peer to read them. */
   readonly maxQueuedBytes: number;
 };
 
@@ -76,13 +76,13 @@ export class Connection {
   readonly #limits: ConnectionLimits;
   readonly #framer: Framer;
   readonly #onFrame: ConnectionOptions['onFrame'];
-  /** Who to tell when the connection never comes about. */
+  /** Callbacks for a connection that fails to open. */
   readonly #waiting: ((failure: SendFailure) => void)[] = [];
   readonly #budget: QueueBudget;
   readonly #admits: ConnectionOptions['admits'];
   /** Messages that came and wait their turn. */
   #frames: Frame[] = [];
-  /** What of the budget is ours. */
+  /** Our share of the budget. */
   #queued = 0;
   #isReading = false;
   #connected: boolean;

@@ -1,7 +1,7 @@
-/** What carries SIP messages. */
+/** SIP transport protocols. */
 export type Protocol = 'udp' | 'tcp' | 'tls' | 'ws' | 'wss';
 
-/** What sets one protocol apart from another. */
+/** Properties of a protocol. */
 export type TransportKind = {
   /** Nothing is lost as long as the connection lives, so nothing is sent twice (RFC 3261 17). */
   readonly reliable: boolean;

@@ -20,7 +20,7 @@ export interface KnownPeers {
   readonly size: number;
 }
 
-/** Knows nobody at first. */
+/** Starts empty. */
 export function createKnownPeers(): KnownPeers {
   /** Per address the number of holders of each port, and of each connection as a negative number. */
   const held = new Map<string, Map<number, number>>();

@@ -20,7 +20,7 @@ export type Listen = {
   readonly clientCertificates?: ClientCertificates | undefined;
 };
 
-/** A listening socket: where it really listens. */
+/** A listening socket and its actual address. */
 export type Listener = {
   /** Good for `Target.listener`; unique in one `Transports`. */
   readonly id: number;
@@ -31,7 +31,7 @@ export type Listener = {
   readonly advertisedPort?: number | undefined;
 };
 
-/** Where a message goes. A `Source` is a good target: it leads back to the sender. */
+/** Destination of a message. A `Source` is a valid target: it leads back to the sender. */
 export type Target = {
   readonly protocol: Protocol;
   /** A literal IPv4 or IPv6 address, no name. */
@@ -45,7 +45,7 @@ export type Target = {
   readonly serverName?: string | undefined;
 };
 
-/** Where a message came from, and the listener and connection it came in on. */
+/** Origin of a message, with its listener and connection. */
 export type Source = Target & { readonly listener: number };
 
 /** Our own address as a peer shall see it: for Via, Contact and SDP. */
@@ -102,7 +102,7 @@ export interface Transports {
    * @throws ListenError (as a rejection) naming protocol, address and port when one cannot be had.
    */
   bind(listens: readonly Listen[]): Promise<readonly Listener[]>;
-  /** What is bound, in the order of binding. */
+  /** The bound sockets, in the order of binding. */
   readonly listeners: readonly Listener[];
   /** Sets the one receiver of messages; the transaction layer does this. */
   onMessage(handler: MessageHandler): void;
