@@ -95,6 +95,8 @@ class KeptFile implements JsonFile {
   #retry: unknown;
   #retryAfterMs: number = retryMs.first;
   #closed = false;
+  /** The last writing failed: a full disk is told of once, not with each change. */
+  #failing = false;
 
   constructor(options: Omit<JsonFileOptions<unknown>, 'read'>) {
     this.#options = options;
@@ -151,14 +153,24 @@ class KeptFile implements JsonFile {
       const text = format(this.#options.write());
       await writeDurably(this.#path, text, () => (replaced = true), this.#options.mode);
       this.#retryAfterMs = retryMs.first;
+      this.#failing = false;
       for (const { done } of changes) done();
     } catch (error) {
-      this.#options.log.error({ file: this.#path, error }, 'a file of the data directory could not be written');
+      this.#tellFailure(error);
       this.#undo([...changes, ...this.#waiting], error);
       // What readers may find already is no more what is in memory.
       if (unattended || replaced) this.#unattended = true;
       if (this.#unattended) this.#tryAgain();
     }
+  }
+
+  #tellFailure(error: unknown): void {
+    const { log } = this.#options;
+    log[this.#failing ? 'debug' : 'error'](
+      { file: this.#path, error },
+      'a file of the data directory could not be written',
+    );
+    this.#failing = true;
   }
 
   #undo(changes: readonly Change[], cause: unknown): void {
