@@ -1,0 +1,385 @@
+import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { DialDump } from '../actors/dumps.ts';
+import type { Actor, Runtime } from '../actors/spawn.ts';
+import type { DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
+import type { Ids } from '../lib/ids.ts';
+import type { LimitHit } from '../lib/limit-counts.ts';
+import type { Logger } from '../lib/log.ts';
+import { type ChannelSnapshot, isEnding, lifeOf, noTimeout, type Position } from '../machines/channel.ts';
+import { type Callee, type DialContext, type DialEvent, type dialMachine, dialOutcomeOf } from '../machines/dial.ts';
+import type { DialOutcome } from '../models/dial.ts';
+import { AriError } from '../models/errors.ts';
+import { countLimit } from '../models/limits.ts';
+import { Cause } from '../telephony/causes.ts';
+import { DriverError } from '../telephony/driver.ts';
+import type { Companies, Company } from './companies.ts';
+import { verdictOf } from './dial-outcomes.ts';
+import { beginWaiting, endWaiting, openTarget, pressKeys, release, resourceOf } from './dial-targets.ts';
+import { EarlyAudio, type EarlyAudioOptions } from './early-audio.ts';
+import type { Attention, FeatureKeys, FeatureParty } from './feature-keys.ts';
+import { plainEntry } from './plain-bridges.ts';
+import type { RunningDials } from './running-dials.ts';
+
+export type DialsOptions = EarlyAudioOptions & {
+  runtime: Runtime;
+  ids: Pick<Ids, 'uuid'>;
+  bridges: Bridges;
+  /** Where it is asked who takes whose place. */
+  companies: Companies;
+  /** Listens to what parties ask for by keys; left out, they ask for nothing. */
+  featureKeys?: Pick<FeatureKeys, 'hasCode' | 'attend'> | undefined;
+  /** All that there are, and what they go on from; left out, none does. */
+  running?: RunningDials | undefined;
+  log: Logger;
+  /** Hears of bounds that were met. */
+  hit: LimitHit;
+  /** Makes a bridge for the dialplan. @throws AriError tooManyBridges. */
+  openBridge(): BridgeEntry;
+};
+
+/** What a Dial holds outside its chart: watches over channels and keys, and who waits for its end. */
+export class DialSession implements Company, Ongoing<DialResult> {
+  readonly done: Promise<DialResult>;
+  actor!: Actor<typeof dialMachine>;
+  readonly early: EarlyAudio;
+  readonly #caller: ChannelEntry;
+  readonly #leaves: DialRequest['leaves'];
+  readonly #options: DialsOptions;
+  #settle!: (result: DialResult) => void;
+  /** What ends the watch over each who is called, by channel. */
+  readonly #watched: { id: string; unwatch: () => void }[] = [];
+  /** Whether the caller's keys are listened to until somebody answers. */
+  #isHeeding = false;
+  #attention: Attention | undefined;
+  #unwatchBridge: (() => void) | undefined;
+
+  constructor(caller: ChannelEntry, leaves: DialRequest['leaves'], options: DialsOptions) {
+    this.#caller = caller;
+    this.#leaves = leaves;
+    this.#options = options;
+    this.early = new EarlyAudio(caller, options);
+    this.done = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  /** Undefined when one of both was put through to somebody else. */
+  dump(): DialDump | undefined {
+    const { value, status } = this.actor.getSnapshot();
+    if (value === 'handedOver' || status !== 'active') return undefined;
+    const keys = value === 'together' ? (this.#attention?.dump() ?? []) : [];
+    return { actor: this.actor.dump() as DialDump['actor'], keys };
+  }
+
+  /** Hears again whom it is about, after it was restored. */
+  resume(keys: DialDump['keys']): void {
+    const { value, context } = this.actor.getSnapshot();
+    const { channels, bridges } = this.#options;
+    if (value === 'together') {
+      this.keepPeer(context);
+      const isThere = bridges.find(context.bridge ?? '') && channels.find(context.peer?.channelId ?? '');
+      if (isThere) this.watchParties(context, keys);
+      else this.#send({ type: 'party.absent', absent: false });
+      return;
+    }
+    const found = context.callees.flatMap(({ channelId }) => channels.find(channelId) ?? []);
+    for (const entry of found) this.#watch(entry);
+    this.heedCaller(context);
+    this.beginWaiting(context);
+    for (const entry of found) this.#look(channels.snapshot(entry));
+    for (const { channelId } of context.callees)
+      if (!channels.find(channelId)) this.#send({ type: 'callee.failed', channelId, outcome: 'NOANSWER' });
+  }
+
+  /** It is over; `crashed`: nobody else lets go of who is called. */
+  release(crashed: boolean): void {
+    if (crashed) this.#abandon();
+    this.ignoreCaller();
+    this.leaveParties();
+    this.early.stop();
+    for (const { unwatch } of this.#watched.splice(0)) unwatch();
+    this.#settle(this.actor.getSnapshot().context.end);
+  }
+
+  #abandon(): void {
+    const { value, context } = this.actor.getSnapshot();
+    this.releaseTargets(context.callees, Cause.normalClearing);
+    if (value === 'handedOver') return;
+    this.hangUp(context.peer?.channelId);
+    this.destroyBridge(context);
+  }
+
+  /* ---- What is asked of it ------------------------------------------------------------------------------------------ */
+
+  readonly stop = (): void => {
+    const { channels } = this.#options;
+    const snapshot = channels.snapshot(this.#caller);
+    // A call that somebody else has by now is so for all who were called for it.
+    const elsewhere = snapshot.context.cause === Cause.answeredElsewhere;
+    this.#send({ type: 'stop', hungUp: isEnding(snapshot), elsewhere });
+  };
+
+  replaced(old: ChannelEntry, newcomer: ChannelEntry): void {
+    if (old === this.#caller) this.departed(old);
+    else this.#send({ type: 'callee.replaced', channelId: old.id, by: newcomer.id });
+  }
+
+  departed({ id }: ChannelEntry): void {
+    this.#send({ type: 'party.departed', channelId: id });
+  }
+
+  absent(absent: boolean): void {
+    this.#send({ type: 'party.absent', absent });
+  }
+
+  /* ---- Effects before somebody answers ------------------------------------------------------------------------------- */
+
+  beginWaiting({ waiting }: DialContext): void {
+    beginWaiting(this.#caller, waiting, this.#options.channels);
+  }
+
+  endWaiting({ waiting }: DialContext): void {
+    endWaiting(this.#caller, waiting, this.#options.channels);
+  }
+
+  /** Keys that lead elsewhere, and the code by which the caller may end its call. */
+  heedCaller({ features }: DialContext): void {
+    this.#isHeeding = true;
+    if (features?.calling.includes('disconnect')) {
+      const parties = [{ channel: this.#caller, features: ['disconnect'] }] as const;
+      const end = (): void => this.#send({ type: 'stop', hungUp: false, elsewhere: false });
+      this.#attention = this.#options.featureKeys?.attend({ parties, names: ['', ''], end });
+    }
+    if (this.#leaves) this.#caller.onDigit.add(this.#pressed);
+  }
+
+  ignoreCaller(): void {
+    if (!this.#isHeeding) return;
+    this.#isHeeding = false;
+    this.#caller.onDigit.delete(this.#pressed);
+    this.#attention?.end();
+    this.#attention = undefined;
+  }
+
+  readonly #pressed = (digit: string): void => {
+    if (this.#leaves?.(digit)) this.#send({ type: 'caller.left', digit });
+  };
+
+  openTargets({ targets }: DialContext): void {
+    const { channels, log } = this.#options;
+    const callees: Callee[] = [];
+    const failures: DialOutcome[] = [];
+    for (const target of targets) {
+      try {
+        const entry = openTarget(this.#caller, target, channels);
+        this.#watch(entry);
+        callees.push({ channelId: entry.id, number: resourceOf(target) });
+      } catch (error) {
+        if (!(error instanceof DriverError || error instanceof AriError)) throw error;
+        log.info({ channel: this.#caller.id, target, reason: error.message }, 'a party could not be called');
+        failures.push('CHANUNAVAIL');
+      }
+    }
+    this.#send({ type: 'targets.opened', callees, failures });
+  }
+
+  /** Brings all who are to be called through a subroutine; who does not come to its end is not called. */
+  async prepareTargets({ callees, preparation }: DialContext): Promise<void> {
+    const { channels } = this.#options;
+    const prepare = async ({ channelId }: Callee): Promise<void> => {
+      const entry = channels.find(channelId);
+      if (!entry || !preparation) return;
+      const outcome = await channels.visit(entry, preparation);
+      if (outcome.type === 'ended' || isEnding(channels.snapshot(entry))) return;
+      const cause = outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing;
+      channels.tell(entry, { type: 'hangup', cause, by: 'dialplan' });
+    };
+    await Promise.all(callees.map(prepare));
+    this.#send({ type: 'targets.prepared' });
+  }
+
+  dialTargets({ callees, toldElsewhere, timeoutMs = noTimeout }: DialContext): void {
+    const { channels } = this.#options;
+    // Who is to hear that somebody else has the call cannot give up by itself.
+    const patience = toldElsewhere ? noTimeout : Math.min(timeoutMs, noTimeout);
+    for (const { channelId } of callees) {
+      const entry = channels.find(channelId);
+      if (entry) channels.tell(entry, { type: 'dial', timeoutMs: patience });
+    }
+  }
+
+  releaseTargets(callees: readonly Callee[], cause: number): void {
+    for (const { channelId } of callees) {
+      this.#unwatch(channelId);
+      const entry = this.#options.channels.find(channelId);
+      if (entry) release(this.#options.channels, entry, cause);
+    }
+  }
+
+  followReplacement(channelId: string, by: string): void {
+    const { channels } = this.#options;
+    this.early.gone(channelId, this.actor.getSnapshot().context.callees);
+    if (!this.#unwatch(channelId)) return;
+    const newcomer = channels.find(by);
+    if (!newcomer) return;
+    this.#watch(newcomer);
+    if (lifeOf(channels.snapshot(newcomer)) === 'up') this.#look(channels.snapshot(newcomer));
+  }
+
+  #watch(entry: ChannelEntry): void {
+    this.#options.companies.add(entry.id, this);
+    this.#watched.push({ id: entry.id, unwatch: entry.actor.watch(this.#look) });
+  }
+
+  #unwatch(channelId: string): boolean {
+    const at = this.#watched.findIndex(({ id }) => id === channelId);
+    if (at === -1) return false;
+    for (const { unwatch } of this.#watched.splice(at, 1)) unwatch();
+    return true;
+  }
+
+  /** One of those who are called is another than before. */
+  readonly #look = (snapshot: ChannelSnapshot): void => {
+    const { id: channelId, name, cause } = snapshot.context;
+    const life = lifeOf(snapshot);
+    if (snapshot.context.hasEarlyMedia && !isEnding(snapshot)) this.#send({ type: 'callee.progressed', channelId });
+    if (life === 'ringing') this.#send({ type: 'callee.ringing', channelId });
+    else if (life === 'up' || isEnding(snapshot)) {
+      // That is the last thing to be heard of it here.
+      this.#unwatch(channelId);
+      this.#send(
+        life === 'up'
+          ? { type: 'callee.answered', channelId, name }
+          : { type: 'callee.failed', channelId, outcome: dialOutcomeOf(cause) },
+      );
+    }
+  };
+
+  /* ---- Effects after an answer --------------------------------------------------------------------------------------- */
+
+  keepPeer({ peer, endsIn, subroutine, announcement }: DialContext): void {
+    this.early.keep(subroutine || announcement ? undefined : peer?.channelId);
+    const entry = this.#options.channels.find(peer?.channelId ?? '');
+    if (!entry) return;
+    this.#options.companies.add(entry.id, this);
+    entry.endsIn = endsIn;
+  }
+
+  /** What is done with who answered before both are joined, if it lets itself be joined then. */
+  async screenPeer({ peer, subroutine, announcement }: DialContext): Promise<void> {
+    const { channels } = this.#options;
+    const entry = channels.find(peer?.channelId ?? '');
+    if (!entry) return void this.#send({ type: 'peer.declined' });
+    const host = channels.dialplanChannel(entry);
+    const outcome = subroutine && (await channels.visit(entry, subroutine));
+    const verdict = outcome && verdictOf(outcome, host.variable('GOSUB_RESULT') ?? '');
+    if (!verdict && announcement && !isEnding(channels.snapshot(entry))) await host.play(announcement).done;
+    if (verdict || isEnding(channels.snapshot(entry))) this.#send({ type: 'peer.declined', ...verdict });
+    else this.#send({ type: 'peer.accepted' });
+  }
+
+  answerCaller(): void {
+    const { channels } = this.#options;
+    const up = channels.answered(this.#caller);
+    if (lifeOf(channels.snapshot(this.#caller)) !== 'up') channels.tell(this.#caller, { type: 'answer' });
+    // Always waits: the callee's answer is being published, and what is sent to bridges meanwhile would come later.
+    void up.then((isUp) => this.#send({ type: isUp ? 'caller.answered' : 'caller.lost' }));
+  }
+
+  joinParties(context: DialContext): void {
+    const { channels, bridges, log, hit, runtime } = this.#options;
+    let bridge: BridgeEntry | undefined;
+    try {
+      bridge = this.#options.openBridge();
+      for (const { channel, features } of this.#parties(context))
+        if (!isEnding(channels.snapshot(channel)))
+          bridges.enter(bridge, channel, { ...plainEntry, absorbsDigits: features.length > 0 });
+    } catch (error) {
+      if (!(error instanceof AriError)) throw error;
+      countLimit(error, hit);
+      log.warn({ channel: this.#caller.id, reason: error.message }, 'two parties could not be joined');
+      if (bridge) bridges.destroy(bridge);
+      this.#send({ type: 'joining.failed' });
+      return;
+    }
+    this.early.stop();
+    pressKeys(this.#caller, context, channels);
+    this.#send({ type: 'parties.joined', bridge: bridge.id, at: runtime.clock.now() });
+  }
+
+  /** @param from the keys that go on, where the Dial was restored */
+  watchParties(context: DialContext, from?: DialDump['keys']): void {
+    const { channels, bridges, featureKeys } = this.#options;
+    const bridge = bridges.find(context.bridge ?? '');
+    const caller = this.#caller;
+    const names = [channels.snapshot(caller).context.caller.number || caller.name, context.peer?.number ?? ''] as const;
+    const end = ({ id: channelId }: ChannelEntry): void =>
+      this.#send({ type: 'party.ends', channelId, at: this.#now() });
+    if (!bridge) return;
+    this.#attention = featureKeys?.attend({ bridge, parties: this.#parties(context), names, end }, from);
+    this.#unwatchBridge = bridge.actor.watch(({ context: { members } }) => {
+      if (members.length < 2) this.#tellParted();
+    });
+    this.reviewParties(context);
+  }
+
+  reviewParties({ bridge: id = '' }: DialContext): void {
+    const bridge = this.#options.bridges.find(id);
+    if ((bridge?.actor.getSnapshot().context.members.length ?? 0) < 2) this.#tellParted();
+  }
+
+  /** Behind what the one that left does besides: its own end comes before that of the other. */
+  #tellParted(): void {
+    void Promise.resolve().then(() => {
+      const hungUp = isEnding(this.#options.channels.snapshot(this.#caller));
+      this.#send({ type: 'party.left', at: this.#now(), hungUp });
+    });
+  }
+
+  leaveParties(): void {
+    this.#unwatchBridge?.();
+    this.#unwatchBridge = undefined;
+    this.#attention?.end();
+    this.#attention = undefined;
+  }
+
+  hangUp(channelId = ''): void {
+    const { channels } = this.#options;
+    const entry = channels.find(channelId);
+    if (entry) channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing, by: 'dialplan' });
+  }
+
+  sendPeerOn({ peer }: DialContext, position: Position): void {
+    const { channels, bridges } = this.#options;
+    const entry = channels.find(peer?.channelId ?? '');
+    if (!entry || isEnding(channels.snapshot(entry))) return;
+    bridges.leave(entry.id);
+    channels.tell(entry, { type: 'run', position });
+  }
+
+  destroyBridge({ bridge: id = '' }: DialContext): void {
+    const bridge = this.#options.bridges.find(id);
+    if (bridge) this.#options.bridges.destroy(bridge);
+  }
+
+  /** Both, with what they may ask for by keys; nothing where no keys stand for it. */
+  #parties({ features, peer }: DialContext): FeatureParty[] {
+    const { featureKeys, channels } = this.#options;
+    const { called = [], calling = [] } = features ?? {};
+    const party = (channel: ChannelEntry, wanted: FeatureParty['features']): FeatureParty => ({
+      channel,
+      features: featureKeys?.hasCode(wanted) ? wanted : [],
+    });
+    const entry = channels.find(peer?.channelId ?? '');
+    return entry ? [party(this.#caller, calling), party(entry, called)] : [party(this.#caller, calling)];
+  }
+
+  #now(): number {
+    return this.#options.runtime.clock.now();
+  }
+
+  #send(event: DialEvent): void {
+    this.actor.send(event);
+  }
+}
