@@ -6,6 +6,7 @@ import type { TestServer } from './server.ts';
 
 /**
  * Starts a phone that registers as `name` with the password `wonderland`; `command` is what its user enters once it runs.
+ * @param answers whether it takes calls by itself.
  * @param at where it registers, `address:port`: the server's own address for SIP when left out.
  */
 export async function startBaresip(
@@ -16,11 +17,17 @@ export async function startBaresip(
     command,
     more,
     at = server.sip(),
-  }: { command?: string; more?: (directory: string) => readonly string[]; at?: string } = {},
+    answers = 'auto',
+  }: {
+    command?: string;
+    more?: (directory: string) => readonly string[];
+    at?: string;
+    answers?: 'auto' | 'manual';
+  } = {},
 ) {
   const directory = baresipDirectory();
   await configureBaresip(directory, {
-    account: `<sip:${name}@${at};transport=udp>;auth_user=${name};auth_pass=wonderland;regint=600;answermode=auto`,
+    account: `<sip:${name}@${at};transport=udp>;auth_user=${name};auth_pass=wonderland;regint=600;answermode=${answers}`,
     settings: more?.(directory) ?? [],
   });
   const phone = spawn(program, baresipArguments(directory, command), { stdio: ['ignore', 'pipe', 'pipe'] });
