@@ -38,6 +38,17 @@ const changed = (old: string | undefined, left?: string) => ({
   ...(left === undefined ? {} : { leaving: left }),
 });
 
+test('it ends with its bridge in every mode, whoever was shown', () => {
+  for (const mode of modes)
+    for (const events of [[], [source('a')], [source('a'), leaving('a')]])
+      assert.is(after(mode, [...events, { type: 'bridge.gone' }]).snapshot.status, 'done');
+});
+
+test('it follows who talks also where the one that was asked for sends nothing', () => {
+  const hidden = after('single', [source('a'), mixShows(undefined), clear]);
+  assert.equal([hidden.at, hidden.mode], [['talker', undefined, undefined], 'talker']);
+});
+
 test('it begins in the mode of its bridge, and tells nobody', () => {
   for (const mode of modes) {
     const begun = after(mode, []);

@@ -14,7 +14,7 @@ import {
 } from '../../src/machines/bridge.ts';
 import { untouchedVideo } from '../../src/machines/bridge-video.ts';
 import { formatTimestamp } from '../../src/models/timestamp.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterDelay, assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const test = suite('bridge chart');
 
@@ -164,6 +164,13 @@ test('every operation is refused on a bridge that is going, and on one that is n
   }
   const others = bridgeOperations.filter((operation) => operation !== 'stopMoh');
   for (const operation of others) assert.is(refuseBridgeOperation(after([]).snapshot, operation), undefined, operation);
+});
+
+test('an empty bridge that is destroyed waits five seconds for what plays and records, and no longer', () => {
+  const closing = after([destroy]);
+  assert.equal([closing.value, closing.last], ['closing', [['endWorks']]]);
+  assert.equal(delaysIn(bridgeMachine, closing.snapshot), { worksTimeout: 5_000 });
+  assert.is(afterDelay(bridgeMachine, closing.snapshot, 'worksTimeout').status, 'done');
 });
 
 test('every state and transition is reached', () => {

@@ -58,27 +58,79 @@ audio('music switches its class, silence replaces it, and leaving the applicatio
   ]);
 });
 
-audio('ends with its channel', () => {
-  assert.is(after({ type: 'channel.gone' }).status, 'done');
+const commands: readonly ChannelAudioEvent[] = [
+  ...(['both', 'in', 'out'] as const).flatMap((direction) => [
+    { type: 'mute', direction } as const,
+    { type: 'unmute', direction } as const,
+  ]),
+  { type: 'hold' },
+  { type: 'unhold' },
+  { type: 'startMoh', musicClass: 'a' },
+  { type: 'startMoh', musicClass: 'b' },
+  { type: 'stopMoh' },
+  { type: 'startSilence' },
+  { type: 'stopSilence' },
+  { type: 'application.left' },
+];
+
+/** What is to be heard of a channel, as a person would keep it in mind. */
+function createListener() {
+  let [muted, held, background] = [new Set<string>(), false, 'nothing'];
+  const directions = (event: { direction: string }) => (event.direction === 'both' ? ['in', 'out'] : [event.direction]);
+  return {
+    hear(event: ChannelAudioEvent): void {
+      if (event.type === 'mute') muted = new Set([...muted, ...directions(event)]);
+      if (event.type === 'unmute') muted = new Set([...muted].filter((each) => !directions(event).includes(each)));
+      if (event.type === 'hold') held = true;
+      if (event.type === 'unhold') held = false;
+      if (event.type === 'startMoh') background = `music ${event.musicClass}`;
+      if (event.type === 'startSilence') background = 'silence';
+      if (event.type === 'stopMoh' && background.startsWith('music')) background = 'nothing';
+      if (event.type === 'stopSilence' && background === 'silence') background = 'nothing';
+      if (event.type === 'application.left') background = 'nothing';
+    },
+    get now() {
+      return { in: muted.has('in'), out: muted.has('out'), held, background };
+    },
+  };
+}
+
+/** What is heard after the effects of a chart. */
+function heardAfter(effects: readonly unknown[]) {
+  let now = { in: false, out: false, held: false, background: 'nothing' };
+  for (const effect of effects as (string | [string, { musicClass: string; in: boolean; out: boolean }])[]) {
+    const [type, params] = typeof effect === 'string' ? [effect] : effect;
+    if (type === 'muteMedia') now = { ...now, ...params };
+    if (type === 'holdLeg' || type === 'unholdLeg') now = { ...now, held: type === 'holdLeg' };
+    if (type === 'startMusic') now = { ...now, background: `music ${params?.musicClass}` };
+    if (type === 'startSilence') now = { ...now, background: 'silence' };
+    if (type === 'stopBackground') now = { ...now, background: 'nothing' };
+  }
+  return now;
+}
+
+audio('three commands in any order leave the sound that they ask for', () => {
+  const walk = (events: readonly ChannelAudioEvent[], left: number): void => {
+    const listener = createListener();
+    for (const event of events) listener.hear(event);
+    const { effects } = after(...events);
+    assert.equal(heardAfter(effects), listener.now, events.map(({ type }) => type).join(', '));
+    // What is over is not ended again.
+    for (const [index, effect] of effects.entries())
+      if (index > 0 && typeof effect === 'string') assert.is.not(effects.slice(0, index).at(-1), effect);
+    if (left > 0) for (const event of commands) walk([...events, event], left - 1);
+  };
+  walk([], 3);
+});
+
+audio('ends with its channel, whatever was done to its sound', () => {
+  for (const command of commands) assert.is(after(command, { type: 'channel.gone' }).status, 'done');
 });
 
 audio('every state is reached and every transition taken by paths made from the chart', () => {
   const coverage = coverChart(channelAudioMachine, {
     inputs: [{ id: 'c1' }],
-    events: [
-      ...(['both', 'in', 'out'] as const).flatMap((direction) => [
-        { type: 'mute', direction } as const,
-        { type: 'unmute', direction } as const,
-      ]),
-      { type: 'hold' },
-      { type: 'unhold' },
-      { type: 'startMoh', musicClass: 'default' },
-      { type: 'stopMoh' },
-      { type: 'startSilence' },
-      { type: 'stopSilence' },
-      { type: 'application.left' },
-      { type: 'channel.gone' },
-    ],
+    events: [...commands, { type: 'channel.gone' }],
   });
   assertCovered(channelAudioMachine, coverage);
 });

@@ -14,7 +14,7 @@ import {
   refuseChannelOperation,
 } from '../../src/machines/channel.ts';
 import { formatTimestamp } from '../../src/models/timestamp.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterDelay, assertCovered, coverChart, delaysIn, onward } from '../support/charts.ts';
 
 const outbound: ChannelInput = {
   id: 'c1',
@@ -196,6 +196,102 @@ chart('an outbound call that is not answered, or one that is over, refuses what 
   assert.equal(refusals(after(incoming).snapshot), each(undefined, 'channelNotDown'));
   assert.equal(refusals(after(created, dial, answered).snapshot), each(undefined, 'channelNotDown'));
   assert.equal(refusals(after(incoming, hangup).snapshot), each('channelInvalidState', 'channelNotDown'));
+});
+
+chart('whatever ends a channel hangs its leg up, from each state that it lives in', () => {
+  const ringing = { type: 'leg.ringing' } as const;
+  const ways: [ChannelInput, ...ChannelEvent[]][] = [
+    ...[[outbound], [outbound, dial], [outbound, dial, ringing], [outbound, dial, answered]],
+    ...[[created], [created, dial], [created, dial, ringing], [created, { type: 'dial.soon', timeoutMs: 1_000 }]],
+    ...[[incoming], [incoming, { type: 'busy' }], [incoming, answered], [attached]],
+  ] as [ChannelInput, ...ChannelEvent[]][];
+  const ends = ['hangup', 'leg.hungUp', 'dialplan.ended', 'finish'] as const;
+  for (const [input, ...way] of ways)
+    for (const type of ends) {
+      const { told, life, snapshot } = after(input, ...way, { type, cause: 16 });
+      assert.equal(
+        [life, snapshot.context.cause, told.slice(-1)],
+        ['hangingUp', 16, [{ effect: 'hangupLeg', cause: 16 }]],
+      );
+    }
+});
+
+chart('a call that nobody answers is given up after the time it was dialed for, as not answered', () => {
+  const times = (...way: ChannelEvent[]) => delaysIn(channelMachine, after(created, ...way).snapshot);
+  const ringing = { type: 'leg.ringing' } as const;
+  assert.equal([times(dial), times(dial, ringing)], [{ dialTimeout: 30_000 }, { dialTimeout: 30_000 }]);
+  for (const way of [[dial], [dial, ringing]]) {
+    const given = (input: ChannelInput) => {
+      const type = `xstate.after.dialTimeout.channel.${after(input, ...way).life}`;
+      const { told, life, snapshot } = after(input, ...way, { type } as never);
+      return [life, snapshot.context.cause, told[0]];
+    };
+    assert.equal(given(outbound), ['hangingUp', 19, { effect: 'stopDialplan' }]);
+    assert.equal(given(created), ['hangingUp', 19, { type: 'ChannelHangupRequest', cause: 19, soft: true }]);
+  }
+});
+
+chart('what is dialed by a request is dialed behind its answer; a leg has five seconds to end', () => {
+  const { snapshot } = after(created, { type: 'dial.soon', timeoutMs: 1_000 });
+  assert.equal(delaysIn(channelMachine, snapshot), { soon: 0 });
+  const dialing = afterDelay(channelMachine, snapshot, 'soon');
+  assert.equal([lifeOf(dialing), delaysIn(channelMachine, dialing)], ['dialing', { dialTimeout: 1_000 }]);
+  const lingering = after(incoming, hangup, { type: 'leg.lingers' }).snapshot;
+  assert.equal(delaysIn(channelMachine, lingering), { hangupTimeout: 5_000 });
+  assert.is(lifeOf(onward(channelMachine, lingering, ended)), 'destroyed');
+});
+
+chart('a caller who is told that it is busy, and a call that breaks, keep their causes', () => {
+  const busy = after(incoming, { type: 'busy' });
+  assert.equal([busy.life, busy.snapshot.context.cause, busy.told], ['busy', 17, [{ type: 'ChannelStateChange' }]]);
+  const broken = after(incoming, answered, { type: 'effect.failed' });
+  assert.equal(
+    [broken.life, broken.snapshot.context.cause, broken.snapshot.context.endedBy],
+    ['hangingUp', 41, 'fault'],
+  );
+});
+
+chart('a forwarded call whose way nobody may follow ends, also that of an originate', () => {
+  const { told, life, snapshot } = after(outbound, dial, { type: 'leg.forwarded', target: 'PJSIP/bob' });
+  assert.equal([life, snapshot.context.cause, told.length], ['hangingUp', 22, 3]);
+});
+
+chart('clients hear of changes alone: of a party, and of a variable that was there', () => {
+  const types = (...events: ChannelEvent[]) => after(incoming, ...events).told.map((each) => Object.values(each!)[0]);
+  const a = { type: 'caller.set', caller: { name: 'A' } } as const;
+  assert.equal([types(a), types(a, a)], [['ChannelCallerId'], []]);
+  const b = { type: 'connected.set', party: { name: 'B' } } as const;
+  assert.equal([types(b), types(b, b)], [['ChannelConnectedLine', 'presentParty'], []]);
+  assert.equal(types({ ...b, quietly: true }), ['ChannelConnectedLine']);
+  const set = { type: 'variable.set', name: 'A', value: '1' } as const;
+  assert.equal(types(set, { ...set, value: undefined }), ['ChannelVarset']);
+  assert.equal(types({ ...set, value: undefined }), []);
+});
+
+chart('a hold is told to the peer, unless the channel only tells of it', () => {
+  const held = (on: boolean, ...events: ChannelEvent[]) =>
+    after(incoming, answered, { type: 'holdIntercept.set', on }, ...events).told.map((each) => Object.values(each!)[0]);
+  const [hold, unhold] = [{ type: 'leg.held' }, { type: 'leg.unheld' }] as const;
+  assert.equal([held(false, hold), held(true, hold)], [['ChannelHold', 'holdPeer'], ['ChannelHold']]);
+  assert.equal(
+    [held(false, hold, unhold), held(true, hold, unhold)],
+    [['ChannelUnhold', 'holdPeer'], ['ChannelUnhold']],
+  );
+});
+
+chart('a tone leads elsewhere when it was heard so often as is set, in its direction', () => {
+  const tones = { type: 'tones.set', tones: { times: 2, to: { in: position }, heard: { in: 0, out: 0 } } } as const;
+  const heard = (...directions: ('in' | 'out')[]) =>
+    after(
+      ...([incoming, answered, tones] as const),
+      ...directions.map((direction) => ({ type: 'leg.toneDetected', direction }) as const),
+    );
+  const told = { type: 'ChannelToneDetected' };
+  assert.equal(heard('in').told, [told]);
+  assert.equal(heard('in', 'in').told, [{ effect: 'goOnAt', position }, told]);
+  assert.equal(heard('out', 'in').told, [told]);
+  assert.equal(heard('out', 'out').told, [told]);
+  assert.equal(heard('in', 'out').snapshot.context.tones?.heard, { in: 1, out: 1 });
 });
 
 chart('every state is reached and every transition taken by paths made from the chart', () => {

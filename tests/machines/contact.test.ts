@@ -9,7 +9,7 @@ import {
   contactStatus,
 } from '../../src/machines/contact.ts';
 import type { ContactDetails } from '../../src/telephony/contacts.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterDelay, assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const details: ContactDetails = {
   id: 'alice;1',
@@ -131,6 +131,33 @@ chart('an expired contact is removed and the technology told, a removed one is n
   assert.equal([removed.value, removed.asked], ['removed', ['ContactStatusChange']]);
   const closed = after([{ type: 'system.closing' }]);
   assert.equal([closed.value, closed.asked], ['closed', []]);
+});
+
+const [unknown, reachable] = [[], [answered(1)]] as const;
+const asking = [
+  { name: 'unknown', way: unknown, attempt: 1 },
+  { name: 'reachable', way: [...reachable, intervalEnds('reachable')], attempt: 2 },
+  { name: 'unreachable', way: [unanswered(1), intervalEnds('unreachable')], attempt: 2 },
+];
+
+chart('one that says nothing in its time is not reachable, whatever it was', () => {
+  for (const { name, way } of asking) {
+    const { snapshot } = after(way);
+    assert.is(delaysIn(contactMachine, snapshot).qualifyTimeout, 3_000, name);
+    const { value, context } = afterDelay(contactMachine, snapshot, 'qualifyTimeout');
+    assert.equal([value, context.attempt], [{ unreachable: 'resting' }, way.length === 0 ? 1 : 2]);
+  }
+  assert.equal(delaysIn(contactMachine, after(reachable).snapshot), { qualifyInterval: 60_000 });
+});
+
+chart('answers to the request under way count, late ones change nothing', () => {
+  for (const { way, attempt } of asking) {
+    const before = after(way).snapshot.value;
+    assert.equal(after([...way, answered(attempt)]).snapshot.value, { reachable: 'resting' });
+    assert.equal(after([...way, unanswered(attempt)]).snapshot.value, { unreachable: 'resting' });
+    for (const late of [answered(attempt - 1), unanswered(attempt - 1)])
+      assert.equal(after([...way, late]).snapshot.value, before);
+  }
 });
 
 chart('every state is reached and every transition taken', () => {

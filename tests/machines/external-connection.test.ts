@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { initialTransition, transition } from 'xstate';
 import { type ExternalConnectionEvent, externalConnectionMachine } from '../../src/machines/external-connection.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const input = { id: 'c1', connectionTimeoutMs: 3000 };
 const timeout = 'xstate.after.connectionTimeout.externalConnection.connecting';
@@ -54,6 +54,14 @@ chart('one whose leg is released is closed, and tells nothing', () => {
     [{ type: 'socket.opened' }, { type: 'audio.flowed' }],
   ] as const)
     assert.equal(after(...before, { type: 'leg.released' }), { value: 'closed', reason: '', asked: ['closeSocket'] });
+});
+
+chart('it has the time that is set to be made, and to be made again', () => {
+  let [snapshot] = initialTransition(externalConnectionMachine, input);
+  assert.equal(delaysIn(externalConnectionMachine, snapshot), { connectionTimeout: 3_000 });
+  for (const type of ['socket.opened', 'socket.cut'] as const)
+    [snapshot] = transition(externalConnectionMachine, snapshot, { type });
+  assert.equal(delaysIn(externalConnectionMachine, snapshot), { connectionTimeout: 3_000 });
 });
 
 chart('every state and transition is reached', () => {

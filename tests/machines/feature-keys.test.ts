@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { initialTransition, transition } from 'xstate';
 import { type FeatureKeysEvent, type FeatureKeysInput, featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { chartSamples } from '../support/chart-samples.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const { inputs, events } = chartSamples.find(({ machine }) => machine.id === 'featureKeys')!;
 const [transfers, everything, talksFirst] = inputs as [FeatureKeysInput, FeatureKeysInput, FeatureKeysInput];
@@ -179,6 +179,25 @@ chart('who leaves its call is listened to no more, wherever it is', () => {
   for (const way of there) assert.equal(after(talksFirst, ...way, { type: 'party.left' })[0], 'over');
   const ways = [[], keys('#'), keys('#1'), dialed, through, [...through, told(486)]];
   for (const way of ways) assert.equal(after(transfers, ...way, { type: 'party.left' })[0], 'over');
+});
+
+chart('a party that presses nothing more is waited for so long as is set', () => {
+  const times = (...events: FeatureKeysEvent[]) => {
+    let [snapshot] = initialTransition(featureKeysMachine, transfers);
+    for (const each of events) [snapshot] = transition(featureKeysMachine, snapshot, each);
+    return delaysIn(featureKeysMachine, snapshot);
+  };
+  const { digitTimeoutMs: digitTimeout, numberTimeoutMs: numberTimeout } = transfers;
+  assert.equal(times(...keys('#')), { digitTimeout });
+  assert.equal([times(...keys('#1')), times(...dialed)], [{ numberTimeout }, { numberTimeout }]);
+  assert.equal(times(...through, told(486)), { refusalTone: 1_500 });
+});
+
+chart('a status of 300 is a refusal; in the talk the end of a code leaves the party there', () => {
+  assert.is(after(transfers, ...through, told(300))[0], 'refused');
+  assert.is(after(talksFirst, ...talking, ...keys('*3'))[0], 'consulting');
+  assert.is(after(talksFirst, ...talking, ...keys('**1'))[0], 'consulting');
+  assert.is(after(talksFirst, ...keys('*32'), ...keys('0'))[0], 'dialing');
 });
 
 chart('every state and transition is reached', () => {

@@ -130,6 +130,56 @@ test('its commands are idempotent while it is in session, and refused outside of
     assert.equal(refusals(...way), [...recordingCommands]);
 });
 
+const running: readonly RecordingEvent[][] = [
+  [turn],
+  [turn, started],
+  [turn, started, command('mute')],
+  [turn, started, command('pause')],
+  [turn, started, command('mute'), command('pause')],
+];
+
+test('from each state in which the recorder runs, it ends as it is asked to, and as the recorder tells', () => {
+  for (const way of running) {
+    const to = (event: RecordingEvent) => after(...way, event).value;
+    assert.equal([command('stop'), command('cancel'), gone, finished, discarded, failed].map(to), [
+      'finishing',
+      'discarding',
+      'finishing',
+      'done',
+      'canceled',
+      'failed',
+    ]);
+  }
+});
+
+test('once its end was asked for, nothing but the recorder, or a cancel, decides what becomes of it', () => {
+  const [stopped, canceled] = [command('stop'), command('cancel')];
+  const to = (asked: RecordingEvent) => (event: RecordingEvent) => after(turn, started, asked, event).value;
+  const told = [finished, discarded, failed, stopped, gone, canceled, command('pause'), command('mute')];
+  const stays = (state: string) => [state, state];
+  assert.equal(told.slice(0, 6).map(to(stopped)), ['done', 'canceled', 'failed', ...stays('finishing'), 'discarding']);
+  assert.equal(told.slice(0, 6).map(to(canceled)), [
+    'canceled',
+    'canceled',
+    'canceled',
+    ...stays('discarding'),
+    'discarding',
+  ]);
+});
+
+test('it is heard again after a pause, and after being muted, in any order', () => {
+  const [pause, unpause, mute, unmute] = (['pause', 'unpause', 'mute', 'unmute'] as const).map(command) as [
+    ...RecordingCommand[],
+  ] as [RecordingCommand, RecordingCommand, RecordingCommand, RecordingCommand];
+  const states = (...events: RecordingEvent[]) => after(turn, started, ...events).value;
+  assert.equal([states(pause, unpause), states(mute, unmute)], ['recording', 'recording']);
+  assert.equal([states(mute, pause, unpause), states(mute, pause, unmute)], ['muted', 'paused']);
+  assert.equal(
+    [states(pause, mute, unmute, unpause), states(pause, mute, unpause, unmute)],
+    ['recording', 'recording'],
+  );
+});
+
 test('every state and transition is reached', () => {
   const coverage = coverChart(liveRecordingMachine, {
     inputs: [input],

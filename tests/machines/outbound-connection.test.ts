@@ -7,7 +7,7 @@ import {
   type OutboundConnectionInput,
   outboundConnectionMachine,
 } from '../../src/machines/outbound-connection.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const persistent: OutboundConnectionInput = {
   id: 'hello',
@@ -96,6 +96,14 @@ chart('a call that ends before the connection is there ends it, too', () => {
 chart('everything ends when the system stops', () => {
   for (const steps of [[], ['socket.failed'], ['socket.opened'], ['socket.opened', 'call.ended']] as Step[][])
     assert.is(after(forCall, ...steps, 'system.closing').value, 'closed', steps.join());
+});
+
+chart('each wait has its time: for the socket, for the next try, and for what is to be tidied up', () => {
+  const times = (...steps: Step[]) => delaysIn(outboundConnectionMachine, after(forCall, ...steps).snapshot);
+  assert.equal(times(), { connectionTimeout: forCall.connectionTimeoutMs });
+  assert.equal(times('socket.failed'), { reconnectInterval: forCall.reconnectIntervalMs });
+  assert.equal(times('socket.opened', 'call.ended'), { lingerTimeout: 3_000 });
+  assert.is(after(forCall, 'socket.failed', 'interval', 'socket.opened').snapshot.context.attempts, 0);
 });
 
 chart('every state is reached and every transition taken', () => {

@@ -5,10 +5,11 @@ import {
   type Departure,
   type OwnershipEvent,
   type OwnershipInput,
+  type OwnershipSnapshot,
   ownershipMachine,
   refuseOwnershipOperation,
 } from '../../src/machines/ownership.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterDelay, assertCovered, coverChart, delaysIn, onward } from '../support/charts.ts';
 
 const start = { context: 'default', extension: 's', priority: 1 };
 const position = { context: 'default', extension: '100', priority: 2 };
@@ -190,6 +191,36 @@ chart('only a channel that an application controls may be operated on', () => {
   assert.is(refusal(run, enter, accepted), undefined);
   assert.is(refusal(run, enter, accepted, move), undefined);
   assert.is(refusal(run, enter, accepted, ended), 'channelNotInStasis');
+});
+
+const inputs = [bare, intoApplication, intoDialplan, { ...bare, attached: true }] as const;
+const open: OwnershipSnapshot[] = [];
+coverChart(ownershipMachine, {
+  inputs,
+  each: (snapshot) => open.push(snapshot),
+  events: [run, enter, { type: 'enter.soon', app: 'hello', args: ['x'], data: 'hello,x' }, accepted, move, leave, turn],
+});
+
+chart('the end of its leg ends it, wherever it is', () => {
+  assert.is(new Set(open.map(({ value }) => value)).size, 8);
+  for (const snapshot of open) assert.is(onward(ownershipMachine, snapshot, ended).value, 'ended');
+});
+
+chart('who enters behind the answer to a request enters in the same turn of the event loop', () => {
+  const { snapshot } = after(bare, { type: 'enter.soon', app: 'hello', args: ['x'], data: 'hello,x' });
+  assert.equal([snapshot.value, delaysIn(ownershipMachine, snapshot)], ['aboutToEnter', { soon: 0 }]);
+  assert.is(afterDelay(ownershipMachine, snapshot, 'soon').value, 'entering');
+});
+
+chart('the dialplan has a channel until it ends, or is sent elsewhere; a bare one waits for nobody', () => {
+  const elsewhere = { ...position, priority: 9 };
+  assert.equal(after(bare, run).told, [{ effect: 'runDialplan', position }]);
+  assert.equal(after(bare, run, { ...run, position: elsewhere }).told, [
+    { effect: 'runDialplan', position: elsewhere },
+  ]);
+  assert.is(after(bare, run, { type: 'dialplan.ended', cause: 16 }).value, 'nobody');
+  assert.equal([after(bare, answered).value, after(bare, enter).value], ['nobody', 'entering']);
+  assert.is(after(bare, ...inApplication, move, accepted).value, 'application');
 });
 
 chart('every state is reached and every transition taken by paths made from the chart', () => {

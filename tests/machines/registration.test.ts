@@ -9,7 +9,7 @@ import {
 } from '../../src/machines/registration.ts';
 import type { RegistrationDetails } from '../../src/telephony/registrations.ts';
 import { chartSamples } from '../support/chart-samples.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterDelay, assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const line: RegistrationDetails = {
   id: 'trunk;sip:p;sip:1@p',
@@ -157,6 +157,45 @@ chart('clients see whether it is registered, and why not', () => {
   assert.equal(model(begun, unanswered(1), waited('backingOff')), failed);
   assert.equal(model(begun, refused(1, true)), { ...shown, status: 'Rejected', reason: '403 Forbidden' });
   assert.equal(model(begun, unanswered(1), waited('backingOff'), accepted(2)), { ...shown, status: 'Registered' });
+});
+
+chart('each wait has its time: for a turn, for an answer, for another try, and for a farewell', () => {
+  const times = (...events: RegistrationEvent[]) => delaysIn(registrationMachine, after(events).snapshot);
+  assert.equal(times(), { wait: 40 });
+  assert.equal(times(begun), { registerTimeout: 70_000 });
+  assert.equal(times(begun, accepted(1)), { wait: 900_000 });
+  assert.equal(times(begun, accepted(1), waited('registered')), { registerTimeout: 70_000 });
+  assert.equal(times(begun, unanswered(1)), { wait: 5_000 });
+  assert.equal(times(begun, refused(1, true)), { rejectedRetry: 900_000 });
+  assert.equal(times(begun, { type: 'registration.removed' }), { unregisterTimeout: 2_000 });
+});
+
+chart('a registrar that says nothing at all is tried again after the whole of the time', () => {
+  for (const way of [[begun], [begun, accepted(1), waited('registered')]]) {
+    const { value, context } = afterDelay(registrationMachine, after(way).snapshot, 'registerTimeout');
+    assert.equal([value, context.waitMs, context.reason], ['backingOff', 10_000, 'no answer']);
+  }
+  const leaving = after([begun, { type: 'registration.removed' }]).snapshot;
+  assert.is(afterDelay(registrationMachine, leaving, 'unregisterTimeout').value, 'closed');
+});
+
+chart('answers to earlier requests change nothing', () => {
+  const late = [accepted(1), tooBrief(1, 7_200_000), refused(1, true), refused(1, false), unanswered(1)];
+  for (const event of late) {
+    assert.is(after([begun, unanswered(1), waited('backingOff'), event]).value, 'registering');
+    assert.is(after([begun, accepted(1), { type: 'registration.removed' }, event]).value, 'unregistering');
+  }
+  assert.is(after([begun, tooBrief(1, 7_200_000), tooBrief(1, 7_300_000)]).value, 'registering');
+});
+
+chart('a registration that is changed is asked for anew at once, as if nothing had failed', () => {
+  const changed: RegistrationEvent = { type: 'registration.changed', registration: { ...line, expiresMs: 60_000 } };
+  for (const way of [[], [begun, unanswered(1)], [begun, refused(1, true)], [begun, accepted(1)]]) {
+    const { value, asked, snapshot } = after([...way, changed]);
+    assert.is(value, 'registering');
+    assert.match(String(asked.at(-1)), / for 60000$/);
+    assert.is(snapshot.context.failures, 0);
+  }
 });
 
 chart('every state and transition is reached', () => {

@@ -11,7 +11,7 @@ import {
 } from '../../src/machines/transfer.ts';
 import { Cause } from '../../src/telephony/causes.ts';
 import { chartSamples } from '../support/chart-samples.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterDelay, assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const [blind, client, calledBack, consulting, attended, hasty, hastyAttended] = chartSamples.find(
   ({ machine }) => machine.id === 'transfer',
@@ -203,6 +203,27 @@ chart('why a target cannot be had is told as a status', () => {
   const { userBusy, callRejected, unallocated, noRouteDestination, congestion, noAnswer } = Cause;
   const causes = [userBusy, callRejected, unallocated, noRouteDestination, congestion, noAnswer];
   assert.equal(causes.map(failureStatus), [486, 603, 404, 404, 503, 480]);
+});
+
+chart('the application, or the target, has the time that is set; then who asked is told 408', () => {
+  const at = (input: TransferInput | undefined, ...events: TransferEvent[]) => {
+    let [snapshot] = initialTransition(transferMachine, input!);
+    for (const each of events) [snapshot] = transition(transferMachine, snapshot, each);
+    return snapshot;
+  };
+  const waits = [at(client), at(client, event('client.progress')), at(blind), at(blind, event('target.ringing'))];
+  for (const snapshot of waits) assert.equal(delaysIn(transferMachine, snapshot), { patience: 60_000 });
+  for (const state of ['offered', 'progressing']) {
+    const way = state === 'offered' ? [] : [event('client.progress')];
+    assert.equal(after(client, ...way, patience(state)), ['failed', 'tellTransferer 408']);
+  }
+  assert.equal(delaysIn(transferMachine, at(hasty, busy)), { hangupTime: 500 });
+  assert.is(afterDelay(transferMachine, at(hasty, busy), 'hangupTime').value, 'recovered');
+});
+
+chart('two calls are not joined whose parties have gone', () => {
+  assert.equal(after(attended, event('transferees.left')), ['failed', 'tellTransferer 487']);
+  assert.equal(after(attended, event('transferer.left')), ['failed']);
 });
 
 chart('every state and every transition is reached', () => {

@@ -4,7 +4,7 @@ import { initialTransition, transition } from 'xstate';
 import { isTelling, type WatcherEvent, watcherMachine } from '../../src/machines/watcher.ts';
 import type { WatcherDetails } from '../../src/telephony/watchers.ts';
 import { chartSamples } from '../support/chart-samples.ts';
-import { assertCovered, coverChart } from '../support/charts.ts';
+import { assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const lamp: WatcherDetails = {
   id: 'call;ours;theirs',
@@ -130,6 +130,26 @@ chart('what it watches may become something else', () => {
     [[answered(1), changed], 'due'],
   ] as const)
     assert.is(after([...before, moved]).value, then);
+});
+
+chart('each wait for an answer has its time, then the subscription is over', () => {
+  for (const way of [[], [changed]]) {
+    const state = way.length === 0 ? 'telling' : 'behind';
+    assert.equal(delaysIn(watcherMachine, after(way).snapshot), { notifyTimeout: 70_000 });
+    const silent = { type: `xstate.after.notifyTimeout.watcher.${state}` } as never;
+    assert.equal(after([...way, silent]).value, 'lost');
+  }
+  assert.equal(delaysIn(watcherMachine, after([{ type: 'system.closing' }]).snapshot), { dismissTimeout: 2_000 });
+});
+
+chart('answers to earlier requests change nothing', () => {
+  const again = [answered(1), over, changed];
+  const unneeded: WatcherEvent = { type: 'notify.unneeded', attempt: 1 };
+  const deferred: WatcherEvent = { type: 'notify.deferred', attempt: 1, waitMs: 5 };
+  for (const late of [answered(1), lost(1), unneeded, deferred]) {
+    assert.is(after([...again, late]).value, 'telling');
+    assert.is(after([...again, changed, late]).value, 'behind');
+  }
 });
 
 chart('every state and every transition is reached', () => {

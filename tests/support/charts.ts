@@ -10,6 +10,7 @@ import {
   getNextTransitions,
   type InputFrom,
   type SnapshotFrom,
+  transition,
 } from 'xstate';
 import { fastLogic } from '../../src/actors/table-logic.ts';
 
@@ -121,6 +122,30 @@ export function assertCovered(
     ...needless.map((name) => `excepted, but reached: ${name}`),
   ];
   if (problems.length > 0) throw new Error(`${machine.id}: ${problems.length} gaps\n  ${problems.join('\n  ')}`);
+}
+
+/** The delays that run in a snapshot, in ms by their name, and by number where they have none. */
+export function delaysIn<M extends AnyStateMachine>(machine: M, snapshot: SnapshotFrom<M>): Record<string, number> {
+  const { context, _nodes: nodes } = snapshot as AnyMachineSnapshot;
+  const names = (nodes as AnyStateNode[]).flatMap(({ after }) => after.map(({ delay }) => String(delay)));
+  const { delays } = machine.implementations as { delays: Record<string, number | ((args: unknown) => number)> };
+  const length = (name: string): number => {
+    const delay = delays[name];
+    return typeof delay === 'function' ? delay({ context, event: { type: '' } }) : (delay ?? Number(name));
+  };
+  return Object.fromEntries(names.map((name) => [name, length(name)]));
+}
+
+/** Where a chart is after one more event. */
+export const onward = <M extends AnyStateMachine>(machine: M, snapshot: unknown, event: EventFromLogic<M>) =>
+  transition(machine, snapshot as SnapshotFrom<M>, event)[0] as SnapshotFrom<M>;
+
+/** Where a chart is when a delay that runs in it has ended. */
+export function afterDelay<M extends AnyStateMachine>(machine: M, snapshot: unknown, name: string): SnapshotFrom<M> {
+  const types = endingDelays(snapshot as AnyMachineSnapshot).map(({ type }) => type);
+  const type = types.find((each) => each.startsWith(`xstate.after.${name}.`));
+  if (type === undefined) throw new Error(`${name} does not run; ${types.join(', ') || 'nothing does'}`);
+  return onward(machine, snapshot, { type } as EventFromLogic<M>);
 }
 
 /** Every transition a chart declares: on events, after delays, always; each guarded alternative by itself. */
