@@ -5,6 +5,10 @@
  *
  * compares this tree with the fixed reference revision (`reference.ts`).
  *
+ *   npm run bench -- yardstick
+ *
+ * compares the CPU of a call with that of a request to plain node:http, and fails when that is much more than recorded.
+ *
  *   npm run bench -- [control] [media] [video] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0] [--sockets auto]
  *
  * Without a word all parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` and
@@ -19,6 +23,7 @@ import { scenarios, scenariosOf } from './media-scenarios.ts';
 import { benchReference } from './reference.ts';
 import { referenceServer } from './server-process.ts';
 import { benchVideo } from './video.ts';
+import { benchYardstick } from './yardstick.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -36,6 +41,7 @@ const seconds = Number(values.seconds);
 const wanted = (part: string): boolean => positionals.length === 0 || positionals.includes(part);
 
 if (positionals.includes('reference')) await benchReference(Number(values.rounds), Math.min(seconds, 4), reference);
+if (positionals.includes('yardstick') && !(await benchYardstick())) process.exitCode = 1;
 if (wanted('control')) await benchControlPlane(seconds, reference);
 if (wanted('media'))
   await benchMedia({
