@@ -126,7 +126,9 @@ export function createOutgoingCall(options: OutgoingOptions): OutgoingCall {
 
 class Outgoing implements OutgoingCall {
   readonly callId: string;
-  readonly #options: OutgoingOptions;
+  #options: Omit<OutgoingOptions, 'handlers' | 'from'>;
+  /** Who hears of it; nobody once all of it is over, as its INVITE transaction keeps it for up to 32 s more. */
+  #handlers: OutgoingHandlers;
   readonly #tag: string;
   readonly #dialogs = new Map<string, InviteUsage>();
   /** Those that a 2xx came in, also when they are over: it may come again, and wants its ACK again. */
@@ -147,8 +149,10 @@ class Outgoing implements OutgoingCall {
   #session: SessionWish | undefined;
 
   constructor(options: OutgoingOptions) {
-    this.#options = options;
-    const { stack, request, from } = options;
+    const { handlers, from, ...others } = options;
+    this.#options = others;
+    this.#handlers = handlers;
+    const { stack, request } = options;
     this.callId = from?.callId ?? request.callId ?? stack.ids.uuid();
     this.#tag = from?.tag ?? stack.ids.hex(16);
     this.#session = from?.session ?? (request.session === 'off' ? undefined : request.session);
@@ -217,7 +221,7 @@ class Outgoing implements OutgoingCall {
   #send(target: Target | undefined, others: readonly Target[] = []): void {
     if (this.#over) return;
     this.#others = others;
-    if (!target) return void this.#fail(() => this.#options.handlers.onFailed(503));
+    if (!target) return void this.#fail(() => this.#handlers.onFailed(503));
     this.#target = target;
     this.#sent = sendRequest(this.#options.stack, this.#sending(target), this.#hearing(target));
   }
@@ -239,16 +243,16 @@ class Outgoing implements OutgoingCall {
   }
 
   #hearing(target: Target): SendingHandlers {
-    const { handlers } = this.#options;
     return {
       onProvisional: (response, request) => this.#provisional(response, request, target),
       onFinal: (response, request) => {
         if (response.status < 300) this.#success(response, request, target);
         else if (this.#askLonger(response)) this.#send(target, this.#others);
-        else if (response.status !== 503 || !this.#sendElsewhere()) this.#fail(() => handlers.onRefused(response));
+        else if (response.status !== 503 || !this.#sendElsewhere())
+          this.#fail(() => this.#handlers.onRefused(response));
       },
       onFailure: (status) => {
-        if (!this.#sendElsewhere()) this.#fail(() => handlers.onFailed(status));
+        if (!this.#sendElsewhere()) this.#fail(() => this.#handlers.onFailed(status));
       },
       onLate: (response, request) => {
         const usage = this.#usageOf(request, response, target);
@@ -273,14 +277,14 @@ class Outgoing implements OutgoingCall {
     if (response.toTag !== undefined && !usage) return;
     if (usage && this.#options.request.reliable && !usage.receiveProvisional(response)) return;
     if (response.status === 199) return void this.#branchEnded(response, usage);
-    if (!this.#hangupHeaders) this.#options.handlers.onProvisional(response, keyOfResponse(response));
+    if (!this.#hangupHeaders) this.#handlers.onProvisional(response, keyOfResponse(response));
   }
 
   /** RFC 6228 4: nothing more is to be expected of that early dialog. */
   #branchEnded(response: SipResponse, usage: InviteUsage | undefined): void {
     if (!usage) return;
     const branch = keyOfResponse(response);
-    if (!this.#hangupHeaders) this.#options.handlers.onBranchEnded?.(branch, response);
+    if (!this.#hangupHeaders) this.#handlers.onBranchEnded?.(branch, response);
     // Where a PRACK is on its way in it, it stays until the INVITE is decided.
     if (usage.lastReliable === undefined) usage.drop();
   }
@@ -299,7 +303,7 @@ class Outgoing implements OutgoingCall {
       usage.bye(this.#hangupHeaders ?? []);
     } else {
       this.#winner = usage;
-      this.#options.handlers.onAnswered(response, key);
+      this.#handlers.onAnswered(response, key);
     }
     this.#dropEarly();
   }
@@ -326,7 +330,7 @@ class Outgoing implements OutgoingCall {
   }
 
   #make(key: string, from: UsageData | Dialog, peer: Target): InviteUsage {
-    const { handlers, stack, contactFor, allow, request } = this.#options;
+    const { stack, contactFor, allow, request } = this.#options;
     const isWinner = () => usage === this.#winner;
     const usage: InviteUsage = createInviteUsage({
       stack,
@@ -336,18 +340,18 @@ class Outgoing implements OutgoingCall {
       allow,
       session: this.#session ?? request.session,
       handlers: {
-        owner: () => handlers.owner?.(),
+        owner: () => this.#handlers.owner?.(),
         answerOffer: (sdp, message) =>
-          isWinner() ? handlers.answerOffer(sdp, message) : handlers.answerEarlyOffer?.(sdp, message, key),
-        makeOffer: () => handlers.makeOffer(),
-        acceptAnswer: (sdp) => isWinner() && handlers.acceptAnswer(sdp),
-        standingHeaders: () => handlers.standingHeaders?.() ?? [],
-        onUpdated: (message) => handlers.onUpdated?.(message),
-        onOfferRefused: (status) => handlers.onOfferRefused?.(status),
-        challengeStranger: (transaction, dialog) => handlers.challengeStranger?.(transaction, dialog) ?? false,
-        onRequest: (message) => handlers.onRequest(message),
-        onRequestEnded: (label, status) => handlers.onRequestEnded?.(label, status),
-        onEnded: (end) => isWinner() && handlers.onEnded(end),
+          isWinner() ? this.#handlers.answerOffer(sdp, message) : this.#handlers.answerEarlyOffer?.(sdp, message, key),
+        makeOffer: () => this.#handlers.makeOffer(),
+        acceptAnswer: (sdp) => isWinner() && this.#handlers.acceptAnswer(sdp),
+        standingHeaders: () => this.#handlers.standingHeaders?.() ?? [],
+        onUpdated: (message) => this.#handlers.onUpdated?.(message),
+        onOfferRefused: (status) => this.#handlers.onOfferRefused?.(status),
+        challengeStranger: (transaction, dialog) => this.#handlers.challengeStranger?.(transaction, dialog) ?? false,
+        onRequest: (message) => this.#handlers.onRequest(message),
+        onRequestEnded: (label, status) => this.#handlers.onRequestEnded?.(label, status),
+        onEnded: (end) => isWinner() && this.#handlers.onEnded(end),
         onClosed: () => this.#forget(key),
       },
     });
@@ -373,9 +377,27 @@ class Outgoing implements OutgoingCall {
   #closeWhenDone(): void {
     if (this.#closed || !this.#over || this.#dialogs.size > 0) return;
     this.#closed = true;
-    this.#options.handlers.onClosed();
+    this.#handlers.onClosed();
+    this.#handlers = unheard;
+    // No INVITE is built any more.
+    const { request } = this.#options;
+    this.#options = { ...this.#options, request: { ...request, from: request.to, headers: [] } };
   }
 }
+
+/** Of a call that is over: a 2xx may come again, or from one more branch, and is acknowledged and ended without a word. */
+const unheard: OutgoingHandlers = {
+  answerOffer: () => undefined,
+  makeOffer: () => '',
+  acceptAnswer: () => true,
+  onRequest: () => 481,
+  onProvisional: () => {},
+  onAnswered: () => {},
+  onRefused: () => {},
+  onFailed: () => {},
+  onEnded: () => {},
+  onClosed: () => {},
+};
 
 /** The Require header of these options; none without any. */
 function requirement(...options: (string | false | undefined)[]): HeaderLines {
@@ -387,7 +409,7 @@ function requirement(...options: (string | false | undefined)[]): HeaderLines {
 const LONGEST_SESSION_SECONDS = 86_400;
 
 function buildInvite(
-  options: OutgoingOptions,
+  options: Pick<OutgoingOptions, 'stack' | 'request' | 'contactFor' | 'allow'>,
   {
     callId,
     tag,
