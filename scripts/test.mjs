@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Runs the tests (uvu) with coverage (c8) and ends with one line that people and programs can read:
 //   12 passed, 0 failed, 0 skipped
+// `--quick` runs only tests without processes and sockets (`npm run test:quick`), also without coverage.
 // Words after `npm test --` choose the test files whose path contains one of them; then no coverage is taken.
 // Files run side by side, as many as there are processors (HOOKSWITCH_TEST_WORKERS says otherwise).
 // Exit code 0 only when tests ran and none failed; with CI set, a skipped test is a failure too.
@@ -9,6 +10,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { quickFiles } from './quick-tests.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const packages = join(root, 'node_modules');
@@ -22,7 +24,13 @@ const filesOfWorker = 40;
 /** Directories whose files take longest. They come first, so that no long file is left for the end. */
 const slowFirst = ['tests/e2e', 'tests/clients', 'tests/deploy', 'tests/conformance', 'tests/virtual', 'tests/media'];
 
-const filters = process.argv.slice(2).map((word) => word.replace(/^tests\//, ''));
+const isQuick = process.argv.includes('--quick');
+const filters = process.argv
+  .slice(2)
+  .filter((word) => word !== '--quick')
+  .map((word) => word.replace(/^tests\//, ''));
+/** A choice of files says little about what the tests cover. */
+const takesCoverage = filters.length === 0 && !isQuick;
 const workers = Number(process.env.HOOKSWITCH_TEST_WORKERS ?? availableParallelism());
 if (!Number.isInteger(workers) || workers < 1) throw new Error('HOOKSWITCH_TEST_WORKERS: an integer from 1 is allowed');
 
@@ -32,9 +40,10 @@ function chosenFiles() {
   const chosen = files.filter((file) => filters.length === 0 || filters.some((word) => file.includes(word)));
   const rank = (file) =>
     slowFirst.findIndex((directory) => file.startsWith(`${directory}/`)) + 1 || slowFirst.length + 1;
-  return chosen
-    .map((file) => join('tests', file))
-    .sort((one, other) => rank(one) - rank(other) || one.localeCompare(other));
+  const paths = chosen.map((file) => join('tests', file));
+  return (isQuick ? quickFiles(paths, root) : paths).sort(
+    (one, other) => rank(one) - rank(other) || one.localeCompare(other),
+  );
 }
 
 const running = new Set();
@@ -47,9 +56,10 @@ process.on('SIGINT', endAll).on('SIGTERM', endAll);
 /** Starts a worker in a process group of its own, so that what its tests started ends with it. */
 function startWorker() {
   const env = { ...process.env };
-  if (filters.length === 0) env.NODE_V8_COVERAGE = raw;
+  if (takesCoverage) env.NODE_V8_COVERAGE = raw;
   const preload = (name) => ['--import', pathToFileURL(join(root, 'tests', 'support', name)).href];
   const preloads = [...preload('unhandled.mjs'), ...preload('typescript.mjs'), ...preload('chance.mjs')];
+  if (isQuick) preloads.push(...preload('no-sockets.mjs'));
   if (process.stdout.isTTY) env.FORCE_COLOR = '1';
   else env.NO_COLOR = '1';
   const program = join(root, 'scripts', 'test-worker.mjs');
@@ -159,7 +169,7 @@ rmSync(raw, { recursive: true, force: true });
 const begun = performance.now();
 const { results, failures, problems } = await runTests();
 const took = performance.now() - begun;
-if (filters.length === 0) reportCoverage();
+if (takesCoverage) reportCoverage();
 
 const passed = sum(results, 'passed');
 const skipped = sum(results, 'skipped');

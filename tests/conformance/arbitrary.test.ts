@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { anyCodePoint } from '../support/any-text.ts';
 import { callIn, callUp, create, hangupAll } from '../support/conformance-cases.ts';
 import { type Answer, type App, type AskOptions, Client } from '../support/conformance-client.ts';
 import { surface } from '../support/conformance-surface.ts';
@@ -148,7 +149,7 @@ async function servedOperations(): Promise<Operation[]> {
 }
 
 const word = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.string({ unit: anyCodePoint, maxLength: 30 }),
   fc.string({ maxLength: 12 }),
   fc.constantFrom('', '0', '-1', '2147483648', '1e9', 'NaN', 'true', 'null', '../..', '%', '%00', '\0', '\r\n', ';2'),
   fc.constantFrom('__proto__', 'constructor', 'toString', 'hasOwnProperty', 'length'),
@@ -336,7 +337,7 @@ arbitrary('no frame on the WebSocket fails: arbitrary texts, JSON and nearly rig
 });
 
 arbitrary('an id comes back as it was sent', async () => {
-  const id = fc.string({ unit: 'binary', minLength: 1, maxLength: 149 }).filter((text) => !/^\.{1,2}$/.test(text));
+  const id = fc.string({ unit: anyCodePoint, minLength: 1, maxLength: 149 }).filter((text) => !/^\.{1,2}$/.test(text));
   await check(
     fc.asyncProperty(id, async (channelId) => {
       const path = `/channels/${encode(channelId)}`;

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { apis } from '../../src/http/routes/index.ts';
+import { anyCodePoint } from '../support/any-text.ts';
 import { authorization, createFakes, createTestApp } from './fakes.ts';
 
 /** Whatever a client sends at any operation: an answer, never one that blames the server. */
@@ -16,7 +17,7 @@ const operations = apis
   .filter(({ upgrade }) => !upgrade);
 
 const text = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCodePoint, maxLength: 40 }),
   fc.constantFrom(
     '',
     '%',

@@ -4,12 +4,13 @@ import * as assert from 'uvu/assert';
 import { Channel, channelStates } from '../../src/models/channel.ts';
 import { openEventJson } from '../../src/models/event-json.ts';
 import type { AriEventBody } from '../../src/models/events.ts';
+import { anyCodePoint } from '../support/any-text.ts';
 
 const json = suite('events as JSON');
 
 const text = fc.oneof(
   fc.string(),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCodePoint }),
   fc.constantFrom('', '"', '\\', '\n', '\u007f', '\ud800', 'é'),
 );
 const party = fc.record({ name: text, number: text });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defaults } from '../../src/config/load.ts';
 import type { DialplanConfig } from '../../src/config/schema.ts';
-import { startServer } from '../../src/main.ts';
+import { type RunningServer, startServer } from '../../src/main.ts';
 import type { Usage } from '../../src/models/usage.ts';
 import { mediaThreads } from './server.ts';
 import { patienceMs } from './waiting.ts';
@@ -101,17 +101,23 @@ async function startOwn(compatibility: 'hookswitch' | 'asterisk'): Promise<Targe
   if (mediaThreads > 0) config.media.threads = mediaThreads;
   config.recordings.directory = join(directory, 'recordings');
   config.dialplan = conformanceDialplan;
-  const server = await startServer(config);
+  // A test file keeps its client for as long as the process lives: that must not keep a closed server.
+  let running: RunningServer | undefined = await startServer(config);
+  const { http, sip } = running.addresses;
   return {
-    url: server.addresses.http,
+    url: http,
     credentials: 'writer:secret:with colon',
     reader: 'reader:glasses',
     origin: 'https://desk.example.org',
-    sip: server.addresses.sip.udp?.[0],
+    sip: sip.udp?.[0],
     ours: true,
-    usage: () => server.usage(),
+    usage: async () => {
+      if (!running) throw new Error('the server is closed');
+      return running.usage();
+    },
     close: async () => {
-      await server.close();
+      await running?.close();
+      running = undefined;
       rmSync(directory, { recursive: true, force: true });
     },
   };
