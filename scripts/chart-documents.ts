@@ -36,6 +36,8 @@ const abouts: Readonly<Record<string, string>> = {
   outboundConnection: 'A WebSocket that the server opens to an application.',
   registration: 'A line of ours that is registered at its provider.',
   ownership: 'Who controls a channel: nobody, the dialplan, or an application.',
+  dial: 'Calls others for a channel that runs the dialplan, and joins it with the first that answers.',
+  consultation: 'A party talks to the target of its transfer, while the others wait with music.',
   transfer: 'A call that a party puts through to somebody else.',
   playback: 'A list of media that is played to a channel or bridge.',
   watcher: 'A phone that watches how others are, or its messages.',

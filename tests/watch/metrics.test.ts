@@ -72,6 +72,7 @@ metrics('of one call are told number by number', () =>
       'channels{state="Up",technology="PJSIP"} 2',
       'actors{chart="ownership",state="dialplan"} 1',
       'actors{chart="channel",state="up"} 2',
+      'actors{chart="dial",state="together"} 1',
       'actors{chart="ownership",state="nobody"} 1',
       'actors{chart="bridge",state="occupied"} 1',
       'sip_requests_total{method="INVITE",direction="received"} 1',
