@@ -94,6 +94,7 @@ export const mediaSettings = (config: Config, descriptors = descriptorLimit()): 
   reservedFrom: Math.max(descriptors / 2, descriptors - config.media.reserved_descriptors),
   address: audioAddress(config),
   ports: { first: config.media.rtp_ports[0], last: config.media.rtp_ports[1] },
+  relayedPackets: config.media.relayed_packets,
   codecs: config.media.codecs,
   opus: opusTerms(config.media.opus).sending,
   soundsDirectories: soundDirectories(config),

@@ -129,6 +129,12 @@ export const media = group(
       description:
         'File descriptors that audio leaves to HTTP and files: calls are refused when fewer are free. At most half of all; with `sockets: native` (or `auto` where that is so).',
     }),
+    relayed_packets: whole(64, 1_000_000, {
+      default: 4_096,
+      unit: 'packets',
+      description:
+        'With `sockets: dgram`: packets that may wait between a media thread and its sockets, each way. Half a second of 100 calls is 4096; more packets are dropped.',
+    }),
     rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
       default: [10_000, 20_000],
       unit: 'port',

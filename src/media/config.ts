@@ -66,6 +66,8 @@ export type MediaConfig = {
   ports: { first: number; last: number };
   /** How long a port stays bound, but deaf, after its session ended, in ms: late packets never reach a new call. */
   portDrainMs: number;
+  /** Packets that may be under way between a media thread and the thread that holds sockets of Node for it, each way. */
+  relayedPackets: number;
   /** File descriptors from this number on are not taken for calls; any may be when left out. */
   reservedFrom?: number;
   /** Codecs there are, in order of preference. */
@@ -129,6 +131,7 @@ export const defaultMediaConfig: MediaConfig = {
   address: '127.0.0.1',
   ports: { first: 10_000, last: 20_000 },
   portDrainMs: 500,
+  relayedPackets: 4_096,
   codecs: ['ulaw', 'alaw'],
   opus: defaultOpusOptions,
   soundsDirectories: ['sounds'],

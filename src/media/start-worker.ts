@@ -35,7 +35,7 @@ export function startWorker(start: WorkerStart, options: WorkerOptions = {}): Me
   const worker =
     extension === 'js' ? new Worker(file, started) : new Worker(loaderFirst(file), { ...started, eval: true });
   // Heard before anybody binds the same ports again.
-  worker.once('exit', hostSockets(held, dgramSockets, systemClock));
+  worker.once('exit', hostSockets(dgramSockets, { port: held, clock: systemClock, most: start.config.relayedPackets }));
   return worker;
 }
 

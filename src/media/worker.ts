@@ -20,6 +20,7 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
     clock: systemClock,
     descriptors: start.descriptors,
     relay: start.relay,
+    relayedPackets: start.config.relayedPackets,
     reservedFrom: start.config.reservedFrom,
   });
   const world = {

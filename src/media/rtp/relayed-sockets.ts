@@ -16,23 +16,30 @@ type RelayedPacket = { socket: number; octets: Uint8Array; address: string; port
 /** The end of a message channel, as far as relayed sockets use it. */
 export type RelayPort = Pick<MessagePort, 'postMessage' | 'on' | 'close'>;
 
-/** Packets that may be under way to the other side, each way: half a second of 100 calls. More are dropped, as a full socket buffer does. */
-export const mostRelayed = 4096;
+/** One end of a relay. */
+export type RelayOptions = {
+  port: RelayPort;
+  clock: Pick<Clock, 'soon'>;
+  /** Packets that may be under way to the other end. More are dropped, as a full socket buffer does. */
+  most: number;
+};
 
 /** One side of a relay: gathers packets, and drops them while the other side has too many that it has not taken. */
 class Batches {
   readonly #port: RelayPort;
   readonly #clock: Pick<Clock, 'soon'>;
+  readonly #most: number;
   #batch: RelayedPacket[] = [];
   #underWay = 0;
 
-  constructor(port: RelayPort, clock: Pick<Clock, 'soon'>) {
+  constructor({ port, clock, most }: RelayOptions) {
     this.#port = port;
     this.#clock = clock;
+    this.#most = most;
   }
 
   add(packet: RelayedPacket): void {
-    if (this.#underWay >= mostRelayed) return;
+    if (this.#underWay >= this.#most) return;
     this.#underWay++;
     if (this.#batch.length === 0) this.#clock.soon(() => this.flush());
     this.#batch.push(packet);
@@ -56,12 +63,13 @@ class Batches {
 }
 
 /**
- * The thread that is never terminated: opens `sockets` for the thread at the other end of `port`. Node 20 may abort the process
+ * The thread that is never terminated: opens `sockets` for the thread at the other end. Node 20 may abort the process
  * when a packet arrives at a dgram socket of a thread that is being terminated, so media threads have none.
  * @returns closes all of them: to be called when the other thread is gone.
  */
-export function hostSockets(port: RelayPort, sockets: Sockets, clock: Pick<Clock, 'soon'>): () => void {
-  const batches = new Batches(port, clock);
+export function hostSockets(sockets: Sockets, options: RelayOptions): () => void {
+  const { port } = options;
+  const batches = new Batches(options);
   /** Undefined while it is being bound. */
   const open = new Map<number, PacketSocket | undefined>();
   let over = false;
@@ -111,9 +119,9 @@ export class RelayedSockets implements Sockets {
   readonly #binding = new Map<number, { resolve: (socket: PacketSocket) => void; reject: (error: Error) => void }>();
   #next = 0;
 
-  constructor(port: RelayPort, clock: Pick<Clock, 'soon'>) {
-    this.#batches = new Batches(port, clock);
-    port.on('message', (message: Relayed) => this.#hear(message));
+  constructor(options: RelayOptions) {
+    this.#batches = new Batches(options);
+    options.port.on('message', (message: Relayed) => this.#hear(message));
   }
 
   bind(address: string, port: number): Promise<PacketSocket> {

@@ -15,6 +15,8 @@ export type SystemSocketsOptions = {
   descriptors: SharedArrayBuffer;
   /** Leads to the thread that holds sockets of Node. */
   relay: RelayPort;
+  /** Packets that may be under way to that thread. */
+  relayedPackets: number;
   /** Descriptors from this number on are left to others. */
   reservedFrom?: number | undefined;
 };
@@ -36,9 +38,11 @@ export async function openSystemSockets({
   clock,
   descriptors,
   relay,
+  relayedPackets,
   reservedFrom,
 }: SystemSocketsOptions): Promise<SystemSockets> {
-  const dgram = () => ({ sockets: new RelayedSockets(relay, clock), kind: 'dgram' }) as const;
+  const dgram = () =>
+    ({ sockets: new RelayedSockets({ port: relay, clock, most: relayedPackets }), kind: 'dgram' }) as const;
   if (kind === 'dgram') return dgram();
   try {
     const calls = await loadSystemCalls();

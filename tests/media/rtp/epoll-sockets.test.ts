@@ -329,8 +329,8 @@ test('what a lost thread left open is closed, but no descriptor that stands for 
 plain('sockets of Node are held by another thread where they are asked for', async () => {
   const clock = new ManualClock();
   const { port1: held, port2: relay } = new MessageChannel();
-  const close = hostSockets(held, dgramSockets, systemClock);
-  const options = { clock, descriptors: newDescriptorTable(), relay };
+  const close = hostSockets(dgramSockets, { port: held, clock: systemClock, most: 4_096 });
+  const options = { clock, descriptors: newDescriptorTable(), relay, relayedPackets: 4_096 };
   const { sockets, ...used } = await openSystemSockets({ ...options, kind: 'dgram' });
   assert.ok(sockets instanceof RelayedSockets);
   assert.equal(used, { kind: 'dgram' });
@@ -339,7 +339,7 @@ plain('sockets of Node are held by another thread where they are asked for', asy
 
 test('a thread reads its sockets itself from the first one on', async () => {
   const { port1, port2: relay } = new MessageChannel();
-  const options = { clock: new ManualClock(), descriptors: newDescriptorTable(), relay };
+  const options = { clock: new ManualClock(), descriptors: newDescriptorTable(), relay, relayedPackets: 4_096 };
   const { sockets, openMore, kind } = await openSystemSockets({ ...options, kind: 'auto' });
   assert.ok(sockets instanceof EpollSockets);
   assert.is(kind, 'native');

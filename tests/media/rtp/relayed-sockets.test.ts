@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { hostSockets, mostRelayed, RelayedSockets, type RelayPort } from '../../../src/media/rtp/relayed-sockets.ts';
+import { hostSockets, RelayedSockets, type RelayPort } from '../../../src/media/rtp/relayed-sockets.ts';
 import type { PacketListener, Sockets } from '../../../src/media/rtp/sockets.ts';
 
 /** Two ends of a channel that passes messages, as copies, when `pass` is called. */
@@ -44,11 +44,14 @@ function notedSockets() {
   return { sockets, noted, listeners };
 }
 
+/** Packets that may be under way. */
+const mostRelayed = 100;
+
 async function relayed() {
   const { here, there, pass } = channel();
   const held = notedSockets();
-  const close = hostSockets(here, held.sockets, systemClock);
-  const sockets = new RelayedSockets(there, systemClock);
+  const close = hostSockets(held.sockets, { port: here, clock: systemClock, most: mostRelayed });
+  const sockets = new RelayedSockets({ port: there, clock: systemClock, most: mostRelayed });
   const bind = async (port: number) => {
     const bound = sockets.bind('127.0.0.1', port);
     bound.catch(() => {});
