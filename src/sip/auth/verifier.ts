@@ -117,9 +117,8 @@ function isSameResource(signed: string, asked: string): boolean {
 
 /** Some phones sign an IPv6 address without its brackets; only the user beside it counts. */
 function bracketed(uri: string): string {
-  const [whole, before, host] = /^(sips?:(?:[^@]*@)?)([0-9a-f:.]+)(?=$|[;?])/i.exec(uri) ?? [];
-  if (whole === undefined || !host?.includes(':') || !addressOctets(host)) return uri;
-  return `${before}[${host}]${uri.slice(whole.length)}`;
+  const [, before, host, behind = ''] = /^(sips?:(?:[^@]*@)?)([0-9a-f:.]+)([;?].*)?$/i.exec(uri) ?? [];
+  return host?.includes(':') && addressOctets(host) ? `${before}[${host}]${behind}` : uri;
 }
 
 function userOf(uri: Uri): string {

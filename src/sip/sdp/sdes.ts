@@ -35,15 +35,23 @@ export function readSdes(raw: unknown): SdesLine[] {
 }
 
 /** `inline:<key and salt>[|<lifetime>][|<MKI>:<its octets>]` (RFC 4568 6.1): one key, of the right length. */
-const inlinePattern = /^inline:([A-Za-z0-9+/]+={0,2})(?:\|(?:2\^)?\d{1,15})?(?:\|(\d{1,400}):(\d{1,3}))?$/;
+const inlinePattern = /^inline:([A-Za-z0-9+/]+={0,2})$/;
+const lifetimePattern = /^(?:2\^)?\d+$/;
+const mkiPattern = /^(\d+):(\d{1,3})$/;
+const LONGEST_LIFETIME = 17;
 /** Octets of the longest MKI (RFC 4568 6.1). */
 const LONGEST_MKI = 128;
 const LONGEST_CONFIG = 700;
 
 function keyOf(suite: string, config: string): SrtpKey | undefined {
   if (!isSrtpSuite(suite) || config.length > LONGEST_CONFIG) return undefined;
-  const [, key, mkiValue, mkiLength] = inlinePattern.exec(config) ?? [];
+  const [inline = '', ...parameters] = config.split('|');
+  const [, key] = inlinePattern.exec(inline) ?? [];
   if (key === undefined) return undefined;
+  const [lifetime = ''] = parameters;
+  if (lifetime.length <= LONGEST_LIFETIME && lifetimePattern.test(lifetime)) parameters.shift();
+  const [, mkiValue, mkiLength] = mkiPattern.exec(parameters[0] ?? '') ?? [];
+  if (parameters.length > (mkiValue === undefined ? 0 : 1)) return undefined;
   const octets = Buffer.from(key, 'base64');
   const sizes = srtpSuites[suite];
   if (octets.length !== sizes.key + sizes.salt) return undefined;
