@@ -22,6 +22,9 @@ export interface MessageWriters {
 
 type Flushed = { flush(): void };
 
+/** Where a writer writes to, and what flushes it when the turn is over. */
+type Destination = { raw: WebSocket; socket: Socket; flushLater(writer: Flushed): void };
+
 /** Characters after which messages leave before the turn is over. */
 const mostWaiting = 64 * 1024;
 
@@ -58,36 +61,32 @@ export function createMessageWriters(clock: Pick<Clock, 'soon'>): MessageWriters
   };
 
   return {
-    ofServer: (raw, socket) => new FrameWriter(raw, socket, flushLater),
-    ofClient: (raw, socket) => new CorkedWriter(raw, socket, flushLater),
+    ofServer: (raw, socket) => new FrameWriter({ raw, socket, flushLater }),
+    ofClient: (raw, socket) => new CorkedWriter({ raw, socket, flushLater }),
   };
 }
 
 /** Writes unmasked frames (RFC 6455 5.2) to the socket itself, all of a turn as one piece. */
 class FrameWriter implements MessageWriter {
-  readonly #raw: WebSocket;
-  readonly #socket: Socket;
-  readonly #flushLater: (writer: Flushed) => void;
+  readonly #to: Destination;
   #messages: string[] = [];
   waiting = 0;
 
-  constructor(raw: WebSocket, socket: Socket, flushLater: (writer: Flushed) => void) {
-    this.#raw = raw;
-    this.#socket = socket;
-    this.#flushLater = flushLater;
+  constructor(to: Destination) {
+    this.#to = to;
   }
 
   send(message: string): void {
-    if (this.#raw.readyState !== this.#raw.OPEN) return;
+    if (this.#to.raw.readyState !== this.#to.raw.OPEN) return;
     this.#messages.push(message);
     this.waiting += message.length;
     if (this.waiting > mostWaiting) this.flush();
-    else this.#flushLater(this);
+    else this.#to.flushLater(this);
   }
 
   close(code: number, reason: string): void {
     this.flush();
-    this.#raw.close(code, reason);
+    this.#to.raw.close(code, reason);
   }
 
   flush(): void {
@@ -96,7 +95,7 @@ class FrameWriter implements MessageWriter {
     const length = this.waiting;
     this.#messages = [];
     this.waiting = 0;
-    if (this.#raw.readyState === this.#raw.OPEN) this.#socket.write(framesOf(messages, length));
+    if (this.#to.raw.readyState === this.#to.raw.OPEN) this.#to.socket.write(framesOf(messages, length));
   }
 }
 
@@ -136,32 +135,28 @@ function writeFrame(place: Buffer, at: number, message: string): number {
 
 /** Leaves framing and masking to the WebSocket, and holds the socket's writes back until the turn is over. */
 class CorkedWriter implements MessageWriter {
-  readonly #raw: WebSocket;
-  readonly #socket: Socket;
-  readonly #flushLater: (writer: Flushed) => void;
+  readonly #to: Destination;
   #isCorked = false;
   readonly waiting = 0;
 
-  constructor(raw: WebSocket, socket: Socket, flushLater: (writer: Flushed) => void) {
-    this.#raw = raw;
-    this.#socket = socket;
-    this.#flushLater = flushLater;
+  constructor(to: Destination) {
+    this.#to = to;
   }
 
   send(message: string): void {
-    if (this.#raw.readyState !== this.#raw.OPEN) return;
-    if (!this.#isCorked) this.#socket.cork();
+    if (this.#to.raw.readyState !== this.#to.raw.OPEN) return;
+    if (!this.#isCorked) this.#to.socket.cork();
     this.#isCorked = true;
-    this.#flushLater(this);
-    this.#raw.send(message);
+    this.#to.flushLater(this);
+    this.#to.raw.send(message);
   }
 
   close(code: number, reason: string): void {
-    this.#raw.close(code, reason);
+    this.#to.raw.close(code, reason);
   }
 
   flush(): void {
     this.#isCorked = false;
-    this.#socket.uncork();
+    this.#to.socket.uncork();
   }
 }
