@@ -4,7 +4,7 @@ import type { Inspect } from './actors/spawn.ts';
 export const standardInspector = 'ws://localhost:8080';
 
 /** A stream to an inspector. */
-export type Inspector = { inspect: Inspect; stop(): void };
+type Inspector = { inspect: Inspect; stop(): void };
 
 /** The part of the package that is used here. */
 type Package = {

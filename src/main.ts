@@ -22,9 +22,6 @@ import type { Protocol } from './sip/transport/kind.ts';
 import type { Listener } from './sip/transport/transport.ts';
 import { Cause } from './telephony/causes.ts';
 
-export type { ServerIo } from './build/base.ts';
-export type { ServerData } from './build/server-data.ts';
-
 /** A server that runs. */
 export type RunningServer = {
   addresses: {

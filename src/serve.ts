@@ -1,6 +1,7 @@
 import type { Inspect } from './actors/spawn.ts';
 import type { RefusedChange } from './build/reload.ts';
 import { warnings } from './config/load.ts';
+import { packageVersion as version } from './config/package-files.ts';
 import type { Config } from './config/schema.ts';
 import { callable, echoUri } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
@@ -10,7 +11,6 @@ import type { Logger } from './lib/log.ts';
 import { plainJson, plainTexts } from './lib/plain-text.ts';
 import { createLogging } from './logging.ts';
 import { type RunningServer, startServer } from './main.ts';
-import { version } from './settings.ts';
 import { createStopSignals } from './signals.ts';
 import { explainStartError } from './start-errors.ts';
 

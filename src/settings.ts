@@ -8,7 +8,7 @@ import {
   userInfo,
 } from 'node:os';
 import type { AwayPolicy } from './actors/away-policies.ts';
-import type { OutboundConnectionSettings } from './actors/outbound-connections.ts';
+import type { OutboundConnectionSettings } from './actors/outbound-connection-entry.ts';
 import type { FeatureSettings } from './calls/feature-keys.ts';
 import { packageFile, packageVersion as version } from './config/package-files.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
@@ -40,8 +40,6 @@ import { transferHandlingIn } from './telephony/driver.ts';
 
 /** What each part of the system is told of the configuration: names and units change here and nowhere else. */
 
-export { version };
-
 /** What a build has made for people, beside the program. */
 export const pageDirectory = packageFile('dist/page');
 
@@ -58,7 +56,7 @@ export const soundDirectories = ({ sounds }: Config): string[] =>
   sounds.directories.map((directory) => (directory === 'builtin' ? builtinSounds : directory));
 
 /** Where classes of music are looked for. */
-export const musicDirectories = ({ sounds }: Config): string[] =>
+const musicDirectories = ({ sounds }: Config): string[] =>
   sounds.music.map((directory) => (directory === 'builtin' ? `${builtinSounds}/music` : directory));
 
 /** How parties of calls ask for something by keys. */
@@ -331,7 +329,7 @@ function allowanceOf({ allow }: EndpointConfig): { allowance?: Allowance } {
 }
 
 /** One endpoint of the configuration as the SIP driver has it. Times of the configuration are in s. */
-export function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {
+function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {
   const { auth, outbound_auth: outbound, aor, registrations } = endpoint;
   const { fromUser, fromDomain, contacts } = lineDefaults(endpoint);
   return {

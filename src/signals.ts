@@ -2,7 +2,7 @@ import type { Clock } from './lib/clock.ts';
 import type { Logger } from './lib/log.ts';
 
 /** The part of a running server that signals are about. */
-export type Stoppable = {
+type Stoppable = {
   /** How many channels there are. */
   channels(): number;
   /** Takes no new calls; resolves when none is left, at the latest after the drain time-out. */

@@ -20,13 +20,13 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   calls: ['lib', 'models', 'telephony', 'machines', 'bus', 'stores', 'dialplan', 'actors'],
   watch: ['lib', 'models', 'telephony', 'stores', 'actors'],
   recorder: ['lib', 'models', 'machines', 'actors'],
-  http: ['lib', 'models', 'bus', 'stores', 'actors', 'calls', 'watch', 'recorder'],
+  http: ['lib', 'models', 'telephony', 'bus', 'stores', 'actors', 'calls', 'watch', 'recorder'],
   operator: ['lib', 'models'],
   sip: ['lib'],
   media: ['lib', 'telephony'],
   drivers: ['lib', 'models', 'telephony', 'sip'],
   import: ['lib', 'config', 'dialplan'],
-  virtual: ['lib', 'media', 'sip', 'config', 'http', 'main.ts', 'logging.ts'],
+  virtual: ['lib', 'media', 'sip', 'config', 'http', 'build', 'main.ts', 'logging.ts'],
 };
 
 /** The files that know everything, besides those of `build`. */

@@ -71,7 +71,7 @@ export type Connected = {
   close(): void;
 };
 
-export type UserEventRequest = {
+type UserEventRequest = {
   application?: string | undefined;
   /** Event sources of the channels and endpoints that it is about. */
   source?: readonly string[] | undefined;
@@ -144,7 +144,7 @@ export interface Applications {
   close(): void;
 }
 
-export type ApplicationsOptions = {
+type ApplicationsOptions = {
   bus: Bus;
   clock: Clock;
   log: Logger;

@@ -9,7 +9,7 @@ export type AwayPolicy = {
   action: 'keep' | 'hangup' | 'continue';
 };
 
-export type AwayPoliciesOptions = {
+type AwayPoliciesOptions = {
   clock: Clock;
   log: Logger;
   /** The policy of an application; undefined for one whose channels are kept. */

@@ -1,5 +1,5 @@
 import type { BridgeContext } from '../machines/bridge.ts';
-import { ownVariable } from '../machines/channel.ts';
+import { ownVariable } from '../machines/channel-setup.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 

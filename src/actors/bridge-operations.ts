@@ -23,7 +23,7 @@ import type { Recordings } from './recordings.ts';
 import { videoVisibilityOf } from './video-visibility.ts';
 
 /** Parameters of `addChannel`, by their names in the interface. */
-export type AddChannelRequest = {
+type AddChannelRequest = {
   channel?: string[] | undefined;
   role?: string | undefined;
   absorbDTMF?: boolean | undefined;
@@ -31,7 +31,7 @@ export type AddChannelRequest = {
   inhibitConnectedLineUpdates?: boolean | undefined;
 };
 
-export type BridgePlayRequest = {
+type BridgePlayRequest = {
   media?: string[] | undefined;
   announcer_format?: string | undefined;
   lang?: string | undefined;
@@ -46,7 +46,7 @@ type VariableRequest = {
   report_events?: boolean | undefined;
 };
 
-export type BridgeOperationsOptions = {
+type BridgeOperationsOptions = {
   bridges: Bridges;
   channels: Pick<Channels, 'findByIdOrName' | 'snapshot' | 'tell'>;
   playbacks: Pick<Playbacks, 'playOn'>;

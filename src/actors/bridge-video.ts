@@ -15,7 +15,7 @@ import { Registry } from './registry.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 /** What is needed to know of a bridge. */
-export type VideoRoom = {
+type VideoRoom = {
   readonly context: BridgeContext;
   readonly mix: Mix;
   readonly views: BridgeViews;
@@ -23,7 +23,7 @@ export type VideoRoom = {
   readonly present: readonly Present[];
 };
 
-export type BridgeVideosOptions = {
+type BridgeVideosOptions = {
   runtime: Runtime;
   log: Logger;
   /** A bridge by its id; undefined once it is over. */

@@ -58,7 +58,7 @@ type Stay = {
   hasMusic: boolean;
 };
 
-export type BridgesOptions = {
+type BridgesOptions = {
   bus: Bus;
   runtime: Runtime;
   log: Logger;

@@ -8,7 +8,7 @@ import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 
-export type BroadcastsOptions = {
+type BroadcastsOptions = {
   bus: Bus;
   clock: Pick<Clock, 'setTimeout' | 'clearTimeout'>;
   ids: Pick<Ids, 'hex'>;

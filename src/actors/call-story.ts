@@ -9,12 +9,10 @@ import {
 } from '../machines/channel.ts';
 import { failedFor, type OwnershipFact } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { RtpStatistics } from '../telephony/media.ts';
+import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import { type CallLeg, mostApplications, mostRecordings } from './call-leg.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Runtime } from './spawn.ts';
-
-export type { CallLeg } from './call-leg.ts';
 
 /** How a leg ended. */
 export type CallEnd = {

@@ -19,13 +19,13 @@ import type { Playbacks } from './playbacks.ts';
 
 /** What clients do to a channel that is there. Names are the interface's. */
 
-export type ContinueRequest = {
+type ContinueRequest = {
   context?: string | undefined;
   extension?: string | undefined;
   priority?: number | undefined;
   label?: string | undefined;
 };
-export type ChannelPlayRequest = {
+type ChannelPlayRequest = {
   media?: string[] | undefined;
   lang?: string | undefined;
   offsetms?: number | undefined;
@@ -33,7 +33,7 @@ export type ChannelPlayRequest = {
   playbackId?: string | undefined;
 };
 
-export type ChannelControlOptions = {
+type ChannelControlOptions = {
   channels: Channels;
   playbacks: Playbacks;
   /** The priority that a label stands for. @throws AriError labelNotFound, priorityIllegal. */

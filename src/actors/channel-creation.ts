@@ -1,5 +1,6 @@
 import type { Ids } from '../lib/ids.ts';
-import { type ChannelInput, type LinkedCall, type OnAnswer, passedOn } from '../machines/channel.ts';
+import type { ChannelInput, LinkedCall, OnAnswer } from '../machines/channel.ts';
+import { passedOn } from '../machines/channel-setup.ts';
 import { AriError } from '../models/errors.ts';
 import {
   type Driver,
@@ -8,9 +9,9 @@ import {
   type Leg,
   type LegReport,
   type OpenedLeg,
-  type Party,
   type Report,
 } from '../telephony/driver.ts';
+import type { Party } from '../telephony/party.ts';
 import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
 
 /** What an outbound channel is made of, beside what its driver says. */
@@ -52,7 +53,7 @@ export type StartOptions = {
   dialer?: ChannelEntry | undefined;
 };
 
-export type ChannelCreationOptions = {
+type ChannelCreationOptions = {
   /** The channel with that id, as long as there is one. */
   find(id: string): ChannelEntry | undefined;
   /** Starts the charts of a channel. */
@@ -74,7 +75,7 @@ export type ChannelCreationOptions = {
 };
 
 /** Brings channels to life: calls that come in, and calls that are made. */
-export interface ChannelCreation {
+interface ChannelCreation {
   addDriver(driver: Driver): void;
   /** An id that no channel has. */
   freshId(): string;

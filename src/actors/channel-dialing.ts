@@ -1,6 +1,7 @@
 import { channelTopic } from '../bus/topics.ts';
 import { isFunction } from '../dialplan/functions.ts';
-import { noTimeout, type OnAnswer, passedOn, storedName } from '../machines/channel.ts';
+import type { OnAnswer } from '../machines/channel.ts';
+import { noTimeout, passedOn, storedName } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
@@ -23,7 +24,7 @@ import { setRequestedVariables } from './channel-variables.ts';
 import type { Channels } from './channels.ts';
 
 /** Parameters of `originate`, by their names in the interface. */
-export type OriginateRequest = {
+type OriginateRequest = {
   endpoint?: string | undefined;
   extension?: string | undefined;
   context?: string | undefined;
@@ -40,10 +41,7 @@ export type OriginateRequest = {
   formats?: string | undefined;
   variables?: unknown;
 };
-export type CreateRequest = Omit<
-  OriginateRequest,
-  'extension' | 'context' | 'priority' | 'label' | 'callerId' | 'timeout'
->;
+type CreateRequest = Omit<OriginateRequest, 'extension' | 'context' | 'priority' | 'label' | 'callerId' | 'timeout'>;
 export type ChannelDialingOptions = {
   channels: Channels;
   applications: Pick<ChannelApplications, 'addInterest'>;

@@ -1,14 +1,9 @@
 import type { DialplanCalls } from '../dialplan/calls.ts';
-import type { DialplanChannel, DialplanSystem, EnteredStep, Identity, Position, Subroutine } from '../dialplan/host.ts';
+import type { DialplanChannel, DialplanSystem, EnteredStep, Identity, Subroutine } from '../dialplan/host.ts';
+import type { Position } from '../dialplan/position.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
-import {
-  type ChannelContext,
-  type ChannelEvent,
-  type ChannelSnapshot,
-  lifeOf,
-  ownVariable,
-  storedName,
-} from '../machines/channel.ts';
+import { type ChannelContext, type ChannelEvent, type ChannelSnapshot, lifeOf } from '../machines/channel.ts';
+import { ownVariable, storedName } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
 import type { SipAbilities, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';

@@ -9,19 +9,19 @@ import {
   type Inheritance,
   isEnding,
   lifeOf,
-  ownVariable,
   type Position,
 } from '../machines/channel.ts';
+import { ownVariable } from '../machines/channel-setup.ts';
 import { hasApplication, ownershipMachine } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { DialDetails, Party, TransferRequest } from '../telephony/driver.ts';
-import { isRestricted, shownParty } from '../telephony/party.ts';
+import type { DialDetails, TransferRequest } from '../telephony/driver.ts';
+import { isRestricted, type Party, shownParty } from '../telephony/party.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import type { ChannelApplications, ChannelEntry, ChannelMessage, ChannelPlaybacks } from './channel-entry.ts';
 import type { ChannelView } from './channel-view.ts';
 import { createTurns, type Turns } from './turns.ts';
 
-export type ChannelEffectsOptions = {
+type ChannelEffectsOptions = {
   /** The channel with that id, as long as there is one. */
   find(id: string): ChannelEntry | undefined;
   tell(entry: ChannelEntry, message: ChannelMessage): void;

@@ -11,8 +11,8 @@ import type { Actor } from './spawn.ts';
 
 /** What a running channel is, and what call control asks of its neighbours. */
 
-export type ChannelActor = Actor<typeof channelMachine>;
-export type OwnershipActor = Actor<typeof ownershipMachine>;
+type ChannelActor = Actor<typeof channelMachine>;
+type OwnershipActor = Actor<typeof ownershipMachine>;
 
 /** Everything a channel can be told: what its life hears, what its ownership hears, and what both do. */
 export type ChannelMessage = ChannelEvent | OwnershipEvent;

@@ -10,10 +10,7 @@ import { createChannelVariables } from './channel-variables.ts';
 import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
 
-export type { ChannelPlayRequest, ContinueRequest } from './channel-control.ts';
-export type { CreateRequest, OriginateRequest } from './channel-dialing.ts';
-
-export type ChannelOperationsOptions = Omit<ChannelDialingOptions, 'priorityOf'> & {
+type ChannelOperationsOptions = Omit<ChannelDialingOptions, 'priorityOf'> & {
   channels: Channels;
   playbacks: Playbacks;
   dialplan: Dialplan;

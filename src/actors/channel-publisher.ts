@@ -9,7 +9,7 @@ import type { ChannelApplications, ChannelEndpoints, ChannelEntry } from './chan
 import { channelEvent, ownershipEvent, topicsOf } from './channel-events.ts';
 import type { ChannelView } from './channel-view.ts';
 
-export type ChannelPublisherOptions = {
+type ChannelPublisherOptions = {
   bus: Bus;
   view: ChannelView;
   /** The channel with that id, as long as there is one. */
@@ -24,7 +24,7 @@ export type ChannelPublisherOptions = {
 const fieldFlags = { asked: 32, dialplanOver: 16 } as const;
 
 /** Makes events of what the charts of channels tell, and lets those know who keep count of channels. */
-export interface ChannelPublisher {
+interface ChannelPublisher {
   /** A fact of a channel's life, told after the commit; `current` is the state that it led to. */
   life(entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void;
   /** A fact of who controls it. */

@@ -3,7 +3,8 @@ import { parseCallerId } from '../dialplan/caller-id.ts';
 import type { Direction } from '../machines/channel-audio.ts';
 import { AriError } from '../models/errors.ts';
 import { type HangupReason, hangupReasons } from '../telephony/causes.ts';
-import type { DigitSequence, Party } from '../telephony/driver.ts';
+import type { DigitSequence } from '../telephony/media.ts';
+import type { Party } from '../telephony/party.ts';
 
 /** What requests about channels say, read and checked; every refusal is an AriError, and nothing has been done by then. */
 

@@ -1,7 +1,7 @@
 import { isFunction, writeFunction } from '../dialplan/functions.ts';
 import { readVariableOrFunction } from '../dialplan/variables.ts';
 import type { Clock } from '../lib/clock.ts';
-import { ownVariable, storedName } from '../machines/channel.ts';
+import { ownVariable, storedName } from '../machines/channel-setup.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import type { Variable, Variables } from '../models/variable.ts';
@@ -45,7 +45,7 @@ export function setRequestedVariables(
 /** How far reading may reach: with `ownOnly`, to no global variable. */
 type Reach = { ownOnly?: boolean | undefined };
 
-export type ChannelVariablesOptions = {
+type ChannelVariablesOptions = {
   channels: Channels;
   clock: Clock;
   /** Variables that a channel may have when a client sets one that is new; any number when left out. */

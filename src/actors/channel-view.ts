@@ -1,5 +1,6 @@
 import { isFunction, readFunction } from '../dialplan/functions.ts';
-import { type ChannelSnapshot, channelModel, ownVariable } from '../machines/channel.ts';
+import { type ChannelSnapshot, channelModel } from '../machines/channel.ts';
+import { ownVariable } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
 import { type ChannelAccess, createChannelDialplan } from './channel-dialplan.ts';
 import type { ChannelEntry } from './channel-entry.ts';
@@ -19,7 +20,7 @@ export interface ChannelView {
   show(channelvars: readonly string[]): void;
 }
 
-export type ChannelViewOptions = Pick<
+type ChannelViewOptions = Pick<
   ChannelAccess,
   'tell' | 'playbacks' | 'system' | 'variablesLimit' | 'hit' | 'callsOf'
 > & {

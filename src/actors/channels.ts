@@ -3,7 +3,8 @@ import { channelTopics } from '../bus/topics.ts';
 import type { Outcome } from '../dialplan/applications/application.ts';
 import type { DialplanCalls } from '../dialplan/calls.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
-import type { DialplanSystem, Position } from '../dialplan/host.ts';
+import type { DialplanSystem } from '../dialplan/host.ts';
+import type { Position } from '../dialplan/position.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import { SlotMap } from '../lib/slot-map.ts';
@@ -48,7 +49,7 @@ import type { Recordings } from './recordings.ts';
 import { Registry } from './registry.ts';
 import { type Beginning, type Runtime, spawn } from './spawn.ts';
 
-export type ChannelSettings = {
+type ChannelSettings = {
   /** Variables and functions shown in every event of a channel (`general.channelvars`). */
   channelvars: readonly string[];
   /** Language of channels that nobody gave one. */
@@ -61,7 +62,7 @@ export type ChannelSettings = {
   asteriskEvents?: boolean;
 };
 
-export type ChannelsOptions = {
+type ChannelsOptions = {
   bus: Bus;
   runtime: Runtime;
   ids: Ids;

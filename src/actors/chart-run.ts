@@ -25,7 +25,7 @@ export type ActorDump = {
 /** What a transition wants done, in xstate's form. */
 export type Effect = { type: string; info: unknown; params: unknown; exec: (info: unknown, params: unknown) => void };
 /** A timer to start, or to forget where it has no event. */
-export type Planned = { id: string; event?: EventObject; delayMs: number };
+type Planned = { id: string; event?: EventObject; delayMs: number };
 /** An action as charts hand it over to be executed. */
 type Action = { type: string; info: unknown; params: unknown; exec: Effect['exec'] | undefined };
 

@@ -42,7 +42,7 @@ export interface Contacts extends ContactHost {
   close(): void;
 }
 
-export type ContactsOptions = { bus: Bus; runtime: Runtime; log: Logger; endpoints: Endpoints };
+type ContactsOptions = { bus: Bus; runtime: Runtime; log: Logger; endpoints: Endpoints };
 
 /** The state as the chart names it, the inner one behind a dot. */
 function pathOf({ value }: ContactSnapshot): string {

@@ -11,7 +11,7 @@ export type Deadline = {
  * The deadlines of an actor, by id, in the order in which they were planned. They are kept in its context, as
  * `deadlines`, from its first one on: a snapshot alone says what has to happen when.
  */
-export type Deadlines = Readonly<Record<string, Deadline>>;
+type Deadlines = Readonly<Record<string, Deadline>>;
 
 /** The deadlines in a snapshot. */
 export const deadlinesOf = ({ context }: AnyMachineSnapshot): Deadlines =>

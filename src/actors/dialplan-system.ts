@@ -2,21 +2,21 @@ import type { DialplanSystem, PhoneLookup } from '../dialplan/host.ts';
 import { AriError } from '../models/errors.ts';
 
 /** Variables of the whole system. */
-export interface GlobalVariables {
+interface GlobalVariables {
   get(name: string): string | undefined;
   /** False when there may be no more of them. */
   set(name: string, value: string | undefined): boolean;
 }
 
 /** How busy devices are, and what is said of them. */
-export interface ChannelDeviceStates {
+interface ChannelDeviceStates {
   get(name: string): { state: string };
   /** @throws AriError for a device that is not for applications, or a word that is no state. */
   update(name: string, state: string): void;
 }
 
 /** What the dialplan's functions ask of the system, in parts as they are built. What is not there yet knows nothing. */
-export type SystemParts = {
+type SystemParts = {
   globals: GlobalVariables;
   deviceStates: ChannelDeviceStates;
   dialplan: {
@@ -29,7 +29,7 @@ export type SystemParts = {
 };
 
 /** The system as the dialplan's functions see it. */
-export interface DialplanSystemDirectory extends DialplanSystem {
+interface DialplanSystemDirectory extends DialplanSystem {
   /** From now on these are asked. */
   add(parts: Partial<SystemParts>): void;
 }

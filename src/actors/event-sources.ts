@@ -24,7 +24,7 @@ export type EventSourceLookup = {
 };
 
 /** Where event sources are found: each part of the system adds what it has as it is built. */
-export interface EventSourceDirectory extends EventSourceLookup {
+interface EventSourceDirectory extends EventSourceLookup {
   /** From now on these kinds are looked up there; a kind that nobody added is never found. */
   add(lookup: Partial<EventSourceLookup>): void;
 }
@@ -102,7 +102,7 @@ export function topicOf(
 }
 
 /** What a user event can be about. */
-export type UserEventSubject = { channel?: Channel; bridge?: Bridge; endpoint?: Endpoint };
+type UserEventSubject = { channel?: Channel; bridge?: Bridge; endpoint?: Endpoint };
 
 /**
  * What the sources of a user event name, the last of each kind. Device states cannot be a subject, nor can "all".

@@ -5,7 +5,7 @@ import { DriverError } from '../telephony/driver.ts';
 import type { ConnectionHost, ConnectionSocket } from '../telephony/external.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
 
-export type ExternalConnectionsOptions = {
+type ExternalConnectionsOptions = {
   runtime: Runtime;
   log: Logger;
   /** How long a server may take to take a connection, in ms. */
@@ -17,7 +17,7 @@ export type ExternalConnectionsOptions = {
 };
 
 /** Owns the connections of channels to servers outside. */
-export interface ExternalConnections extends ConnectionHost {
+interface ExternalConnections extends ConnectionHost {
   /** Connections there are, those being made included. */
   readonly size: number;
 }

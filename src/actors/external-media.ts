@@ -1,5 +1,5 @@
 import { channelTopic } from '../bus/topics.ts';
-import { noTimeout } from '../machines/channel.ts';
+import { noTimeout } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
@@ -18,7 +18,7 @@ import type { Channels } from './channels.ts';
 import type { Turn } from './turn.ts';
 
 /** Parameters of `externalMedia`, by their names in the interface. */
-export type ExternalMediaRequest = {
+type ExternalMediaRequest = {
   channelId?: string | undefined;
   app?: string | undefined;
   external_host?: string | undefined;
@@ -32,7 +32,7 @@ export type ExternalMediaRequest = {
   variables?: unknown;
 };
 
-export type ExternalMediaOptions = {
+type ExternalMediaOptions = {
   channels: Channels;
   applications: Pick<ChannelApplications, 'addInterest'>;
   driver: ExternalDriver;
@@ -46,8 +46,6 @@ export type ExternalMediaOptions = {
 
 /** Makes channels whose far side is a server. */
 export type ExternalMedia = ReturnType<typeof createExternalMedia>;
-
-export type { ArrivedSocket, AwaitedConnection } from '../telephony/external.ts';
 
 /** Makes what makes external media channels. They are channels like others: dialed at once, in an application when Up. */
 export function createExternalMedia(options: ExternalMediaOptions) {

@@ -5,7 +5,7 @@ import type { MediaPlane } from '../telephony/media.ts';
 import type { Channels } from './channels.ts';
 
 /** Settings of listening in; names and units as in the configuration's `listening`. */
-export type ListeningSettings = {
+type ListeningSettings = {
   /** Whether anybody may listen. */
   on: boolean;
   /** Users who may only look may listen, too. */
@@ -15,10 +15,10 @@ export type ListeningSettings = {
 };
 
 /** A user who listens, or wants to. */
-export type Listener = { readonly name: string; readonly read_only: boolean };
+type Listener = { readonly name: string; readonly read_only: boolean };
 
 /** What a listener is given. */
-export type Heard = {
+type Heard = {
   /** 100 ms of linear samples of 16 bits at 8 kHz, little end first. Who does not say `taken` misses what comes next. */
   audio(samples: Uint8Array<ArrayBuffer>, taken: () => void): void;
   /** It is over, for this reason in words: the channel is no more, or nobody may listen any more. The last call. */
@@ -41,7 +41,7 @@ export interface Listening {
   readonly listeners: number;
 }
 
-export type ListeningOptions = {
+type ListeningOptions = {
   channels: Pick<Channels, 'get'>;
   media: Pick<MediaPlane, 'overhear'>;
   settings: ListeningSettings;

@@ -7,13 +7,13 @@ import type { Endpoints } from '../stores/endpoints.ts';
 import { DriverError } from '../telephony/driver.ts';
 import type { MessageDriver, ReceivedMessage } from '../telephony/messages.ts';
 
-export type SendMessageRequest = {
+type SendMessageRequest = {
   to?: string | undefined;
   from?: string | undefined;
   body?: string | undefined;
   variables?: unknown;
 };
-export type ReferRequest = {
+type ReferRequest = {
   to?: string | undefined;
   from?: string | undefined;
   refer_to?: string | undefined;

@@ -2,7 +2,7 @@ import type { Bus } from '../bus/bus.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 
 /** Who made something, where no application says so itself. */
-export type Creator = {
+type Creator = {
   /** The user of the interface. */
   user: string;
   /** The application whose WebSocket the request came over. */
@@ -10,10 +10,10 @@ export type Creator = {
 };
 
 /** One line of a dump. */
-export type CreatorDump = { kind: 'channel' | 'bridge'; id: string; user: string; application?: string };
+type CreatorDump = { kind: 'channel' | 'bridge'; id: string; user: string; application?: string };
 
 /** Where things are found: each part of the system adds what it has as it is built. */
-export type ThingLookup = {
+type ThingLookup = {
   /** By id or name. */
   channel(idOrName: string): { readonly ownership: { getSnapshot(): { context: OwnershipContext } } } | undefined;
   bridge(id: string): { readonly stays: ReadonlyMap<string, unknown> } | undefined;

@@ -15,7 +15,7 @@ export type CallConnection = Connection & {
   left: boolean;
 };
 
-export type OutboundCallsOptions = {
+type OutboundCallsOptions = {
   connections: readonly OutboundConnectionSettings[];
   applications: Pick<Applications, 'retire'>;
   bus: Bus;
@@ -32,7 +32,7 @@ export type OutboundCallsOptions = {
 };
 
 /** Connections that are made for one call each: begun when it wants to enter, ended when it has left. */
-export interface OutboundCalls {
+interface OutboundCalls {
   /** The connection of an instance. */
   find(instance: string): CallConnection | undefined;
   /** As `OutboundConnections.admit`. */

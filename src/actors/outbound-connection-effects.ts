@@ -3,7 +3,7 @@ import { shownUrl } from '../lib/shown-url.ts';
 import { outboundConnectionMachine } from '../machines/outbound-connection.ts';
 import type { Connection, OpenSocket, SocketReports } from './outbound-connection-entry.ts';
 
-export type OutboundConnectionEffectsOptions = {
+type OutboundConnectionEffectsOptions = {
   find(id: string, kind: 'persistent' | 'call'): Connection | undefined;
   /** How to open a socket; undefined before the start and after the end, when none is opened. */
   openSocket(): OpenSocket | undefined;

@@ -36,7 +36,7 @@ export type SocketReports = {
 };
 
 /** Ends a socket, or the attempt to open it; it may still tell afterwards that it is closed. */
-export type OutboundSocket = { close(code: number, reason: string): void };
+type OutboundSocket = { close(code: number, reason: string): void };
 
 /** Begins to open a socket for applications. Never throws; tells nothing before it has returned. */
 export type OpenSocket = (target: OutboundTarget, names: readonly string[], told: SocketReports) => OutboundSocket;

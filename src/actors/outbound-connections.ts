@@ -18,16 +18,7 @@ import {
 } from './outbound-connection-entry.ts';
 import { type Runtime, spawn } from './spawn.ts';
 
-export type {
-  NarrowOf,
-  OpenSocket,
-  OutboundConnectionSettings,
-  OutboundSocket,
-  OutboundTarget,
-  SocketReports,
-} from './outbound-connection-entry.ts';
-
-export type OutboundConnectionsOptions = {
+type OutboundConnectionsOptions = {
   connections: readonly OutboundConnectionSettings[];
   applications: Pick<Applications, 'connect' | 'retire'>;
   bus: Bus;

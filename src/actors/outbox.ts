@@ -18,7 +18,7 @@ export interface Outbox {
   readonly isConnected: boolean;
 }
 
-export type OutboxOptions = {
+type OutboxOptions = {
   /** Bytes that may wait; further events are dropped, counted, and told to the log twice: at the first and in the end. */
   limit: number;
   log: Logger;

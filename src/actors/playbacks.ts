@@ -38,7 +38,7 @@ export type PlayTarget = {
   media: Pick<MediaSession, 'play'> & Partial<Pick<MediaSession, 'dump'>>;
 };
 
-export type PlayRequest = {
+type PlayRequest = {
   /** Media URIs, played one after another. */
   media: readonly string[];
   lang?: string | undefined;
@@ -50,7 +50,7 @@ export type PlayRequest = {
 };
 
 /** A playback that no client hears of. */
-export type QuietPlayback = {
+type QuietPlayback = {
   /** Settles once, never rejects: `failed` when any item could not be played or the target went. */
   readonly done: Promise<'done' | 'failed'>;
   /** Ends the whole list; `done` follows. */

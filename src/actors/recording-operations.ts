@@ -10,7 +10,7 @@ import type { Playbacks } from './playbacks.ts';
 import { type RecordingRequest, readRecordingRequest, refuseNegativeLimits } from './recording-requests.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
 
-export type RecordingOperationsOptions = {
+type RecordingOperationsOptions = {
   channels: Channels;
   bridges: Pick<Bridges, 'bridgeOf'>;
   playbacks: Pick<Playbacks, 'queueOf'>;

@@ -85,7 +85,7 @@ type Entry = {
   begun: boolean;
 };
 
-export type RecordingsOptions = {
+type RecordingsOptions = {
   bus: Bus;
   runtime: Runtime;
   log: Logger;

@@ -20,7 +20,7 @@ import { type Actor, type Runtime, spawn } from './spawn.ts';
 
 type RegistrationActor = Actor<typeof registrationMachine>;
 
-export type RegistrationsOptions = { runtime: Runtime; log: Logger; ids: Ids; endpoints: Endpoints };
+type RegistrationsOptions = { runtime: Runtime; log: Logger; ids: Ids; endpoints: Endpoints };
 
 /** Owns our registrations at providers, and shows them with their endpoints. */
 export interface Registrations extends RegistrationHost {

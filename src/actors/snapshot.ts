@@ -24,7 +24,7 @@ import type { Watchers } from './watchers.ts';
 type Saved<D> = { dump(): D[]; restore(dumps: readonly D[]): void };
 
 /** The owners of all actors. */
-export type Owners = {
+type Owners = {
   channels: Channels;
   /** Left out where media cannot meet. */
   bridges: Bridges | undefined;

@@ -6,7 +6,7 @@ import { longestChannelId, readAppArgs } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 
 /** Parameters of `snoop`, by their names in the interface. */
-export type SnoopChannelRequest = {
+type SnoopChannelRequest = {
   spy?: string | undefined;
   whisper?: string | undefined;
   app?: string | undefined;
@@ -14,7 +14,7 @@ export type SnoopChannelRequest = {
   snoopId?: string | undefined;
 };
 
-export type SnoopsOptions = {
+type SnoopsOptions = {
   channels: Channels;
   driver: SnoopDriver;
 };

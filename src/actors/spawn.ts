@@ -57,7 +57,7 @@ const unlisted = { _register: (sessionId: string) => sessionId, _unregister: ():
 const root = { status: 'active', output: undefined, error: undefined } as const;
 const rootLogic = { getInitialSnapshot: () => root, transition: () => root, getPersistedSnapshot: () => root };
 
-export type SpawnOptions<M extends AnyStateMachine> = {
+type SpawnOptions<M extends AnyStateMachine> = {
   /** The object's public id, shown in logs. */
   id: string;
   runtime: Runtime;

@@ -90,7 +90,7 @@ export type SnapshotImage = {
 };
 
 /** What leads from one snapshot to the next; everything when there was none before. */
-export function changeOf(before: Contents | undefined, after: Contents): Change {
+function changeOf(before: Contents | undefined, after: Contents): Change {
   const { status, value, context } = after;
   const change: { -readonly [K in keyof Change]: Change[K] } = {};
   if (status === 'done' || status === 'error') change.status = status;

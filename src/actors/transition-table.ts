@@ -10,7 +10,7 @@ export type Arguments = { context: unknown; event: EventObject };
 /** A number of values known in advance, or made from context and event. */
 type Params = unknown | ((args: Arguments) => unknown);
 
-export type Guard = { check: (args: Arguments, params: unknown) => boolean; params: Params };
+type Guard = { check: (args: Arguments, params: unknown) => boolean; params: Params };
 
 /** An action that xstate makes: resolved within the transition, executed when the actor is ready for effects. */
 export type Builtin = {
@@ -23,7 +23,7 @@ export type Builtin = {
   execute(scope: unknown, params: unknown): void;
 };
 /** An action of the chart's own: an effect. */
-export type Effect = (args: unknown, params: unknown) => void;
+type Effect = (args: unknown, params: unknown) => void;
 
 /** `type` is what an inspector shows. Exactly one of `effect` and `builtin` is there. */
 export type Action = { type: string; params: Params; effect: Effect | undefined; builtin: Builtin | undefined };
@@ -44,7 +44,7 @@ export type Place = {
   readonly on: ReadonlyMap<string, readonly Transition[]>;
 };
 
-export type TransitionTable = {
+type TransitionTable = {
   readonly places: ReadonlyMap<string, Place>;
   readonly initial: Place;
   /** Actions on entering the chart, before those of its initial state. */

@@ -27,13 +27,13 @@ export interface KeptActor {
 }
 
 /** Keeps steps. */
-export type StepKeeper = (step: CommittedStep, actor: KeptActor) => void;
+type StepKeeper = (step: CommittedStep, actor: KeptActor) => void;
 
 /** Performs the effects of a step. Never throws. */
 export type Perform = () => void;
 
 /** The first step of an actor, which is committed: its facts are published, then its effects are performed. */
-export type Begun = { publish(): void; perform: Perform };
+type Begun = { publish(): void; perform: Perform };
 
 /**
  * Lets the actors of a process take turns: one step at a time, and what follows from it.

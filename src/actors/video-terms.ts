@@ -5,7 +5,7 @@ import type { VideoCodec } from '../telephony/video.ts';
  * Why one is not shown to another: they have different codecs. Or why it is shown, but may not be decoded: another profile of
  * H.264, a higher level.
  */
-export type WhyUnseen = 'codec' | 'profile' | 'level';
+type WhyUnseen = 'codec' | 'profile' | 'level';
 
 /** Profiles of H.264 that a decoder of one reads beside it (H.264 A.2, RFC 6184 8.1). */
 const alsoRead: Readonly<Record<string, readonly string[]>> = {

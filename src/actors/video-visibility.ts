@@ -6,7 +6,7 @@ import type { BridgeViews, Present } from './bridge-views.ts';
 import { whyUnseen } from './video-terms.ts';
 
 /** What is to be known of a bridge for that. */
-export type Viewing = {
+type Viewing = {
   mode: VideoMode;
   views: Pick<BridgeViews, 'shownTo'>;
   present: readonly Present[];

@@ -7,7 +7,7 @@ import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 type WatcherActor = Actor<typeof watcherMachine>;
 
-export type WatchersOptions = { runtime: Runtime; log: Logger };
+type WatchersOptions = { runtime: Runtime; log: Logger };
 
 /** Owns the subscriptions of phones to BLF and to waiting messages. */
 export interface Watchers extends WatcherHost {

@@ -1,5 +1,6 @@
 import { type CallStory, createCallStory } from '../actors/call-story.ts';
 import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
+import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
@@ -10,7 +11,7 @@ import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import type { StartThread } from '../media/start-worker.ts';
 import { Recorder } from '../recorder/recorder.ts';
-import { recorderSettings, version } from '../settings.ts';
+import { recorderSettings } from '../settings.ts';
 import type { OpenUdp } from '../sip/transport/udp.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';

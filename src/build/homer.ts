@@ -27,7 +27,7 @@ type Way = {
   close(): void | Promise<void>;
 };
 
-export type HomerOptions = {
+type HomerOptions = {
   recorder: Recorder;
   clock: Clock;
   log: Logger;

@@ -1,4 +1,5 @@
 import { createListening } from '../actors/listening.ts';
+import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
 import type { AnswerCounts } from '../http/answer-counts.ts';
 import { createApp } from '../http/app.ts';
@@ -24,7 +25,6 @@ import {
   processIdentity,
   soundDirectories,
   systemVersion,
-  version,
   versions,
 } from '../settings.ts';
 import { createModules } from '../stores/modules.ts';

@@ -10,7 +10,7 @@ import type { Base } from './base.ts';
 export const outsideSettings = ['sip.external_address', 'sip.stun_server', 'sip.local_networks'];
 
 /** Our address as others see it. */
-export interface Outside {
+interface Outside {
   /** To a peer, where it is not ours; undefined for who is in one of our own networks, and before anything is known. */
   of(peer: string | undefined): string | undefined;
   /** Takes up other settings. What a STUN server said last holds until the one that is asked now has answered. */

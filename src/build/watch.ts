@@ -1,8 +1,8 @@
+import { packageVersion as version } from '../config/package-files.ts';
 import type { AnswerCounts } from '../http/answer-counts.ts';
 import type { Monitoring } from '../http/env.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { channelState } from '../machines/channel.ts';
-import { version } from '../settings.ts';
 import { createHealth } from '../watch/health.ts';
 import { createMetrics, type Figures } from '../watch/metrics.ts';
 import { createOneWayAudio, type OneWayAudio } from '../watch/one-way-audio.ts';
@@ -31,7 +31,7 @@ export function buildOneWayAudio(
 }
 
 /** What metrics are read from. */
-export type Floors = {
+type Floors = {
   network: Network;
   state: State;
   calls: CallControl;

@@ -13,7 +13,7 @@ export type Publication = {
   causedBy?: string | undefined;
 };
 
-export type Listener = (publication: Publication) => void;
+type Listener = (publication: Publication) => void;
 
 /**
  * Carries events from publishers to the delivery.
@@ -31,7 +31,7 @@ export interface Bus {
   subscribe(listener: Listener): () => void;
 }
 
-export type BusOptions = {
+type BusOptions = {
   log: Logger;
   /** The request that what is under way follows from. */
   request?: (() => string | undefined) | undefined;

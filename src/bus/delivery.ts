@@ -21,7 +21,7 @@ export type Connection = {
 };
 
 /** Says whether somebody may hear of an event that it was not meant for by name. */
-export type Hears = (event: AriEventBody, topics: Publication['topics']) => boolean;
+type Hears = (event: AriEventBody, topics: Publication['topics']) => boolean;
 
 /** Tells what is wrong with a message as a client would get it; undefined when it fits its model. */
 export type MessageCheck = (message: unknown) => string | undefined;
@@ -50,7 +50,7 @@ type Receiver = {
 };
 
 /** The recorder of events. */
-export type EventRecorder = {
+type EventRecorder = {
   readonly on: boolean;
   sent(name: string, seq: number, event: AriEventBody, json: string, missed: boolean): void;
 };
@@ -80,7 +80,7 @@ export type DeliveryOptions = {
  * written as JSON once, however many get it. Events for an application whose connection is away are dropped, counted,
  * and logged once per absence; their numbers are used up, so that a client can see that it lost some.
  */
-export interface Delivery {
+interface Delivery {
   /** Makes an application known: nothing subscribed, nothing filtered, no connection. A known one is left as it is. */
   add(name: string): void;
   /** Forgets an application, its filter and its subscriptions. */

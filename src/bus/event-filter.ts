@@ -1,7 +1,7 @@
 import { AriError } from '../models/errors.ts';
 
 /** An event type as a client named it; other members are kept and given back as they came. */
-export type FilteredType = { type: string } & Record<string, unknown>;
+type FilteredType = { type: string } & Record<string, unknown>;
 
 /** The lists of a filter as clients see them. */
 export type FilterLists = { readonly allowed: readonly FilteredType[]; readonly disallowed: readonly FilteredType[] };

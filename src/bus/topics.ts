@@ -28,7 +28,7 @@ export function channelTopics(id: string, endpoint?: readonly [technology: strin
 }
 
 /** Where ChannelCreated goes: as {@link channelTopics}, but nobody can have asked for that one channel yet. */
-export function channelCreatedTopics(endpoint?: readonly [technology: string, resource: string]): Topic[] {
+function channelCreatedTopics(endpoint?: readonly [technology: string, resource: string]): Topic[] {
   if (!endpoint) return [allChannels];
   return [allChannels, endpointTopic(...endpoint), technologyTopic(endpoint[0])];
 }

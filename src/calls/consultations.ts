@@ -17,7 +17,7 @@ import type { Places } from './places.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { Joining } from './transfer-events.ts';
 
-export type ConsultationsOptions = {
+type ConsultationsOptions = {
   runtime: Runtime;
   channels: Channels;
   bridges: Bridges;
@@ -27,10 +27,10 @@ export type ConsultationsOptions = {
 };
 
 /** Who was where while both talked. */
-export type ConsultationScenes = Pick<Joining, 'first' | 'second'>;
+type ConsultationScenes = Pick<Joining, 'first' | 'second'>;
 
 /** What the transfer is told of its consultation call. */
-export type ConsultationReport =
+type ConsultationReport =
   /** It could not be begun; all is as it was. */
   | { type: 'refused' }
   /** Somebody else has parted the two who talk: `end` it. */

@@ -2,7 +2,8 @@ import type { ChannelEntry } from '../actors/channel-entry.ts';
 import { readDigits } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { DialRequest } from '../dialplan/calls.ts';
-import { lifeOf, passedOn } from '../machines/channel.ts';
+import { lifeOf } from '../machines/channel.ts';
+import { passedOn } from '../machines/channel-setup.ts';
 import type { DialContext } from '../machines/dial.ts';
 import { shownParty } from '../telephony/party.ts';
 

@@ -22,7 +22,7 @@ import type { FeatureKeys } from './feature-keys.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
 
-export type DialplanCallsOptions = {
+type DialplanCallsOptions = {
   runtime: Runtime;
   channels: Channels;
   bridges: Bridges;

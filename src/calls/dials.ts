@@ -9,7 +9,7 @@ import { DialSession, type DialsOptions } from './dial-session.ts';
 import { release } from './dial-targets.ts';
 
 /** Owns every Dial: calls others for a channel that runs the dialplan, and joins it with the first that answers. */
-export interface Dials {
+interface Dials {
   /** Begins a Dial, or goes on with the one that was saved of that channel. */
   dial(caller: ChannelEntry, request: DialRequest): Ongoing<DialResult>;
   readonly size: number;

@@ -10,7 +10,8 @@ import type { Ids } from '../lib/ids.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { isEnding, ownVariable } from '../machines/channel.ts';
+import { isEnding } from '../machines/channel.ts';
+import { ownVariable } from '../machines/channel-setup.ts';
 import {
   type FeatureKeysContext,
   type FeatureKeysInput,
@@ -51,7 +52,7 @@ export type FeatureSettings = {
 export type FeatureParty = { channel: ChannelEntry; features: readonly Feature[] };
 
 /** A call whose parties may ask for something. */
-export type FeatureCall = {
+type FeatureCall = {
   /** Where they are; left out while one of them waits for somebody to answer. */
   bridge?: BridgeEntry;
   parties: readonly FeatureParty[];
@@ -61,7 +62,7 @@ export type FeatureCall = {
   end(by: ChannelEntry): void;
 };
 
-export type FeatureKeysOptions = {
+type FeatureKeysOptions = {
   runtime: Runtime;
   clock: Clock;
   ids: Ids;

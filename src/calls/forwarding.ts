@@ -11,7 +11,7 @@ import { DriverError } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
 import type { Companies } from './companies.ts';
 
-export type ForwardingOptions = {
+type ForwardingOptions = {
   channels: Channels;
   companies: Companies;
   applications: Pick<ChannelApplications, 'addInterest'>;

@@ -13,7 +13,7 @@ type Calls = { first: ChannelEntry; second: ChannelEntry | undefined };
 type Neighbours = { channels: Channels; bridges: Bridges; places: Places };
 
 /** What came of it: where the far parties are now, or why they are where they were, or what the second call has called. */
-export type Joined =
+type Joined =
   | { destination: Joining['destination']; merged?: readonly [into: BridgeEntry, from: BridgeEntry] }
   | { early: { context: string; extension: string } }
   | { status: number; result: TransferResult };

@@ -11,7 +11,7 @@ import { Cause } from '../telephony/causes.ts';
 import type { Companies } from './companies.ts';
 import { plainEntry } from './plain-bridges.ts';
 
-export type PlacesOptions = {
+type PlacesOptions = {
   channels: Channels;
   bridges: Bridges;
   companies: Companies;

@@ -7,7 +7,7 @@ import type { BridgeInput } from '../machines/bridge.ts';
 export const plainEntry = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: false } as const;
 
 /** What is known of a new one, which mixes; it has no name when none is said. */
-export type PlainBridge = Pick<BridgeInput, 'id' | 'creationTime'> & { name?: string };
+type PlainBridge = Pick<BridgeInput, 'id' | 'creationTime'> & { name?: string };
 
 /** Makes one. @throws AriError where there are as many bridges as may be. */
 export const openPlainBridge = (bridges: Pick<Bridges, 'open'>, bridge: PlainBridge): BridgeEntry =>

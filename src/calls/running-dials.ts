@@ -2,7 +2,7 @@ import type { DialDump } from '../actors/dumps.ts';
 import { Roster, SlotMap } from '../lib/slot-map.ts';
 
 /** A Dial that can be saved: undefined when nothing is to go on of it. */
-export type SavedDial = { dump(): DialDump | undefined };
+type SavedDial = { dump(): DialDump | undefined };
 
 /** The Dials that call, or whose parties are with each other: what is put down of them, and what they go on from. */
 export class RunningDials {

@@ -1,12 +1,12 @@
 import type { ChannelEntry } from '../actors/channel-entry.ts';
 import { readEndpoint } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
-import { passedOn } from '../machines/channel.ts';
+import { passedOn } from '../machines/channel-setup.ts';
 import type { TransferContext } from '../machines/transfer.ts';
 import type { Places } from './places.ts';
 
 /** Makes the channels by which transfers call somebody; they are not dialed yet. */
-export interface TransferCalls {
+interface TransferCalls {
   /**
    * To the target: as if the transferee's dialplan called it, or the transferor's for a consultation.
    * @throws DriverError, AriError as `Channels.openOutbound`.

@@ -9,7 +9,8 @@ import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { isEnding, lifeOf, noTimeout, ownVariable } from '../machines/channel.ts';
+import { isEnding, lifeOf } from '../machines/channel.ts';
+import { noTimeout, ownVariable } from '../machines/channel-setup.ts';
 import {
   failureStatus,
   refuseTransferCommand,
@@ -44,7 +45,7 @@ type Entry = {
   unwatch: (() => void)[];
 };
 
-export type TransfersOptions = {
+type TransfersOptions = {
   bus: Bus;
   runtime: Runtime;
   ids: Ids;

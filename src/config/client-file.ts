@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 
 /** Which server the commands at the terminal ask, and as whom. */
-export type ClientSettings = {
+type ClientSettings = {
   /** Where its interface is. */
   url: string;
   /** `name:password`. */

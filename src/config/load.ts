@@ -13,7 +13,7 @@ import { applyTemplates } from './templates.ts';
 import { thisMachine, warningsOf } from './warnings.ts';
 
 /** Something wrong with the configuration, and where. */
-export type ConfigProblem = {
+type ConfigProblem = {
   /** The file and line (`/etc/hookswitch.yaml:12:3`), or the environment variable; '' when it is neither. */
   where: string;
   /** The setting, e.g. `sip.endpoints.alice.context`; '' when it is about the whole file. */
@@ -33,7 +33,7 @@ export class ConfigError extends Error {
   }
 }
 
-export type LoadOptions = Known & {
+type LoadOptions = Known & {
   /** The YAML file; left out, `HOOKSWITCH_CONFIG` names it, and without either the defaults stand alone. */
   file?: string;
   env: Readonly<Record<string, string | undefined>>;

@@ -4,7 +4,7 @@ import { randomBytes, scryptSync } from 'node:crypto';
  * Passwords as they may stand in a configuration file: `scrypt$<N>$<r>$<p>$<salt>$<key>`, salt and key in base64
  * (RFC 7914 names N, r and p). One check takes about 80 ms on purpose, so callers should cache correct passwords.
  */
-export type PasswordHash = { cost: number; blockSize: number; parallelization: number; salt: Buffer; key: Buffer };
+type PasswordHash = { cost: number; blockSize: number; parallelization: number; salt: Buffer; key: Buffer };
 
 const saltBytes = 16;
 const keyBytes = 32;

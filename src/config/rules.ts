@@ -239,7 +239,7 @@ function unknownContext(context: string, dialplan: DialplanConfig): string {
 }
 
 /** IPv4 or IPv6 as numbers. */
-export function isAddress(text: string): boolean {
+function isAddress(text: string): boolean {
   if (/^\d+\.\d+\.\d+\.\d+$/.test(text)) return text.split('.').every((part) => Number(part) <= 255);
   // The URL parser knows IPv6; node:net is only for the layers that open sockets.
   return text.includes(':') && /^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`);

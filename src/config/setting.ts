@@ -2,7 +2,7 @@ import { type TSchema, type TSchemaOptions, Type } from 'typebox';
 import { absentFormatNames, formatNames } from '../lib/formats.ts';
 
 /** What a setting tells of itself beside its type. */
-export type About = TSchemaOptions & {
+type About = TSchemaOptions & {
   description: string;
   default?: unknown;
   /** What a number counts, e.g. `s`, `ms`, `bytes`. */

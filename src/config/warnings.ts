@@ -5,7 +5,7 @@ import type { Config } from './schema.ts';
 /** Warnings about valid but suspicious settings. They do not keep the server from starting. */
 
 /** Facts about the machine, for the warnings. */
-export type Machine = {
+type Machine = {
   /** Its addresses, without loopback. */
   addresses: readonly string[];
   /** Whether the directory exists. */

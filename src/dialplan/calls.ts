@@ -8,7 +8,7 @@ import type { Position } from './position.ts';
 export type Stop = () => void;
 
 /** A subroutine of the dialplan that a channel is brought through, with its arguments. */
-export type Visit = { position: Position; args: readonly string[] };
+type Visit = { position: Position; args: readonly string[] };
 
 /** Whom to call, and how the caller waits. */
 export type DialRequest = {

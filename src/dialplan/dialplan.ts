@@ -6,7 +6,7 @@ import { Cause } from '../telephony/causes.ts';
 import type { Outcome, Step, Surroundings, Verdict } from './applications/application.ts';
 import { compile, expand, expandArguments, type Scope } from './expressions.ts';
 import { devicesOf } from './hints.ts';
-import type { DialplanChannel, Position } from './host.ts';
+import type { DialplanChannel } from './host.ts';
 import {
   type ConfiguredContexts,
   findExtension,
@@ -16,14 +16,11 @@ import {
   type ParsedStep,
   parseContexts,
 } from './parse.ts';
-import { behind } from './position.ts';
+import { behind, type Position } from './position.ts';
 import { readVariableOrFunction } from './variables.ts';
 
-export type { Outcome } from './applications/application.ts';
-export type { ConfiguredContexts, ConfiguredStep, Problem } from './parse.ts';
-
 /** A parsed step, as found by {@link Dialplan.find}. `data` is as configured. */
-export type FoundStep = { application: string; data: string; label?: string };
+type FoundStep = { application: string; data: string; label?: string };
 
 export interface Dialplan {
   /**
@@ -58,7 +55,7 @@ export interface Dialplan {
   run(channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome>;
 }
 
-export type DialplanOptions = {
+type DialplanOptions = {
   contexts: ConfiguredContexts;
   clock: Clock;
   log: Logger;

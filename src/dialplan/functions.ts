@@ -15,8 +15,8 @@ import { toneDetect } from './tone-detect.ts';
 /** What reading a function gave. `unknown`: no such function; `failed`: its arguments make no sense or it cannot be read. */
 export type FunctionRead = { ok: true; value: string } | FunctionFailure;
 /** What writing a function gave. `unknown`: no such function; `failed`: it cannot be written so. */
-export type FunctionWrite = { ok: true } | FunctionFailure;
-export type FunctionFailure = { ok: false; reason: 'unknown' | 'failed'; message: string };
+type FunctionWrite = { ok: true } | FunctionFailure;
+type FunctionFailure = { ok: false; reason: 'unknown' | 'failed'; message: string };
 
 /** Whether a variable name asks for a function: it ends with `)`. */
 export const isFunction = (name: string): boolean => name.endsWith(')');

@@ -26,7 +26,7 @@ export type ParsedHints = {
 };
 
 /** Those of a context that has none. */
-export const noHints: ParsedHints = { exact: new Map(), patterns: [] };
+const noHints: ParsedHints = { exact: new Map(), patterns: [] };
 
 type Tell = (path: readonly string[], message: string) => void;
 

@@ -1,10 +1,9 @@
 import type { Channel } from '../models/channel.ts';
-import type { Redirection, SipAbilities, TransferHandling } from '../telephony/driver.ts';
+import type { SipAbilities, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
+import type { Redirection } from '../telephony/party.ts';
 import type { DialplanCalls, Stop } from './calls.ts';
 import type { Position } from './position.ts';
-
-export type { Position } from './position.ts';
 
 /**
  * What the dialplan needs of the channel it runs on. The owner of channels implements it; the dialplan knows no

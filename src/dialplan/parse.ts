@@ -14,7 +14,7 @@ import {
 } from './patterns.ts';
 
 /** A step as configured: `App(arguments)`, or the same with a label to go to. */
-export type ConfiguredStep = string | { label: string; app: string };
+type ConfiguredStep = string | { label: string; app: string };
 /**
  * A dialplan as configured: context → extension or pattern → steps; under `include`, names of other contexts; under
  * `hints`, extension or pattern → devices.
@@ -24,7 +24,7 @@ export type ConfiguredContexts = Readonly<
 >;
 
 /** What is wrong, and where: a JSON pointer into the contexts, e.g. `/default/_X./0`. */
-export type Problem = { path: string; message: string };
+type Problem = { path: string; message: string };
 
 /** A step ready to run. `args` are there when the arguments are constant. */
 export type ParsedStep = {
@@ -40,7 +40,7 @@ type NumberedStep = ParsedStep & { priority: number };
 export type ParsedExtension = { name: string; steps: readonly NumberedStep[]; labels: ReadonlyMap<string, number> };
 
 /** A context: extensions by exact name, then patterns, the most specific first. */
-export type ParsedContext = {
+type ParsedContext = {
   exact: ReadonlyMap<string, ParsedExtension>;
   patterns: readonly { pattern: Pattern; extension: ParsedExtension }[];
   hints: ParsedHints;

@@ -1,4 +1,5 @@
-import type { DialplanChannel, Position, Subroutine } from './host.ts';
+import type { DialplanChannel, Subroutine } from './host.ts';
+import type { Position } from './position.ts';
 
 /** Subroutines of the dialplan: where they came from, and the variables that are theirs. */
 

@@ -2,9 +2,9 @@ import { parseSeconds } from './arguments.ts';
 import type { DialplanChannel } from './host.ts';
 
 /** How long the dialplan waits for keys, in s: for the first one, and for each that follows. By the variable that keeps it. */
-export const standardTimeouts = { 'TIMEOUT(response)': 10, 'TIMEOUT(digit)': 5 } as const;
+const standardTimeouts = { 'TIMEOUT(response)': 10, 'TIMEOUT(digit)': 5 } as const;
 
-export type TimeoutVariable = keyof typeof standardTimeouts;
+type TimeoutVariable = keyof typeof standardTimeouts;
 
 /** The variable that keeps a timeout (`digit`, `response`, in any case); undefined for one that there is not. */
 export function timeoutVariable(name: string): TimeoutVariable | undefined {

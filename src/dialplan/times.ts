@@ -153,7 +153,7 @@ const readDay = (word: string): number | undefined =>
   /^\d{1,2}$/.test(word) && Number(word) >= 1 && Number(word) <= 31 ? Number(word) : undefined;
 
 /** Whether a moment (ms since the epoch) is within; undefined when its time zone is none. */
-export type Times = (ms: number) => boolean | undefined;
+type Times = (ms: number) => boolean | undefined;
 
 /**
  * Reads `times,weekdays,days of the month,months[,time zone]`, as in `9:00-17:00,mon-fri,*,*,Europe/Berlin`; a minute that

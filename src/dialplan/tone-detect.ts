@@ -1,7 +1,8 @@
 import type { ToneSignal } from '../telephony/media.ts';
 import { readOptions, splitArguments } from './arguments.ts';
 import type { DialplanFunction } from './function.ts';
-import type { DialplanChannel, Position } from './host.ts';
+import type { DialplanChannel } from './host.ts';
+import type { Position } from './position.ts';
 
 /** How long a tone must sound where nothing is said of that, in ms. */
 const standardToneMs = 500;

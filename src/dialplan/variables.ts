@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import { type FunctionRead, isFunction, readFunction } from './functions.ts';
-import type { DialplanChannel, Position } from './host.ts';
+import type { DialplanChannel } from './host.ts';
+import type { Position } from './position.ts';
 
 type BuiltIn = (channel: DialplanChannel, clock: Clock, position: Position | undefined) => string;
 
@@ -16,7 +17,7 @@ const builtIns: ReadonlyMap<string, BuiltIn> = new Map<string, BuiltIn>([
 ]);
 
 /** How variables are read. */
-export type Reading = {
+type Reading = {
   /** Where the dialplan is, when the channel's own place is not up to date. */
   position?: Position | undefined;
   /** A variable that the channel does not have is not looked for among the global ones. */

@@ -10,9 +10,9 @@ import type {
   RecordReport,
   RecordRequest,
   RtpSession,
-  RtpStatistics,
   SessionCommand,
 } from '../telephony/media.ts';
+import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import { apply, type PendingCommand, pendingCommandsOf } from './standing.ts';
 
 /** A session whose port is still being opened, and what has been asked of it meanwhile. */

@@ -7,7 +7,7 @@ import type { Api } from './operation.ts';
 import type { HttpUser } from './user.ts';
 
 /** The documents of the ARI. Each is given the `Host` that was asked, so that its addresses lead back here. */
-export interface ApiDocs {
+interface ApiDocs {
   /** Swagger 1.2: `resources.json` or a resource's file; undefined for any other name. */
   swagger(file: string, host?: string): object | undefined;
   openApi(host?: string): object;

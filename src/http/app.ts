@@ -9,7 +9,7 @@ import { visibilityOf } from './access/visibility.ts';
 import { createOpenApi } from './api-docs/openapi.ts';
 import { createApiDocs, perUser, present } from './api-docs.ts';
 import { createAudit } from './audit.ts';
-import { bearerToken, type HttpUser } from './auth.ts';
+import { bearerToken } from './auth.ts';
 import { type Checks, createChecks, type Next, type OperationOf } from './checks.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
@@ -35,6 +35,7 @@ import { createTokenOperations } from './token-operations.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 import { createUnreadable, type Unreadable } from './unreadable.ts';
 import { upgradesOf } from './upgrades.ts';
+import type { HttpUser } from './user.ts';
 
 /** The interface as a whole. */
 export type HttpApp = {

@@ -3,11 +3,12 @@ import type { Clock } from '../lib/clock.ts';
 import type { AriErrorCode } from '../models/errors.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { OperationName } from './access/scope.ts';
-import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
+import { apiKeyCredentials, apiKeyOf, basicCredentials } from './auth.ts';
 import type { AuditFile, Env } from './env.ts';
 import type { Param, Params } from './operation.ts';
 import type { Sources } from './parameters.ts';
 import { pathOf, requestId } from './requests.ts';
+import type { HttpUser } from './user.ts';
 
 /** An operation as the audit log is told of it. */
 export type AuditedOperation = OperationName & { params?: Params; upgrade?: boolean };

@@ -3,8 +3,6 @@ import type { Sources } from './parameters.ts';
 import type { PasswordQueue } from './password-queue.ts';
 import type { HttpUser } from './user.ts';
 
-export type { HttpUser } from './user.ts';
-
 export type Credentials = { name: string; password: string };
 
 const scheme = 'Basic ';
@@ -77,7 +75,7 @@ export type Client = {
 };
 
 /** Says whom credentials belong to. */
-export interface Authenticator {
+interface Authenticator {
   /** Whom the text that carried credentials (a header, a key) belongs to, when it has been verified before. */
   recall(carrier: string): HttpUser | undefined;
   /**

@@ -25,7 +25,7 @@ async function readStream(body: AsyncIterable<Uint8Array>, limit: number): Promi
 }
 
 /** Where the body of a GET is: the standard's `Request` has none. */
-export type GetBody = {
+type GetBody = {
   /** Node's request, when it came over a socket. */
   incoming?: AsyncIterable<Uint8Array> | undefined;
   /** The body itself, when the request came over a WebSocket. */

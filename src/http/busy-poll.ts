@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 
 /** Keeps the event loop awake for a moment. */
-export interface BusyPoll {
+interface BusyPoll {
   /** A request came in: the next one may follow at once. */
   awake(): void;
 }

@@ -3,7 +3,6 @@ import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import { requireMayDo } from './access/access.ts';
 import type { Audit, AuditedOperation } from './audit.ts';
-import type { HttpUser } from './auth.ts';
 import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
 import type { Env, HttpOptions } from './env.ts';
@@ -12,6 +11,7 @@ import type { Origins } from './origins.ts';
 import { queryOf, type Sources } from './parameters.ts';
 import type { Requests } from './requests.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
+import type { HttpUser } from './user.ts';
 
 type Answer = Response | Promise<Response>;
 
@@ -27,7 +27,7 @@ export type OperationOf = (method: string) => AuditedOperation | undefined;
  */
 export type Checks = (next: Next, operationOf?: OperationOf) => (c: Context<Env>) => Answer;
 
-export type ChecksDeps = {
+type ChecksDeps = {
   logIn: LogIn;
   /** Read at every request: they may change. */
   limits: Pick<HttpOptions['limits'], 'body'>;

@@ -21,7 +21,7 @@ export type ConnectionLimits = {
   unread_total: number;
 };
 
-export type ConnectionsDeps = {
+type ConnectionsDeps = {
   limits: ConnectionLimits;
   clock: Clock;
   log: Logger;

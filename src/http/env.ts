@@ -7,12 +7,12 @@ import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import type { Health } from '../watch/health.ts';
 import type { Metrics } from '../watch/metrics.ts';
 import type { AnswerCounts } from './answer-counts.ts';
-import type { HttpUser } from './auth.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { PageDeps } from './page.ts';
 import type { RequestFollowers } from './request-followers.ts';
 import type { SessionSettings } from './sessions.ts';
+import type { HttpUser } from './user.ts';
 
 /** What every file of the interface is handed: its settings, the owners behind it, and what a request brings along. */
 

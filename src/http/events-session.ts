@@ -5,12 +5,12 @@ import type { WebSocket } from 'ws';
 import type { Narrow } from '../bus/delivery.ts';
 import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
-import type { HttpUser } from './auth.ts';
 import type { Connect } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import type { MessageWriter } from './message-writer.ts';
 import { createRestOverWebSocket, type RestOverWebSocket } from './rest-over-websocket.ts';
 import type { Unread, WatchedOutput } from './unread.ts';
+import type { HttpUser } from './user.ts';
 
 /** Why a socket is closed with 1001. */
 export const goingAway = 'the server is shutting down';

@@ -5,7 +5,7 @@ import { AriError } from '../models/errors.ts';
 import type { MissingParams } from '../models/websocket-messages.ts';
 import type { Guard } from './access/guard.ts';
 import { narrowOf } from './access/visibility.ts';
-import { apiKeyCredentials, apiKeyOf, basicCredentials, type HttpUser } from './auth.ts';
+import { apiKeyCredentials, apiKeyOf, basicCredentials } from './auth.ts';
 import type { Env } from './env.ts';
 import {
   createSession,
@@ -21,8 +21,9 @@ import type { Responder } from './responses.ts';
 import { connectParams } from './routes/events.ts';
 import { closeWithToken, notLetIn } from './token-end.ts';
 import { handshakeProblem, type TakeUpgrade, writeRefusal } from './upgrades.ts';
+import type { HttpUser } from './user.ts';
 
-export type EventsSocketDeps = SessionDeps & {
+type EventsSocketDeps = SessionDeps & {
   responder: Responder;
   /** Refuses names that the user's scope does not cover. */
   guard: Guard;

@@ -26,7 +26,7 @@ export function fileOf(type: string, content: string | Buffer): FileAnswer {
 }
 
 /** Which bytes to send; `whole` also where the request's range is of another kind or for another version. */
-export type Range = { start: number; end: number } | 'whole' | 'unsatisfiable';
+type Range = { start: number; end: number } | 'whole' | 'unsatisfiable';
 
 /** One range of bytes as it is asked for: `bytes=0-99`, `bytes=100-`, `bytes=-100`. Several are answered by the whole. */
 const single = /^bytes=(\d{0,15})-(\d{0,15})$/;

@@ -4,14 +4,14 @@ import type { WebSocket } from 'ws';
 import { AriError } from '../models/errors.ts';
 import type { Listened } from '../models/live.ts';
 import type { Guard } from './access/guard.ts';
-import type { HttpUser } from './auth.ts';
 import type { Owners } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import type { EventsSocket, SocketStart } from './events-socket.ts';
 import type { Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
+import type { HttpUser } from './user.ts';
 
-export type ListenSocketDeps = Pick<AppDeps, 'log'> & {
+type ListenSocketDeps = Pick<AppDeps, 'log'> & {
   listening: Owners['listening'];
   sockets: Pick<EventsSocket, 'become'>;
   responder: Responder;

@@ -6,7 +6,6 @@ import { AriError } from '../models/errors.ts';
 import type { LiveScope } from '../recorder/live.ts';
 import type { Guard } from './access/guard.ts';
 import type { Visibility } from './access/visibility.ts';
-import type { HttpUser } from './auth.ts';
 import type { Owners } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import type { EventsSocket, SocketStart } from './events-socket.ts';
@@ -14,8 +13,9 @@ import { createParamReader, type Sources } from './parameters.ts';
 import type { Responder } from './responses.ts';
 import { liveParams } from './routes/live.ts';
 import type { Unread, WatchedOutput } from './unread.ts';
+import type { HttpUser } from './user.ts';
 
-export type LiveSocketDeps = Pick<AppDeps, 'log'> & {
+type LiveSocketDeps = Pick<AppDeps, 'log'> & {
   live: Owners['live'];
   /** What somebody sees; undefined for everything. */
   visibilityOf(user: HttpUser): Visibility | undefined;

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import { AriError } from '../models/errors.ts';
+import type { KeptToken } from '../models/token.ts';
 import type { Bans } from '../stores/bans.ts';
-import type { KeptToken, Tokens } from '../stores/tokens.ts';
+import type { Tokens } from '../stores/tokens.ts';
 import { accessOf } from './access/access.ts';
 import {
   apiKeyCredentials,
@@ -12,14 +13,14 @@ import {
   type Client,
   type Credentials,
   createAuthenticator,
-  type HttpUser,
 } from './auth.ts';
 import type { Sources } from './parameters.ts';
 import { createPasswordQueue } from './password-queue.ts';
 import type { Sessions } from './sessions.ts';
 import { holderOf } from './token-operations.ts';
+import type { HttpUser } from './user.ts';
 
-export type LogInDeps = {
+type LogInDeps = {
   users: readonly HttpUser[];
   /** Counts wrong log-ins; without it none are. */
   bans: Pick<Bans, 'failed' | 'verdict'> | undefined;

@@ -2,11 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Context } from 'hono';
 import { type RawData, type WebSocket, WebSocketServer } from 'ws';
-import type { ArrivedSocket } from '../actors/external-media.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Roster } from '../lib/slot-map.ts';
 import { AriError } from '../models/errors.ts';
-import type { HttpUser } from './auth.ts';
+import type { ArrivedSocket } from '../telephony/external.ts';
 import type { Connections } from './connections.ts';
 import type { Owners } from './deps.ts';
 import type { Env } from './env.ts';
@@ -14,8 +13,9 @@ import { goingAway } from './events-session.ts';
 import type { Responder } from './responses.ts';
 import { closeWithToken, notLetIn } from './token-end.ts';
 import { handshakeProblem } from './upgrades.ts';
+import type { HttpUser } from './user.ts';
 
-export type MediaSocketsDeps = {
+type MediaSocketsDeps = {
   external: Pick<Owners['externalMedia'], 'awaited'>;
   /** Refuses a user whose scope does not cover the channel. @throws AriError. */
   requireSeen(user: HttpUser, channelId: string): void;
@@ -37,7 +37,7 @@ export interface MediaSockets {
 }
 
 /** The sub-protocol of Asterisk; a server may also name none. */
-export const mediaProtocol = 'media';
+const mediaProtocol = 'media';
 
 /** How long a server may take to answer our goodbye, in ms. */
 const goodbyeMs = 2000;

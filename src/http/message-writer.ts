@@ -13,7 +13,7 @@ export interface MessageWriter {
 }
 
 /** Makes the writers of WebSockets. */
-export interface MessageWriters {
+interface MessageWriters {
   /** Of a WebSocket that a client has opened. @param socket what it runs over */
   ofServer(raw: WebSocket, socket: Socket): MessageWriter;
   /** Of one that this server has opened, whose messages have to be masked. */

@@ -9,7 +9,7 @@ export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
 export type Method = (typeof methods)[number];
 
 /** How a parameter is read; see {@link ./parameters.ts}. */
-export type ParamType = 'string' | 'int' | 'long' | 'boolean' | 'list' | 'object';
+type ParamType = 'string' | 'int' | 'long' | 'boolean' | 'list' | 'object';
 
 /** One parameter of an operation. */
 export type Param = {
@@ -66,18 +66,18 @@ type Values = { string: string; int: number; long: number; boolean: boolean; lis
 type PathNames<S extends Params> = { [K in keyof S]: S[K]['in'] extends 'path' ? K : never }[keyof S];
 
 /** What a handler gets: path variables always, everything else when the client gave it. */
-export type ParamsOf<S extends Params> = { [K in PathNames<S>]: string } & {
+type ParamsOf<S extends Params> = { [K in PathNames<S>]: string } & {
   [K in Exclude<keyof S, PathNames<S>>]?: Values[S[K]['type']];
 };
 
 /** Where an operation is: one path, or several that mean the same; `{name}` is a path variable. */
-export type Paths = `/${string}` | readonly [`/${string}`, ...`/${string}`[]];
+type Paths = `/${string}` | readonly [`/${string}`, ...`/${string}`[]];
 
 // biome-ignore lint/suspicious/noConfusingVoidType: what a handler without an answer returns
 type Result<R extends TSchema | undefined> = R extends TSchema ? Static<R> : void;
 
 /** An operation as it is declared; routing, parameters, checks and documents follow from it. */
-export type OperationSpec<K extends keyof Owners, S extends Params, R extends TSchema | undefined> = {
+type OperationSpec<K extends keyof Owners, S extends Params, R extends TSchema | undefined> = {
   method: Method;
   path: Paths;
   /** Name of the operation, unique in its resource; client libraries make it a method. */

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { WebSocket } from 'ws';
-import type { NarrowOf, OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connections.ts';
+import type { NarrowOf, OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connection-entry.ts';
 import type { Narrow } from '../bus/delivery.ts';
 import { shownUrl } from '../lib/shown-url.ts';
 import type { TlsKeys } from '../lib/tls.ts';
 import { accessOf } from './access/access.ts';
 import { narrowOf } from './access/visibility.ts';
-import type { HttpUser } from './auth.ts';
 import { createSession, type SessionDeps } from './events-session.ts';
 import { createMessageWriters } from './message-writer.ts';
 import { closeWithToken, notLetIn } from './token-end.ts';
 import { holderOf } from './token-operations.ts';
+import type { HttpUser } from './user.ts';
 
 /** WebSockets that this system opens to applications. */
 export interface OutboundSockets {

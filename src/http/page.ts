@@ -20,7 +20,7 @@ export type PageDeps = {
 type Handler = (c: Context) => Response;
 
 /** The page's handlers, without credentials. */
-export type Page = {
+type Page = {
   /** `/`: the page to browsers, a few links to others. */
   root: Handler;
   /** `/page/:file`. */

@@ -1,7 +1,7 @@
 import { AriError } from '../models/errors.ts';
 
 /** A password to be checked. */
-export type PasswordCheck = {
+type PasswordCheck = {
   /** Whose turn it takes. */
   readonly address: string;
   /** Nobody waits for the outcome any more. */

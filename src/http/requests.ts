@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import { routePath } from 'hono/route';
 import type { Clock } from '../lib/clock.ts';
-import type { HttpUser } from './auth.ts';
 import type { Env } from './env.ts';
 import type { RequestFollowers } from './request-followers.ts';
+import type { HttpUser } from './user.ts';
 
 type Answer = Response | Promise<Response>;
 type Answered = (response: Response) => Response;
@@ -39,7 +39,7 @@ const secrets: ReadonlySet<string> = new Set(['api_key', 'password', 'ticket', '
 const leavesTraces = /\/listen$/;
 
 /** A query without its secrets. */
-export function withoutSecrets(query: string): string {
+function withoutSecrets(query: string): string {
   if (query === '') return '';
   return query
     .split('&')

@@ -11,7 +11,7 @@ import { requestId } from './requests.ts';
 /** Headers by name; one object may serve many answers and is never changed. */
 type HeaderRecord = Readonly<Record<string, string>>;
 
-export type ResponderOptions = {
+type ResponderOptions = {
   /** What `Server` says. */
   serverName: string;
   /** Whose pages may use the interface. */

@@ -5,13 +5,13 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { RESTResponse } from '../models/websocket-messages.ts';
-import type { HttpUser } from './auth.ts';
 import type { Env } from './env.ts';
+import type { HttpUser } from './user.ts';
 
 /** Requests that may wait on one socket before nothing more is read from it. */
 const maxWaiting = 64;
 
-export type RestOverWebSocketDeps = {
+type RestOverWebSocketDeps = {
   app: Hono<Env>;
   clock: Clock;
   log: Logger;

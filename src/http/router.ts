@@ -33,7 +33,7 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'serviceUnavailable',
 ]);
 
-export type RouterDeps = {
+type RouterDeps = {
   owners: Deps;
   responder: Responder;
   clock: Clock;

@@ -64,7 +64,7 @@ function listen(server: Server, { bind, port }: ServerOptions): Promise<{ addres
 }
 
 /** What a server of the interface works with beside its settings. */
-export type ServerDeps = { clock: Clock; log: Logger; tls: TlsKeys };
+type ServerDeps = { clock: Clock; log: Logger; tls: TlsKeys };
 
 /** The parts of Node's options that certificates decide. */
 const certified = ({ server }: TlsKeys) => {

@@ -1,14 +1,14 @@
 import { AriError } from '../models/errors.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
-import type { AccessScope, NewToken, Token, Access as WhoAmI } from '../models/token.ts';
-import type { KeptToken, TokenSettings, Tokens } from '../stores/tokens.ts';
+import type { AccessScope, KeptToken, NewToken, Token, Access as WhoAmI } from '../models/token.ts';
+import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import { accessOf, notCovered } from './access/access.ts';
 import { type OperationName, operationPatternProblem } from './access/scope.ts';
 import type { Asker } from './sessions.ts';
 import type { HttpUser } from './user.ts';
 
 /** What is asked of a token; names as the operation has them. */
-export type TokenRequest = {
+type TokenRequest = {
   name?: string | undefined;
   /** Whom it stands for; who asks when left out. */
   user?: string | undefined;
@@ -32,7 +32,7 @@ export interface TokenOperations {
   access(asker: Asker): WhoAmI;
 }
 
-export type TokenOperationsOptions = {
+type TokenOperationsOptions = {
   tokens: Tokens;
   settings: TokenSettings;
   /** Read at every use. */

@@ -14,7 +14,7 @@ export type UnreadLimits = {
 export type UnreadExcess = 'socket' | 'address' | 'total';
 
 /** Something that is written to a client as events come. */
-export type Output = {
+type Output = {
   /** Where the client is. */
   readonly address: string;
   /** Who reads it, for people. */

@@ -8,12 +8,12 @@ import { AriError } from '../models/errors.ts';
 import type { Responder } from './responses.ts';
 
 /** How long a client may take, in s; names as in the configuration's `http.limits`. */
-export type ReadingLimits = { header_timeout: number; request_timeout: number };
+type ReadingLimits = { header_timeout: number; request_timeout: number };
 
 /** Answers on a connection on which no request could be read, and closes it; never throws. */
 export type Unreadable = (error: NodeJS.ErrnoException, socket: Socket, limits: ReadingLimits) => void;
 
-export type UnreadableDeps = {
+type UnreadableDeps = {
   responder: Pick<Responder, 'bare'>;
   clock: Clock;
   log: Logger;

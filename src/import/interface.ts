@@ -6,7 +6,7 @@ import { tellUnused } from './unused.ts';
 
 /** `ari.conf`, `http.conf` and `websocket_client.conf`: who uses the interface, and where. */
 
-export type InterfaceFiles = Record<'ari' | 'http' | 'clients' | 'lists', readonly Section[]>;
+type InterfaceFiles = Record<'ari' | 'http' | 'clients' | 'lists', readonly Section[]>;
 
 /** What these files say. */
 export function importInterface({ ari, http, clients, lists }: InterfaceFiles, report: Report): Part {

@@ -6,7 +6,7 @@ import { tellUnused } from './unused.ts';
 
 /** `rtp.conf`, `musiconhold.conf` and `asterisk.conf`: audio, music and prompts. */
 
-export type MediaFiles = Record<'rtp' | 'music' | 'asterisk', readonly Section[]>;
+type MediaFiles = Record<'rtp' | 'music' | 'asterisk', readonly Section[]>;
 
 /** Where sounds are when nothing is said of it. */
 const standardData = '/var/lib/asterisk';

@@ -20,7 +20,7 @@ export type Files = {
 };
 
 /** Reports something that is not read, and where. `isFile`: a whole file, or the rest of one. */
-export type Complain = (place: Place, message: string, isFile: boolean) => void;
+type Complain = (place: Place, message: string, isFile: boolean) => void;
 
 /** Bounds on what is read of one file with all that it includes. */
 const limits = { depth: 10, files: 200, lines: 200_000, lineLength: 8_192, entries: 500_000 };

@@ -6,7 +6,7 @@ import type { Place } from './source.ts';
 
 /** Steps of Asterisk's dialplan as steps of ours. */
 
-export type Vocabulary = {
+type Vocabulary = {
   /** Applications there are, in small letters. */
   known: ReadonlySet<string>;
   /** Functions there are, in capitals. */

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 
 /** Keeps lines that others can cause at will from filling the log. */
-export interface LineBudget {
+interface LineBudget {
   /** Writes a line if there is room for it; `untold` is how many were not written since the last one. */
   write(line: (untold: number) => void): void;
 }

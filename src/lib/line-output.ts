@@ -16,7 +16,7 @@ export interface LineOutput {
   readonly lost: number;
 }
 
-export type LineOutputOptions = {
+type LineOutputOptions = {
   /** Makes the line that says how many were lost. */
   tellLost(lost: number): string;
   clock: Pick<Clock, 'setTimeout' | 'clearTimeout'>;

@@ -50,9 +50,9 @@ export interface RootLogger extends Logger {
 }
 
 /** The id of the call of a channel or a bridge. */
-export type CallOf = (kind: 'channel' | 'bridge', id: string) => string | undefined;
+type CallOf = (kind: 'channel' | 'bridge', id: string) => string | undefined;
 
-export type LogOptions = {
+type LogOptions = {
   level: LogLevel;
   /** Levels of parts. */
   parts?: LogLevels['parts'];

@@ -1,5 +1,5 @@
 /** Something to let go of; may be asynchronous. */
-export type Release = () => void | Promise<void>;
+type Release = () => void | Promise<void>;
 
 /** Collects what was opened and releases it in reverse order, once, also when one release fails. */
 export class Scope {

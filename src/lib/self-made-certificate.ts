@@ -4,7 +4,7 @@ import { addressOctets } from './addresses.ts';
 /** A certificate and its key, both PEM. */
 export type CertifiedKey = { readonly certificate: string; readonly key: string };
 
-export type CertificateWish = {
+type CertificateWish = {
   /** Host names and addresses that it is for; the first one is its common name as well. */
   readonly names: readonly string[];
   /** ms since the Unix epoch. */

@@ -10,7 +10,7 @@ const mappedAddress = 0x0001;
 const xorMappedAddress = 0x0020;
 
 /** An address and port as a server sees them. */
-export type Mapped = { readonly address: string; readonly port: number };
+type Mapped = { readonly address: string; readonly port: number };
 
 /** A request for our own address. @param id 24 hexadecimal digits, other ones for each request. */
 export function writeBindingRequest(id: string): Buffer {

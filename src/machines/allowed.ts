@@ -7,7 +7,7 @@ import type { Ignores } from './ignores.ts';
  */
 
 /** A refusal of a chart, asked for one of its states. */
-export type Refusal<S, O, E> = (snapshot: S, operation: O) => E | undefined;
+type Refusal<S, O, E> = (snapshot: S, operation: O) => E | undefined;
 
 /** What becomes of an operation. */
 export type Verdict<E> =

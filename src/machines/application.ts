@@ -94,7 +94,7 @@ export const applicationIgnores: Ignores<typeof applicationMachine> = [
   { events: ['subscriptions.ended'], in: ['active'], why: 'being connected holds it' },
 ];
 
-export type ApplicationSnapshot = SnapshotFrom<typeof applicationMachine>;
+type ApplicationSnapshot = SnapshotFrom<typeof applicationMachine>;
 
 /** Whether channels may enter it: it is registered and its connection is there. */
 export const isActiveApplication = (snapshot: ApplicationSnapshot): boolean => snapshot.value === 'active';

@@ -258,7 +258,7 @@ function technologyOf(
 }
 
 /** What of a bridge as clients see it does not lie in its own chart. */
-export type BridgeSurroundings = {
+type BridgeSurroundings = {
   /** Whom it shows; left out where nothing was ever to be shown. */
   video?: BridgeVideoSnapshot | undefined;
   /** How many listen or speak in it that are no channels: what plays, what records. */

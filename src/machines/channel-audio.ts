@@ -24,7 +24,7 @@ export type ChannelAudioEvent =
   | { type: 'application.left' }
   | { type: 'channel.gone' };
 
-export type ChannelAudioInput = { id: string };
+type ChannelAudioInput = { id: string };
 export type ChannelAudioContext = ChannelAudioInput & { musicClass: string };
 
 const audio = setup({

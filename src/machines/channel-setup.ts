@@ -2,7 +2,8 @@ import { setup } from 'xstate';
 import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { DigitSequence, TransferRequest } from '../telephony/driver.ts';
+import type { TransferRequest } from '../telephony/driver.ts';
+import type { DigitSequence } from '../telephony/media.ts';
 import type {
   ChannelContext,
   ChannelEvent,

@@ -1,6 +1,8 @@
 import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
-import type { DigitSequence, LegReport, Party, Redirection, TransferHandling } from '../telephony/driver.ts';
+import type { LegReport, TransferHandling } from '../telephony/driver.ts';
+import type { DigitSequence } from '../telephony/media.ts';
+import type { Party, Redirection } from '../telephony/party.ts';
 
 /** The words of the channel's chart: what it is made from, keeps, is asked, is told, and tells. */
 

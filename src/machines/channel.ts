@@ -9,7 +9,6 @@ import type { ChannelContext, Inheritance } from './channel-vocabulary.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-export { noTimeout, ownVariable, passedOn, storedName, withEntry } from './channel-setup.ts';
 export type * from './channel-vocabulary.ts';
 
 const { assign, emit } = channel;

@@ -119,7 +119,7 @@ export const consultationIgnores: Ignores<typeof consultationMachine> = [
   },
 ];
 
-export type ConsultationSnapshot = SnapshotFrom<typeof consultationMachine>;
+type ConsultationSnapshot = SnapshotFrom<typeof consultationMachine>;
 
 /** How long it is expected to stay in a state, and what would end that. */
 export const consultationExpectations: Expectations<ConsultationSnapshot['value']> = {

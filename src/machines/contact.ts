@@ -28,7 +28,7 @@ export type ContactEvent =
   /** The system stops. */
   | { type: 'system.closing' };
 
-export type ContactFact = { type: 'ContactStatusChange' };
+type ContactFact = { type: 'ContactStatusChange' };
 
 const contact = setup({
   types: {

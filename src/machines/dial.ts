@@ -34,7 +34,7 @@ export type DialInput = {
 export type Callee = { channelId: string; number: string };
 
 /** What the dialplan is told when it is over. */
-export type DialEnd = {
+type DialEnd = {
   status: DialOutcome;
   peer?: { name: string; number: string };
   answeredMs?: number;
@@ -439,7 +439,7 @@ export const dialIgnores: Ignores<typeof dialMachine> = [
   { events: ['stop'], in: ['handedOver'], why: 'what becomes of the parties is not decided here' },
 ];
 
-export type DialSnapshot = SnapshotFrom<typeof dialMachine>;
+type DialSnapshot = SnapshotFrom<typeof dialMachine>;
 
 /** How long it is expected to stay in a state, and what would end that. */
 export const dialExpectations: Expectations<DialSnapshot['value']> = {

@@ -3,14 +3,14 @@ import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-export type ExternalConnectionInput = {
+type ExternalConnectionInput = {
   /** Of the channel. */
   id: string;
   /** ms that connecting may take, in either direction. */
   connectionTimeoutMs: number;
 };
 
-export type ExternalConnectionContext = ExternalConnectionInput & {
+type ExternalConnectionContext = ExternalConnectionInput & {
   /** Why it was lost, in words; '' before. */
   reason: string;
 };
@@ -91,7 +91,7 @@ export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine
   { events: ['socket.cut'], in: ['connecting', 'reconnecting'], why: 'it is being made, and has its time for that' },
 ];
 
-export type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionMachine>;
+type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionMachine>;
 
 /** How long it is expected to stay in a state, and what would end that. */
 export const externalConnectionExpectations: Expectations<ExternalConnectionSnapshot['value']> = {

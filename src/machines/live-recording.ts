@@ -5,7 +5,7 @@ import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-export type RecordingInput = {
+type RecordingInput = {
   /** Its id: the name that it will be stored by. */
   name: string;
   format: string;

@@ -112,7 +112,7 @@ export const outboundConnectionIgnores: Ignores<typeof outboundConnectionMachine
   { events: ['socket.closed'], why: 'it tells of a socket that was given up' },
 ];
 
-export type OutboundConnectionSnapshot = SnapshotFrom<typeof outboundConnectionMachine>;
+type OutboundConnectionSnapshot = SnapshotFrom<typeof outboundConnectionMachine>;
 
 /** Whether events go out at once. */
 export const isConnected = (snapshot: OutboundConnectionSnapshot): boolean => snapshot.matches('connected');

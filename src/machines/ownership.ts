@@ -29,7 +29,7 @@ export type Departure =
 export type WaitsBehind = { kind: 'playback' | 'recording'; id: string };
 
 /** A departure that waits for its turn: for what was asked for before it; left out where nothing was. */
-export type PendingDeparture = Departure & { behind?: WaitsBehind };
+type PendingDeparture = Departure & { behind?: WaitsBehind };
 
 export type OwnershipContext = OwnershipInput & {
   /** The application in control, or the one being asked for. */
@@ -57,7 +57,7 @@ export type OwnershipContext = OwnershipInput & {
 };
 
 /** Asked from above. */
-export type OwnershipCommand =
+type OwnershipCommand =
   /** Run the dialplan from a place. */
   | { type: 'run'; position: Position }
   /** Enter an application; without `resume` the channel ends when it is refused. */

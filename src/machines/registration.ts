@@ -5,7 +5,7 @@ import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 
 /** @param startDelayMs ms before the first try, so that many lines do not register in one instant. */
-export type RegistrationInput = { registration: RegistrationDetails; startDelayMs: number };
+type RegistrationInput = { registration: RegistrationDetails; startDelayMs: number };
 
 export type RegistrationContext = {
   registration: RegistrationDetails;
@@ -42,7 +42,7 @@ export type RegistrationEvent =
   /** The system stops. */
   | { type: 'system.closing' };
 
-export type RegistrationFact = { type: 'EndpointStateChange' };
+type RegistrationFact = { type: 'EndpointStateChange' };
 
 /** The longest that a registrar can make us wait, in ms: a day. */
 const longestRetryAfter = 86_400_000;

@@ -346,7 +346,7 @@ export const transferIgnores: Ignores<typeof transferMachine> = [
   { events: ['transferees.left'], in: ['offered', 'progressing'], why: 'the application sees to who is put through' },
 ];
 
-export type TransferSnapshot = SnapshotFrom<typeof transferMachine>;
+type TransferSnapshot = SnapshotFrom<typeof transferMachine>;
 
 /** What clients may do with a transfer. */
 export const transferCommands = ofClient;

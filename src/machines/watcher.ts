@@ -232,7 +232,7 @@ export const watcherIgnores: Ignores<typeof watcherMachine> = [
   },
 ];
 
-export type WatcherSnapshot = SnapshotFrom<typeof watcherMachine>;
+type WatcherSnapshot = SnapshotFrom<typeof watcherMachine>;
 
 /** Whether it waits for an answer. */
 export const isTelling = ({ value }: WatcherSnapshot): boolean =>

@@ -5,7 +5,7 @@ import { TalkTap, type Tap } from './talk-tap.ts';
 import { ToneTap } from './tone-tap.ts';
 
 /** What looks for something in the audio of an end. */
-export type DetectCommand = Extract<SessionCommand, { type: 'detectTalking' | 'detectTone' }>;
+type DetectCommand = Extract<SessionCommand, { type: 'detectTalking' | 'detectTone' }>;
 
 /** What looks for talk and for tones in one thread: of each kind one at a time for an end. */
 export class Detectors {

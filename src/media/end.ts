@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
-import type { Codec, FormatName, PlayItem, SessionCommand } from '../telephony/media.ts';
+import type { FormatName } from '../lib/formats.ts';
+import type { Codec, PlayItem, SessionCommand } from '../telephony/media.ts';
 import { decodeInto, octetsPerSample, samplesPerMs, storedFor } from './codec/codecs.ts';
 import { meanLevel } from './dsp/level.ts';
 import { addInto } from './dsp/mixer.ts';

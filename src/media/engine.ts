@@ -3,7 +3,8 @@ import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { RtpTraceWriter } from '../lib/rtp-trace.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
-import type { AudioDirection, MediaSource, MixCommand, RtpStatistics, SessionCommand } from '../telephony/media.ts';
+import type { AudioDirection, MediaSource, MixCommand, SessionCommand } from '../telephony/media.ts';
+import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import { Detectors } from './detectors.ts';
@@ -60,7 +61,7 @@ export type MediaEngineOptions = {
 };
 
 /** How a session with a port is opened. */
-export type OpenRtp = {
+type OpenRtp = {
   /** Where its numbers are kept; a stream that has begun there goes on. */
   memory?: SessionMemory;
   /** The port it had before; absent = any. */

@@ -1,12 +1,12 @@
-import type { AudioMeasures, MediaMeasures, RtpFlow, RtpStatistics } from '../telephony/media.ts';
-import type { StreamMeasures } from '../telephony/rtp-statistics.ts';
+import type { AudioMeasures, MediaMeasures, RtpFlow } from '../telephony/media.ts';
+import type { RtpStatistics, StreamMeasures } from '../telephony/rtp-statistics.ts';
 import type { VideoFlow, VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { End } from './end.ts';
 import { StreamEnd } from './external/stream-end.ts';
 import type { EngineReport, Showing } from './protocol.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
 
-export type MeasuresOptions = {
+type MeasuresOptions = {
   /** How often each session is measured, in ms; 0 = never. */
   everyMs: number;
   report: (report: EngineReport) => void;

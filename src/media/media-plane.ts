@@ -34,7 +34,7 @@ import { SnoopProxy } from './snoop-proxy.ts';
 import { type StartThread, startWorker } from './start-worker.ts';
 import { ThreadLink } from './thread-link.ts';
 
-export type MediaPlaneOptions = {
+type MediaPlaneOptions = {
   config: MediaConfig;
   clock: Clock;
   log: Logger;

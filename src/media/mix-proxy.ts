@@ -19,7 +19,7 @@ import type { SessionProxy } from './session-proxy.ts';
 import type { Linked, ThreadLink } from './thread-link.ts';
 import { MixVideo } from './video/mix-video.ts';
 
-export type MixProxyOptions = {
+type MixProxyOptions = {
   id: string;
   kind: 'mixing' | 'holding';
   told: (report: MixReport) => void;

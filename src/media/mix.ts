@@ -13,7 +13,7 @@ import { SoundPlayer } from './sound-player.ts';
 import { tickMs } from './ticker.ts';
 import type { Forwarder } from './video/forwarder.ts';
 
-export type MixingOptions = {
+type MixingOptions = {
   /** Number of the mix, given by the main thread. */
   mix: number;
   kind: 'mixing' | 'holding';

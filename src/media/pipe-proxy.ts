@@ -4,7 +4,7 @@ import type { SessionProxy } from './session-proxy.ts';
 import type { Linked, ThreadLink } from './thread-link.ts';
 
 /** The main thread's side of a pipe: a session as member of a mix that lives in another thread. */
-export class PipeProxy implements Linked {
+class PipeProxy implements Linked {
   /** The number that stands for the session in the mix's thread. */
   readonly number: number;
   readonly #mixLink: ThreadLink;

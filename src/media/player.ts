@@ -6,7 +6,7 @@ import { inCodec, type Sequence, SequenceReader } from './sequence.ts';
 export type PlayControl = 'pause' | 'resume' | 'restart';
 
 /** Where the audio of items comes from. */
-export type LoadItem = (item: PlayItem, codec: StoredCodec) => Promise<Sequence>;
+type LoadItem = (item: PlayItem, codec: StoredCodec) => Promise<Sequence>;
 
 /**
  * One item being played: loading, then playing or paused, then ended. Its time runs only while it is read, so it is

@@ -9,10 +9,10 @@ import type {
   PlaneUsage,
   PlayReport,
   RecordReport,
-  RtpStatistics,
   SessionCommand,
   ToneSignal,
 } from '../telephony/media.ts';
+import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import type { PipePlan } from './pipe/pipe-wire.ts';

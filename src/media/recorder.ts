@@ -16,7 +16,7 @@ import type { Tap } from './talk-tap.ts';
 import { tickMs } from './ticker.ts';
 
 /** What can be recorded: a session's sides, or what a mix says. */
-export interface RecordSource {
+interface RecordSource {
   /** What goes on the first track, and on the second, in this tick; undefined = silence. */
   readonly tracks: readonly [Frame | undefined, Frame | undefined];
   /** Wants frames until called again with false. */
@@ -60,7 +60,7 @@ const beepId = -1;
 /** Mean amplitude that is no silence in a recording, and how long it must be quiet for silence to begin, in ms. */
 const talking = { thresholdLevel: 256, silenceMs: 200 };
 
-export type RecorderOptions = {
+type RecorderOptions = {
   source: RecordSource;
   request: RecordRequest;
   /** 32 random bits. */

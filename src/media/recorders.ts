@@ -19,7 +19,7 @@ export type RecordersOptions = {
 };
 
 /** What can be asked of sessions and mixes about recordings. */
-export type RecordingCommand = Extract<SessionCommand, { type: 'record' | 'controlRecording' }>;
+type RecordingCommand = Extract<SessionCommand, { type: 'record' | 'controlRecording' }>;
 
 /** All recordings under way in one thread, by what they record. */
 export class Recorders {

@@ -1,5 +1,6 @@
 import { formatAddress } from '../lib/addresses.ts';
-import type { MediaSessionDump, RtpFlow, RtpSession, RtpStatistics } from '../telephony/media.ts';
+import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
+import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoFlow, VideoStatistics } from '../telephony/video.ts';
 import type { EngineReport } from './protocol.ts';
 import { memoryWord, secretWords } from './session-memory.ts';

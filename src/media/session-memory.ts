@@ -40,7 +40,7 @@ export const secretNumbers = (memory: SessionMemory): Record<(typeof secretWords
 });
 
 /** Words of one session, 8 octets each. */
-export const memoryWords = 16;
+const memoryWords = 16;
 
 /** Sessions that share one block of memory. */
 export const blockSlots = 256;

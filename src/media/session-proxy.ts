@@ -14,11 +14,11 @@ import type {
   RecordHandle,
   RecordReport,
   RecordRequest,
-  RtpStatistics,
   SessionCommand,
   TalkDetection,
   ToneDetection,
 } from '../telephony/media.ts';
+import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoMeasures } from '../telephony/video.ts';
 import { OverhearingSide } from './overhearers.ts';
 import type { EngineReport, OverhearCommand } from './protocol.ts';

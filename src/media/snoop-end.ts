@@ -5,7 +5,7 @@ import { emptyFrame, type Frame } from './frame.ts';
 import { RateChanger } from './rate-changer.ts';
 import { tickMs } from './ticker.ts';
 
-export type SnoopEndOptions = EndOptions & { target: End; spy: AudioDirection; whisper: AudioDirection };
+type SnoopEndOptions = EndOptions & { target: End; spy: AudioDirection; whisper: AudioDirection };
 
 const includes = (directions: AudioDirection, direction: 'in' | 'out') =>
   directions === 'both' || directions === direction;

@@ -38,7 +38,7 @@ type AnswerTo<Command extends Asking> = Extract<
 >;
 type Pending = { resolve: (answer: Answer) => void; reject: (error: Error) => void };
 
-export type ThreadLinkOptions = {
+type ThreadLinkOptions = {
   clock: Clock;
   log: Logger;
   /** A thread that answers nothing for this long is ended, in ms; twelve times as long before its first word. */

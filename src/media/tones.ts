@@ -4,16 +4,7 @@ import type { SignalPattern } from './dsp/signal-detector.ts';
 import type { Segment, Sequence } from './sequence.ts';
 
 /** The tones of every zone, by Asterisk's names. */
-export type ToneName =
-  | 'dial'
-  | 'busy'
-  | 'ring'
-  | 'congestion'
-  | 'callwaiting'
-  | 'dialrecall'
-  | 'record'
-  | 'info'
-  | 'stutter';
+type ToneName = 'dial' | 'busy' | 'ring' | 'congestion' | 'callwaiting' | 'dialrecall' | 'record' | 'info' | 'stutter';
 
 type ToneZone = Readonly<Record<ToneName, string>>;
 

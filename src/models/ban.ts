@@ -3,7 +3,7 @@ import { int, model, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
 /** The protocols with log-ins. */
-export const logInProtocols = ['sip', 'http'] as const;
+const logInProtocols = ['sip', 'http'] as const;
 export type LogInProtocol = (typeof logInProtocols)[number];
 
 export const Ban = model('Ban', 'An address that gave wrong passwords of late.', {

@@ -6,7 +6,7 @@ import { Timestamp } from './timestamp.ts';
 const optional = Type.Optional;
 
 /** What became of a leg, in Asterisk's words. */
-export const dispositions = ['ANSWERED', 'NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
+const dispositions = ['ANSWERED', 'NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
 export type Disposition = (typeof dispositions)[number];
 
 /** Figures of the audio of a leg, in both directions. */

@@ -31,7 +31,7 @@ export const CallerID = model('CallerID', 'A party of a call, as it presents its
 export type CallerID = Static<typeof CallerID>;
 
 /** Where in the dialplan a channel is, and what runs on it. */
-export const DialplanCEP = model('DialplanCEP', 'A place in the dialplan and what runs there.', {
+const DialplanCEP = model('DialplanCEP', 'A place in the dialplan and what runs there.', {
   context: text('Context of the dialplan.'),
   exten: text('Extension within the context.'),
   priority: Type.Union([Type.Integer(), Type.Null()], {
@@ -40,7 +40,6 @@ export const DialplanCEP = model('DialplanCEP', 'A place in the dialplan and wha
   app_name: text('Dialplan application that runs now; empty when none does.'),
   app_data: text('Arguments of that application.'),
 });
-export type DialplanCEP = Static<typeof DialplanCEP>;
 
 /** One side of a call, as clients see it. All strings are present, possibly empty. */
 export const Channel = model('Channel', 'The connection between this system and one party of a call.', {

@@ -2,7 +2,7 @@ import { Compile, type Validator } from 'typebox/compile';
 import { type AriEventType, eventSchemas, eventTypes } from './events.ts';
 
 /** What is wrong with an event as a client would get it: the path and the reason; undefined when it fits its model. */
-export type EventCheck = (message: unknown) => string | undefined;
+type EventCheck = (message: unknown) => string | undefined;
 
 /** Compiles every event's schema once; for development mode, because each check costs time. */
 export function createEventCheck(): EventCheck {

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { model, text } from './schema.ts';
 
-export const contactStatuses = ['Unreachable', 'Reachable', 'Unknown', 'NonQualified', 'Removed'] as const;
+const contactStatuses = ['Unreachable', 'Reachable', 'Unknown', 'NonQualified', 'Removed'] as const;
 export type ContactStatus = (typeof contactStatuses)[number];
 
 /** One address that an endpoint is reached at. */

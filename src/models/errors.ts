@@ -322,7 +322,7 @@ type Named<Message extends string> = Message extends `${string}{${infer Name}}${
 export type AriErrorParameters<C extends AriErrorCode> = Record<Named<(typeof ariErrors)[C]['message']>, string>;
 
 /** What a refusal knows besides its words. */
-export type AriErrorOptions = ErrorOptions & {
+type AriErrorOptions = ErrorOptions & {
   /** Makes what may be done instead, for the body's member `allowed`. Asked when the answer is written, at most once. */
   allowed?: () => object;
 };

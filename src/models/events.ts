@@ -11,7 +11,7 @@ import { TextMessage } from './text-message.ts';
 import { Timestamp } from './timestamp.ts';
 
 /** The words that `dialstatus` may hold; '' when dialing begins. */
-export const dialStatuses = [
+const dialStatuses = [
   '',
   'RINGING',
   'PROCEEDING',
@@ -25,12 +25,12 @@ export const dialStatuses = [
 ] as const;
 export type DialStatus = (typeof dialStatuses)[number];
 
-export const AdditionalParam = model('AdditionalParam', 'A parameter that a technology added.', {
+const AdditionalParam = model('AdditionalParam', 'A parameter that a technology added.', {
   parameter_name: text('Name of the parameter.'),
   parameter_value: text('Its value.'),
 });
 
-export const RequiredDestination = model('RequiredDestination', 'Where a party asks to be transferred to.', {
+const RequiredDestination = model('RequiredDestination', 'Where a party asks to be transferred to.', {
   protocol_id: Type.Optional(text("The technology's id of the call that is asked for.")),
   destination: Type.Optional(text('Extension or address that is asked for.')),
   additional_protocol_params: Type.Optional(
@@ -38,14 +38,14 @@ export const RequiredDestination = model('RequiredDestination', 'Where a party a
   ),
 });
 
-export const ReferTo = model('ReferTo', 'The target of a transfer.', {
+const ReferTo = model('ReferTo', 'The target of a transfer.', {
   requested_destination: RequiredDestination,
   destination_channel: Type.Optional(Channel),
   connected_channel: Type.Optional(Channel),
   bridge: Type.Optional(Bridge),
 });
 
-export const ReferredBy = model('ReferredBy', 'Who asks for a transfer.', {
+const ReferredBy = model('ReferredBy', 'Who asks for a transfer.', {
   source_channel: Channel,
   connected_channel: Type.Optional(Channel),
   bridge: Type.Optional(Bridge),

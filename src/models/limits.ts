@@ -15,7 +15,7 @@ const bounds: Readonly<Partial<Record<AriErrorCode, string>>> = {
 };
 
 /** The setting whose bound a refusal tells of; undefined when it tells of none. */
-export function limitOf({ code, parameters }: AriError): string | undefined {
+function limitOf({ code, parameters }: AriError): string | undefined {
   return code === 'limitReached' ? `limits.${parameters['limit']}` : bounds[code];
 }
 

@@ -20,12 +20,11 @@ export const LiveFigures = model('LiveFigures', 'The server in numbers.', {
 });
 export type LiveFigures = Static<typeof LiveFigures>;
 
-export const LiveSocket = model('LiveSocket', 'A WebSocket that an application has opened.', {
+const LiveSocket = model('LiveSocket', 'A WebSocket that an application has opened.', {
   client: text('Its applications and where it comes from.'),
   unread: int('Octets of events that its client has not read yet.'),
   resumed: Type.Boolean({ description: 'Whether it asked for the events that were missed before.' }),
 });
-export type LiveSocket = Static<typeof LiveSocket>;
 
 export const LiveApplication = model('LiveApplication', 'An application in numbers.', {
   name: text('Its name.'),

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { model, text } from './schema.ts';
 
-export const registrationStatuses = ['Unregistered', 'Registered', 'Rejected'] as const;
+const registrationStatuses = ['Unregistered', 'Registered', 'Rejected'] as const;
 export type RegistrationStatus = (typeof registrationStatuses)[number];
 
 /** Whether a provider knows where we are. */

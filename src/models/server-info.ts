@@ -3,12 +3,11 @@ import { double, int, model, text } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
 /** A place where SIP is spoken. */
-export const SipListener = model('SipListener', 'A place where SIP is spoken.', {
+const SipListener = model('SipListener', 'A place where SIP is spoken.', {
   protocol: text('udp, tcp, tls, ws or wss.'),
   host: text('Address that it listens on.'),
   port: int('Port.'),
 });
-export type SipListener = Static<typeof SipListener>;
 
 /** How late an event loop was. */
 export const LoopDelay = model(
@@ -23,12 +22,11 @@ export const LoopDelay = model(
 export type LoopDelay = Static<typeof LoopDelay>;
 
 /** What became of call detail records. */
-export const RecordCounts = model('RecordCounts', 'What became of call detail records since the start.', {
+const RecordCounts = model('RecordCounts', 'What became of call detail records since the start.', {
   made: int('Records that were made.'),
   lost: int('Records that were lost: a disk or the webhook did not take them.'),
   waiting_octets: int('Octets that wait for the webhook.'),
 });
-export type RecordCounts = Static<typeof RecordCounts>;
 
 /** What became of the audit log. */
 export const AuditCounts = model('AuditCounts', 'What became of lines of the audit log since the start.', {
@@ -58,12 +56,11 @@ export const HepCollector = model(
 export type HepCollector = Static<typeof HepCollector>;
 
 /** How a media thread keeps up. */
-export const ThreadLoad = model('ThreadLoad', 'How a media thread keeps up: audio is made every 20 ms.', {
+const ThreadLoad = model('ThreadLoad', 'How a media thread keeps up: audio is made every 20 ms.', {
   late: int('Ticks that ran late since the start.'),
   skipped: int('Ticks that were left out since the start.'),
   delay: Type.Optional(LoopDelay),
 });
-export type ThreadLoad = Static<typeof ThreadLoad>;
 
 /** What the server is, and where phones reach it. */
 export const ServerInfo = model('ServerInfo', 'The server: what it is, and where phones reach it.', {

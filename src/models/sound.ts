@@ -2,11 +2,10 @@ import Type, { type Static } from 'typebox';
 import { model, text } from './schema.ts';
 
 /** One recording of a sound. */
-export const FormatLangPair = model('FormatLangPair', 'A language and a format that a sound exists in.', {
+const FormatLangPair = model('FormatLangPair', 'A language and a format that a sound exists in.', {
   language: text('Language, e.g. en.'),
   format: text('Format of the file, e.g. wav.'),
 });
-export type FormatLangPair = Static<typeof FormatLangPair>;
 
 /** A sound that can be played by name. */
 export const Sound = model('Sound', 'A sound that can be played by its id.', {

@@ -12,11 +12,10 @@ export const BuildInfo = model('BuildInfo', 'How the running program was made.',
 });
 export type BuildInfo = Static<typeof BuildInfo>;
 
-export const SystemInfo = model('SystemInfo', 'The running system.', {
+const SystemInfo = model('SystemInfo', 'The running system.', {
   version: text('Version of the program.'),
   entity_id: text('Id of this system, the same as asterisk_id in events.'),
 });
-export type SystemInfo = Static<typeof SystemInfo>;
 
 export const SetId = model('SetId', 'Whom the process runs as.', {
   user: text('User of the process.'),
@@ -24,7 +23,7 @@ export const SetId = model('SetId', 'Whom the process runs as.', {
 });
 export type SetId = Static<typeof SetId>;
 
-export const ConfigInfo = model('ConfigInfo', 'What the configuration says; limits that are not set are absent.', {
+const ConfigInfo = model('ConfigInfo', 'What the configuration says; limits that are not set are absent.', {
   name: text('Name of the system.'),
   default_language: text('Language of sounds where none is asked for.'),
   max_channels: Type.Optional(int('Most channels at once.')),
@@ -32,13 +31,11 @@ export const ConfigInfo = model('ConfigInfo', 'What the configuration says; limi
   max_load: Type.Optional(double('Load above which no calls are taken.')),
   setid: SetId,
 });
-export type ConfigInfo = Static<typeof ConfigInfo>;
 
-export const StatusInfo = model('StatusInfo', 'Since when the system runs.', {
+const StatusInfo = model('StatusInfo', 'Since when the system runs.', {
   startup_time: Timestamp,
   last_reload_time: Timestamp,
 });
-export type StatusInfo = Static<typeof StatusInfo>;
 
 /** The sections of {@link AsteriskInfo} by name. */
 export const infoSections = ['build', 'system', 'config', 'status'] as const;

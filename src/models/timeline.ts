@@ -9,14 +9,13 @@ const place = {
 
 const value = (description: string) => Type.Unknown({ description });
 
-export const StepChange = model('StepChange', 'What a step changed in the snapshot of its chart.', {
+const StepChange = model('StepChange', 'What a step changed in the snapshot of its chart.', {
   whole: Type.Optional(flag('True when it holds the whole snapshot: nothing from before is left.')),
   status: Type.Optional(text('`done` or `error` when the chart came to its end.')),
   value: Type.Optional(value('The state, where it is another.')),
   set: Type.Optional(anyObject('Members of the context that are new or have another value.')),
   unset: Type.Optional(Type.Array(Type.String(), { description: 'Members of the context that are gone.' })),
 });
-export type StepChange = Static<typeof StepChange>;
 
 export const StepEntry = model('StepEntry', 'One step of one chart: an event, and all that came of it.', {
   kind: Type.Literal('step'),
@@ -37,7 +36,7 @@ export const StepEntry = model('StepEntry', 'One step of one chart: an event, an
 });
 export type StepEntry = Static<typeof StepEntry>;
 
-export const RequestTimelineEntry = model('RequestEntry', 'A request of a client, with its answer.', {
+const RequestTimelineEntry = model('RequestEntry', 'A request of a client, with its answer.', {
   kind: Type.Literal('request'),
   ...place,
   request_id: text('Its X-Request-Id.'),
@@ -49,7 +48,6 @@ export const RequestTimelineEntry = model('RequestEntry', 'A request of a client
   status: int('Status of the answer; 0 while there is none.'),
   duration_ms: double('How long the answer took, in ms.'),
 });
-export type RequestTimelineEntry = Static<typeof RequestTimelineEntry>;
 
 export const EventTimelineEntry = model('EventEntry', 'An event that an application was sent, or missed.', {
   kind: Type.Literal('event'),
@@ -62,7 +60,7 @@ export const EventTimelineEntry = model('EventEntry', 'An event that an applicat
 });
 export type EventTimelineEntry = Static<typeof EventTimelineEntry>;
 
-export const SipTimelineEntry = model('SipEntry', 'A SIP message.', {
+const SipTimelineEntry = model('SipEntry', 'A SIP message.', {
   kind: Type.Literal('sip'),
   ...place,
   direction: Type.Enum(['in', 'out'], { description: 'Whether it came in or went out.' }),
@@ -74,7 +72,6 @@ export const SipTimelineEntry = model('SipEntry', 'A SIP message.', {
   body: Type.Optional(text('Body; left out unless bodies are recorded.')),
   body_length: int('Octets of the body.'),
 });
-export type SipTimelineEntry = Static<typeof SipTimelineEntry>;
 
 export const MediaTimelineEntry = model('MediaEntry', 'What the media plane told of a channel.', {
   kind: Type.Literal('media'),

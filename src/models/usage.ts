@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { int, model } from './schema.ts';
 
-export const MediaUsage = model('MediaUsage', 'What the media plane holds.', {
+const MediaUsage = model('MediaUsage', 'What the media plane holds.', {
   sessions: int('Media sessions: one for each call with audio.'),
   ports: int('Pairs of ports for RTP and RTCP that are open.'),
   players: int('Sessions that play something.'),
@@ -11,7 +11,7 @@ export const MediaUsage = model('MediaUsage', 'What the media plane holds.', {
   externalUnsentFrames: int('Frames of 20 ms that were left out because such servers do not read.'),
 });
 
-export const SipUsage = model('SipUsage', 'What the SIP side holds.', {
+const SipUsage = model('SipUsage', 'What the SIP side holds.', {
   dialogs: int('Dialogs of calls, early ones included, until their last request is answered.'),
   pending: int('Calls placed that are not decided.'),
   legs: int('SIP legs of channels.'),

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { model, stringMap, text } from './schema.ts';
 
 /** The value of one variable or function. */
@@ -12,10 +12,3 @@ export const Variables = model('Variables', 'Several variables with their values
   variables: stringMap('Names and values.'),
 });
 export type Variables = Static<typeof Variables>;
-
-/** One variable in a body's `variables`: the value alone, or with the wish to see it in events. */
-export const VariableEntry = Type.Union([
-  Type.String(),
-  Type.Object({ value: Type.String(), report_events: Type.Optional(Type.Boolean()) }),
-]);
-export type VariableEntry = Static<typeof VariableEntry>;

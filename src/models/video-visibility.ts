@@ -1,12 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { model, text } from './schema.ts';
 
-/** Why a member of a bridge does not see another one, or may not be able to. */
-export const whyUnseenNames = [
-  ...['no_video', 'inactive', 'source_inactive', 'silent', 'another', 'streams', 'negotiating'],
-  ...['codec', 'packetization', 'profile', 'level', 'bandwidth', 'key_frame'],
-] as const;
-
 const Other = Type.Object(
   {
     channel: text('Id of the other one, which has video.'),

@@ -13,7 +13,7 @@ import type { Cell, Tone } from './table.ts';
 const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
 
 /** A span in the largest unit that has at least two of it. */
-export function span(ms: number): string {
+function span(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < 120) return `${seconds}s`;
   return seconds < 7_200 ? `${Math.floor(seconds / 60)}m` : `${Math.floor(seconds / 3_600)}h`;
@@ -147,7 +147,7 @@ export const phoneCells = (
 export const visibilityHeads = ['BRIDGE', 'MEMBER', 'SEES', 'DOES NOT SEE'] as const;
 
 /** What a member of a bridge sees of the others. */
-export type ListedVisibility = VisibilityRow & { bridge: string };
+type ListedVisibility = VisibilityRow & { bridge: string };
 
 /** That in columns, with the reasons. */
 export const visibilityCells = ({ bridge, member, sees, unseen }: ListedVisibility): Cell[] => [

@@ -28,7 +28,7 @@ import {
 import { type Cell, lineOf, type Style, tableOf } from './table.ts';
 
 /** Arguments of a command. */
-export type Asked = {
+type Asked = {
   command: string;
   /** Id of the call or bridge, for commands that take one. */
   id?: string | undefined;
@@ -38,7 +38,7 @@ export type Asked = {
   json: boolean;
 };
 
-export type Surroundings = {
+type Surroundings = {
   write(text: string): void;
   /** ms since the epoch. */
   now(): number;

@@ -21,7 +21,7 @@ const codes: Readonly<Record<Tone, number>> = { good: 32, bad: 31, lit: 33, quie
 const gap = '  ';
 
 /** Text in its colour, where colours are understood. Control characters of it are taken out. */
-export function toned({ text, tone }: Cell, { colours }: Style): string {
+function toned({ text, tone }: Cell, { colours }: Style): string {
   const shown = plain(text);
   return colours && tone !== undefined && shown !== '' ? `\u001b[${codes[tone]}m${shown}\u001b[0m` : shown;
 }

@@ -3,7 +3,7 @@ import type { NewToken, Token } from '../models/token.ts';
 import { AskError, createClient, type Server } from './client.ts';
 
 /** Arguments of `hookswitch token`. */
-export type TokenAsked = {
+type TokenAsked = {
   /** `make`, `list` or `revoke`. */
   act: string;
   /** Name of the token, for all but `list`. */

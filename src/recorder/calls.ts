@@ -12,7 +12,7 @@ import type { Stuck } from './stuck.ts';
 import { writeTimeline } from './timeline.ts';
 
 /** Which calls are asked for; all conditions hold. */
-export type CallFilter = {
+type CallFilter = {
   /** Part of a number of a party, or of the extension. */
   number?: string | undefined;
   /** An application that is or was in control. */
@@ -31,7 +31,7 @@ export type CallFilter = {
 };
 
 /** What is to be hidden of a call. */
-export type MaskRequest = { digits?: boolean | undefined; variables?: readonly string[] | undefined };
+type MaskRequest = { digits?: boolean | undefined; variables?: readonly string[] | undefined };
 
 /** The calls that are kept, as clients see them. While nothing is recorded, all that asks for one throws recorderOff. */
 export interface Calls {

@@ -201,7 +201,7 @@ class Ring {
   }
 }
 
-export type CaptureOptions = {
+type CaptureOptions = {
   /** Octets that may be taken, from which the size of segments follows. */
   octets: number;
   /** Makes room for so many octets more, if need be by {@link Capture.retire}. */
@@ -396,7 +396,7 @@ function unread(ring: Ring): CaptureSegment | undefined {
 }
 
 /** Which way a SIP message went, and between whom. */
-export type SipWay = { direction: 'in' | 'out'; protocol: string; local: SipPlace; remote: SipPlace };
+type SipWay = { direction: 'in' | 'out'; protocol: string; local: SipPlace; remote: SipPlace };
 
 /** Whether a row is a step. */
 export const isStep = ({ kind }: Row): boolean => codeOf[kind] < firstOther;
@@ -411,7 +411,7 @@ export function readStep({ kind, order, at, seq, cause, octets }: Row): StepRow 
   return { order, at, seq, taking: kind as Taking, request, besides, event, causedBy };
 }
 
-export type StepRow = StepSource & {
+type StepRow = StepSource & {
   order: number;
   seq: number;
   request: string | undefined;

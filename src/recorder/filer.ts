@@ -11,9 +11,9 @@ import { runOf } from './kept-step.ts';
 import { callIdOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
 
 /** Who hears what is filed: of a step only whose call it belongs to. */
-export type Tell = (entry: Told | undefined, call: CallRecord | undefined) => void;
+type Tell = (entry: Told | undefined, call: CallRecord | undefined) => void;
 
-export type FilerOptions = {
+type FilerOptions = {
   capture: Capture;
   store: CallStore;
   events: EventLog;

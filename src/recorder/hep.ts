@@ -3,7 +3,7 @@ import type { Mask } from './masks.ts';
 import { octets4, octets6, textOf } from './pcap.ts';
 
 /** How a collector of HEP3 packets (HOMER) is told who sends. */
-export type HepIdentity = {
+type HepIdentity = {
   /** Number of this server among those that send to the collector. */
   agent: number;
   /** What the collector wants to be shown; '' for nothing. */

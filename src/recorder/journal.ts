@@ -26,7 +26,7 @@ export type RowOwner = {
 };
 
 /** How a text is written. */
-export type TextForm = 'utf8' | 'latin1';
+type TextForm = 'utf8' | 'latin1';
 
 /** Octets that a text takes for each of its units, at most. */
 const mostEach = { utf8: 3, latin1: 1 } as const;

@@ -21,7 +21,7 @@ import { createTimelineWriter, type TimelineWriter } from './timeline.ts';
 export type LiveScope = { kind: 'overview' } | { kind: 'call'; id: string } | { kind: 'application'; name: string };
 
 /** What somebody sees. */
-export type LiveVisibility = {
+type LiveVisibility = {
   seesAll(applications: Iterable<string>): boolean;
   sees(kind: 'call', id: string): boolean | undefined;
 };
@@ -40,7 +40,7 @@ export interface Live {
   close(): void;
 }
 
-export type LiveOptions = {
+type LiveOptions = {
   recorder: Recorder;
   calls: Calls;
   clock: Clock;
@@ -54,7 +54,7 @@ export type LiveOptions = {
 };
 
 /** The shortest time between two messages of one watcher, in ms. */
-export const liveIntervalMs = 250;
+const liveIntervalMs = 250;
 
 /** Calls in one message of the overview, of those that there are at first in all, and events in one of an application. */
 const mostCalls = 500;

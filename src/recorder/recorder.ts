@@ -27,7 +27,7 @@ export type RecorderSettings = StoreLimits & {
   rtp?: RtpTraceLimits;
 };
 
-export type RecorderOptions = {
+type RecorderOptions = {
   turn: Pick<Turn, 'keep'>;
   /** Those that run, at any time: their states are what a recording begins with. Left out, there are none. */
   actors?: Iterable<LiveActor>;
@@ -37,13 +37,13 @@ export type RecorderOptions = {
 };
 
 /** A request of a client, when it begins. */
-export type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
+type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
   /** Whether it only looks: then it is recorded when it is refused. */
   looks: boolean;
 };
 
 /** Who hears what is recorded: of a step only whose call it belongs to. */
-export type RecordListener = (entry: Told | undefined, call: CallRecord | undefined) => void;
+type RecordListener = (entry: Told | undefined, call: CallRecord | undefined) => void;
 
 /** Rows that are filed at once while others wait for the event loop: some ms of work. */
 const rowsAtOnce = 500;

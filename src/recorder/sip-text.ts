@@ -2,9 +2,6 @@
 
 const bodyAfter = Buffer.from('\r\n\r\n');
 
-/** The first line and the headers with the empty line behind them, octets as latin1; all of it when there is none. */
-export const headOf = (bytes: Buffer): string => bytes.toString('latin1', 0, headLength(bytes));
-
 /** Headers whose values authenticate somebody. */
 const secretHeaders = [
   'authorization',

@@ -32,7 +32,7 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
 };
 
 /** A client that does not read: who it is, and the octets that wait for it. */
-export type Lagging = { readonly client: string; readonly octets: number };
+type Lagging = { readonly client: string; readonly octets: number };
 
 /**
  * Where work waits for somebody: whose it is, how much waits, how much may before that is told, and what would end it. (The
@@ -50,7 +50,7 @@ export type Mailbox = {
 };
 
 /** An answered channel whose far side is to send audio, and of which no packet has come: see `watch/one-way-audio.ts`. */
-export type Unheard = {
+type Unheard = {
   readonly channel: string;
   readonly since: number;
   readonly expectedMs: number;
@@ -58,7 +58,7 @@ export type Unheard = {
 };
 
 /** What is expected beside the states of charts. */
-export type CallExpectations = {
+type CallExpectations = {
   unheard?(): readonly Unheard[];
   /** How long a call may ring in an application that calls nobody for it, in ms; 0 = as long as elsewhere. */
   ringingMs?(): number;

@@ -1,7 +1,8 @@
 import { replay, type SnapshotImage } from '../actors/step.ts';
 import { type BridgeSnapshot, bridgeModel, isOpen } from '../machines/bridge.ts';
 import type { BridgeVideoSnapshot } from '../machines/bridge-video.ts';
-import { type ChannelSnapshot, channelModel, ownVariable } from '../machines/channel.ts';
+import { type ChannelSnapshot, channelModel } from '../machines/channel.ts';
+import { ownVariable } from '../machines/channel-setup.ts';
 import { type RecordingSnapshot, recordingModel } from '../machines/live-recording.ts';
 import { type PlaybackSnapshot, playbackModel } from '../machines/playback.ts';
 import type { Bridge } from '../models/bridge.ts';
@@ -11,7 +12,7 @@ import type { Playback } from '../models/playback.ts';
 import type { StepEntry, TimelineEntry } from '../models/timeline.ts';
 
 /** A chart as it was: everything but what its object held outside it. */
-export type ObjectThen = SnapshotImage & {
+type ObjectThen = SnapshotImage & {
   object: string;
   chart: string;
   /** Since when it was in that state, in ms since the Unix epoch. */
@@ -32,7 +33,7 @@ export type Moment = {
 };
 
 /** Goes back and forth in the timeline of a call. */
-export interface TimeMachine {
+interface TimeMachine {
   /** How things were after everything up to this place (`seq`) had happened. */
   at(seq: number): Moment;
   /** One chart then; undefined before it began and when it had ended. */
@@ -40,7 +41,7 @@ export interface TimeMachine {
 }
 
 /** Variables that the server shows with every channel (`general.channelvars`); functions cannot be known afterwards. */
-export type TimeTravelOptions = { channelvars?: readonly string[] };
+type TimeTravelOptions = { channelvars?: readonly string[] };
 
 /**
  * Reads a timeline, of which no entry of a call may be missing behind its first (`GET /hookswitch/calls/{id}` gives such

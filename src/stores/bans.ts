@@ -52,7 +52,7 @@ export type BanSettings = {
   readonly sources: number;
 };
 
-export type BansOptions = { readonly settings: BanSettings; readonly clock: Clock; readonly log: Logger };
+type BansOptions = { readonly settings: BanSettings; readonly clock: Clock; readonly log: Logger };
 
 type Entry = {
   readonly source: string;

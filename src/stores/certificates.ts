@@ -26,7 +26,7 @@ export class CertificateError extends Error {
 }
 
 /** The certificates of the configuration, as they stand in their files now. */
-export interface Certificates extends TlsKeys {
+interface Certificates extends TlsKeys {
   /** Reads all files anew, perhaps others than before. What cannot be used changes nothing. @throws CertificateError */
   take(settings: CertificateSettings): void;
   /** Reads all files anew; what cannot be used changes nothing, and is logged. */

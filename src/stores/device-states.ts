@@ -40,7 +40,7 @@ export interface DeviceStates {
   close(): Promise<void>;
 }
 
-export type DeviceStatesOptions = {
+type DeviceStatesOptions = {
   bus: Bus;
   clock: Clock;
   log: Logger;
@@ -62,7 +62,7 @@ export const deviceUses = ['idle', 'inUse', 'ringing', 'busy', 'onHold'] as cons
 type Use = (typeof deviceUses)[number];
 
 /** Device states as plain data. */
-export type DeviceStatesData = {
+type DeviceStatesData = {
   kept: DeviceState[];
   /** By device: its channels, and what each makes of it. */
   uses: [device: string, channels: [channelId: string, use: Use][]][];

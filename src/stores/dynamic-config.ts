@@ -23,7 +23,7 @@ export type Attribute = {
 };
 
 /** A kind of object. */
-export type ObjectType = {
+type ObjectType = {
   attributes: Readonly<Record<string, Attribute>>;
   /** Whether something can have that id. */
   isId(id: string): boolean;
@@ -31,8 +31,8 @@ export type ObjectType = {
   check?(values: Values): string | undefined;
 };
 
-export type Values = Readonly<Record<string, string>>;
-export type ConfigObject = { readonly id: string; readonly values: Values };
+type Values = Readonly<Record<string, string>>;
+type ConfigObject = { readonly id: string; readonly values: Values };
 
 /** Objects by kind and id; ids are found in any case of letters. */
 export interface DynamicConfig {

@@ -47,9 +47,9 @@ export interface Endpoints {
   restore(known: readonly EndpointStatus[]): void;
 }
 
-export type EndpointStatus = { technology: string; resource: string; state: EndpointState };
+type EndpointStatus = { technology: string; resource: string; state: EndpointState };
 
-export type EndpointsOptions = {
+type EndpointsOptions = {
   bus: Bus;
   /** Hears of each endpoint that is forgotten: its subscriptions end. */
   onRemoved?: (topic: Topic, endpoint: Endpoint) => void;

@@ -3,7 +3,7 @@ import type { DeviceStateWord } from '../models/device-state.ts';
 import type { Mailbox } from '../models/mailbox.ts';
 
 /** The state of an extension as BLF shows it. */
-export type HintState = {
+type HintState = {
   /** Its devices as the dialplan names them. */
   devices: readonly string[];
   /** How busy they are, taken together. */
@@ -11,7 +11,7 @@ export type HintState = {
 };
 
 /** What BLF shows: extensions of the dialplan, by the state of their devices. */
-export interface Hints {
+interface Hints {
   /** Undefined where the dialplan has no hint for it. */
   of(context: string, extension: string): HintState | undefined;
   /** Adds one who hears of every device that is in another state than before, by its name. */
@@ -20,7 +20,7 @@ export interface Hints {
   close(): void;
 }
 
-export type HintsOptions = {
+type HintsOptions = {
   bus: Bus;
   /** The devices of an extension; undefined where there is no hint for it. */
   devicesOf(context: string, extension: string): readonly string[] | undefined;

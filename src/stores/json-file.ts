@@ -9,7 +9,7 @@ import { readJsonList } from './json-list.ts';
  * A list kept in a file of the data directory. What is in memory is changed first, then kept; changes that come while
  * one writing is under way go into the next one together (group commit).
  */
-export interface JsonFile {
+interface JsonFile {
   /**
    * Resolves when everything changed so far is on the disk for good. When that fails, all changes that are not on the
    * disk are undone, the last one first, and told so: each may stand on the one before.

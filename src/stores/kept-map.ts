@@ -27,7 +27,7 @@ export interface KeptMap<T> {
   close(): Promise<void>;
 }
 
-export type KeptMapOptions<T> = Omit<JsonFileOptions<T>, 'write'> & {
+type KeptMapOptions<T> = Omit<JsonFileOptions<T>, 'write'> & {
   keyOf(value: T): string;
   /** Hears of a change that was undone because it could not be kept: `value` is what was set or deleted. */
   onUndone(value: T): void;

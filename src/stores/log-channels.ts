@@ -21,7 +21,7 @@ const numbers: Readonly<Record<LevelWord, readonly number[]>> = {
 };
 
 /** Takes log lines; what the logger writes to. Named members as pino asks for them. */
-export interface LogDestination {
+interface LogDestination {
   /** Makes pino tell the level of each line before it is written. */
   readonly [metadata: symbol]: true;
   /** Number of the level of the line that is written next. */
@@ -58,7 +58,7 @@ export interface LogChannels {
   close(): Promise<void>;
 }
 
-export type LogChannelsOptions = {
+type LogChannelsOptions = {
   /** Log directory; made when the first file is. */
   directory: string;
   /** Where lines go besides, with the number of their level. */

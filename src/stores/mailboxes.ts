@@ -25,7 +25,7 @@ export interface Mailboxes {
   close(): Promise<void>;
 }
 
-export type MailboxesOptions = {
+type MailboxesOptions = {
   /** Data directory. */
   directory: string;
   clock: Clock;

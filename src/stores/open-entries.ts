@@ -19,7 +19,7 @@ export interface OpenEntries<T> {
   close(): Promise<void>;
 }
 
-export type OpenEntriesOptions = {
+type OpenEntriesOptions = {
   /** The journal; `<path>.1` is the one before it. */
   path: string;
   clock: Clock;

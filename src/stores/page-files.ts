@@ -72,7 +72,7 @@ export function readPageFiles(directory: string): PageFiles | undefined {
 }
 
 /** The charts of a list of documents. @param read gives the list; called once. */
-export function createCharts(read: () => readonly ChartDocument[]): Charts {
+function createCharts(read: () => readonly ChartDocument[]): Charts {
   let documents: readonly ChartDocument[] | undefined;
   const all = () => (documents ??= read());
   const find = (name: string): ChartDocument => {

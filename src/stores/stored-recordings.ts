@@ -11,7 +11,7 @@ import type { StoredRecording } from '../models/stored-recording.ts';
 import { isRecordingName, leavesByLink, recordingPath } from './recording-names.ts';
 
 /** The bytes of a recording, ready to be sent. */
-export type RecordingFile = {
+type RecordingFile = {
   /** Media type, e.g. `audio/wav`. */
   type: string;
   /** Bytes. */

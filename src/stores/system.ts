@@ -11,7 +11,7 @@ import { formatTimestamp } from '../models/timestamp.ts';
 import type { Variable } from '../models/variable.ts';
 import type { GlobalVariables } from './variables.ts';
 
-export type SystemOptions = {
+type SystemOptions = {
   clock: Clock;
   /** `asterisk_id`. */
   entityId: string;

@@ -5,8 +5,6 @@ import { AriError } from '../models/errors.ts';
 import { isKeptToken, type KeptToken } from '../models/token.ts';
 import { openKeptMap } from './kept-map.ts';
 
-export type { KeptToken } from '../models/token.ts';
-
 /** Settings; names and units as in the configuration's `http.tokens`. */
 export type TokenSettings = {
   /** Tokens at once. */
@@ -33,7 +31,7 @@ export interface Tokens {
   close(): Promise<void>;
 }
 
-export type TokensOptions = {
+type TokensOptions = {
   /** The data directory. */
   directory: string;
   clock: Clock;
@@ -45,7 +43,7 @@ export type TokensOptions = {
 };
 
 /** What every token begins with, so that one that got out is recognized. */
-export const tokenPrefix = 'hst_';
+const tokenPrefix = 'hst_';
 
 /** Letters behind it: 58^43 is more than 2^250. */
 const secretLength = 43;

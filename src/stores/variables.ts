@@ -29,7 +29,7 @@ export interface GlobalVariables {
   restore(variables: readonly (readonly [name: string, value: string])[]): void;
 }
 
-export type GlobalVariablesOptions = {
+type GlobalVariablesOptions = {
   bus: Bus;
   /** Reads a function such as `DIALPLAN_EXISTS(default)` outside any channel; undefined when it cannot. */
   readFunction?: (call: string) => string | undefined;

@@ -7,8 +7,6 @@ import type { H264Terms, VideoCodec, VideoStatistics } from './video.ts';
  * Call control owns channels and *asks* a {@link Leg}; a technology *tells* with {@link LegReport}s.
  */
 
-export type { Party, Redirection };
-
 /** What a call is placed with, as it is by then. */
 export type DialDetails = {
   caller: Party;
@@ -102,8 +100,6 @@ export type TransferRequest = {
   /** Who carries it out, unless the channel says otherwise. */
   handling: TransferHandling;
 };
-
-export type { DigitSequence };
 
 /** One stream of video as it is agreed on. */
 export type LegVideoStream = {

@@ -24,7 +24,7 @@ export type AudioSocketRequest = {
 };
 
 /** What is said over a WebSocket: audio in binary messages, commands and what is told of them in text. */
-export type WebSocketTalk = {
+type WebSocketTalk = {
   /** Text messages are JSON, both ways. */
   json: boolean;
   /** Octets of 20 ms of the format; 0 where packets differ. */
@@ -103,7 +103,7 @@ export interface ExternalAudio {
 }
 
 /** Reports about a connection to the owner of the leg: `started` each time it is made, `lost` as the last. */
-export type ConnectionOutcome = { type: 'started' } | { type: 'lost'; reason: string };
+type ConnectionOutcome = { type: 'started' } | { type: 'lost'; reason: string };
 
 /** What a connection does when its state asks for it. */
 export type ConnectionSocket = {
@@ -115,7 +115,7 @@ export type ConnectionSocket = {
 };
 
 /** What happened on a connection's socket. */
-export type ConnectionEvent =
+type ConnectionEvent =
   | { type: 'socket.opened' }
   | { type: 'audio.flowed' }
   /** It was cut on our side, and is being made again. */
@@ -131,7 +131,7 @@ export interface ExternalConnection {
 }
 
 /** Who makes a connection: this system, or the server, which is waited for. */
-export type ConnectionMaker = 'us' | 'server';
+type ConnectionMaker = 'us' | 'server';
 
 /** Watches over connections: how long they may take, and what is told of them. */
 export interface ConnectionHost {

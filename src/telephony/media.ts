@@ -9,8 +9,6 @@ import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDu
  * the plane tells what happened. All calls return at once; the plane works in its own thread.
  */
 
-export type { FormatName, RtpStatistics };
-
 /** Codecs that can be agreed on with a far side: any format. Linear audio is L16 there (RFC 3551 section 4.5.11). */
 export type Codec = FormatName;
 
@@ -79,7 +77,7 @@ export type AudioMeasures = {
 };
 
 /** What was measured of the audio of a leg with RTP. */
-export type RtpMeasures = AudioMeasures &
+type RtpMeasures = AudioMeasures &
   StreamMeasures & {
     codec: Codec;
     /** Packets that came when their turn was over. */
@@ -119,7 +117,7 @@ export type ToneDetection = {
 };
 
 /** What can be done to an item being played. */
-export type PlayAction = 'stop' | 'pause' | 'resume' | 'restart';
+type PlayAction = 'stop' | 'pause' | 'resume' | 'restart';
 
 /** What can be done to a recording under way. */
 export type RecordAction = 'stop' | 'discard' | 'pause' | 'resume' | 'mute' | 'unmute';

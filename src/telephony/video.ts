@@ -51,7 +51,7 @@ export type VideoFlow = {
  * one sends H.264 in parts where the other takes whole units alone, less goes through than is sent, nothing is sent, or no key
  * frame has come yet.
  */
-export const whyNotShown = ['inactive', 'codec', 'packetization', 'bandwidth', 'silent', 'key_frame'] as const;
+const whyNotShown = ['inactive', 'codec', 'packetization', 'bandwidth', 'silent', 'key_frame'] as const;
 export type WhyNotShown = (typeof whyNotShown)[number];
 
 /** Figures of one video stream of a session. */

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { VirtualHost } from './network.ts';
 
 /** What a process has of the world, until the power goes. */
-export interface VirtualMachine {
+interface VirtualMachine {
   readonly clock: Clock;
   readonly openUdp: VirtualHost['openUdp'];
   readonly sockets: VirtualHost['sockets'];

@@ -1,8 +1,9 @@
+import type { ServerIo } from '../build/base.ts';
 import type { Config } from '../config/schema.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { CountedIds } from '../lib/ids.ts';
 import type { Logging } from '../logging.ts';
-import { type RunningServer, type ServerIo, startServer } from '../main.ts';
+import { type RunningServer, startServer } from '../main.ts';
 import type { OpenFiles } from '../media/file/open-files.ts';
 import { startInline } from '../media/inline-thread.ts';
 import { createVirtualMachine } from './machine.ts';
@@ -10,7 +11,7 @@ import type { ManualClock } from './manual-clock.ts';
 import type { VirtualHost } from './network.ts';
 import { createRandom, createRandom32, createSeededIds } from './random.ts';
 
-export type VirtualServerOptions = {
+type VirtualServerOptions = {
   /** SIP over UDP and audio must be on the host's address. The data directory is a real one. */
   config: Config;
   clock: ManualClock;

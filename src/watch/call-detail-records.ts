@@ -1,4 +1,5 @@
-import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
+import type { CallLeg } from '../actors/call-leg.ts';
+import type { CallEnd, CallListener } from '../actors/call-story.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { CallDetailRecord, Disposition } from '../models/call-detail-record.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
@@ -6,7 +7,7 @@ import type { OpenEntries } from '../stores/open-entries.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
 import { qualityOf } from './call-quality.ts';
 
-export type CallDetailOptions = {
+type CallDetailOptions = {
   ids: Pick<Ids, 'uuid'>;
   /** Id of the server. */
   system: string;

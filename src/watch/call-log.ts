@@ -1,4 +1,5 @@
-import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
+import type { CallLeg } from '../actors/call-leg.ts';
+import type { CallEnd, CallListener } from '../actors/call-story.ts';
 import type { Logger } from '../lib/log.ts';
 import { causeText } from '../telephony/causes.ts';
 import { qualityOf } from './call-quality.ts';

@@ -1,5 +1,5 @@
 import type { CallQuality } from '../models/call-detail-record.ts';
-import type { RtpStatistics } from '../telephony/media.ts';
+import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 
 /** What is worth reading of the figures of a stream: of what came (`rx`), and of what we sent as the far side saw it. */
 export const qualityOf = (figures: RtpStatistics): CallQuality => ({

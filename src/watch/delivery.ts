@@ -3,14 +3,14 @@ import type { Logger } from '../lib/log.ts';
 import type { Batch, Spool } from '../stores/spool.ts';
 
 /** Delivers a spool, the oldest records first. Repeats each batch until the receiver accepts it. */
-export interface Delivery {
+interface Delivery {
   /** Something was put into the spool. */
   wake(): void;
   /** Ends what is under way; what was not taken stays in the spool. */
   close(): Promise<void>;
 }
 
-export type DeliveryOptions = {
+type DeliveryOptions = {
   spool: Pick<Spool, 'oldest' | 'drop' | 'setAside' | 'octets'>;
   /** @returns the status of the answer. @throws Error (rejects) when there was none. */
   post(body: string): Promise<number>;

@@ -6,7 +6,7 @@ export interface Health {
   ready(): Promise<boolean>;
 }
 
-export type HealthOptions = {
+type HealthOptions = {
   clock: Clock;
   /** No more calls are taken. */
   isDraining(): boolean;

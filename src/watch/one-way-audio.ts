@@ -1,4 +1,5 @@
-import type { CallLeg, CallListener } from '../actors/call-story.ts';
+import type { CallLeg } from '../actors/call-leg.ts';
+import type { CallListener } from '../actors/call-story.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createLineBudget } from '../lib/line-budget.ts';
 import type { Logger } from '../lib/log.ts';
@@ -6,7 +7,7 @@ import { SlotMap } from '../lib/slot-map.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 
 /** An answered leg whose far side is to send audio, and of which no packet has come. */
-export type UnheardLeg = {
+type UnheardLeg = {
   readonly channel: string;
   /** In ms since the Unix epoch. */
   readonly since: number;
@@ -26,7 +27,7 @@ export interface OneWayAudio {
   close(): void;
 }
 
-export type OneWayAudioOptions = {
+type OneWayAudioOptions = {
   clock: Clock;
   log: Logger;
   /** How long nothing may come after the answer, in ms; 0 = for ever. Read at each answer. */

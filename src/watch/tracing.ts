@@ -11,7 +11,8 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import type { CallEnd, CallLeg, CallListener } from '../actors/call-story.ts';
+import type { CallLeg } from '../actors/call-leg.ts';
+import type { CallEnd, CallListener } from '../actors/call-story.ts';
 import type { EffectWatch } from '../actors/turn.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { TraceFields } from '../models/events.ts';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { OutboundConnectionSettings, SocketReports } from '../../src/actors/outbound-connections.ts';
+import type { OutboundConnectionSettings, SocketReports } from '../../src/actors/outbound-connection-entry.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 import { refusal } from '../support/refusal.ts';
 

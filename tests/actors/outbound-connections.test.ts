@@ -5,7 +5,7 @@ import type {
   OutboundConnectionSettings,
   OutboundTarget,
   SocketReports,
-} from '../../src/actors/outbound-connections.ts';
+} from '../../src/actors/outbound-connection-entry.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 

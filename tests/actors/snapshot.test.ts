@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { SocketReports } from '../../src/actors/outbound-connections.ts';
+import type { SocketReports } from '../../src/actors/outbound-connection-entry.ts';
 import { type RestoreOptions, restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import type { BridgeInput } from '../../src/machines/bridge.ts';
 import type { ContactDriver } from '../../src/telephony/contacts.ts';

@@ -1,6 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createDialplan, type Outcome } from '../../src/dialplan/dialplan.ts';
+import type { Outcome } from '../../src/dialplan/applications/application.ts';
+import { createDialplan } from '../../src/dialplan/dialplan.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { FakeChannel, recordingLog } from './fake-channel.ts';
 

@@ -1,6 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ConfiguredContexts, createDialplan, type Outcome } from '../../src/dialplan/dialplan.ts';
+import type { Outcome } from '../../src/dialplan/applications/application.ts';
+import { createDialplan } from '../../src/dialplan/dialplan.ts';
+import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { FakeChannel, recordingLog } from './fake-channel.ts';
 

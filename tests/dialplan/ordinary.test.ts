@@ -1,7 +1,8 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type ConfiguredContexts, createDialplan, type Outcome } from '../../src/dialplan/dialplan.ts';
-import { validate } from '../../src/dialplan/parse.ts';
+import type { Outcome } from '../../src/dialplan/applications/application.ts';
+import { createDialplan } from '../../src/dialplan/dialplan.ts';
+import { type ConfiguredContexts, validate } from '../../src/dialplan/parse.ts';
 import { readTimes } from '../../src/dialplan/times.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { FakeChannel, recordingLog } from './fake-channel.ts';

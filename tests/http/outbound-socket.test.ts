@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { OutboundTarget } from '../../src/actors/outbound-connections.ts';
+import type { OutboundTarget } from '../../src/actors/outbound-connection-entry.ts';
 import { createOutboundSockets, type OutboundSockets } from '../../src/http/outbound-socket.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';

@@ -10,9 +10,9 @@ import {
   channelOperations,
   channelState,
   lifeOf,
-  noTimeout,
   refuseChannelOperation,
 } from '../../src/machines/channel.ts';
+import { noTimeout } from '../../src/machines/channel-setup.ts';
 import { formatTimestamp } from '../../src/models/timestamp.ts';
 import { afterDelay, assertCovered, coverChart, delaysIn, onward } from '../support/charts.ts';
 

@@ -6,7 +6,8 @@ import { createChannelOperations } from '../../src/actors/channel-operations.ts'
 import { createChannels } from '../../src/actors/channels.ts';
 import { createContacts } from '../../src/actors/contacts.ts';
 import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
-import { createOutboundConnections, type OutboundConnectionSettings } from '../../src/actors/outbound-connections.ts';
+import type { OutboundConnectionSettings } from '../../src/actors/outbound-connection-entry.ts';
+import { createOutboundConnections } from '../../src/actors/outbound-connections.ts';
 import { createPlaybacks } from '../../src/actors/playbacks.ts';
 import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
 import { createRecordings } from '../../src/actors/recordings.ts';
@@ -41,10 +42,10 @@ import type {
   Leg,
   LegReport,
   LegVideo,
-  Party,
   Report,
 } from '../../src/telephony/driver.ts';
 import type { MediaPlane } from '../../src/telephony/media.ts';
+import type { Party } from '../../src/telephony/party.ts';
 import { FakeMedia, FakeMeeting } from './fake-audio.ts';
 import { createFakeServers } from './fake-servers.ts';
 import { ManualClock } from './manual-clock.ts';

@@ -2,7 +2,8 @@ import type { CancelSignal } from '../../lib/cancellation.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Stop } from '../calls.ts';
-import type { DialplanChannel, Position } from '../host.ts';
+import type { DialplanChannel } from '../host.ts';
+import type { Position } from '../position.ts';
 
 /** How a run of the dialplan ended. */
 export type Outcome =

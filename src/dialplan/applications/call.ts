@@ -10,7 +10,7 @@ const causesByName: ReadonlyMap<string, number> = new Map<string, number>([
 ]);
 
 /** A Q.850 cause by number (0–127) or name; undefined when it is neither. */
-export function parseCause(text: string): number | undefined {
+function parseCause(text: string): number | undefined {
   const word = text.trim().toUpperCase();
   if (/^\d{1,3}$/.test(word)) return Number(word) <= 127 ? Number(word) : undefined;
   return causesByName.get(word);

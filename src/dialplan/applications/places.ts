@@ -1,7 +1,7 @@
 import { Cause } from '../../telephony/causes.ts';
 import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
-import type { Position } from '../host.ts';
+import type { Position } from '../position.ts';
 import { readTimes } from '../times.ts';
 import type { Application, ConfiguredCall, Step, Verdict } from './application.ts';
 import { branchesOf, placeOf } from './texts.ts';
@@ -27,7 +27,7 @@ export function resolve(args: readonly string[], { position, dialplan }: Step): 
 }
 
 /** Goes on at a place as written; where there is none the call is hung up, and that is logged. */
-export function goTo(args: readonly string[], step: Step): Verdict {
+function goTo(args: readonly string[], step: Step): Verdict {
   const position = resolve(args, step);
   if (position) return { type: 'goto', position };
   step.warn(`there is no place ${args.join(',')}`);

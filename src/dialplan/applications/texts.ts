@@ -20,7 +20,7 @@ const plain = (text: string, { expand, expandArguments }: Reading): string =>
   isReference(text) ? expand(text) : expandArguments(text).args.join(',');
 
 /** An item of a list. `literal` is how it begins in the configuration, up to the first variable. */
-export type Item = { value: string; literal: string };
+type Item = { value: string; literal: string };
 
 /** The items of an argument that is a list, trimmed; empty ones are left out. */
 export function listOf(step: Texts, index: number, separator = '&'): Item[] {

@@ -1,7 +1,8 @@
+import type { FormatName } from '../../lib/formats.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, LegData, Report } from '../../telephony/driver.ts';
+import type { Leg, LegData, Report } from '../../telephony/driver.ts';
 import type { ExternalReport } from '../../telephony/external.ts';
-import type { FormatName, MediaReport, MediaSession } from '../../telephony/media.ts';
+import type { DigitSequence, MediaReport, MediaSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
 
@@ -11,7 +12,7 @@ const isOfAnySession = (report: ExternalReport): report is MediaReport =>
   report.type !== 'media.flowing' &&
   report.type !== 'media.answerAsked';
 
-export type ExternalLegOptions = {
+type ExternalLegOptions = {
   protocolId: string;
   media: MediaSession;
   /** What audio is exchanged in. */

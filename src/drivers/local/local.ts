@@ -1,5 +1,4 @@
 import {
-  type DigitSequence,
   type Driver,
   DriverError,
   type Leg,
@@ -9,7 +8,7 @@ import {
   type OpenedLeg,
   type Report,
 } from '../../telephony/driver.ts';
-import type { MediaPlane, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
+import type { DigitSequence, MediaPlane, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
 import { apply, pendingCommandsOf } from '../standing.ts';

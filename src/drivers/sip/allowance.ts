@@ -1,5 +1,6 @@
 import { addressMatcher } from '../../lib/addresses.ts';
-import type { Protocol, Source } from '../../sip/transport/transport.ts';
+import type { Protocol } from '../../sip/transport/kind.ts';
+import type { Source } from '../../sip/transport/transport.ts';
 
 /**
  * What an endpoint may do. It limits the damage of a stolen password. What is left out or empty

@@ -1,4 +1,4 @@
-import type { UsageAnswer } from '../../sip/dialog/invite-usage.ts';
+import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseNameAddr } from '../../sip/message/name-addr.ts';
@@ -23,7 +23,7 @@ export type AskedTransfer = {
   readonly outside?: string;
 };
 
-export type AskedTransfersOptions = {
+type AskedTransfersOptions = {
   services: Services;
   endpoint: EndpointConfig;
   /** Whether the call stands: only then somebody can be put through. */
@@ -37,7 +37,7 @@ export type AskedTransfersOptions = {
 };
 
 /** Transfers that the far side of one call asks for: REFER in a dialog, and the subscription that it makes (RFC 3515). */
-export interface AskedTransfers {
+interface AskedTransfers {
   receiveRefer: ReferReceiver;
   /** SUBSCRIBE to how a transfer goes: refreshes the subscription, or ends it. */
   receiveSubscribe(request: SipRequest): UsageAnswer;

@@ -6,7 +6,8 @@ import { defaultLocationLimits, type LocationLimits } from '../../sip/location/p
 import type { FailoverTimes } from '../../sip/location/target-memory.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
-import type { Party, TransferHandling } from '../../telephony/driver.ts';
+import type { TransferHandling } from '../../telephony/driver.ts';
+import type { Party } from '../../telephony/party.ts';
 import type { Allowance } from './allowance.ts';
 
 /** A password, or H(username:realm:password) in hexadecimal (32 digits MD5, 64 digits SHA-256). */

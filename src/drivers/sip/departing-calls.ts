@@ -21,7 +21,7 @@ export type DepartingCallData = {
  * Calls that were hung up and whose legs are gone, until their last transaction is over: the INVITE is cancelled and
  * undecided, or the BYE has no answer yet.
  */
-export interface DepartingCalls extends Departures {
+interface DepartingCalls extends Departures {
   dump(): readonly DepartingCallData[];
   /** Goes on with what another process left; calls of endpoints that are no more are forgotten. */
   restore(data: readonly DepartingCallData[]): void;

@@ -47,7 +47,7 @@ import { contactsOf, resolveResource } from './resource.ts';
 import { channelName, isBusy, type Services, type TextMessage } from './services.ts';
 import { createSubscriptions, type SubscriptionData, type Watched } from './subscriptions.ts';
 
-export type SipDriverOptions = {
+type SipDriverOptions = {
   config: SipConfig;
   transports: Pick<Transports, 'send' | 'localAddress' | 'onConnectionClosed'> & Partial<Pick<Transports, 'listeners'>>;
   transactions: TransactionLayer;
@@ -82,7 +82,7 @@ export type SipDriverOptions = {
 };
 
 /** What the driver holds now; all zero when nothing is going on, bindings and nonces aside. */
-export type SipDriverCounts = UserAgentCounts & {
+type SipDriverCounts = UserAgentCounts & {
   legs: number;
   bindings: number;
   /** Qualify requests that wait for an answer. */

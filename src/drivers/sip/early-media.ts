@@ -1,5 +1,5 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
-import type { OfferAnswer } from '../../sip/dialog/invite-usage.ts';
+import type { OfferAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { SipConfig } from './config.ts';
 import type { Negotiation, NegotiationData } from './negotiation.ts';
 

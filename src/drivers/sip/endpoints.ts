@@ -16,7 +16,7 @@ import { userOf } from './party.ts';
 import { createRefusals } from './refusals.ts';
 
 /** Sender of a request; `challenge`: not authenticated; `guessed`: with a wrong password. */
-export type Identity = { endpoint: EndpointConfig } | Refusal;
+type Identity = { endpoint: EndpointConfig } | Refusal;
 
 type Refusal = {
   challenge: HeaderLines;
@@ -30,7 +30,7 @@ export type LogIns = {
   failed(source: string, user: string): { action: 'admit' } | { action: 'delay'; ms: number } | { action: 'ignore' };
 };
 
-export type EndpointsOptions = {
+type EndpointsOptions = {
   verifier: Verifier;
   clock: Clock;
   log: Logger;

@@ -1,6 +1,6 @@
 import type { SipResponse } from '../../sip/message/message.ts';
 import { formatUri, type Uri } from '../../sip/message/uri.ts';
-import type { Redirection } from '../../telephony/driver.ts';
+import type { Redirection } from '../../telephony/party.ts';
 import type { EndpointConfig } from './config.ts';
 import { partyOf, userOf } from './party.ts';
 import { redirected, redirectionOf } from './redirections.ts';

@@ -12,7 +12,9 @@ import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
 import { usableAudio } from '../../sip/sdp/offer-answer.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, Leg, LegVideo, Party, Report, SipAbilities } from '../../telephony/driver.ts';
+import type { Leg, LegVideo, Report, SipAbilities } from '../../telephony/driver.ts';
+import type { DigitSequence } from '../../telephony/media.ts';
+import type { Party } from '../../telephony/party.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
 import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
 import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
@@ -37,7 +39,7 @@ const REDIRECTED = 23;
  * The cause of a caller's CANCEL: what Reason says (26 when a proxy tells that another phone answered), else 16:
  * the caller hung up, as RFC 3398 8.3 maps it.
  */
-export const causeOfCancel = (cancel: SipRequest | undefined): number =>
+const causeOfCancel = (cancel: SipRequest | undefined): number =>
   (cancel && causeFromReason(cancel)) ?? Cause.normalClearing;
 
 /** A leg of a call that came in, as plain data. */

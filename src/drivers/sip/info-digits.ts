@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Timers } from '../../sip/dialog/stack.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
-import type { DigitSequence } from '../../telephony/driver.ts';
+import type { DigitSequence } from '../../telephony/media.ts';
 
 /** The answer to an INFO whose body is of no kind that is known (RFC 3261 21.4.13). */
 export const unknownInfo = {
@@ -10,7 +10,7 @@ export const unknownInfo = {
 };
 
 /** A digit inside an INFO, as phones without RFC 4733 send it. */
-export type InfoDigit = { digit: string; durationMs: number };
+type InfoDigit = { digit: string; durationMs: number };
 
 const DEFAULT_DURATION_MS = 100;
 const pauses: Readonly<Record<string, number>> = { w: 500, W: 1000 };

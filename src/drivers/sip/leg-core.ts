@@ -1,15 +1,17 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
-import type { InviteUsage, OfferAnswer, UsageAnswer, UsageHandlers } from '../../sip/dialog/invite-usage.ts';
+import type { InviteUsage } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
+import type { OfferAnswer, UsageAnswer, UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
 import { hasBody } from '../../sip/message/session-body.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { DigitSequence, LegReport, Party, Redirection, Report } from '../../telephony/driver.ts';
-import type { MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
+import type { LegReport, Report } from '../../telephony/driver.ts';
+import type { DigitSequence, MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
+import type { Party, Redirection } from '../../telephony/party.ts';
 import { heardOf } from '../heard.ts';
 import { createPendingSession, type PendingSession } from '../pending-session.ts';
 import { type AskedTransfer, createAskedTransfers } from './asked-transfers.ts';
@@ -29,7 +31,7 @@ import { PictureUpdates } from './picture-updates.ts';
 import { mediaAddress, type Services } from './services.ts';
 
 /** `setup`: before the answer · `gone`: the far side has ended it, `hangup` is awaited · `ended`: nothing more is told. */
-export type LegPhase = 'setup' | 'up' | 'gone' | 'ended';
+type LegPhase = 'setup' | 'up' | 'gone' | 'ended';
 
 /** What inbound and outbound legs have in common, as plain data. */
 export type LegCoreData = {
@@ -121,7 +123,6 @@ export interface LegCore {
   ended(): void;
   /** Tells the far side who it is connected to, unless it knows or is not to. */
   present(party: Party): void;
-  /** Headers that say who that is. */
   identity(): HeaderLines;
   /** Tells `leg.connectedLine` when a trusted peer says who it is. */
   identify(message: SipMessage): void;
@@ -134,7 +135,6 @@ export interface LegCore {
   /** Tells the far side how the transfer goes that it asked for. */
   tellTransfer(id: string, status: number): void;
   expectEnd(ms: number): void;
-  /** How digits travel. */
   readonly digits: EndpointConfig['digits'];
   /** Other terms from the next offer on, which a call that stands is made at once. */
   change(terms: {

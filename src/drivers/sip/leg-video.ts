@@ -2,8 +2,8 @@ import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Stack, Timers } from '../../sip/dialog/stack.ts';
-import type { Direction } from '../../sip/sdp/description.ts';
-import type { AgreedVideo, LocalVideo } from '../../sip/sdp/offer-answer.ts';
+import type { Direction } from '../../sip/sdp/media-line.ts';
+import type { AgreedVideo, LocalVideo } from '../../sip/sdp/video-lines.ts';
 import type { LegVideo, LegVideoStream, ShownStream } from '../../telephony/driver.ts';
 import type { RtpSession } from '../../telephony/media.ts';
 import type { VideoStatistics } from '../../telephony/video.ts';
@@ -30,7 +30,7 @@ export type VideoStreamsData = {
   readonly maybeMore?: boolean;
 };
 
-export type VideoStreamsOptions = {
+type VideoStreamsOptions = {
   stack: Pick<Stack, 'clock' | 'log'>;
   timers: Timers;
   channelId: string;

@@ -16,7 +16,7 @@ export type OutsideSubscriber = { readonly key: string; readonly tell: TellSubsc
 export type TellSubscriber = (label: string, headers: HeaderLines, fragment: string) => void;
 
 /** What others of the driver may know of a leg, and ask of it. */
-export type LegAccess = {
+type LegAccess = {
   readonly channelId: string;
   /** How its call is shown; undefined while there is none to be seen. */
   view(): CallView | undefined;

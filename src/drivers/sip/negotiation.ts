@@ -1,22 +1,22 @@
 import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
-import type { OfferRefusal } from '../../sip/dialog/invite-usage.ts';
+import type { OfferRefusal } from '../../sip/dialog/usage-handlers.ts';
 import { warningHeader } from '../../sip/message/warning.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
-import { type Direction, directionOf, parseDescription } from '../../sip/sdp/description.ts';
+import { directionOf, parseDescription } from '../../sip/sdp/description.ts';
+import type { Direction } from '../../sip/sdp/media-line.ts';
 import {
   type AgreedAudio,
-  type AgreedVideo,
   acceptAnswer,
   answerOffer,
   type LocalAudio,
   type LocalMedia,
-  type LocalVideo,
   newSession,
   rejectOffer,
   type SdpSession,
   writeOffer,
 } from '../../sip/sdp/offer-answer.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
+import type { AgreedVideo, LocalVideo } from '../../sip/sdp/video-lines.ts';
 import type { RtpSession } from '../../telephony/media.ts';
 import type { VideoStreams } from './leg-video.ts';
 
@@ -33,7 +33,7 @@ export type NegotiationData = {
   readonly offered?: LocalVideo;
 };
 
-export type NegotiationOptions = {
+type NegotiationOptions = {
   session: RtpSession;
   /** Our address as the far side shall see it. */
   address: string;

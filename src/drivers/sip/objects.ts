@@ -2,7 +2,8 @@ import { isNetwork } from '../../lib/addresses.ts';
 import { absentFormatNames, isVideoFormat, videoFormatNames } from '../../lib/formats.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { audioCodecs, isAudioCodec } from '../../sip/sdp/codecs.ts';
-import { type Party, transferHandlingIn } from '../../telephony/driver.ts';
+import { transferHandlingIn } from '../../telephony/driver.ts';
+import type { Party } from '../../telephony/party.ts';
 import {
   type AorConfig,
   defaultAor,
@@ -394,7 +395,7 @@ function aorOf(endpoint: SipObject, find: FindObject): AorConfig {
 }
 
 /** Whether a registration is an endpoint's: it names it, or, where it names none, has its credentials. */
-export function belongsTo({ values }: SipObject, endpoint: SipObject): boolean {
+function belongsTo({ values }: SipObject, endpoint: SipObject): boolean {
   const named = (values['endpoint'] ?? '').toLowerCase();
   if (named !== '') return named === endpoint.id.toLowerCase();
   const credentials = itemsOf(values['outbound_auth'] ?? '');

@@ -1,7 +1,7 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
-import type { UsageHandlers } from '../../sip/dialog/invite-usage.ts';
 import { locate } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
+import type { UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import { descriptionIn } from '../../sip/message/session-body.ts';
@@ -9,17 +9,9 @@ import type { Uri } from '../../sip/message/uri.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type {
-  DialDetails,
-  DigitSequence,
-  Leg,
-  LegRequest,
-  LegVideo,
-  Party,
-  Redirection,
-  Report,
-  SipAbilities,
-} from '../../telephony/driver.ts';
+import type { DialDetails, Leg, LegRequest, LegVideo, Report, SipAbilities } from '../../telephony/driver.ts';
+import type { DigitSequence } from '../../telephony/media.ts';
+import type { Party, Redirection } from '../../telephony/party.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { forwardOf } from './forwards.ts';
@@ -33,7 +25,7 @@ import { type Destination, type Resolved, transferTarget } from './resource.ts';
 import { mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
 
-export type OutboundOptions = {
+type OutboundOptions = {
   services: Services;
   request: LegRequest;
   resolved: Resolved;

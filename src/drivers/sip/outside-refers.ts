@@ -19,7 +19,7 @@ import { relatedTo } from './related.ts';
 import type { Services } from './services.ts';
 
 /** REFERs of phones outside calls: each asks for the transfer of the call that its Target-Dialog names (RFC 4538). */
-export interface OutsideRefers {
+interface OutsideRefers {
   receive(transaction: ServerTransaction): void;
   /**
    * A SUBSCRIBE inside the dialog of such a REFER: refreshes its subscription, or ends it; 481 where it is over.

@@ -1,10 +1,10 @@
-import type { UsageAnswer } from '../../sip/dialog/invite-usage.ts';
+import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { sipfragStatus } from './refer.ts';
 
 /** What a call needs to ask its far side to call somebody else. */
-export type OwnTransfersOptions = {
+type OwnTransfersOptions = {
   /** Whether the far side was asked before, by another process. */
   readonly from: boolean;
   /** Sends a REFER inside the call. */

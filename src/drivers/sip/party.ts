@@ -1,8 +1,7 @@
 import type { SipMessage } from '../../sip/message/message.ts';
-import type { NameAddr } from '../../sip/message/name-addr.ts';
-import { parseNameAddrList } from '../../sip/message/name-addr.ts';
+import { type NameAddr, parseNameAddrList } from '../../sip/message/name-addr.ts';
 import type { Uri } from '../../sip/message/uri.ts';
-import type { Party } from '../../telephony/driver.ts';
+import type { Party } from '../../telephony/party.ts';
 
 /** The user part of a URI, or the number of a tel URI; '' when there is none. */
 export function userOf(uri: Uri): string {
@@ -23,7 +22,7 @@ export function partyOf({ displayName = '', uri }: NameAddr): Party {
 const restricted = 0x20;
 
 /** Whether the sender of a message asks that nobody learns who it is (RFC 3323 4.2, RFC 3325 9.3). */
-export const asksPrivacy = (message: SipMessage): boolean =>
+const asksPrivacy = (message: SipMessage): boolean =>
   message
     .headerLines('Privacy')
     .some((line) => line.split(/[;,]/).some((word) => privacies.has(word.trim().toLowerCase())));

@@ -13,7 +13,7 @@ const neverTaken: ReadonlySet<number> = new Set([405, 406, 415, 420, 501]);
 const longestBody = 4096;
 
 /** What an INFO says of video: a key frame is wanted, nothing that is known, or nothing that can be read; undefined = it is about something else. */
-export type MediaControl = 'picture_fast_update' | 'unknown' | 'malformed';
+type MediaControl = 'picture_fast_update' | 'unknown' | 'malformed';
 
 /** Reads the body of an INFO. What is in it beside the command is read past, as RFC 5168 wants it. */
 export function readMediaControl({ contentType, body: octets }: SipRequest): MediaControl | undefined {
@@ -66,7 +66,7 @@ function withoutNotes(text: string): string | undefined {
   return rest;
 }
 
-export type PictureUpdatesOptions = {
+type PictureUpdatesOptions = {
   clock: Pick<Clock, 'now'>;
   /** Shortest time between two that are sent, in ms. */
   intervalMs: number;

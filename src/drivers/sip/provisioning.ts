@@ -17,7 +17,7 @@ export type ProvisionedObjects = {
   made(kind: SipObjectKind): readonly SipObject[];
 };
 
-export type ProvisioningOptions = {
+type ProvisioningOptions = {
   callerIds: CallerIds;
   driver: {
     setEndpoint(endpoint: EndpointConfig): void;
@@ -31,7 +31,7 @@ export type ProvisioningOptions = {
 };
 
 /** Brings objects that clients make to the driver. */
-export interface Provisioning {
+interface Provisioning {
   /** Takes up the objects, and makes the endpoints that were kept over a restart. Before that there are none. */
   start(objects: ProvisionedObjects): void;
   /**

@@ -5,7 +5,7 @@ import { digestClient, fromAddress } from './identity.ts';
 import type { Services } from './services.ts';
 
 /** Asks contacts whether they are there. */
-export interface Qualifier {
+interface Qualifier {
   /**
    * Sends OPTIONS. Any final response counts: a phone that refuses is reachable.
    * @returns the round trip in microseconds. @throws (rejects) when none came within the contact's time.

@@ -140,7 +140,7 @@ function targetReason({ from, to }: { from: NameAddr; to: NameAddr }): RedirectR
 }
 
 /** What a called party says when it sends a call elsewhere. */
-export type Forwarding = {
+type Forwarding = {
   /** The call as it came to that party. */
   before: Redirection | undefined;
   by: Party;
@@ -172,7 +172,7 @@ export function redirected(
   };
 }
 
-export type RedirectionTelling = {
+type RedirectionTelling = {
   diversion: boolean;
   historyInfo: boolean;
   /** Parties that do not want to be known are told, with their wish. */

@@ -26,7 +26,7 @@ export type ReferRequest = {
 };
 
 /** Sends REFERs and hears what became of them. */
-export interface Referrals {
+interface Referrals {
   /**
    * @returns when the far side has accepted to try. @throws (rejects) DriverError when there is no such endpoint or
    * contact, Error with the status when it was refused.

@@ -9,7 +9,7 @@ const most = 20;
 const everyMs = 10_000;
 
 /** Writes down what we refuse: who asked from where for what, the status that we answer, and why. */
-export type TellRefusal = (transaction: ServerTransaction, status: number, reason: string) => void;
+type TellRefusal = (transaction: ServerTransaction, status: number, reason: string) => void;
 
 /** @param what is refused, as the line says it: `a call`, `a registration`. */
 export function createRefusals(log: Logger, clock: Clock, what: string): TellRefusal {

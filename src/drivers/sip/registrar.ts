@@ -14,7 +14,7 @@ import type { Endpoints } from './endpoints.ts';
 import { userOf } from './party.ts';
 import { createRefusals } from './refusals.ts';
 
-export type RegistrarOptions = {
+type RegistrarOptions = {
   endpoints: Endpoints;
   bindings: Bindings;
   contacts: ContactHost;

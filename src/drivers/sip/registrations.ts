@@ -10,7 +10,7 @@ import type { EndpointConfig, RegistrationConfig } from './config.ts';
 import type { Services } from './services.ts';
 
 /** Registers lines at their providers, and knows their calls again (RFC 3261 10.2). */
-export interface LineRegistrations extends Omit<RegistrationDriver, 'technology'> {
+interface LineRegistrations extends Omit<RegistrationDriver, 'technology'> {
   /** What the endpoints want registered. */
   wanted(): RegistrationDetails[];
   /** The endpoint whose line a request was sent to: its Request-URI has the token that only the registrar was given. */
@@ -49,7 +49,7 @@ const temporary = new Set([408, 423, 425, 429, 430, 480, 482, 486, 487, 491, 494
 const isPermanent = (status: number): boolean => (status < 500 || status >= 600) && !temporary.has(status);
 
 /** The URI that a registration is for. @returns undefined when its server is no SIP URI. */
-export function registeredUri(endpoint: EndpointConfig, { server, client }: RegistrationConfig): SipUri | undefined {
+function registeredUri(endpoint: EndpointConfig, { server, client }: RegistrationConfig): SipUri | undefined {
   const uri = parseUri(client ?? server);
   if (uri?.scheme !== 'sip' && uri?.scheme !== 'sips') return undefined;
   if (client !== undefined) return uri;

@@ -5,7 +5,7 @@ import type { LegToken } from './legs.ts';
 import type { Services } from './services.ts';
 
 /** A call of ours that a request outside it names in Target-Dialog (RFC 4538). */
-export type Related = {
+type Related = {
   readonly leg: LegToken;
   /**
    * The sender has the address of the call's far side, or of a proxy of the call: it could as well have asked inside the

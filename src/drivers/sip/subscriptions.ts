@@ -49,7 +49,7 @@ export type Watched = {
 };
 
 /** Phones that want to be told how others are, or about messages waiting: the SIP side of it (RFC 6665). */
-export interface Subscriptions extends Pick<WatcherDriver, 'tellWatcher' | 'watcherEnded'> {
+interface Subscriptions extends Pick<WatcherDriver, 'tellWatcher' | 'watcherEnded'> {
   /** A SUBSCRIBE, first or inside its dialog. */
   receive(transaction: ServerTransaction): void;
   /** Whether there is a subscription with that id. */

@@ -1,8 +1,14 @@
 import type { Ids } from '../../lib/ids.ts';
 import { SlotMap } from '../../lib/slot-map.ts';
 import { Cause } from '../../telephony/causes.ts';
-import { type DigitSequence, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
-import type { AudioMeeting, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
+import { DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
+import type {
+  AudioMeeting,
+  DigitSequence,
+  MediaReport,
+  MediaSession,
+  MediaSessionDump,
+} from '../../telephony/media.ts';
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';

@@ -276,7 +276,7 @@ const narrowers: Readonly<Record<string, Narrow | undefined>> = {
 };
 
 /** Whether somebody sees what stays for too long. */
-export function seesWaiting({ kind, call, object }: WaitingFor, visibility: Visibility): boolean {
+function seesWaiting({ kind, call, object }: WaitingFor, visibility: Visibility): boolean {
   if (call !== undefined) return visibility.sees('call', call) === true;
   return kind === 'application' && visibility.seesAll([object]);
 }

@@ -19,7 +19,7 @@ export interface Visibility {
 }
 
 /** What the parts of the system know of whose things are. */
-export type VisibilityOwners = Pick<Deps, 'objectOwnership' | 'playbacks' | 'recordings' | 'calls'>;
+type VisibilityOwners = Pick<Deps, 'objectOwnership' | 'playbacks' | 'recordings' | 'calls'>;
 
 /** What the events of things are looked at by that are no part of a call. */
 const endpointEvents: OperationName = { resource: 'endpoints', nickname: 'get', changesNothing: true };

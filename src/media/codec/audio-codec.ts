@@ -1,4 +1,5 @@
-import type { AudioFormat, FormatName } from '../../telephony/media.ts';
+import type { FormatName } from '../../lib/formats.ts';
+import type { AudioFormat } from '../../telephony/media.ts';
 
 /** Samples and clock ticks a second, in Hz. */
 type Rates = Omit<AudioFormat, 'codec'>;

@@ -1,4 +1,4 @@
-import type { FormatName } from '../../telephony/media.ts';
+import type { FormatName } from '../../lib/formats.ts';
 import { formatRates } from './audio-codec.ts';
 import { alawToLinear, alawToUlaw, linearToAlaw, linearToUlaw, ulawToAlaw, ulawToLinear } from './g711.ts';
 
@@ -6,7 +6,7 @@ import { alawToLinear, alawToUlaw, linearToAlaw, linearToUlaw, ulawToAlaw, ulawT
 export type StoredCodec = Exclude<FormatName, 'g722' | 'opus'>;
 
 /** G.711: an octet a sample. */
-export type Law = 'ulaw' | 'alaw';
+type Law = 'ulaw' | 'alaw';
 
 /** Whether it is one of the G.711 codecs. */
 export function isLaw(codec: FormatName): codec is Law {

@@ -1,11 +1,11 @@
-import type { FormatName } from '../../telephony/media.ts';
+import type { FormatName } from '../../lib/formats.ts';
 import type { AudioCodec } from './audio-codec.ts';
 
 /** `network`: the big end first; `host`: the little end first, as every machine we run on has it. */
 export type OctetOrder = 'host' | 'network';
 
 /** The names of linear audio, by rate. */
-export type LinearName = Extract<FormatName, `slin${string}`>;
+type LinearName = Extract<FormatName, `slin${string}`>;
 
 /** Linear 16-bit audio: slin inside, L16 on RTP (RFC 3551 4.5.11). Without state. */
 export class LinearCodec implements AudioCodec {

@@ -1,4 +1,4 @@
-import type { FormatName } from '../../telephony/media.ts';
+import type { FormatName } from '../../lib/formats.ts';
 import { type AudioCodec, formatRates } from './audio-codec.ts';
 import { alawToLinear, linearToAlaw, linearToUlaw, ulawToLinear } from './g711.ts';
 import { G722Decoder, G722Encoder } from './g722.ts';
@@ -6,7 +6,7 @@ import { LinearCodec, type OctetOrder } from './linear.ts';
 import { OpusCodec, type OpusOptions } from './opus.ts';
 
 /** How a codec's stream is opened. */
-export type AudioCodecOptions = {
+type AudioCodecOptions = {
   /** slin only: order of octets, `network` in RTP (L16, RFC 3551 4.5.11), `host` (little end first) elsewhere. */
   order?: OctetOrder;
   /** opus only. */

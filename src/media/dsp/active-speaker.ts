@@ -1,5 +1,5 @@
 /** When the floor changes hands. */
-export type ActiveSpeakerOptions = {
+type ActiveSpeakerOptions = {
   /** Mean level from which somebody counts as speaking at all, 0 to 32,768. */
   thresholdLevel: number;
   /** How much louder another must be than the one who has the floor: 2 = 6 dB. */
@@ -11,7 +11,7 @@ export type ActiveSpeakerOptions = {
 };
 
 /** What suits a conference: a cough takes no floor, an interruption of half a second does. */
-export const defaultActiveSpeakerOptions: Readonly<ActiveSpeakerOptions> = {
+const defaultActiveSpeakerOptions: Readonly<ActiveSpeakerOptions> = {
   thresholdLevel: 160,
   louder: 2,
   takesMs: 400,

@@ -1,7 +1,7 @@
 import { meanLevel } from './level.ts';
 
 /** When somebody is said to talk. */
-export type TalkDetection = {
+type TalkDetection = {
   /** Mean magnitude of a frame from which it counts as talking, 0 to 32,768. */
   thresholdLevel: number;
   /** How long it must be quiet before talking is over, in ms. */
@@ -13,7 +13,7 @@ export type TalkDetection = {
 };
 
 /** A change: talking began, or is over after so long (ms, the silence that ended it not included). */
-export type TalkChange = { talking: true } | { talking: false; durationMs: number };
+type TalkChange = { talking: true } | { talking: false; durationMs: number };
 
 /** Some 40 ms: shorter than any syllable, longer than a click. */
 const defaultTalkMs = 40;

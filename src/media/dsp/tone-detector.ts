@@ -1,7 +1,7 @@
 import { Goertzel } from './goertzel.ts';
 
 /** A single tone to listen for. */
-export type ToneDetection = {
+type ToneDetection = {
   /** In Hz, below half the sampling rate. */
   hertz: number;
   /** How long it must sound before it is told, in ms. */

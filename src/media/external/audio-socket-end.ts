@@ -1,5 +1,5 @@
+import type { FormatName } from '../../lib/formats.ts';
 import type { AudioSocketRequest } from '../../telephony/external.ts';
-import type { FormatName } from '../../telephony/media.ts';
 import { formatRates } from '../codec/audio-codec.ts';
 import {
   AudioSocketReader,

@@ -1,4 +1,4 @@
-export type InboxOptions = {
+type InboxOptions = {
   /** Whether the next one may be dealt with. */
   mayGoOn: () => boolean;
   /** Stops reading the connection; what has been read already still comes. */

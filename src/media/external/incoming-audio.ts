@@ -1,12 +1,12 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { FormatName } from '../../telephony/media.ts';
+import type { FormatName } from '../../lib/formats.ts';
 import type { AudioCodec } from '../codec/audio-codec.ts';
 import { isLaw } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { mostOwed, tickMs } from '../ticker.ts';
 
-export type IncomingAudioOptions = {
+type IncomingAudioOptions = {
   codec: FormatName;
   /** Audio that may wait, in ms. */
   mostMs: number;

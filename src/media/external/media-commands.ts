@@ -1,7 +1,7 @@
 /** The text messages of media over a WebSocket: words and `key:value` pairs, or JSON. */
 
 /** What the far side asks for. `id` names a mark. */
-export type MediaCommandMessage = { command: string; id: string; direction: string };
+type MediaCommandMessage = { command: string; id: string; direction: string };
 
 /** Longest command that is read, in characters. */
 const longestCommand = 4096;

@@ -1,5 +1,6 @@
+import type { FormatName } from '../../lib/formats.ts';
 import type { ExternalDirection } from '../../telephony/external.ts';
-import type { FormatName, PlaneUsage, SessionCommand } from '../../telephony/media.ts';
+import type { PlaneUsage, SessionCommand } from '../../telephony/media.ts';
 import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import type { MediaConfig } from '../config.ts';

@@ -1,5 +1,5 @@
+import type { FormatName } from '../../lib/formats.ts';
 import type { AwaitedWebSocketRequest, WebSocketRequest } from '../../telephony/external.ts';
-import type { FormatName } from '../../telephony/media.ts';
 import type { RelayedIn, RelayedOut } from '../protocol.ts';
 import { tickMs } from '../ticker.ts';
 import { type MediaEvent, type MediaEventForm, readMediaCommand, writeMediaEvent } from './media-commands.ts';

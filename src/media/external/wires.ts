@@ -27,7 +27,7 @@ export interface Wire {
 }
 
 /** Where a WebSocket leads. */
-export type WebSocketTarget = {
+type WebSocketTarget = {
   url: string;
   headers: Readonly<Record<string, string>>;
   protocols: readonly string[];

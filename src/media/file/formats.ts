@@ -7,7 +7,7 @@ import { atRate } from './resampled-reader.ts';
 import { openWav } from './wav.ts';
 
 /** A file format: its name in the interface's lists, and how its octets become audio. */
-export type FileFormat = {
+type FileFormat = {
   name: string;
   /** Rate of its audio in Hz; of WAV files the one that is usual under this extension. */
   sampleRate: number;

@@ -15,7 +15,7 @@ export async function unreadableDirectories(directories: readonly string[]): Pro
 }
 
 /** A sound as the interface lists it. */
-export type IndexedSound = {
+type IndexedSound = {
   id: string;
   /** What it says, when a text is known. */
   text?: string;

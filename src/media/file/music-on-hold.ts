@@ -6,7 +6,7 @@ import type { PcmReader } from './pcm-reader.ts';
 import { atRate } from './resampled-reader.ts';
 
 /** Where music comes from. */
-export type MusicOptions = {
+type MusicOptions = {
   /** Directories whose sub-directories are classes; of two classes of one name that in the earlier directory is meant. */
   directories: readonly string[];
   /** Rate that music is kept at, in Hz: what other listeners need is made of it, once for all of them. */
@@ -14,7 +14,7 @@ export type MusicOptions = {
 };
 
 /** Why there is no music, in words for the log. */
-export class MusicError extends Error {
+class MusicError extends Error {
   override readonly name = 'MusicError';
 }
 

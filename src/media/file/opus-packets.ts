@@ -11,7 +11,7 @@ function frameSamples(configuration: number): number {
 }
 
 /** How long a packet sounds, in samples of 48 kHz; 0 when it is none. */
-export function packetSamples(packet: Uint8Array): number {
+function packetSamples(packet: Uint8Array): number {
   const [head, count] = packet;
   if (head === undefined) return 0;
   const code = head & 3;
@@ -41,7 +41,7 @@ export function opusHeader(ogg: OggWriter, preSkip: number, inputRate: number): 
 }
 
 /** The audio of a file of Opus, packet by packet. */
-export type OpusFile = {
+type OpusFile = {
   packets: Uint8Array[];
   /** Where each packet begins, in samples of 48 kHz; those before 0 are not to be heard. */
   starts: number[];

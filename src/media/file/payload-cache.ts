@@ -1,5 +1,5 @@
 /** A file's payload with what tells whether the file changed since. */
-export type CachedPayload = { payload: Uint8Array; version: string };
+type CachedPayload = { payload: Uint8Array; version: string };
 
 /** Keeps the payloads used last, up to a number of octets. */
 export class PayloadCache {

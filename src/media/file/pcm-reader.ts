@@ -48,7 +48,7 @@ export class SampleReader implements PcmReader {
 }
 
 /** What is coded in blocks that build on the blocks before. */
-export type Blocks = {
+type Blocks = {
   readonly count: number;
   /** Samples of the longest block. */
   readonly longest: number;

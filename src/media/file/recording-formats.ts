@@ -1,4 +1,4 @@
-import type { FormatName } from '../../telephony/media.ts';
+import type { FormatName } from '../../lib/formats.ts';
 import { formatRates, maximumPayload } from '../codec/audio-codec.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import { OpusCodec } from '../codec/opus.ts';
@@ -7,7 +7,7 @@ import { opusHeader } from './opus-packets.ts';
 import { parseWav, wavHeader, wavHeaderOctets } from './wav.ts';
 
 /** Takes octets to be written behind those before. They are copied. */
-export type Push = (octets: Uint8Array) => void;
+type Push = (octets: Uint8Array) => void;
 
 /** How a recording becomes a file that can be played at any instant. */
 export interface RecordingContainer {
@@ -32,7 +32,7 @@ export interface RecordingContainer {
 }
 
 /** A format that recordings can be made in. */
-export type RecordingFormat = {
+type RecordingFormat = {
   /** In Hz. */
   sampleRate: number;
   /** Whether the two sides can lie on a track each. */

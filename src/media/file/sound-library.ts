@@ -5,7 +5,7 @@ import type { StoredCodec } from '../codec/codecs.ts';
 import { extensionsFor, formatOfExtension, payloadOf } from './formats.ts';
 import { PayloadCache } from './payload-cache.ts';
 
-export type SoundLibraryOptions = {
+type SoundLibraryOptions = {
   soundsDirectories: readonly string[];
   recordingsDirectory: string;
   defaultLanguage: string;

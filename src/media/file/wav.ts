@@ -2,7 +2,7 @@ import { alawToLinear, ulawToLinear } from '../codec/g711.ts';
 import { type PcmReader, readAll, SampleReader } from './pcm-reader.ts';
 
 /** What a WAV file holds. */
-export type WavFormat = {
+type WavFormat = {
   coding: 'pcm' | 'ulaw' | 'alaw';
   /** In Hz. */
   sampleRate: number;

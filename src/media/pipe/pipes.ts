@@ -5,7 +5,7 @@ import { PipeMeeting } from './pipe-meeting.ts';
 import type { PipePlan } from './pipe-wire.ts';
 import { answer, type WakeUps, wakeUpSlots } from './wake-up.ts';
 
-export type PipesOptions = {
+type PipesOptions = {
   clock: Clock;
   /** Ours: others ring it when they have something for a pipe. */
   wakeUp: SharedArrayBuffer;

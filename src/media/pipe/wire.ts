@@ -11,7 +11,7 @@ export type WirePlan = {
   farPipe: number;
 };
 
-export type WireOptions = {
+type WireOptions = {
   /** Kind of the records that are messages, 1 to 255. */
   messageKind: number;
   /** Messages that wait for room, at most; more are dropped. */

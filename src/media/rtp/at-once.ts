@@ -3,7 +3,7 @@ import type { Frame } from '../frame.ts';
 import type { Playout } from './playout.ts';
 import { Steadiness } from './steadiness.ts';
 
-export type AtOnceOptions = {
+type AtOnceOptions = {
   /** Is told what the far side says, and undefined in a tick in which it said nothing. */
   heard: (frame: Frame | undefined) => void;
   /** Whether the stream needs a jitter buffer has changed. */
@@ -11,7 +11,7 @@ export type AtOnceOptions = {
 };
 
 /** A packet, how long it lasts, and the interarrival jitter of its stream. */
-export type FollowedPacket = { sequence: number; isAudio: boolean; lastsMs: number; jitterMs: number };
+type FollowedPacket = { sequence: number; isAudio: boolean; lastsMs: number; jitterMs: number };
 
 /** What a far side says, given to another end when it comes, as long as its stream needs no jitter buffer. */
 export class AtOnce {

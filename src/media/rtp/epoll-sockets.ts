@@ -32,7 +32,7 @@ const paceMs = 1;
 const idlePaceMs = 5;
 const idleLooks = 200;
 
-export type EpollSocketsOptions = {
+type EpollSocketsOptions = {
   calls: SystemCalls;
   clock: Pick<Clock, 'monotonic' | 'setTimeout' | 'clearTimeout' | 'soon'>;
   /** Where it is written down what is open. */

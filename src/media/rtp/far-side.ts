@@ -7,7 +7,7 @@ import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
 import { type Displacement, type PacketAddress, SourceLock } from './source-lock.ts';
 
-export type FarSideOptions = {
+type FarSideOptions = {
   /** Numbers of SRTP that must go on. */
   memory: SessionMemory;
   /** See {@link MediaConfig.natSearchMs}. */

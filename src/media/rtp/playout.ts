@@ -7,7 +7,7 @@ import { tickMs } from '../ticker.ts';
 import { sequenceDistance } from './header.ts';
 
 /** A packet as it waits for its turn. */
-export type HeldPacket = {
+type HeldPacket = {
   sequence: number;
   packet: Uint8Array;
   payloadStart: number;

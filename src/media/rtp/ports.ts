@@ -7,7 +7,7 @@ export type PortPair = { rtp: PacketSocket; rtcp: PacketSocket };
 /** What the reason begins with when a range has no pair left. */
 export const noPortFree = 'no free pair of RTP ports';
 
-export type PortPoolOptions = {
+type PortPoolOptions = {
   clock: Clock;
   sockets: Sockets;
   address: string;

@@ -4,7 +4,7 @@ const maximumDropout = 3000;
 const maximumMisorder = 100;
 
 /** What the reception reports of RFC 3550 need to know about one source. */
-export type ReceptionReportFields = {
+type ReceptionReportFields = {
   ssrc: number;
   /** Share lost since the last report, 0 to 255 of 256. */
   fractionLost: number;
@@ -17,10 +17,10 @@ export type ReceptionReportFields = {
 };
 
 /** Where a source stands: what a packet that comes in order follows from. */
-export type RunningSource = { ssrc: number; highest: number; transit: number; jitter: number };
+type RunningSource = { ssrc: number; highest: number; transit: number; jitter: number };
 
 /** Packets that came in order: how often their numbers wrapped among them, and where the source stands now. */
-export type OrderedPackets = Omit<RunningSource, 'ssrc'> & { wraps: number; packets: number; octets: number };
+type OrderedPackets = Omit<RunningSource, 'ssrc'> & { wraps: number; packets: number; octets: number };
 
 /**
  * Jitter after one more packet (RFC 3550 A.8), all in units of timestamps modulo 2^32: only the difference of transits matters.

@@ -17,7 +17,7 @@ type RelayedPacket = { socket: number; octets: Uint8Array; address: string; port
 export type RelayPort = Pick<MessagePort, 'postMessage' | 'on' | 'close'>;
 
 /** One end of a relay. */
-export type RelayOptions = {
+type RelayOptions = {
   port: RelayPort;
   clock: Pick<Clock, 'soon'>;
   /** Packets that may be under way to the other end. More are dropped, as a full socket buffer does. */

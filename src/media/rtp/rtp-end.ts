@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Codec, RtpFlow, RtpStatistics, SessionCommand } from '../../telephony/media.ts';
+import type { Codec, RtpFlow, SessionCommand } from '../../telephony/media.ts';
+import type { RtpStatistics } from '../../telephony/rtp-statistics.ts';
 import type { AudioCodec } from '../codec/audio-codec.ts';
 import { isLaw, silenceOctet, silencePayload, storedFor } from '../codec/codecs.ts';
 import { openCodec } from '../codec/open-codec.ts';
@@ -28,7 +29,7 @@ import type { PacketAddress } from './source-lock.ts';
 import { statisticsOf } from './statistics.ts';
 import { DigitReceiver, readEvent } from './telephone-event.ts';
 
-export type RtpEndOptions = EndOptions & {
+type RtpEndOptions = EndOptions & {
   random32: () => number;
   /** See {@link MediaConfig}. */
   rtpTimeoutMs: number;

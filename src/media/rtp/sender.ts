@@ -14,9 +14,9 @@ export const longestJumpS = 10;
 const wholeClock = 0x1_0000_0000;
 
 /** How a stream is passed on just now: its last packet, where that is on our timeline, and what its sequence numbers differ by. */
-export type PassedStream = { ssrc: number; sequence: number; timestamp: number; at: number; sequenceOffset: number };
+type PassedStream = { ssrc: number; sequence: number; timestamp: number; at: number; sequenceOffset: number };
 
-export type RtpSenderOptions = {
+type RtpSenderOptions = {
   /** 32 random bits: SSRC, first sequence number and first timestamp (RFC 3550 section 5.1). */
   random32: () => number;
   /** Where the stream's numbers are kept; one that has begun is gone on with. */

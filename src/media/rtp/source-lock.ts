@@ -7,7 +7,7 @@ export type PacketAddress = { address: string; port: number };
 export type Displacement = { from: string; to: string };
 
 /** What makes another source than the signalled one the far side. */
-export type SourceLockOptions = {
+type SourceLockOptions = {
   /** Packets of one source in a row that are needed. */
   needed: number;
   /** Longest time between the first of them and the last, in ms. */
@@ -19,7 +19,7 @@ export type SourceLockOptions = {
 };
 
 /** How the signalled far side is used. */
-export type Signalled = { expecting: boolean; isFixed?: boolean };
+type Signalled = { expecting: boolean; isFixed?: boolean };
 
 type Candidate = PacketAddress & {
   ssrc: number;

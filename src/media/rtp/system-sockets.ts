@@ -8,7 +8,7 @@ import { loadSystemCalls } from './system-calls.ts';
 /** Which sockets a media thread uses: those of Node, those read by calls of the kernel, or these where they can be had. */
 export type SocketKind = 'auto' | 'dgram' | 'native';
 
-export type SystemSocketsOptions = {
+type SystemSocketsOptions = {
   kind: SocketKind;
   clock: Clock;
   /** Where descriptors are written down that somebody has to close when the thread is lost: see `descriptors.ts`. */
@@ -22,7 +22,7 @@ export type SystemSocketsOptions = {
 };
 
 /** The sockets of a thread, and `openMore`: the same once more and on another clock, where they are the thread's own. */
-export type SystemSockets = {
+type SystemSockets = {
   sockets: Sockets;
   openMore?: (clock: Clock) => Sockets & { close(): void };
   /** Returns memory that the process has freed to the system; left out where that cannot be had. */

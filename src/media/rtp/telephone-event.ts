@@ -14,7 +14,7 @@ export function eventOfDigit(digit: string): number {
 }
 
 /** What one telephone-event payload says. */
-export type TelephoneEvent = { event: number; end: boolean; volume: number; duration: number };
+type TelephoneEvent = { event: number; end: boolean; volume: number; duration: number };
 
 /**
  * Writes a telephone-event payload (RFC 4733 section 2.3).

@@ -3,7 +3,7 @@ import type { SrtpSuiteSizes } from '../../lib/srtp.ts';
 import type { SessionKeys } from './session-keys.ts';
 
 /** Where the parts of a packet begin, and what its cipher starts from. */
-export type Layout = {
+type Layout = {
   /** What stays readable, from the first octet on. */
   readonly header: number;
   /** The synchronization source. */

@@ -1,7 +1,7 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import { mostBitrate } from './feedback.ts';
 
-export type BitrateAskerOptions = {
+type BitrateAskerOptions = {
   /** How often the source is told another bit rate, at most, in ms. */
   everyMs: number;
   /** Bit/s that it is asked for at least. */
@@ -21,13 +21,13 @@ const freedTimes = 3;
  * How it stands with a source. It is `free` until somebody takes less than all; `bound` is said again and again; `freed` a few
  * times, as it may be lost. By what is wanted (`all`, `less`), and by `said`: the last time of being freed was said.
  */
-export const bitrateStates = {
+const bitrateStates = {
   free: { all: 'free', less: 'bound', said: 'free' },
   bound: { all: 'freed', less: 'bound', said: 'bound' },
   freed: { all: 'freed', less: 'bound', said: 'free' },
 } as const;
 
-export type BitrateState = keyof typeof bitrateStates;
+type BitrateState = keyof typeof bitrateStates;
 
 /** Asks a source to send no more than those take who are shown it: the least of all, not more often than is allowed. */
 export class BitrateAsker {

@@ -3,7 +3,7 @@ import { type Camera, emptyPacket, leastTaken, type VideoPacket, type Viewer } f
 import { readMark } from './read-mark.ts';
 import type { CarriedPacket } from './video-wire.ts';
 
-export type FarCameraOptions = {
+type FarCameraOptions = {
   session: number;
   /** Somebody watches now, or nobody any more. */
   watched: (on: boolean) => void;

@@ -5,7 +5,7 @@ import type { EngineReport } from '../protocol.ts';
 import type { VideoMember } from './camera.ts';
 import { Talker } from './talker.ts';
 
-export type ForwarderOptions = {
+type ForwarderOptions = {
   /** Number of its mix. */
   mix: number;
   config: VideoConfig;

@@ -11,7 +11,7 @@ import { KeyFrameAsker } from './key-frame-asker.ts';
 import { MissedPackets } from './missed-packets.ts';
 import { readMark } from './read-mark.ts';
 
-export type LocalCameraOptions = {
+type LocalCameraOptions = {
   session: number;
   config: VideoConfig;
   /** Monotonic time in ms. */

@@ -3,7 +3,7 @@ import type { LimitHit } from '../../lib/limit-counts.ts';
 /** One place; it is used again and again. `packet` is undefined once it was let go of. */
 type Stored = { number: number; packet: Uint8Array | undefined; at: number; again: number; againAt: number };
 
-export type PacketStoreOptions = {
+type PacketStoreOptions = {
   /** Packets that are kept, at most. */
   packets: number;
   /** How long each is kept, in ms. */

@@ -1,5 +1,5 @@
 /** Where the ids of a picture stand; the part of a mark that VP8 and VP9 share. */
-export type PictureIds = {
+type PictureIds = {
   pictureIdBits: number;
   pictureId: number;
   pictureIdAt: number;

@@ -16,7 +16,7 @@ import { WholeUnits } from './whole-units.ts';
 
 const { begun, ssrc, sequence, timestamp, sentAt, pictureId, tl0, packets, octets } = videoWord;
 
-export type ShownStreamOptions = {
+type ShownStreamOptions = {
   config: VideoConfig;
   /** Monotonic time in ms, and wall-clock time at its 0. */
   now: () => number;

@@ -1,5 +1,5 @@
 /** When who is shown changes. */
-export type TalkerOptions = {
+type TalkerOptions = {
   /** How long somebody must have had the floor, in ms: a cough has it for less. */
   afterMs: number;
   /** How long at least the same one is shown, in ms. */

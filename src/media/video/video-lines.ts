@@ -5,9 +5,9 @@ import type { Place, ThreadLink } from '../thread-link.ts';
 import { newStreamMemory, streamNumbers } from './stream-memory.ts';
 
 /** Where the session lives just now. */
-export type Lives = { link: ThreadLink; place: Place };
+type Lives = { link: ThreadLink; place: Place };
 
-export type VideoLinesOptions = {
+type VideoLinesOptions = {
   /** Where its session lives; undefined once that is over. */
   lives: () => Lives | undefined;
   /** Memory for the heads of the packets of all streams; undefined where nobody wants them. */

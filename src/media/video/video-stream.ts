@@ -22,7 +22,7 @@ import type { PacketRoom } from './packet-room.ts';
 import { ShownStream } from './shown-stream.ts';
 import { streamNumbers } from './stream-memory.ts';
 
-export type VideoStreamOptions = {
+type VideoStreamOptions = {
   session: number;
   stream: number;
   clock: Clock;

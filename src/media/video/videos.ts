@@ -21,7 +21,7 @@ import { VideoSide } from './video-side.ts';
 import { VideoStream } from './video-stream.ts';
 import { VideoWire } from './video-wire.ts';
 
-export type VideosOptions = {
+type VideosOptions = {
   config: MediaConfig;
   clock: Clock;
   log: Logger;

@@ -2,7 +2,7 @@ import type { VideoPacket } from './camera.ts';
 import { emptyMark } from './frame-mark.ts';
 import { nal } from './h264.ts';
 
-export type WholeUnitsOptions = {
+type WholeUnitsOptions = {
   /** Octets of the longest unit that is passed on. */
   largest: number;
   /** Units of a picture, and packets that wait for one that is missing, at most. */

@@ -9,7 +9,7 @@ export type DigestCredentials = { username: string; realm?: string } & DigestSec
 export type Challenge = { from: 'WWW-Authenticate' | 'Proxy-Authenticate'; value: string };
 
 /** A header to put into the request that is sent again. */
-export type Authorization = { name: 'Authorization' | 'Proxy-Authorization'; value: string };
+type Authorization = { name: 'Authorization' | 'Proxy-Authorization'; value: string };
 
 /** The client side of digest authentication for one call, registration or request series. */
 export interface DigestClient {

@@ -18,7 +18,7 @@ export type DigestAlgorithm = (typeof digestAlgorithms)[number];
 export type DigestSecret = { password: string } | { ha1: string };
 
 /** What goes into a response (RFC 7616 3.4.1). Without `qop` the formula of RFC 2069 is used. */
-export type DigestInput = {
+type DigestInput = {
   algorithm: DigestAlgorithm;
   username: string;
   realm: string;

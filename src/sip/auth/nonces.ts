@@ -3,10 +3,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 
 /** Whether a nonce may be used now: `stale` was ours but is too old or used up, `foreign` was never ours. */
-export type NonceVerdict = 'fresh' | 'stale' | 'foreign';
+type NonceVerdict = 'fresh' | 'stale' | 'foreign';
 
 /** Makes and checks nonces. */
-export interface Nonces {
+interface Nonces {
   /** @param holder whom it is for: from anybody else it is foreign. */
   create(holder: string): string;
   /** Tells the verdict without using the nonce. */
@@ -20,7 +20,7 @@ export interface Nonces {
   size(): number;
 }
 
-export type NonceOptions = {
+type NonceOptions = {
   clock: Clock;
   ids: Ids;
   /** ms that a nonce is good for. */

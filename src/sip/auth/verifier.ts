@@ -7,7 +7,7 @@ import { algorithmNamed, type DigestAlgorithm, type DigestSecret, digestResponse
 import { type DigestParameters, formatDigest, parseDigest } from './header.ts';
 import { createNonces } from './nonces.ts';
 
-export type VerifierOptions = {
+type VerifierOptions = {
   realm: string;
   /** Offered in this order, one challenge each (RFC 8760 2.4: most preferred first). */
   algorithms: readonly DigestAlgorithm[];
@@ -18,7 +18,7 @@ export type VerifierOptions = {
 };
 
 /** Credentials to check, with what they must fit. */
-export type Presented = {
+type Presented = {
   /** Every Authorization (or Proxy-Authorization) value of the request. */
   credentials: readonly string[];
   method: string;

@@ -4,7 +4,7 @@ import type { Stack } from './stack.ts';
 /** When each deadline that is set is due, in ms since the Unix epoch. */
 export type DeadlinesData<Name extends string> = { readonly [name in Name]?: number };
 
-export type DeadlinesOptions<Name extends string> = {
+type DeadlinesOptions<Name extends string> = {
   stack: Pick<Stack, 'clock' | 'log'>;
   /** Said of the owner in the log. */
   what: string;

@@ -16,7 +16,7 @@ import {
 } from './requester.ts';
 import type { Stack } from './stack.ts';
 
-export type DialogRequestsOptions = {
+type DialogRequestsOptions = {
   stack: Stack;
   /** Our Contact towards a target. */
   contactFor(target: Target, asked?: Uri): NameAddr | undefined;
@@ -30,7 +30,7 @@ export type DialogRequestsOptions = {
 };
 
 /** A request of ours of which something may still be heard: plain data. */
-export type PendingRequestData = {
+type PendingRequestData = {
   readonly label: string;
   readonly method: string;
   readonly extra: DialogRequestOptions;

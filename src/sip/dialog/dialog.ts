@@ -31,7 +31,7 @@ export type Dialog = {
 };
 
 /** An address and port of a peer. */
-export type Place = Pick<Target, 'protocol' | 'address' | 'port'>;
+type Place = Pick<Target, 'protocol' | 'address' | 'port'>;
 
 export type DialogRequestOptions = {
   contact?: NameAddr;

@@ -8,13 +8,7 @@ import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Source, Target } from '../transport/transport.ts';
 import { Deadlines, type DeadlinesData } from './deadlines.ts';
 import { uasDialog } from './dialog.ts';
-import {
-  createInviteUsage,
-  type InviteUsage,
-  type UsageData,
-  type UsageEnd,
-  type UsageHandlers,
-} from './invite-usage.ts';
+import { createInviteUsage, type InviteUsage, type UsageData } from './invite-usage.ts';
 import { replyToOffer } from './offers.ts';
 import {
   acknowledgedBy,
@@ -27,6 +21,7 @@ import {
 } from './reliable.ts';
 import type { SessionTerms } from './session-timer.ts';
 import type { Stack } from './stack.ts';
+import type { UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
 export type IncomingHandlers = UsageHandlers & {
   /** The caller gave up before the answer; the INVITE has been answered 487. Told once, then `onClosed`. */
@@ -92,7 +87,7 @@ type Held = { readonly sdp: string; readonly headers: HeaderLines };
 
 type IncomingDeadline = 'repeatProvisional' | 'expired' | ReliableDeadline;
 
-export type IncomingOptions = {
+type IncomingOptions = {
   stack: Stack;
   /** The transaction of the INVITE, or what another process wrote down. */
   from: ServerTransaction | IncomingCallData;

@@ -32,10 +32,8 @@ import {
 import type { Stack } from './stack.ts';
 import type { OfferAnswer, UsageEnd, UsageHandlers } from './usage-handlers.ts';
 
-export type { OfferAnswer, OfferRefusal, UsageAnswer, UsageEnd, UsageHandlers } from './usage-handlers.ts';
-
 /** `early`: before a 2xx · `ending`: our BYE waits to be sent or answered. */
-export type UsageState = 'early' | 'confirmed' | 'ending' | 'closed';
+type UsageState = 'early' | 'confirmed' | 'ending' | 'closed';
 
 /** Everything that a call inside a dialog is, as plain data: enough for another process to go on with it. */
 export type UsageData = RefreshesData & {
@@ -55,7 +53,7 @@ export type UsageData = RefreshesData & {
 
 type UsageDeadline = OkDeadline | SessionDeadline | RefreshDeadline | 'bye';
 
-export type UsageOptions = {
+type UsageOptions = {
   stack: Stack;
   /** A dialog just made, or what another process wrote down. */
   from: Dialog | UsageData;
@@ -70,7 +68,7 @@ export type UsageOptions = {
 };
 
 /** What a 200 to an INVITE carries besides what every one does. */
-export type AcceptOptions = { sdp?: string; offer?: boolean; headers?: HeaderLines };
+type AcceptOptions = { sdp?: string; offer?: boolean; headers?: HeaderLines };
 
 /** A call inside a dialog (RFC 3261 12 to 15), the same for both sides once there is a dialog. */
 export interface InviteUsage {

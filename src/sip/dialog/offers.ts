@@ -19,7 +19,7 @@ export function refuseBody(
 }
 
 /** Where offer and answer of an INVITE stand before its final response. */
-export type EarlyOffer =
+type EarlyOffer =
   /** An offer of ours has no answer, or none that counts: an answer counts in a reliable response alone (RFC 3262 5). */
   | 'ours'
   /** An offer of the peer's has none. */

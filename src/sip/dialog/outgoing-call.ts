@@ -6,13 +6,7 @@ import { TARGET_DIALOG } from '../message/target-dialog.ts';
 import type { Uri } from '../message/uri.ts';
 import type { Target } from '../transport/transport.ts';
 import { type Dialog, keyOfResponse, uacDialog } from './dialog.ts';
-import {
-  createInviteUsage,
-  type InviteUsage,
-  type OfferAnswer,
-  type UsageData,
-  type UsageHandlers,
-} from './invite-usage.ts';
+import { createInviteUsage, type InviteUsage, type UsageData } from './invite-usage.ts';
 import { locate } from './locate.ts';
 import {
   resumeRequest,
@@ -24,6 +18,7 @@ import {
 } from './requester.ts';
 import { longerSession, type SessionTerms, type SessionWish, TIMER, wishHeaders } from './session-timer.ts';
 import type { Stack } from './stack.ts';
+import type { OfferAnswer, UsageHandlers } from './usage-handlers.ts';
 
 export type OutgoingHandlers = UsageHandlers & {
   /** 101-198, from any branch of a forked call; `branch` tells its early dialogs apart. */
@@ -100,7 +95,7 @@ export type OutgoingCallData = {
   readonly over: boolean;
 };
 
-export type OutgoingOptions = {
+type OutgoingOptions = {
   stack: Stack;
   request: OutgoingRequest;
   /** What another process wrote down; a new call without it. */

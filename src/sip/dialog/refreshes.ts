@@ -16,7 +16,7 @@ export type RefreshesData = { readonly reinvite: ReinviteData; readonly announce
 /** Deadlines that end a pause which the peer asked for. */
 export type RefreshDeadline = 'reinvite' | 'announce';
 
-export type RefreshesOptions = {
+type RefreshesOptions = {
   stack: Stack;
   /** Value of Allow. */
   allow: string;

@@ -39,7 +39,7 @@ export function reliableNumber(response: SipResponse): number | undefined {
 }
 
 /** The response that a PRACK acknowledges (RFC 3262 7.2). */
-export type Acknowledged = { readonly rseq: number; readonly cseq: number; readonly method: string };
+type Acknowledged = { readonly rseq: number; readonly cseq: number; readonly method: string };
 
 /** Reads RAck; undefined when it is missing or malformed. */
 export function acknowledgedBy(prack: SipRequest): Acknowledged | undefined {
@@ -54,7 +54,7 @@ export function acknowledgedBy(prack: SipRequest): Acknowledged | undefined {
 export type ReliableDeadline = 'repeatReliable' | 'reliableLost';
 
 /** A provisional response as its maker gave it: plain data. */
-export type Provisional = { readonly status: number; readonly sdp?: string };
+type Provisional = { readonly status: number; readonly sdp?: string };
 
 /** Where the reliable provisional responses of a call stand: plain data. */
 export type ReliableData<Response extends Provisional> = {
@@ -68,7 +68,7 @@ export type ReliableData<Response extends Provisional> = {
   readonly settled: boolean;
 };
 
-export type ReliableOptions<Response extends Provisional> = {
+type ReliableOptions<Response extends Provisional> = {
   t1Ms: number;
   /** Responses that may wait; of more the oldest are left out. */
   most?: number | undefined;
@@ -83,7 +83,7 @@ export type ReliableOptions<Response extends Provisional> = {
 };
 
 /** What becomes of a PRACK: nothing that it could acknowledge, or the response that it does. */
-export type Acknowledgement<Response> = { readonly response: Response } | undefined;
+type Acknowledgement<Response> = { readonly response: Response } | undefined;
 
 const fresh = { rseq: 0, queue: [], settled: false } as const;
 

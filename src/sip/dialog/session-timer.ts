@@ -6,7 +6,7 @@ import type { SipMessage, SipRequest, SipResponse } from '../message/message.ts'
 const MIN_SESSION_SECONDS = 90;
 
 /** What a Session-Expires header asks for. */
-export type SessionExpires = { seconds: number; refresher: 'uac' | 'uas' | undefined };
+type SessionExpires = { seconds: number; refresher: 'uac' | 'uas' | undefined };
 
 /** Reads Session-Expires; undefined when it is missing or malformed. */
 export function sessionExpires(message: SipMessage): SessionExpires | undefined {

@@ -31,7 +31,7 @@ import { type SessionTerms, tooShortSession } from './session-timer.ts';
 import type { Stack } from './stack.ts';
 
 /** A request outside any call: OPTIONS, MESSAGE, REFER, NOTIFY. */
-export type SingleRequest = {
+type SingleRequest = {
   method: string;
   uri: Uri;
   from: NameAddr | ((target: Target) => NameAddr);
@@ -50,13 +50,13 @@ export type SingleRequest = {
   contact?: (own: NameAddr, target: Target) => NameAddr;
 };
 
-export type SingleHandlers = {
+type SingleHandlers = {
   onFinal(response: SipResponse): void;
   onFailure(status: 408 | 503): void;
 };
 
 /** Call-ID and our tag of a request outside calls. */
-export type SingleSent = { readonly callId: string; readonly localTag: string };
+type SingleSent = { readonly callId: string; readonly localTag: string };
 
 export type UserAgentCounts = {
   /** Dialogs of calls, early ones included, until their last request is answered. */

@@ -4,7 +4,7 @@ import { kindOf, type Protocol, protocolOf } from '../transport/kind.ts';
 import type { Target } from '../transport/transport.ts';
 import type { NameServer, SrvRecord } from './names.ts';
 
-export type LocationOptions = {
+type LocationOptions = {
   readonly names: NameServer;
   /** Whether we speak a protocol at all, to an address when one is given. */
   readonly speaks: (protocol: Protocol, address?: string) => boolean;

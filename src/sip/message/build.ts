@@ -7,7 +7,7 @@ import { formatUri, type Uri } from './uri.ts';
 
 export type HeaderLines = readonly (readonly [name: string, value: string])[];
 
-export type BuildRequestOptions = {
+type BuildRequestOptions = {
   readonly method: string;
   /** The Request-URI. */
   readonly uri: Uri | string;

@@ -4,7 +4,7 @@ import { parseDecimal } from './scan.ts';
  * The longest time that is believed of a peer, in seconds: some 24 days, which still fit a timer in ms (2^31 − 1). Every
  * time that a message names is read by `deltaSeconds`, so none is longer.
  */
-export const MAX_DELTA_SECONDS = 2_147_483;
+const MAX_DELTA_SECONDS = 2_147_483;
 
 /**
  * Reads `delta-seconds` (RFC 3261 25.1: Expires, Min-SE, Session-Expires, Retry-After, the `expires` of a contact or of a

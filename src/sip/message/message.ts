@@ -6,7 +6,7 @@ import { parseUri, type Uri } from './uri.ts';
 import { firstViaEnd, parseVia, type Via } from './via.ts';
 
 /** RFC 3261 20.16: the request's number in its dialog and its method. */
-export type CSeq = { readonly number: number; readonly method: string };
+type CSeq = { readonly number: number; readonly method: string };
 
 /** Names as spelled, keys (full lower-case names) and values, all in the order of the wire. */
 export type RawHeaders = { readonly names: string[]; readonly keys: string[]; readonly values: string[] };
@@ -341,7 +341,7 @@ export class SipResponse extends BaseMessage {
 export type SipMessage = SipRequest | SipResponse;
 
 /** Reads `number method`; undefined when malformed or not below 2^31 (RFC 3261 8.1.1.5). */
-export function parseCSeq(value: string): CSeq | undefined {
+function parseCSeq(value: string): CSeq | undefined {
   let at = 0;
   while (at < value.length && value.charCodeAt(at) !== SPACE && value.charCodeAt(at) !== TAB) at++;
   const number = parseDecimal(value, 2 ** 31 - 1, 0, at);

@@ -17,7 +17,7 @@ export type ParseFailure = {
 };
 
 /** Header values that every response repeats, RFC 3261 8.2.6.2. */
-export type CopiedHeaders = {
+type CopiedHeaders = {
   readonly vias: readonly string[];
   /** Undefined when it is missing: an answer is found by Via and CSeq alone (17.1.3). */
   readonly from: string | undefined;
@@ -26,13 +26,13 @@ export type CopiedHeaders = {
   readonly cseq: string;
 };
 
-export type ParseResult =
+type ParseResult =
   | { readonly ok: true; readonly message: SipMessage }
   | { readonly ok: false; readonly failure: ParseFailure };
 
 /** No message may be longer than this, in bytes, nor have more header lines than that. */
 export const MAX_MESSAGE_BYTES = 65_536;
-export const MAX_HEADER_LINES = 256;
+const MAX_HEADER_LINES = 256;
 
 type RequestLine = {
   readonly kind: 'request';

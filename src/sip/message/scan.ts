@@ -5,10 +5,10 @@ export const LF = 10;
 export const CR = 13;
 export const SPACE = 32;
 export const QUOTE = 34;
-export const COMMA = 44;
+const COMMA = 44;
 export const COLON = 58;
 export const SEMICOLON = 59;
-export const LESS = 60;
+const LESS = 60;
 export const EQUALS = 61;
 export const BACKSLASH = 92;
 

@@ -3,7 +3,7 @@ import { noParams, type Params, parseParams } from './params.ts';
 import { CR, LF, unquote } from './scan.ts';
 
 /** What the body of a message says about the session. */
-export type SessionBody =
+type SessionBody =
   /** Nothing: there is no body, none with a Content-Type (RFC 3261 20.15), or only an optional one (20.11). */
   | { readonly kind: 'none' }
   | { readonly kind: 'description'; readonly text: string }

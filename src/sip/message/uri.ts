@@ -20,7 +20,7 @@ export type SipUri = {
 export type TelUri = { readonly scheme: 'tel'; readonly number: string; readonly params: Params };
 
 /** Any other scheme, kept as text; a UAS answers 416 to a Request-URI of this kind. */
-export type OtherUri = { readonly scheme: 'other'; readonly text: string };
+type OtherUri = { readonly scheme: 'other'; readonly text: string };
 
 export type Uri = SipUri | TelUri | OtherUri;
 

@@ -1,5 +1,6 @@
 import { type AudioCodec, codecNames } from './codecs.ts';
-import type { AudioStream, MediaLine } from './description.ts';
+import type { AudioStream } from './description.ts';
+import type { MediaLine } from './media-line.ts';
 
 /** What has a dynamic payload type: a codec, or telephone events at a clock. */
 type Named = AudioCodec | 'events 8000' | 'events 48000';

@@ -19,8 +19,6 @@ import {
 import { readSdes, type SdesLine } from './sdes.ts';
 import { readVideos, type VideoStream } from './video-stream.ts';
 
-export type { Direction, MediaLine } from './media-line.ts';
-
 /** The audio stream of a description that we can talk to. */
 export type AudioStream = {
   /** Its place among the `m=` lines. */
@@ -61,7 +59,7 @@ export type Description = {
 /** Why we cannot talk to a stream: in words, and as a code of Warning. */
 export type Obstacle = { readonly problem: string; readonly code: WarningCode };
 
-export type DescriptionResult = { ok: true; description: Description } | { ok: false; problem: string };
+type DescriptionResult = { ok: true; description: Description } | { ok: false; problem: string };
 
 const MAX_LENGTH = 32_768;
 const MAX_LINES = 32;

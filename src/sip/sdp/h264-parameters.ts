@@ -1,5 +1,5 @@
 /** What a payload type of H.264 stands for (RFC 6184 8.1), as far as both sides must agree on it. */
-export type H264Format = {
+type H264Format = {
   profile: H264Profile;
   /** The three octets of `profile-level-id`: the profile, its constraints, ten times the level. */
   octets: readonly [profile: number, constraints: number, level: number];
@@ -9,7 +9,7 @@ export type H264Format = {
   asymmetric: boolean;
 };
 
-export type H264Profile = (typeof profiles)[number][0];
+type H264Profile = (typeof profiles)[number][0];
 
 /** Profiles by their octets: the second one's bits under a mask (RFC 6184 8.1, table 5). */
 const profiles = [

@@ -7,17 +7,16 @@ import { type AudioCodec, type CodecName, codecNames, eventRateOf } from './code
 import {
   type AudioStream,
   type Description,
-  type Direction,
   directionOf,
   isHold,
   isNowhere,
-  type MediaLine,
   mirrored,
   noDtls,
   type Obstacle,
   receives,
   sends,
 } from './description.ts';
+import type { Direction, MediaLine } from './media-line.ts';
 import { readOpusWishes, usualOpusWishes, writeOpusWishes } from './opus-parameters.ts';
 import {
   answeredKey,
@@ -43,8 +42,6 @@ import {
   type VideoMemory,
   videoMedia,
 } from './video-lines.ts';
-
-export type { AgreedVideo, LocalVideo } from './video-lines.ts';
 
 /** What we can do on one call. */
 export type LocalMedia = LocalAudio & {
@@ -115,13 +112,11 @@ export type SdpSession = {
   readonly videoNumbers?: Readonly<Record<string, VideoNumbers>>;
 };
 
-export type Offered = { session: SdpSession; body: string };
-export type Answered =
+type Offered = { session: SdpSession; body: string };
+type Answered =
   | { ok: true; session: SdpSession; body: string; agreed: AgreedAudio; videos?: readonly AgreedVideo[] }
   | ({ ok: false } & Obstacle);
-export type Accepted =
-  | { ok: true; agreed: AgreedAudio; videos?: readonly AgreedVideo[] }
-  | { ok: false; problem: string };
+type Accepted = { ok: true; agreed: AgreedAudio; videos?: readonly AgreedVideo[] } | { ok: false; problem: string };
 
 const PTIME_MS = 20;
 const MAX_PTIME_MS = 60;
@@ -265,7 +260,7 @@ function answeredAudio({ audios }: Description, line: number | undefined): Audio
 }
 
 /** Audio that we can talk to, with the key of its suite that we like, where it is to be secret. */
-export type UsableAudio = { remote: AudioStream; line?: SdesLine };
+type UsableAudio = { remote: AudioStream; line?: SdesLine };
 
 /**
  * The audio of an offer that we take: the first with a codec of ours (RFC 3264 6). Secret audio comes before plain where we do

@@ -1,16 +1,8 @@
 import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
-import {
-  type Description,
-  type Direction,
-  directionOf,
-  isNowhere,
-  type MediaLine,
-  mirrored,
-  receives,
-  sends,
-} from './description.ts';
+import { type Description, directionOf, isNowhere, mirrored, receives, sends } from './description.ts';
 import { type H264Terms, h264Terms } from './h264-parameters.ts';
+import type { Direction, MediaLine } from './media-line.ts';
 import {
   answeredKey,
   besideKey,
@@ -83,7 +75,7 @@ export type AgreedVideo = {
 };
 
 /** A line as we write it. */
-export type WrittenVideo = {
+type WrittenVideo = {
   stream: LocalVideoStream;
   formats: readonly { codec: VideoFormatName; payloadType: number; parameters?: string | undefined }[];
   direction: Direction;

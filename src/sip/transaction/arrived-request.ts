@@ -18,7 +18,7 @@ export type ArrivalContext = {
   guard(call: () => void): void;
 };
 
-export type Arrival = {
+type Arrival = {
   readonly request: SipRequest;
   readonly source: Source;
   /** Where answers go. */

@@ -32,7 +32,7 @@ import type {
   TransactionsData,
 } from './transaction.ts';
 
-export type TransactionLayerOptions = {
+type TransactionLayerOptions = {
   readonly transports: Pick<Transports, 'onMessage' | 'onMalformed' | 'onConnectionClosed' | 'send' | 'localAddress'>;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -4,7 +4,7 @@ import { type Effect, type Row, type Timer, type TimerValues, timerDuration } fr
 /** A table of any of the four transactions, as the runner sees it. */
 type AnyTable = { readonly [state: string]: { readonly [input: string]: Row<string> } };
 
-export type TableName = 'inviteClient' | 'nonInviteClient' | 'inviteServer' | 'nonInviteServer';
+type TableName = 'inviteClient' | 'nonInviteClient' | 'inviteServer' | 'nonInviteServer';
 
 /** A row that was taken: for tests and debug logs. */
 export type Step = { readonly table: TableName; readonly state: string; readonly input: string; readonly to: string };

@@ -20,17 +20,17 @@ export type ServerContext = RunnerContext & {
   forgetServer(transaction: RunningServer): void;
 };
 
-export type ServerKeys = { readonly key: string; readonly mergeKey: string | undefined };
+type ServerKeys = { readonly key: string; readonly mergeKey: string | undefined };
 
 /** The request as its user sees it, with the To tag of all responses, which may be made when first asked for. */
-export type Answered = {
+type Answered = {
   readonly request: SipRequest;
   readonly source: Source;
   readonly toTag: string;
   readonly target: Target;
 };
 
-export type ServerOptions = {
+type ServerOptions = {
   readonly keys: ServerKeys;
   readonly invite: boolean;
   readonly source: Source;

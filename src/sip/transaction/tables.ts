@@ -32,7 +32,7 @@ export type PlainEffect =
   | 'tellAck';
 
 export type Row<State> = { readonly to: State; readonly effects: readonly Effect[] };
-export type Table<State extends string, Input extends string> = {
+type Table<State extends string, Input extends string> = {
   readonly [state in State]: { readonly [input in Input]?: Row<State> };
 };
 
@@ -48,10 +48,10 @@ export type ServerInput =
   | 'transportError'
   | TimerInput;
 
-export type InviteClientState = 'calling' | 'proceeding' | 'completed' | 'accepted' | 'terminated';
-export type NonInviteClientState = 'trying' | 'proceeding' | 'completed' | 'terminated';
-export type InviteServerState = 'proceeding' | 'completed' | 'confirmed' | 'accepted' | 'terminated';
-export type NonInviteServerState = 'trying' | 'proceeding' | 'completed' | 'terminated';
+type InviteClientState = 'calling' | 'proceeding' | 'completed' | 'accepted' | 'terminated';
+type NonInviteClientState = 'trying' | 'proceeding' | 'completed' | 'terminated';
+type InviteServerState = 'proceeding' | 'completed' | 'confirmed' | 'accepted' | 'terminated';
+type NonInviteServerState = 'trying' | 'proceeding' | 'completed' | 'terminated';
 
 const start = (timer: Timer): Effect => ({ type: 'start', timer });
 const stop = (timer: Timer): Effect => ({ type: 'stop', timer });

@@ -18,7 +18,7 @@ export interface Acceptor {
   enter(socket: Socket, entered: (stream: Duplex) => void): void;
 }
 
-export type AcceptorOptions = {
+type AcceptorOptions = {
   /** Certificates; TLS needs one. */
   readonly tls: TlsKeys | undefined;
   /** Whether a page of that origin may connect over WebSocket. */

@@ -34,7 +34,7 @@ export type QueueBudget = {
   readonly hit: LimitHit;
 };
 
-export type ConnectionOptions = {
+type ConnectionOptions = {
   /** Octets, or whole messages where the transport keeps them apart. */
   readonly stream: Duplex;
   /** Cuts what comes in into messages. */

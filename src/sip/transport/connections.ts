@@ -8,8 +8,8 @@ import type { TlsKeys } from '../../lib/tls.ts';
 import { type Frame, StreamFramer } from '../message/stream-framer.ts';
 import { type Acceptor, createAcceptor, type Peer } from './acceptors.ts';
 import { Connection, type ConnectionLimits, type QueueBudget } from './connection.ts';
-import { kindOf } from './kind.ts';
-import { type Listen, ListenError, type Protocol, type SendFailure, type Source, type Target } from './transport.ts';
+import { kindOf, type Protocol } from './kind.ts';
+import { type Listen, ListenError, type SendFailure, type Source, type Target } from './transport.ts';
 import { MessageFramer } from './web-socket.ts';
 
 export type ConnectionsOptions = {

@@ -5,7 +5,7 @@ import type { Logger } from '../../lib/log.ts';
 import { readBindingResponse, writeBindingRequest } from '../../lib/stun.ts';
 import type { OpenUdp } from './udp.ts';
 
-export type ExternalAddressOptions = {
+type ExternalAddressOptions = {
   /** Where the server is; asked anew each time. Rejects when it cannot be found. */
   readonly server: () => Promise<{ address: string; port: number }>;
   /** The address that we send from. */

@@ -2,7 +2,7 @@
 export type Protocol = 'udp' | 'tcp' | 'tls' | 'ws' | 'wss';
 
 /** Properties of a protocol. */
-export type TransportKind = {
+type TransportKind = {
   /** Nothing is lost as long as the connection lives, so nothing is sent twice (RFC 3261 17). */
   readonly reliable: boolean;
   /** It runs over TLS. */
@@ -16,7 +16,7 @@ export type TransportKind = {
 };
 
 /** All that SIP is spoken over. */
-export const transportKinds: Readonly<Record<Protocol, TransportKind>> = {
+const transportKinds: Readonly<Record<Protocol, TransportKind>> = {
   udp: { reliable: false, secure: false, webSocket: false, defaultPort: 5060, uriTransport: 'udp' },
   tcp: { reliable: true, secure: false, webSocket: false, defaultPort: 5060, uriTransport: 'tcp' },
   tls: { reliable: true, secure: true, webSocket: false, defaultPort: 5061, uriTransport: 'tls' },

@@ -1,7 +1,7 @@
 import type { SipMessage } from '../message/message.ts';
 
 /** How many SIP messages came and went since the start; requests by method, responses by status. */
-export type MessageFigures = {
+type MessageFigures = {
   received: { requests: Readonly<Record<string, number>>; responses: Readonly<Record<string, number>> };
   sent: { requests: Readonly<Record<string, number>>; responses: Readonly<Record<string, number>> };
 };

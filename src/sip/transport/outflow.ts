@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 
-export type OutflowOptions = {
+type OutflowOptions = {
   address: string;
   port: number;
   /** Octets that may wait to be read by the other side, or for a connection; what comes beyond is left out. */
@@ -17,7 +17,7 @@ export type OutflowOptions = {
 };
 
 /** Packets that flow to one place over TCP, in order. Nothing waits for it, and nothing is read of it. */
-export interface Outflow {
+interface Outflow {
   /** Sends a packet, now or when there is a connection. False when it is left out. */
   send(packet: Buffer): boolean;
   /** Packets that were left out, and those that were under way when a connection was lost. */

@@ -34,7 +34,7 @@ export interface RateLimiter {
   readonly refused: number;
 }
 
-export type RateLimiterOptions = {
+type RateLimiterOptions = {
   readonly limits?: Partial<RateLimits> | undefined;
   readonly peers: KnownPeers;
   readonly clock: Clock;

@@ -2,8 +2,6 @@ import type { SipMessage } from '../message/message.ts';
 import type { ParseFailure } from '../message/parse.ts';
 import type { Protocol } from './kind.ts';
 
-export type { Protocol } from './kind.ts';
-
 /** Whether peers that connect to us over TLS show a certificate of theirs. */
 export type ClientCertificates = 'none' | 'optional' | 'required';
 
@@ -81,7 +79,7 @@ export type MalformedHandler = (failure: ParseFailure, source: Source) => void;
 /**
  * Hears the bytes of every received and sent message, with addresses and protocol. It must neither change nor keep them.
  */
-export type TrafficListener = (
+type TrafficListener = (
   direction: 'in' | 'out',
   bytes: Buffer,
   protocol: Protocol,

@@ -8,7 +8,7 @@ export const MAX_DATAGRAM_BYTES = { udp4: 65_507, udp6: 65_527 } as const;
 /** Asked of the system for bursts; it gives as much as its own limit allows. */
 const RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024;
 
-export type UdpSocketOptions = {
+type UdpSocketOptions = {
   readonly listen: Listen;
   readonly onDatagram: (bytes: Buffer, from: RemoteInfo) => void;
   /** Trouble that belongs to no send, after the socket is bound. */

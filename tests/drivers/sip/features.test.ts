@@ -4,7 +4,7 @@ import { defaultAor, type EndpointConfig } from '../../../src/drivers/sip/config
 import { buildRequest } from '../../../src/sip/message/build.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
 import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
-import type { Redirection } from '../../../src/telephony/driver.ts';
+import type { Redirection } from '../../../src/telephony/party.ts';
 import { audioAt, Carrier } from './carrier.ts';
 import {
   anybody,

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Protocol } from '../../../src/sip/transport/transport.ts';
+import type { Protocol } from '../../../src/sip/transport/kind.ts';
 import { peer, settle } from '../../sip/transaction/fake-transports.ts';
 import { createVictim } from './victim.ts';
 

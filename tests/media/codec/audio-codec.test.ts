@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { FormatName } from '../../../src/lib/formats.ts';
 import { formatRates, isFormatName, maximumPayload } from '../../../src/media/codec/audio-codec.ts';
 import { decode, encode } from '../../../src/media/codec/codecs.ts';
 import { openCodec } from '../../../src/media/codec/open-codec.ts';
-import type { FormatName } from '../../../src/telephony/media.ts';
 import { noise, speech } from '../signal.ts';
 
 const names = Object.keys(formatRates) as FormatName[];

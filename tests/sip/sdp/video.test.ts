@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Description, type Direction, parseDescription } from '../../../src/sip/sdp/description.ts';
+import { type Description, parseDescription } from '../../../src/sip/sdp/description.ts';
 import { answerH264, h264Terms, readH264 } from '../../../src/sip/sdp/h264-parameters.ts';
+import type { Direction } from '../../../src/sip/sdp/media-line.ts';
 import {
   acceptAnswer,
   answerOffer,

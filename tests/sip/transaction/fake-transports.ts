@@ -5,10 +5,10 @@ import { parseMessage } from '../../../src/sip/message/parse.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
 import type { Step } from '../../../src/sip/transaction/runner.ts';
 import type { ClientHandlers } from '../../../src/sip/transaction/transaction.ts';
+import type { Protocol } from '../../../src/sip/transport/kind.ts';
 import type {
   MalformedHandler,
   MessageHandler,
-  Protocol,
   SendFailure,
   Source,
   Target,
