@@ -354,7 +354,7 @@ const isIdiom = (node: Node, parent: Node): boolean =>
     (parent.type === 'UnaryExpression' && (parent as Node & { operator?: string }).operator === 'void'));
 
 /** Conditions for the type checker alone: such a guard stands at no other event. */
-const narrows = /^(event\.type === "[\w.]+"|"\w+" in event)( &&|$)/;
+const narrows = /^(event\d*\.type === "[\w.]+"|"\w+" in event\d*)( &&|$)/;
 
 /** Keys that say nothing about where something is. */
 const plainKeys = new Set(['on', 'states', 'actions', 'params', 'guard']);

@@ -58,7 +58,7 @@ const mute = audio.createStateConfig({
         mute: [
           { guard: 'isBoth', target: 'mutedBoth', actions: muting({ in: true, out: true }) },
           { guard: 'isIn', target: 'mutedIn', actions: muting({ in: true, out: false }) },
-          { guard: 'isOut', target: 'mutedOut', actions: muting({ in: false, out: true }) },
+          { target: 'mutedOut', actions: muting({ in: false, out: true }) },
         ],
       },
     },
@@ -91,7 +91,7 @@ const mute = audio.createStateConfig({
         unmute: [
           { guard: 'isBoth', target: 'unmuted', actions: muting({ in: false, out: false }) },
           { guard: 'isIn', target: 'mutedOut', actions: muting({ in: false, out: true }) },
-          { guard: 'isOut', target: 'mutedIn', actions: muting({ in: true, out: false }) },
+          { target: 'mutedIn', actions: muting({ in: true, out: false }) },
         ],
       },
     },

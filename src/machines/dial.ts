@@ -161,9 +161,9 @@ const dial = setup({
   },
   delays: {
     /** How long those are called who hear that somebody else has the call: they do not give up by themselves. */
-    patience: ({ context }) => context.timeoutMs ?? 0,
+    patience: ({ context }) => context.timeoutMs!,
     /** How long both may be joined. */
-    limit: ({ context }) => context.limitMs ?? 0,
+    limit: ({ context }) => context.limitMs!,
   },
 });
 
@@ -282,9 +282,7 @@ const replacedPeer = { guard: 'isPeer', actions: [keepPeersPlace, followed] } as
 
 const sendPeerOn = {
   type: 'sendPeerOn',
-  params: ({ context: { afterwards } }: { context: DialContext }) => ({
-    position: afterwards ?? { context: '', extension: '', priority: 1 },
-  }),
+  params: ({ context }: { context: DialContext }) => ({ position: context.afterwards! }),
 } as const;
 
 /** Both part, and the dialplan of the caller goes on. */

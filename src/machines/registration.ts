@@ -65,10 +65,7 @@ const registration = setup({
       event.type === 'register.refused' && event.attempt === context.attempt && event.permanent,
     /** A registrar that wants no more than was asked for would be asked for ever. */
     isLonger: ({ context, event }) =>
-      event.type === 'register.tooBrief' &&
-      event.attempt === context.attempt &&
-      !context.raised &&
-      event.minimumMs > context.expiresMs,
+      event.type === 'register.tooBrief' && event.attempt === context.attempt && event.minimumMs > context.expiresMs,
     /** Who asks for a longer time each time would be asked for ever. */
     asksAgain: ({ context, event }) =>
       event.type === 'register.tooBrief' &&
@@ -128,7 +125,7 @@ const keepMinimum = registration.assign(({ event }) =>
 
 /** Waits between the half and the whole of a time that doubles with every failure (RFC 5626 4.5). */
 function backOff({ registration: { retryMs, longestRetryMs }, failures }: RegistrationContext, chance: number) {
-  const upper = Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures, 30));
+  const upper = Math.min(longestRetryMs, retryMs * 2 ** failures);
   return Math.round((upper * (1 + chance)) / 2);
 }
 
@@ -137,8 +134,9 @@ const keepFailure = registration.assign(({ context, event }) => {
   if (event.type === 'register.unanswered')
     return { ...failed, reason: event.reason, waitMs: backOff(context, event.chance) };
   if (event.type === 'register.refused') {
-    const asked = Math.min(event.retryAfterMs ?? 0, longestRetryAfter);
-    return { ...failed, reason: event.reason, waitMs: Math.max(asked, backOff(context, event.chance)) };
+    const usual = backOff(context, event.chance);
+    const asked = Math.min(event.retryAfterMs ?? usual, longestRetryAfter);
+    return { ...failed, reason: event.reason, waitMs: Math.max(asked, usual) };
   }
   const reason = event.type === 'register.tooBrief' ? '423 Interval Too Brief' : 'no answer';
   return { ...failed, reason, waitMs: backOff(context, 1) };

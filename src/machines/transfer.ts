@@ -119,7 +119,7 @@ const transfer = setup({
     /** How long the application, or the target, has. */
     patience: ({ context }) => context.timeoutMs,
     /** How long a phone may take to hang up because its transfer has failed. */
-    hangupTime: ({ context }) => context.hangupTimeMs ?? 0,
+    hangupTime: ({ context }) => context.hangupTimeMs!,
   },
 });
 
@@ -128,9 +128,7 @@ const { assign, emit } = transfer;
 const told = (status: number) => ({ type: 'tellTransferer', params: { status } }) as const;
 const tellFailure = {
   type: 'tellTransferer',
-  params: ({ event }: { event: TransferEvent }) => ({
-    status: 'status' in event ? event.status : 480,
-  }),
+  params: ({ event }: { event: Extract<TransferEvent, { status: number }> }) => ({ status: event.status }),
 } as const;
 
 /** What a party is told of a target that could not be had, by the Q.850 cause (RFC 3398 8.2.6.1). */

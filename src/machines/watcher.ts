@@ -137,7 +137,13 @@ const over = { guard: ofThisAttempt, target: 'closed' } as const;
  */
 export const watcherMachine = watcher.createMachine({
   id: 'watcher',
-  context: ({ input }) => ({ watcher: input.watcher, attempt: 0, waitMs: 0, end: '', reason: '' }),
+  context: ({ input }) => ({
+    watcher: input.watcher,
+    attempt: 0,
+    waitMs: input.watcher.intervalMs,
+    end: '',
+    reason: '',
+  }),
   initial: 'created',
   states: {
     created: {

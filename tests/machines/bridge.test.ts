@@ -153,6 +153,11 @@ test('music is on until it is off, and only then it is refused to turn it off', 
   const off = after([{ type: 'startMoh', musicClass: 'jazz' }, { type: 'stopMoh' }]);
   assert.equal(off.last, [['playMusic', { musicClass: undefined }]]);
   assert.is(refuseBridgeOperation(off.snapshot, 'stopMoh'), 'bridgeNotPlayingMusic');
+  assert.equal(after([{ type: 'stopMoh' }]).last, []);
+  // The music counts as one that is heard: it needs no mixing with one member.
+  const music: BridgeEvent = { type: 'startMoh', musicClass: 'jazz' };
+  assert.is(bridgeModel(after([enter('a'), music]).snapshot).technology, 'simple_bridge');
+  assert.is(bridgeModel(after([enter('a'), enter('b'), music]).snapshot).technology, 'softmix');
 });
 
 test('every operation is refused on a bridge that is going, and on one that is not of applications', () => {

@@ -70,6 +70,10 @@ chart('is first seen in the state its origin gives it', () => {
   ]);
 });
 
+chart('its cause is 0 until one is known', () => {
+  for (const input of [outbound, created, incoming]) assert.is(after(input).snapshot.context.cause, 0);
+});
+
 chart('an originated call that is answered tells of its state and of its dialing', () => {
   const { told, state } = after(outbound, dial, { type: 'leg.ringing' }, answered);
   assert.is(state, 'Up');

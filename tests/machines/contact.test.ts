@@ -69,6 +69,7 @@ chart('a contact that is qualified is unknown until its first answer', () => {
 });
 
 chart('a contact whose qualify frequency is 0 is never asked', () => {
+  assert.is(after([], { ...details, qualifyFrequencyMs: 1 }).value, 'unknown');
   const created = after([], unqualified);
   assert.is(created.value, 'nonQualified');
   assert.equal(created.asked, ['ContactStatusChange']);
@@ -81,6 +82,8 @@ chart('a contact whose qualify frequency is 0 is never asked', () => {
 
 chart('a configured contact never expires', () => {
   assert.equal(after([], permanent).delays, [['xstate.after.qualifyTimeout', 3_000]]);
+  // As long as timers can run: 2³¹ − 1 ms.
+  assert.is(after([], { ...details, expiresMs: 10 ** 12 }).delays[0]?.[1], 0x7fff_ffff);
 });
 
 chart('it is asked again after the interval, and only a change of status is told', () => {

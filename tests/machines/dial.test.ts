@@ -34,9 +34,9 @@ const joined = [
 ] as const;
 const left: DialEvent = { type: 'party.left', at: 3_500, hungUp: false };
 
-type Recorded = { type: string; params?: { cause?: number; channelId?: string } };
+type Recorded = { type: string; params?: { cause?: number; channelId?: string; id?: string; delay?: number } };
 
-/** Takes a Dial through events; gives where it is, what the dialplan is told, and the effects of the last event. */
+/** Takes a Dial through events; gives where it is, what the dialplan is told, and the effects and timers of the last event. */
 function after(input: DialInput, ...events: DialEvent[]) {
   let [snapshot, actions] = initialTransition(dialMachine, input);
   for (const event of events) [snapshot, actions] = transition(dialMachine, snapshot, event);
@@ -45,7 +45,10 @@ function after(input: DialInput, ...events: DialEvent[]) {
     .map(({ type, params }) =>
       [type, params?.cause ?? params?.channelId].filter((part) => part !== undefined).join(' '),
     );
-  return { value: snapshot.value, context: snapshot.context, end: snapshot.context.end, effects };
+  const timers = (actions as unknown as Recorded[]).flatMap(({ type, params }) =>
+    type === 'xstate.raise' && params?.delay !== undefined ? [[params.id, params.delay]] : [],
+  );
+  return { value: snapshot.value, context: snapshot.context, end: snapshot.context.end, effects, timers };
 }
 
 const chart = suite('dial chart');
@@ -57,13 +60,44 @@ chart('early media of who is called is heard, and that of another one when it fa
   assert.equal(after({ ...plain, waiting: 'ring' }, opened, progressed).effects, []);
 });
 
+chart('the caller hears ringing as soon as a callee rings, unless it hears something else anyway', () => {
+  const ringing: DialEvent = { type: 'callee.ringing', channelId: 'a' };
+  assert.equal(after(plain, opened, ringing).effects, ['alertCaller']);
+  assert.equal(after({ ...plain, waiting: { music: 'default' } }, opened, ringing).effects, []);
+});
+
 chart('targets are opened, prepared where that is asked for, and called', () => {
   assert.equal(after(plain).effects, ['heedCaller', 'beginWaiting', 'openTargets']);
   assert.equal(after(plain, opened).effects, ['dialTargets']);
   const prepared = { ...plain, preparation: visit };
   assert.equal(after(prepared, opened).effects, ['prepareTargets']);
   assert.is(after(prepared, opened).value, 'preparing');
-  assert.equal(after(prepared, opened, { type: 'targets.prepared' }).effects, ['dialTargets']);
+  const ready = after(prepared, opened, { type: 'targets.prepared' });
+  assert.equal([ready.value, ready.effects, ready.timers], ['calling', ['dialTargets'], []]);
+});
+
+chart('callees who are told that somebody else has the call are called for a limited time', () => {
+  const told: DialInput = { ...plain, toldElsewhere: true, timeoutMs: 20_000 };
+  const patience = [['patience', 20_000]];
+  assert.equal(after(told, opened).timers, patience);
+  const prepared = after({ ...told, preparation: visit }, opened, { type: 'targets.prepared' });
+  assert.equal([prepared.value, prepared.timers], ['calling', patience]);
+  const unlimited = after({ ...plain, toldElsewhere: true }, opened);
+  assert.equal([unlimited.value, unlimited.timers], ['calling', []]);
+  assert.equal(after({ ...plain, timeoutMs: 20_000 }, opened).timers, []);
+});
+
+chart('reports of a channel that is not called change nothing', () => {
+  const replaced: DialEvent = { type: 'callee.replaced', channelId: 'z', by: 'd' };
+  for (const input of [plain, { ...plain, subroutine: visit }])
+    for (const event of [answeredBy('z'), failed('z', 'BUSY'), replaced]) {
+      const { value, context, effects } = after(input, opened, event);
+      assert.equal([value, effects, context.failures], ['calling', [], []]);
+    }
+  for (const before of [joined.slice(0, 1), joined]) {
+    const { context, effects } = after(plain, opened, ...before, replaced);
+    assert.equal([context.peer?.channelId, effects], ['a', []]);
+  }
 });
 
 chart('the first that answers is joined with the caller; the others are told that somebody has the call', () => {
@@ -82,14 +116,18 @@ chart('when nobody is left the most telling reason is told', () => {
   const { end, value } = after(plain, opened, failed('a', 'BUSY'), failed('b', 'NOANSWER'));
   assert.equal([value, end], ['over', { status: 'BUSY' }]);
   assert.equal(after(plain, { type: 'targets.opened', callees: [], failures: [] }).end, { status: 'CHANUNAVAIL' });
+  const prepared = after({ ...plain, preparation: visit }, opened, failed('a', 'BUSY'), failed('b', 'NOANSWER'));
+  assert.is(prepared.value, 'preparing');
 });
 
 chart('the caller may give up, by hanging up or by a key; time may be over for all', () => {
   assert.equal(after(plain, opened, stop(true)).effects, ['ignoreCaller', 'endWaiting', 'releaseTargets 16']);
   assert.equal(after(plain, opened, { type: 'stop', hungUp: true, elsewhere: true }).effects[2], 'releaseTargets 26');
-  assert.equal(after(plain, opened, { type: 'caller.left', digit: '5' }).end, { status: 'CANCEL', left: '5' });
+  const gone = after(plain, opened, { type: 'caller.left', digit: '5' });
+  assert.equal([gone.value, gone.end], ['over', { status: 'CANCEL', left: '5' }]);
   const told: DialInput = { ...plain, toldElsewhere: true, timeoutMs: 20_000 };
-  assert.equal(after(told, opened, { type: 'patience.over' }).end, { status: 'NOANSWER' });
+  const expired = after(told, opened, { type: 'patience.over' });
+  assert.equal([expired.value, expired.end], ['over', { status: 'NOANSWER' }]);
   assert.equal(after(told, opened, { type: 'patience.over' }).effects[2], 'releaseTargets 26');
 });
 
@@ -112,7 +150,37 @@ chart('who answered is screened while the caller waits on', () => {
 chart('when the caller has hung up, who answered may go on by itself; when it goes elsewhere, not', () => {
   const input = { ...plain, afterwards: position };
   assert.equal(after(input, opened, ...joined, stop(true)).effects, ['sendPeerOn', 'destroyBridge', 'leaveParties']);
-  assert.equal(after(input, opened, ...joined, stop(false)).effects, ['hangUpPeer', 'destroyBridge', 'leaveParties']);
+  const over = [after(input, opened, ...joined, stop(false)), after(plain, opened, ...joined, stop(true))];
+  for (const { effects } of over) assert.equal(effects, ['hangUpPeer', 'destroyBridge', 'leaveParties']);
+  // The dialplan has ended too: it is told no duration.
+  for (const { end } of over) assert.is(end.answeredMs, 0);
+  for (const hungUp of [true, false]) assert.is(after(input, opened, ...joined, stop(hungUp)).value, 'over');
+});
+
+chart('two that are being joined part again when one is lost, and nobody is called instead', () => {
+  const joining = [opened, answeredBy('a')];
+  for (const [event, effects] of [
+    [{ type: 'caller.lost' }, ['hangUpPeer']],
+    [{ type: 'joining.failed' }, ['hangUpPeer']],
+    [stop(true), ['hangUpPeer']],
+    [{ type: 'party.departed', channelId: 'a' }, []],
+  ] as [DialEvent, string[]][]) {
+    const end = after(plain, ...joining, event);
+    assert.equal([end.value, end.effects], ['over', effects], event.type);
+  }
+  assert.is(after(plain, ...joining, { type: 'party.departed', channelId: 'c1' }).value, 'joining');
+});
+
+chart('a call of limited length ends when its time is over; a party that ends it ends it for both', () => {
+  const limited: DialInput = { ...plain, limitMs: 60_000, afterwards: position };
+  assert.equal(after(limited, opened, ...joined).timers, [['limit', 60_000]]);
+  assert.equal(after(plain, opened, ...joined).timers, []);
+  const over = after(limited, opened, ...joined, { type: 'limit.over' });
+  assert.equal([over.value, over.end.answeredMs], ['over', 60_000]);
+  assert.equal(over.effects, ['hangUpPeer', 'destroyBridge', 'leaveParties']);
+  const ended = after(limited, opened, ...joined, { type: 'party.ends', channelId: 'a', at: 3_000 });
+  assert.equal([ended.value, ended.end.answeredMs], ['over', 2_000]);
+  assert.equal(ended.effects, ['hangUpPeer', 'destroyBridge', 'leaveParties']);
 });
 
 chart('a party that is expected back has not left', () => {
@@ -129,7 +197,8 @@ chart('a call of which one was put through is no longer decided here, but by the
     assert.equal(after(plain, ...over, stop(true)).effects, []);
     const ends: DialEvent = { type: 'party.ends', channelId: 'b', at: 2_000 };
     assert.equal(after(plain, ...over, ends).effects, ['hangUpParty b']);
-    assert.equal(after(plain, ...over, left).effects, ['leaveParties']);
+    const last = after(plain, ...over, left);
+    assert.equal([last.value, last.effects], ['over', ['leaveParties']]);
   }
   assert.is(after(plain, opened, ...joined, { type: 'party.departed', channelId: 'b' }).value, 'together');
 });
@@ -144,9 +213,9 @@ chart('another channel may take the place of a callee, and of who has answered',
 });
 
 chart('why a call failed is told by its cause', () => {
-  const { userBusy, congestion, subscriberAbsent, noAnswer } = Cause;
-  assert.equal([userBusy, congestion, subscriberAbsent, noAnswer].map(dialOutcomeOf), [
-    ...['BUSY', 'CONGESTION', 'CHANUNAVAIL', 'NOANSWER'],
+  const { userBusy, congestion, subscriberAbsent, noRouteDestination, noAnswer } = Cause;
+  assert.equal([userBusy, congestion, subscriberAbsent, noRouteDestination, noAnswer].map(dialOutcomeOf), [
+    ...['BUSY', 'CONGESTION', 'CHANUNAVAIL', 'CHANUNAVAIL', 'NOANSWER'],
   ]);
 });
 

@@ -40,6 +40,8 @@ chart('one that is cut on our side is made again, in the same time, and lost whe
   for (const before of [flowing.slice(0, 1), flowing]) {
     assert.equal(after(...before, cut), { value: 'reconnecting', reason: '', asked: [] });
     assert.equal(after(...before, cut, cut).value, 'reconnecting');
+    const again = { value: 'started', reason: '', asked: ['tellStarted'] };
+    assert.equal(after(...before, cut, { type: 'socket.opened' }), again);
     assert.equal(after(...before, cut, ...flowing).value, 'flowing');
     const lost = { value: 'lost', asked: ['closeSocket', 'tellLost'] };
     assert.equal(after(...before, cut, closed), { ...lost, reason: 'refused' });

@@ -62,6 +62,13 @@ test('it waits for its turn, begins, and tells its lengths when it is done', () 
     talking_duration: 3,
     silence_duration: 2,
   });
+  const whole = { ...finished, durationMs: 60_000, talkingMs: 20_000, silenceMs: 40_000 };
+  assert.equal(
+    [after(turn, started, whole).model].map(({ duration, talking_duration, silence_duration }) => [
+      ...[duration, talking_duration, silence_duration],
+    ]),
+    [[60, 20, 40]],
+  );
   const [unmeasured] = transition(
     liveRecordingMachine,
     transition(

@@ -146,6 +146,7 @@ chart('a move keeps its turn until it is decided; what was asked meanwhile comes
   assert.is(moved.value, 'leaving');
   assert.equal(moved.told.at(-1), { effect: 'releaseTurns' });
   assert.equal(moved.snapshot.context.departures, [{ type: 'continue', position }]);
+  assert.is(after(bare, ...moving, refused).value, 'leaving');
   assert.is(after(bare, ...moving, refused, turn).value, 'departing');
   assert.is(after(bare, ...inApplication, inTurn(move), turn, leave, accepted).value, 'leaving');
 });

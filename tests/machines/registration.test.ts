@@ -120,6 +120,7 @@ chart('a refusal for good is tried again seldom, or never', () => {
   const ends = { type: 'xstate.after.rejectedRetry.registration.rejected' } as unknown as RegistrationEvent;
   assert.is(after([begun, refused(1, true), ends]).value, 'registering');
   assert.is(after([begun, refused(1, true), ends], { ...line, rejectedRetryMs: 0 }).value, 'rejected');
+  assert.is(after([begun, refused(1, true), ends], { ...line, rejectedRetryMs: 1 }).value, 'registering');
 });
 
 chart('what is registered is taken back in the end, what is not just ends', () => {
@@ -182,7 +183,8 @@ chart('a registrar that says nothing at all is tried again after the whole of th
 chart('answers to earlier requests change nothing', () => {
   const late = [accepted(1), tooBrief(1, 7_200_000), refused(1, true), refused(1, false), unanswered(1)];
   for (const event of late) {
-    assert.is(after([begun, unanswered(1), waited('backingOff'), event]).value, 'registering');
+    const again = after([begun, unanswered(1), waited('backingOff'), event]);
+    assert.equal([again.value, again.asked], ['registering', []]);
     assert.is(after([begun, accepted(1), { type: 'registration.removed' }, event]).value, 'unregistering');
   }
   assert.is(after([begun, tooBrief(1, 7_200_000), tooBrief(1, 7_300_000)]).value, 'registering');

@@ -84,6 +84,9 @@ chart('who has hung up is called back when the target cannot be had, where that 
   assert.equal(back(patience('callingBack')), ['failed', 'calmTransferees', 'abandonCallBack']);
   // Who is still there needs no call.
   assert.equal(after(calledBack, busy), ['recovered', 'BridgeBlindTransfer Fail', 'tellTransferer 486']);
+  const [dialing] = initialTransition(transferMachine, calledBack!);
+  const [, actions] = transition(transferMachine, dialing, busy);
+  assert.not.match(JSON.stringify(actions.map(({ params }) => params)), 'hangupTime');
 });
 
 chart('a phone that hangs up because it was told of the failure is called back too', () => {
@@ -93,6 +96,9 @@ chart('a phone that hangs up because it was told of the failure is called back t
   assert.equal(after(hasty, patience('dialing')), [
     ...['settling', 'BridgeBlindTransfer Fail', 'tellTransferer 408', 'abandonTarget'],
   ]);
+  // Without a channel to call back there is nothing to wait for.
+  const { callBack: _, ...unreachable } = hasty!;
+  assert.is(after(unreachable, busy)[0], 'recovered');
   const then = (event: TransferEvent) => after(hasty, busy, event);
   assert.equal(then({ type: 'transferer.left', hungUp: true }), ['callingBack', 'callBack', 'alertTransferees']);
   // By an application, or an administrator: they know what they do.

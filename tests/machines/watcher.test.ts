@@ -44,6 +44,8 @@ const chart = suite('watcher chart');
 
 chart('who subscribes is told at once, then rests, then knows', () => {
   assert.equal(in_(after([])), ['telling', ['expiry 300000', 'tell 1']]);
+  // No timer runs longer than 2³¹ − 1 ms.
+  assert.is(after([], { ...lamp, expiresMs: 10 ** 12 }).asked[0], `expiry ${0x7fff_ffff}`);
   assert.equal(in_(after([answered(1)])), ['resting', ['interval 1000']]);
   assert.equal(in_(after([answered(1), over])), ['current', []]);
   assert.ok(isTelling(after([]).snapshot));
