@@ -277,7 +277,11 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
   mostRedirections: sip.most_redirections,
   mostBranches: sip.most_branches,
   waitingProvisional: sip.waiting_provisional,
-  failover: { patienceMs: sip.dns.failover_timeout * 1000, avoidMs: sip.dns.failed_server_time * 1000 },
+  failover: {
+    patienceMs: sip.dns.failover_timeout * 1000,
+    avoidMs: sip.dns.failed_server_time * 1000,
+    mostProbes: sip.dns.most_probes,
+  },
   location: { records: sip.dns.most_records, addresses: sip.dns.most_addresses },
   announceDelayMs: sip.connected_line_delay * 1000,
   transfersPerCall: sip.transfers.per_call,

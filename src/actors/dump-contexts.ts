@@ -223,6 +223,7 @@ export const registrationContext = {
     retryMs: number,
     longestRetryMs: number,
     rejectedRetryMs: number,
+    longestAnswerMs: optional(number),
   }),
   attempt: number,
   failures: number,

@@ -16,6 +16,7 @@ import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../se
 import { cachedNames } from '../sip/location/cached-names.ts';
 import type { NameServer } from '../sip/location/names.ts';
 import { createLocalAddresses } from '../sip/transport/local-address.ts';
+import { openUdpProbe } from '../sip/transport/probes.ts';
 import { createDynamicConfig } from '../stores/dynamic-config.ts';
 import { createHints } from '../stores/hints.ts';
 import type { ExternalAudio } from '../telephony/external.ts';
@@ -115,6 +116,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     isAmong: createExtensionLists(),
     resolveHost,
     ...(names && { names }),
+    ...(!base.io.openUdp && { openProbe: openUdpProbe }),
   });
   scope.defer(() => sip.close());
   rateLimiter.ignore((address) => bans.verdict(address).action === 'ignore');

@@ -346,6 +346,12 @@ export const sip = group(
           unit: 's',
           description: 'How long a server of several is waited for before the next one is asked; the last has 64 × T1.',
         }),
+        most_probes: whole(0, 1_000, {
+          default: 16,
+          unit: 'sockets',
+          description:
+            'Sockets that listen for ICMP errors of silent UDP servers while others can be asked; 0 = such servers are waited for.',
+        }),
         failed_server_time: number(0, 86_400, {
           default: 180,
           unit: 's',

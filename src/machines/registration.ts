@@ -44,6 +44,9 @@ export type RegistrationEvent =
 
 type RegistrationFact = { type: 'EndpointStateChange' };
 
+/** How long the technology may take to answer, in ms, when it does not say: 8 servers, 7 of which are waited for 4 s each. */
+const usualAnswerMs = 60_000;
+
 /** The longest that a registrar can make us wait, in ms: a day. */
 const longestRetryAfter = 86_400_000;
 
@@ -76,8 +79,8 @@ const registration = setup({
   },
   delays: {
     wait: ({ context }) => context.waitMs,
-    /** Transactions give up by themselves after 64 × T1; this holds when the technology never answers at all. */
-    registerTimeout: 70_000,
+    /** The technology gives up by itself; this holds when it never answers at all. */
+    registerTimeout: ({ context }) => (context.registration.longestAnswerMs ?? usualAnswerMs) + 10_000,
     /** How long a registrar that is to forget us is waited for, in ms. */
     unregisterTimeout: 2_000,
     rejectedRetry: ({ context }) => context.registration.rejectedRetryMs,
@@ -108,14 +111,18 @@ const asking = (expiresMs: (context: RegistrationContext) => number) =>
 const ask = asking((context) => context.expiresMs);
 const unask = asking(() => 0);
 
-/** Time that a refresh needs when servers do not answer: 8 of them, 4 s each (`sip.dns.failover_timeout`). */
-const failoverMs = 32_000;
+/** How long a request is repeated to a server that does not answer, in ms: 64 × T1 (RFC 3261 17.1.2.2). */
+const repeatedMs = 32_000;
 
-/** Registered: refreshed a tenth (a failover at least, half of a short time) before it runs out, and up to a tenth earlier by chance. */
+/**
+ * Registered: refreshed before it runs out, and up to a tenth of that time earlier by chance. There is time for a failover
+ * (three quarters of a short registration at most), for repetitions (half of it at most), and at least a tenth of it.
+ */
 const keepAccepted = registration.assign(({ event }) => {
   if (event.type !== 'register.accepted') return {};
-  const { expiresMs, chance } = event;
-  const latest = Math.max(expiresMs / 2, expiresMs - Math.max(failoverMs, expiresMs / 10));
+  const { expiresMs, failoverMs = 0, chance } = event;
+  const needed = [Math.min(failoverMs, (expiresMs * 3) / 4), Math.min(repeatedMs, expiresMs / 2), expiresMs / 10];
+  const latest = expiresMs - Math.max(...needed);
   return { failures: 0, reason: '', raised: false, waitMs: Math.round(latest * (1 - chance / 10)) };
 });
 

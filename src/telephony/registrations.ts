@@ -21,12 +21,14 @@ export type RegistrationDetails = {
   longestRetryMs: number;
   /** ms before another try after a refusal for good; 0 = none. */
   rejectedRetryMs: number;
+  /** The technology answers within so many ms, though no server does; as usual when left out. */
+  longestAnswerMs?: number;
 };
 
 /** What came of a REGISTER. */
 export type RegistrationAnswer =
-  /** `expiresMs`: how long it lasts. */
-  | { type: 'accepted'; expiresMs: number }
+  /** `expiresMs`: how long it lasts. `failoverMs`: how long all of its servers are waited for, if it has several. */
+  | { type: 'accepted'; expiresMs: number; failoverMs?: number }
   /** Asked for too short a time (423); no less than this is taken. */
   | { type: 'tooBrief'; minimumMs: number }
   /** `reason`: status and phrase. `permanent`: the same will be refused again. `retryAfterMs`: no earlier than that. */

@@ -75,6 +75,17 @@ chart(
   },
 );
 
+chart('with several servers there is time to wait for each of them before the registration runs out', () => {
+  const of = (expiresMs: number, failoverMs: number) =>
+    after([begun, { type: 'register.accepted', attempt: 1, expiresMs, failoverMs, chance: 0 }]).waitMs;
+  // Eight servers of 4 s, four of 20 s, eight of 32 s.
+  assert.is(of(120_000, 32_000), 88_000);
+  assert.is(of(120_000, 80_000), 40_000);
+  assert.is(of(3_600_000, 256_000), 3_240_000);
+  assert.is(of(1_000_000, 256_000), 744_000);
+  assert.is(of(60_000, 256_000), 15_000, 'three quarters of the time at most');
+});
+
 chart('failures are tried again later and later, between the half and the whole of a time that doubles', () => {
   const waits: number[] = [];
   const events: RegistrationEvent[] = [begun];
@@ -164,6 +175,8 @@ chart('each wait has its time: for a turn, for an answer, for another try, and f
   const times = (...events: RegistrationEvent[]) => delaysIn(registrationMachine, after(events).snapshot);
   assert.equal(times(), { wait: 40 });
   assert.equal(times(begun), { registerTimeout: 70_000 });
+  const slow = after([begun], { ...line, longestAnswerMs: 256_000 }).snapshot;
+  assert.equal(delaysIn(registrationMachine, slow), { registerTimeout: 266_000 });
   assert.equal(times(begun, accepted(1)), { wait: 900_000 });
   assert.equal(times(begun, accepted(1), waited('registered')), { registerTimeout: 70_000 });
   assert.equal(times(begun, unanswered(1)), { wait: 5_000 });

@@ -210,8 +210,8 @@ export type SipConfig = {
   mostBranches: number;
   /** Reliable provisional responses of one call that may wait for a PRACK. */
   waitingProvisional: number;
-  /** How long servers that do not answer are waited for, and asked after others. */
-  failover: FailoverTimes;
+  /** How long servers that do not answer are waited for, and asked after others; how many are asked by a probe at a time. */
+  failover: FailoverTimes & { readonly mostProbes: number };
   /** Bounds on what the DNS of one domain can make us ask and try. */
   location: LocationLimits;
   /** ms after its ACK that a call gets no re-INVITE which only tells who it is connected to. */
@@ -282,7 +282,7 @@ export const defaultSipConfig: SipConfig = {
   mostRedirections: 5,
   mostBranches: 64,
   waitingProvisional: 8,
-  failover: { patienceMs: 4_000, avoidMs: 180_000 },
+  failover: { patienceMs: 4_000, avoidMs: 180_000, mostProbes: 16 },
   location: defaultLocationLimits,
   announceDelayMs: defaultAnnounceDelayMs,
   transfersPerCall: 1,

@@ -11,6 +11,7 @@ import { formatUri } from '../../sip/message/uri.ts';
 import { type AudioCodec, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
+import { type OpenProbe, Probes } from '../../sip/transport/probes.ts';
 import type { Transports } from '../../sip/transport/transport.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../../telephony/contacts.ts';
 import {
@@ -63,6 +64,8 @@ type SipDriverOptions = {
   resolveHost?: (host: string) => Promise<string>;
   /** What DNS knows of SIP servers (RFC 3263); then hosts are asked for there. */
   names?: NameServer;
+  /** Hears ICMP errors of UDP servers; without it they are waited for. */
+  openProbe?: OpenProbe;
   /** How a mailbox stands, for phones that watch it; without it all mailboxes are empty. */
   mailbox?: (name: string) => MailboxCounts | undefined;
   /** The state of an extension for BLF; without it there is no BLF. */
@@ -164,6 +167,9 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     ...(options.peers && { peers: options.peers }),
     targets: new TargetMemory(clock, () => config.failover),
     locationLimits: () => config.location,
+    ...(options.openProbe && {
+      probes: new Probes(options.openProbe, () => config.failover.mostProbes, options.hit ?? uncounted),
+    }),
     announceDelayMs: () => config.announceDelayMs,
   };
   const { realm, algorithms, nonceLifetimeMs } = config;
@@ -333,6 +339,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       lines.close();
       endpoints.close();
       agent.close();
+      stack.probes?.close();
     },
   };
 }

@@ -62,7 +62,11 @@ function registeredUri(endpoint: EndpointConfig, { server, client }: Registratio
   };
 }
 
-function detailsOf(endpoint: EndpointConfig, config: RegistrationConfig): RegistrationDetails[] {
+function allDetailsOf(
+  endpoint: EndpointConfig,
+  config: RegistrationConfig,
+  longestAnswerMs: number,
+): RegistrationDetails[] {
   const client = registeredUri(endpoint, config);
   if (!client) return [];
   return [
@@ -76,6 +80,7 @@ function detailsOf(endpoint: EndpointConfig, config: RegistrationConfig): Regist
       retryMs: config.retryMs,
       longestRetryMs: config.longestRetryMs,
       rejectedRetryMs: config.rejectedRetryMs,
+      longestAnswerMs,
     },
   ];
 }
@@ -85,9 +90,15 @@ function detailsOf(endpoint: EndpointConfig, config: RegistrationConfig): Regist
  * @param connectionLost hears of registrations that were made over a connection that is gone.
  */
 export function createLineRegistrations(services: Services, connectionLost: (id: string) => void): LineRegistrations {
-  const { stack, agent, endpoints } = services;
+  const { stack, agent, endpoints, config: terms } = services;
   const lines = new Map<string, Line>();
   const byToken = new Map<string, Line>();
+
+  /** How long a REGISTER takes at most: all servers but the last are given up early. */
+  const longestAnswerMs = (): number =>
+    (terms.location.addresses - 1) * terms.failover.patienceMs + 64 * stack.timing.t1Ms;
+  const detailsOf = (endpoint: EndpointConfig, each: RegistrationConfig) =>
+    allDetailsOf(endpoint, each, longestAnswerMs());
 
   const put = (line: Line): Line => {
     lines.set(line.id, line);
@@ -131,6 +142,7 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     if (!server || !client)
       return void answer({ type: 'refused', reason: 'its server is no SIP URI', permanent: true });
     let peer: Target | undefined;
+    let servers = 1;
     const seconds = Math.round(expiresMs / 1000);
     const self: NameAddr = { uri: client, params: {} };
     const digest = endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids);
@@ -154,8 +166,12 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
         digest,
       },
       {
+        onLocated: (count) => {
+          servers = count;
+        },
         onFinal(response) {
-          const made = answerOf(response, line.token, seconds);
+          const failoverMs = servers > 1 ? servers * terms.failover.patienceMs : undefined;
+          const made = answerOf(response, line.token, seconds, failoverMs);
           if (lines.get(line.id) === line) hold(line, made.type === 'accepted' && seconds > 0 ? peer : undefined);
           answer(made);
         },
@@ -212,12 +228,16 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
 }
 
 /** What a final response says (RFC 3261 10.2.4, 10.2.8). */
-function answerOf(response: SipResponse, token: string, asked: number): RegistrationAnswer {
+function answerOf(response: SipResponse, token: string, asked: number, failoverMs?: number): RegistrationAnswer {
   const { status } = response;
   if (status < 300) {
     const ours = response.contacts.find(({ uri }) => uri.scheme === 'sip' && uri.params['line'] === token);
     const seconds = deltaSeconds(ours?.params['expires']) ?? response.expires ?? asked;
-    return { type: 'accepted', expiresMs: Math.max(1, seconds) * 1000 };
+    return {
+      type: 'accepted',
+      expiresMs: Math.max(1, seconds) * 1000,
+      ...(failoverMs !== undefined && { failoverMs }),
+    };
   }
   if (status === 423) {
     const minimum = deltaSeconds(response.headerLines('Min-Expires')[0]) ?? 0;

@@ -129,29 +129,48 @@ class Sender implements Sent {
     return false;
   }
 
+  /**
+   * Waits for a server while another can be asked. A UDP server that is silent for T1 may not be there: a probe asks.
+   * @returns ends the wait.
+   */
+  #waitFor(target: Target, patienceMs: number, giveUp: (reason: string) => void): () => void {
+    const { clock, log, probes, timing } = this.#stack;
+    const tell = guarded(log, 'asking another server', giveUp);
+    const patience = clock.setTimeout(() => tell(`silent for ${patienceMs} ms`), patienceMs);
+    let endProbe = (): void => {};
+    const ask = guarded(log, 'probing a server', () => {
+      endProbe = probes?.ask(target, () => tell('refused by ICMP')) ?? endProbe;
+    });
+    const isHeardOtherwise = !probes || target.protocol !== 'udp' || this.#overStream || timing.t1Ms >= patienceMs;
+    const silence = isHeardOtherwise ? undefined : clock.setTimeout(ask, timing.t1Ms);
+    return () => {
+      clock.clearTimeout(patience);
+      clock.clearTimeout(silence);
+      endProbe();
+    };
+  }
+
   /** What one try hears of its transaction; nothing more once it is tried again. */
   #hearing(): ClientHandlers {
     const handlers = this.#handlers;
-    const { targets, clock } = this.#stack;
+    const { targets } = this.#stack;
     const { target, patienceMs } = this.#sending;
     let retried = false;
     let heard = false;
     let givenUp = false;
-    const giveUp = (): void => {
+    const giveUp = (reason: string): void => {
+      stopWaiting();
       givenUp = true;
       targets?.failed(target);
-      this.#stack.log.info({ target, patienceMs }, 'a server does not answer; another one is asked');
+      this.#stack.log.info({ target, reason }, 'a server does not answer; another one is asked');
       // An INVITE that arrives after all is cancelled as soon as that shows.
       this.#transaction?.cancel();
       handlers.onFailure(408);
     };
-    const patience =
-      patienceMs === undefined
-        ? undefined
-        : clock.setTimeout(guarded(this.#stack.log, 'asking another server', giveUp), patienceMs);
+    const stopWaiting = patienceMs === undefined ? () => {} : this.#waitFor(target, patienceMs, giveUp);
     const answers = (): void => {
       heard = true;
-      clock.clearTimeout(patience);
+      stopWaiting();
       targets?.heard(target);
     };
     return {
@@ -174,7 +193,7 @@ class Sender implements Sent {
         handlers.onFailure(408);
       },
       onTransportError: (failure) => {
-        clock.clearTimeout(patience);
+        stopWaiting();
         if (givenUp) return;
         if (this.#overStream && !heard && this.#cancelled === undefined) {
           // RFC 3261 18.1.1: who does not speak TCP is asked by UDP, however large it is.
@@ -191,7 +210,7 @@ class Sender implements Sent {
         handlers.onFailure(503);
       },
       onTerminated: () => {
-        clock.clearTimeout(patience);
+        stopWaiting();
         if (!retried && !givenUp) handlers.onOver?.();
       },
     };

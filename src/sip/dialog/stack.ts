@@ -8,6 +8,7 @@ import type { LocationLimits } from '../location/places.ts';
 import type { TargetMemory } from '../location/target-memory.ts';
 import type { TransactionLayer } from '../transaction/transaction.ts';
 import type { KnownPeers } from '../transport/known-peers.ts';
+import type { Probes } from '../transport/probes.ts';
 import type { Transports } from '../transport/transport.ts';
 
 /** Timer values of RFC 3261 17.1.1.1 in ms. */
@@ -45,6 +46,8 @@ export type Stack = {
   locationLimits?: () => LocationLimits;
   /** Which servers have failed of late; without it each request begins with the first that DNS names. */
   targets?: TargetMemory;
+  /** Asks UDP servers that do not answer whether they are there; without it they are waited for. */
+  probes?: Probes;
   /** The address of a host name; without it only literal addresses can be reached. */
   resolveHost?: (host: string) => Promise<string>;
 };

@@ -51,6 +51,8 @@ type SingleRequest = {
 };
 
 type SingleHandlers = {
+  /** How many servers there are to ask, once, before the first is asked. */
+  onLocated?(servers: number): void;
   onFinal(response: SipResponse): void;
   onFailure(status: 408 | 503): void;
 };
@@ -328,6 +330,10 @@ function sendSingle(
     });
   };
   if (request.target) start(request.target);
-  else locate(stack, request.routes?.[0]?.uri ?? request.uri, start);
+  else
+    locate(stack, request.routes?.[0]?.uri ?? request.uri, (target, others) => {
+      if (target) told.onLocated?.(1 + others.length);
+      start(target, others);
+    });
   return { callId, localTag: tag };
 }

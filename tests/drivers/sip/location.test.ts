@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { NameServer } from '../../../src/sip/location/names.ts';
 import { freePort } from '../../support/free-port.ts';
-import { anybody, createPhone, type Phone, type PhoneOptions, trunkTo } from './support.ts';
+import { anybody, createPhone, endpoint, type Phone, type PhoneOptions, trunkTo } from './support.ts';
 
 const location = suite('where requests go');
 const phones: Phone[] = [];
@@ -21,7 +21,7 @@ location.after.each(async () => {
 const domainOf = (...ports: number[]): NameServer => ({
   naptr: async () => [],
   srv: async (name) =>
-    name === '_sip._tcp.example.com'
+    name === '_sip._tcp.example.com' || name === '_sip._udp.example.com'
       ? ports.map((port, index) => ({ priority: index, weight: 0, port, name: `${index}.example.com` }))
       : [],
   addresses: async () => [{ address: '127.0.0.1', ttl: 60 }],
@@ -35,6 +35,33 @@ location('a call goes to the next server when nobody listens at the first', asyn
   const caller = await phone({ config: trunk, protocol: 'tcp', names });
   caller.open('600@trunk').leg.dial();
   await callee.rung();
+});
+
+location('a call over UDP goes to the next server as soon as ICMP says that nobody is at the first', async () => {
+  const callee = await phone({ config: { endpoints: [anybody] } });
+  const names = domainOf(await freePort(), callee.port);
+  // Patience is longer than the test may take.
+  const failover = { patienceMs: 600_000, avoidMs: 180_000, mostProbes: 16 };
+  const caller = await phone({ config: { endpoints: [trunkTo('sip:example.com')], failover }, names });
+  caller.open('600@trunk').leg.dial();
+  await callee.rung();
+});
+
+location('a registrar with several servers says how long all of them are waited for', async () => {
+  const subscriber = endpoint('49301', { auth: { username: '49301', password: 'secret' } });
+  const provider = await phone({ config: { endpoints: [subscriber] } });
+  const line = endpoint('trunk', {
+    outboundAuth: { username: '49301', password: 'secret' },
+    registrations: [
+      { server: 'sip:example.com', expirationSeconds: 600, retryMs: 1_000, longestRetryMs: 8_000, rejectedRetryMs: 0 },
+    ],
+  });
+  const failover = { patienceMs: 20_000, avoidMs: 180_000, mostProbes: 16 };
+  const names = domainOf(await freePort(), provider.port);
+  const { driver } = await phone({ config: { endpoints: [line], failover }, names });
+  const [wanted] = driver.wantedRegistrations();
+  assert.is(wanted!.longestAnswerMs, 7 * 20_000 + 32_000);
+  assert.equal(await driver.register(wanted!, 600_000), { type: 'accepted', expiresMs: 600_000, failoverMs: 40_000 });
 });
 
 location('a call goes to the next server when the first has no room; a refusal is final', async () => {

@@ -21,6 +21,7 @@ import type { SipResponse } from '../../../src/sip/message/message.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
 import type { Protocol } from '../../../src/sip/transport/kind.ts';
 import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
+import { openUdpProbe } from '../../../src/sip/transport/probes.ts';
 import type { Transports } from '../../../src/sip/transport/transport.ts';
 import { createTransports } from '../../../src/sip/transport/transports.ts';
 import type { ContactDetails } from '../../../src/telephony/contacts.ts';
@@ -321,7 +322,7 @@ export async function createPhone({
     transports: wrapped,
     transactions,
     media,
-    ...(names && { names }),
+    ...(names && { names, openProbe: openUdpProbe }),
     host: {
       incoming(call) {
         incoming.push(call);

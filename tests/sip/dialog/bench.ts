@@ -18,6 +18,7 @@ import type { SipRequest, SipResponse } from '../../../src/sip/message/message.t
 import { parseUri } from '../../../src/sip/message/uri.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
 import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
+import { type OpenProbe, Probes } from '../../../src/sip/transport/probes.ts';
 import type { Source, Target } from '../../../src/sip/transport/transport.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { FakeTransports, peer, settle } from '../transaction/fake-transports.ts';
@@ -32,12 +33,14 @@ export function createBench({
   waitingProvisional,
   failover,
   announceDelayMs,
+  openProbe,
 }: {
   names?: NameServer;
   mostBranches?: number;
   waitingProvisional?: number;
   failover?: FailoverTimes;
   announceDelayMs?: number;
+  openProbe?: OpenProbe;
 } = {}) {
   const clock = new ManualClock();
   const transports = new FakeTransports(clock);
@@ -67,6 +70,7 @@ export function createBench({
     ...(announceDelayMs !== undefined && { announceDelayMs: () => announceDelayMs }),
     ...(mostBranches !== undefined && { mostBranches }),
     ...(waitingProvisional !== undefined && { waitingProvisional }),
+    ...(openProbe && { probes: new Probes(openProbe, () => 1, limits.hit) }),
     hit: limits.hit,
   });
   const told: string[] = [];

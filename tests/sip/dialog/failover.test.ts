@@ -5,18 +5,23 @@ import { createDigestClient } from '../../../src/sip/auth/client.ts';
 import type { NameServer } from '../../../src/sip/location/names.ts';
 import { TargetMemory } from '../../../src/sip/location/target-memory.ts';
 import { parseUri } from '../../../src/sip/message/uri.ts';
+import type { OpenProbe } from '../../../src/sip/transport/probes.ts';
 import type { Target } from '../../../src/sip/transport/transport.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { createBench, nothing, target } from './bench.ts';
 
 type Bench = ReturnType<typeof createBench>;
 
-/** A proxy that stands at two places (RFC 3263 4.3). */
+const hosts: Record<string, string[]> = {
+  'proxy.example': ['192.0.2.31', '192.0.2.32'],
+  'other.example': ['192.0.2.41', '192.0.2.42'],
+};
+
+/** Proxies that stand at two places (RFC 3263 4.3). */
 const names: NameServer = {
   naptr: async () => [],
   srv: async () => [],
-  addresses: async (name) =>
-    name === 'proxy.example' ? ['192.0.2.31', '192.0.2.32'].map((address) => ({ address, ttl: 60 })) : [],
+  addresses: async (name) => (hosts[name] ?? []).map((address) => ({ address, ttl: 60 })),
 };
 
 /** A call of ours by way of that proxy, answered; what was sent so far is forgotten. */
@@ -113,6 +118,61 @@ test('a server that does not answer is waited for 4 s while there is another, an
   calling(bench);
   await bench.heard();
   assert.equal(invites(bench), ['192.0.2.31']);
+  bench.agent.close();
+});
+
+/** Probes that the test answers. */
+function createProbes() {
+  const open = new Map<string, () => void>();
+  const asked: string[] = [];
+  const openProbe: OpenProbe = (address, _port, refused) => {
+    asked.push(address);
+    open.set(address, refused);
+    return () => void open.delete(address);
+  };
+  return { openProbe, open, asked };
+}
+
+test('a silent UDP server whose port is closed is given up as soon as ICMP says so', async () => {
+  const probes = createProbes();
+  const bench = createBench({ names, failover, openProbe: probes.openProbe });
+  calling(bench);
+  await bench.advance(499);
+  assert.equal(probes.asked, []);
+  await bench.advance(1);
+  assert.equal(probes.asked, ['192.0.2.31']);
+  const refused = probes.open.get('192.0.2.31')!;
+  invites(bench);
+  refused();
+  const second = await bench.request();
+  assert.equal(invites(bench), ['192.0.2.32']);
+  await bench.advance(1_000);
+  assert.equal(probes.asked, ['192.0.2.31'], 'the last server has the whole time of a transaction');
+  bench.answer(second, 486);
+  assert.equal((await bench.heard())[0], 'refused 486');
+  calling(bench);
+  await bench.request();
+  assert.equal(invites(bench).at(-1), '192.0.2.32');
+  bench.agent.close();
+});
+
+test('a probe ends with the answer of its server; requests share it, and no more are open than allowed', async () => {
+  const probes = createProbes();
+  const bench = createBench({ names, failover, openProbe: probes.openProbe });
+  calling(bench);
+  const one = await bench.request();
+  calling(bench);
+  const other = await bench.request();
+  bench.call([], undefined, undefined, 'sip:bob@other.example');
+  await bench.request();
+  await bench.advance(500);
+  assert.equal([probes.asked, [...probes.open.keys()]], [['192.0.2.31'], ['192.0.2.31']]);
+  assert.equal(bench.limits.figures(), { 'sip.dns.most_probes': 1 });
+  bench.answer(one, 100);
+  assert.is(probes.open.size, 1);
+  bench.answer(other, 486);
+  await bench.heard();
+  assert.is(probes.open.size, 0);
   bench.agent.close();
 });
 
