@@ -6,14 +6,14 @@ export const listening = group(
     on: flag({
       default: false,
       description:
-        'Users of the interface may listen to calls on the page. Nobody who is listened to notices: mind the law of your country.',
+        'Lets users of the interface listen to calls on the page. The parties do not notice: check the law of your country.',
     }),
-    read_only: flag({ default: false, description: 'Users who may only look may listen, too.' }),
+    read_only: flag({ default: false, description: 'Lets read-only users listen too.' }),
     most: whole(1, 1_000, {
       default: 4,
       unit: 'listeners',
-      description: 'Users who may listen at once, to all calls together.',
+      description: 'Listeners at the same time, for all calls together.',
     }),
   },
-  'Listening to live calls. Who listens to what is logged.',
+  "Listening to live calls. The log and the call's record name the listener.",
 );

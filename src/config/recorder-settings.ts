@@ -7,83 +7,82 @@ export const recorder = group(
     off: flag({
       default: false,
       description:
-        'Record nothing, and keep nothing of what was: calls cannot be looked into, applications cannot resume.',
+        'Turns recording off and drops what was recorded. Calls then have no history, and applications cannot resume.',
     }),
     entries_per_call: whole(10, 1_000_000, {
       default: 2_000,
       unit: 'entries',
       description:
-        'Steps, messages, requests and events that are kept of one call; the oldest go, and it is told how many.',
+        'Entries of one call: steps, messages, requests and events. Beyond this the oldest are dropped and counted.',
     }),
     memory: whole(1, 1_000_000, {
       default: 40,
       unit: 'MB',
       description:
-        'Memory for everything that is kept, roughly; ended calls go first, the oldest before others. Applications that come back find their last events in it (`resume`).',
+        'Approximate memory of all entries. Beyond this the oldest ended calls are dropped first. Applications that reconnect resume from it (`resume`).',
     }),
     keep_ended: number(0, 100_000, {
       default: 30,
       unit: 'min',
-      description: 'How long ended calls are kept, as long as there is room.',
+      description: 'Time that ended calls are kept while memory allows.',
     }),
     other_entries: whole(0, 1_000_000, {
       default: 5_000,
       unit: 'entries',
-      description: 'Entries that belong to no call, events left out: registrations, contacts, applications, requests.',
+      description: 'Entries outside calls, events excluded: registrations, contacts, applications, requests.',
     }),
     sip_bodies: flag({
       default: false,
-      description: 'Keep the bodies of SIP messages too: session descriptions without their keys, digits, texts.',
+      description: 'Records the bodies of SIP messages too: SDP without keys, digits, texts.',
     }),
     media_interval: number(0, 3_600, {
       default: 5,
       unit: 's',
       description:
-        'How often codec, loss, jitter and levels of a call are recorded; half as often after each 120 times. 0: never.',
+        'Interval between records of codec, loss, jitter and levels of a call. It doubles after every 120 records. 0: never.',
     }),
     rtp_headers: whole(0, 100_000, {
       default: 0,
       unit: 'packets',
       description:
-        'Headers of RTP and RTCP packets that are kept of each channel, the last ones, for captures, and as many again of all its video; 0: none. What is said and shown is never kept.',
+        'Last headers of RTP and RTCP packets kept for each channel, for captures, and as many for its video. Audio and video are never kept. 0: none.',
     }),
     rtp_memory: whole(1, 100_000, {
       default: 32,
       unit: 'MB',
-      description: 'Memory for the headers of all channels; those of the oldest go first.',
+      description: 'Memory for the headers of all channels. Beyond this those of the oldest channels are dropped.',
     }),
-    mask_digits: flag({ default: false, description: 'Never show the digits that parties press.' }),
+    mask_digits: flag({ default: false, description: 'Hides the digits that parties press.' }),
     mask_variables: list(Type.String({ minLength: 1 }), {
       default: [],
       commaList: true,
-      description: 'Variables whose values are never shown, e.g. CARD_NUMBER.',
+      description: 'Variables whose values are hidden, e.g. CARD_NUMBER.',
     }),
     hep: group(
       {
         address: text({
           default: '',
-          description: 'Literal address of a collector of HEP3 packets (HOMER), to which SIP messages go. Empty: none.',
+          description: 'IP address of a HEP3 collector (HOMER) that receives SIP messages. Empty: none.',
         }),
         port: port({ default: 9060, description: 'Port of the collector.' }),
         transport: choice(['udp', 'tcp'], {
           default: 'udp',
-          description: 'What carries the packets; a connection (tcp) that is lost is made again.',
+          description: 'Transport of the packets. A lost tcp connection is opened again.',
         }),
         queue: whole(1_024, 1_000_000_000, {
           default: 1_048_576,
           unit: 'octets',
-          description:
-            'Packets that may wait for a connection (tcp) or on it; what comes beyond is left out, and told.',
+          description: 'Bytes that may wait for a tcp connection or on it. Further packets are dropped and counted.',
         }),
         agent: whole(0, 4_294_967_295, {
           default: 2001,
           unit: 'id',
-          description: 'Number of this server among those that send to the collector.',
+          description: 'Id of this server at the collector (capture agent).',
         }),
-        key: text({ default: '', description: 'What the collector wants to be shown. Empty: nothing.' }),
+        key: text({ default: '', description: 'Authentication key of the collector. Empty: none.' }),
       },
-      'Where SIP messages are sent to be kept.',
+      'Export of SIP messages to a collector.',
     ),
   },
-  'The flight recorder: what happened in every call, kept in memory.',
+  'The flight recorder: the history of every call, in memory. `GET /hookswitch/calls` lists the calls. Secrets are never recorded.',
 );

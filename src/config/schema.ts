@@ -19,111 +19,122 @@ const general = group(
   {
     entity_id: text({
       default: '',
-      description: 'Id of this system in every event (`asterisk_id`). Empty: made once and kept in the data directory.',
+      description:
+        'Id of this system, sent in every event as `asterisk_id`. Empty: generated once and kept in the data directory.',
     }),
     system_name: text({
       default: '',
-      description: 'Put in front of channel ids when several servers share a database.',
+      description: 'Prefix of channel ids. Set it when several servers share a database.',
     }),
     channelvars: list(Type.String({ minLength: 1 }), {
       default: [],
       commaList: true,
-      description: 'Variables shown with every channel in every event; functions such as CHANNEL(language) too.',
+      description:
+        'Variables included with every channel in every event. Functions such as CHANNEL(language) are allowed.',
     }),
-    pretty: flag({ default: false, description: 'Indent JSON answers for people.' }),
+    pretty: flag({ default: false, description: 'Indents JSON answers, to make them readable.' }),
     validate: flag({
       default: false,
       description:
-        'Check every answer and event against its model: a wrong one becomes an error. For development; costs time.',
+        'Checks every answer and event against its model. A mismatch becomes an error. For development only: it costs time.',
     }),
     compatibility: choice(['hookswitch', 'asterisk'], {
       default: 'hookswitch',
-      description: 'Whose answers to give where they differ: see docs/differences.md.',
+      description: "Which server's answers to give where Hookswitch and Asterisk differ: see docs/differences.md.",
     }),
     log_level: choice(logLevels, {
       default: 'info',
-      description: 'The least serious kind of line that is logged.',
+      description: 'Lowest level that is logged.',
     }),
     log_levels: partLevels,
     log_delay: whole(0, 1_000, {
       default: 20,
       unit: 'ms',
       description:
-        'How long lines of the log may wait to be written together; a warning or an error is written at once, with all before it. 0: none waits.',
+        'Longest time that a log line waits to be written together with others. Warnings and errors are written immediately, with all lines before them. 0: write every line immediately.',
     }),
     data_directory: text({
       default: 'data',
       rule: 'directory',
-      description: 'Where things are kept over a restart. Relative paths start at the configuration file.',
+      description: 'Directory of data that survives a restart. A relative path starts at the configuration file.',
     }),
     drain_timeout: number(0, 86_400, {
       default: 10,
       unit: 's',
-      description: 'How long calls may go on after SIGTERM before they are hung up.',
+      description: 'Time that calls may continue after SIGTERM. Then they are hung up.',
     }),
     ready_timeout: number(0.1, 60, {
       default: 1,
       unit: 's',
-      description: 'How long audio may take to answer before `GET /health/ready` says that no calls can be taken.',
+      description:
+        'Time limit for the media threads to respond to `GET /health/ready`. After it the server reports that it is not ready.',
     }),
     return_timeout: number(0, 86_400, {
       default: 10,
       unit: 's',
-      description:
-        'How long applications may take to connect again to a server that was taken up; events wait for them.',
+      description: 'Time that events wait for applications to reconnect after the server restored its state.',
     }),
   },
-  'What concerns the whole server.',
+  'The whole server.',
 );
 
 const http = group(
   {
-    bind: text({ default: '127.0.0.1', rule: 'address', description: 'Address to listen on; 0.0.0.0 for all.' }),
-    port: port({ default: 8088, description: 'TCP port of the interface; 0 lets the system choose.' }),
+    bind: text({ default: '127.0.0.1', rule: 'address', description: 'Address to listen on. 0.0.0.0 listens on all.' }),
+    port: port({ default: 8088, description: 'TCP port of the interface. 0: the system chooses one.' }),
     allowed_origins: list(Type.String({ rule: 'origin' }), {
       default: [],
       commaList: true,
-      description: 'Web pages that may use the interface from a browser, e.g. https://desk.example.org, or *.',
+      description:
+        'Origins of web pages that may use the interface from a browser, e.g. https://desk.example.org, or * for any.',
     }),
     tls: flag({
       default: false,
-      description: 'Speak https and wss on this port, with a certificate of tls.certificates, and nothing else.',
+      description: 'Serves only https and wss on this port, with a certificate of tls.certificates.',
     }),
     auth_realm: text({
       default: 'Asterisk REST Interface',
-      description: 'What a browser shows when it asks for a password.',
+      description: 'Realm that a browser shows when it asks for a password.',
     }),
     users: list(user, {
       default: [{ name: 'hookswitch' }],
       description:
-        'Who may use the interface. A user without any password has HOOKSWITCH_PASSWORD, or one made up at start-up.',
+        'Users of the interface. A user without a password gets HOOKSWITCH_PASSWORD, or a random password made at start-up.',
     }),
     sessions: group(
       {
         lifetime: whole(60, 604_800, {
           default: 43_200,
           unit: 's',
-          description: 'How long a log-in of the page is good; then it asks for the password again.',
+          description: 'Lifetime of a log-in on the page. Then the page asks for the password again.',
         }),
-        most: whole(1, 100_000, { default: 1_000, unit: 'log-ins', description: 'Log-ins at once; the oldest goes.' }),
+        most: whole(1, 100_000, {
+          default: 1_000,
+          unit: 'log-ins',
+          description: 'Log-ins at the same time. A further one ends the oldest.',
+        }),
         ticket_lifetime: whole(1, 600, {
           default: 30,
           unit: 's',
-          description: 'How long a ticket for a WebSocket is good, which is used up when the WebSocket is opened.',
+          description: 'Lifetime of a ticket that opens a WebSocket. Each ticket works once.',
         }),
       },
       'Log-ins of the page.',
     ),
     tokens: group(
       {
-        most: whole(1, 100_000, { default: 1_000, unit: 'tokens', description: 'Tokens at once.' }),
+        most: whole(1, 100_000, {
+          default: 1_000,
+          unit: 'tokens',
+          description: 'Tokens that may exist at the same time.',
+        }),
         longest_lifetime: whole(60, 315_360_000, {
           default: 31_536_000,
           unit: 's',
-          description: 'Longest that a token may be good.',
+          description: 'Longest lifetime of a token.',
         }),
       },
-      'Tokens, which stand for users in place of their passwords: `hookswitch token`.',
+      'Tokens, which replace the passwords of users: see `hookswitch token`. They are stored in the data directory, as digests.',
     ),
     limits: group(
       {
@@ -131,51 +142,50 @@ const http = group(
         headers: whole(4_096, 1_048_576, {
           default: 16_384,
           unit: 'bytes',
-          description: 'Largest head of a request: its line and all headers.',
+          description: 'Largest head of a request: request line and all headers.',
         }),
         connections: whole(8, 1_000_000, {
           default: 1_024,
           unit: 'connections',
           description:
-            'Connections at once, WebSockets among them; never more than a quarter of the descriptors that the process may open, so that calls have theirs.',
+            "Connections at the same time, WebSockets included. At most a quarter of the process's file descriptors, because calls need the others.",
         }),
         address_share: number(0.01, 1, {
           default: 0.5,
           unit: 'part',
           description:
-            'The part of `connections` and of `unread_total` that one address may take; 1 behind a reverse proxy.',
+            'Share of `connections` and of `unread_total` that one address may use. Set 1 behind a reverse proxy.',
         }),
         header_timeout: number(0.1, 600, {
           default: 5,
           unit: 's',
-          description: 'How long a client may take to begin a request, and to send its head.',
+          description: 'Time limit for a client to begin a request and to send its head.',
         }),
         request_timeout: number(1, 600, {
           default: 10,
           unit: 's',
-          description: 'How long a client may take to send a whole request.',
+          description: 'Time limit for a client to send a whole request.',
         }),
         keep_alive: number(0, 600, {
           default: 15,
           unit: 's',
-          description: 'How long an idle connection is kept for the next request.',
+          description: 'Time that an idle connection stays open for the next request.',
         }),
         answer_timeout: number(0.1, 600, {
           default: 5,
           unit: 's',
           description:
-            'How long what is asked may take, e.g. a message to a phone; then the client is answered 503, and it goes on without them.',
+            'Time limit for operations that wait, e.g. for a phone to accept a message. Then the client gets 503 and the operation continues.',
         }),
         response_timeout: number(1, 600, {
           default: 30,
           unit: 's',
-          description: 'How long a client may take to read an answer.',
+          description: 'Time limit for a client to read an answer.',
         }),
         password_queue: whole(1, 10_000, {
           default: 64,
           unit: 'passwords',
-          description:
-            'Passwords that may wait to be checked against a `password_hash`; further ones are answered 503.',
+          description: 'Passwords that may wait for their check against a `password_hash`. Further requests get 503.',
         }),
         pipelined: whole(0, 1_024, {
           default: 16,
@@ -186,7 +196,7 @@ const http = group(
           default: 400,
           unit: 'µs',
           description:
-            'How long to look for the next request before sleeping, while requests follow closely; 0 never. Makes a call quicker, costs idle time of one core.',
+            'Time to poll for the next request before sleeping, while requests follow closely. It makes calls faster and costs idle time of one core. 0: never poll.',
         }),
         websocket_message: whole(1_024, 16_777_216, {
           default: 65_535,
@@ -196,16 +206,16 @@ const http = group(
         websocket_queue: whole(65_536, 1_073_741_824, {
           default: 16_777_216,
           unit: 'bytes',
-          description: 'How far a client may fall behind on events before its WebSocket is closed.',
+          description: 'Unread events of one client. Beyond this its WebSocket is closed.',
         }),
         unread_total: whole(65_536, 17_179_869_184, {
           default: 67_108_864,
           unit: 'bytes',
           description:
-            'How far all clients together may fall behind, on events and on answers each; beyond it the one that is furthest behind is cut off.',
+            'Unread bytes of all clients together, for events and for answers each. Beyond this the client that is furthest behind is disconnected.',
         }),
       },
-      'Bounds on what clients may cost.',
+      'Limits for clients.',
     ),
   },
   'The REST and WebSocket interface.',
@@ -218,43 +228,43 @@ const tls = group(
         {
           certificate: text({
             rule: 'file',
-            description: 'PEM file: the certificate, and those between it and its authority.',
+            description: 'PEM file of the certificate and its intermediate certificates.',
           }),
-          key: text({ rule: 'file', description: 'PEM file of its key.' }),
+          key: text({ rule: 'file', description: 'PEM file of the private key.' }),
         },
         'A certificate and its key.',
       ),
       {
         default: [],
         description:
-          'What is shown to who connects to us: the one that has the name that is asked for, else the first. Read anew when a file changes, and at SIGHUP.',
+          'Server certificates. The one that matches the requested name (SNI) is used, else the first. Files are read again when they change and at SIGHUP. `hookswitch certificate` makes a pair for a first try.',
       },
     ),
     authorities: list(Type.String({ rule: 'file' }), {
       default: ['system'],
       commaList: true,
       description:
-        'PEM files of the authorities that must have signed the certificate of whom we connect to: SIP peers, applications, media servers. `system` stands for those that browsers believe.',
+        "PEM files of the authorities that servers' certificates must be signed by: SIP peers, applications, media servers. `system` stands for the system's own.",
     }),
     client_authorities: list(Type.String({ rule: 'file' }), {
       default: [],
       commaList: true,
-      description: 'PEM files of the authorities of the certificates that SIP peers show us.',
+      description: "PEM files of the authorities that SIP peers' client certificates must be signed by.",
     }),
     client_crl: list(Type.String({ rule: 'file' }), {
       default: [],
       commaList: true,
       description:
-        'PEM files of the revocation lists (CRL) of these authorities, a list for each of them. Certificates that they name are refused, and so is everybody when a list is missing or has expired. Empty: no certificate is looked up.',
+        'PEM files of revocation lists (CRL), one for each of these authorities. Revoked certificates are refused. If a list is missing or expired, all client certificates are refused. Empty: revocation is not checked.',
     }),
-    minimum_version: choice(['1.2', '1.3'], { default: '1.2', description: 'Oldest version of TLS that is spoken.' }),
+    minimum_version: choice(['1.2', '1.3'], { default: '1.2', description: 'Oldest TLS version that is accepted.' }),
     check_interval: number(1, 86_400, {
       default: 60,
       unit: 's',
-      description: 'How often to look whether one of these files has changed.',
+      description: 'Interval between checks whether one of these files has changed.',
     }),
   },
-  'Certificates, for SIP and for the interface. Relative files start at the configuration file.',
+  'Certificates, for SIP and for the interface. Relative paths start at the configuration file.',
 );
 
 const application = group(
@@ -262,12 +272,12 @@ const application = group(
     url: text({
       rule: 'webSocketUrl',
       description:
-        'Where the program waits for our WebSocket, e.g. wss://10.0.0.9:9000/ari; over wss its certificate is checked against tls.authorities.',
+        "URL of the program's WebSocket server, e.g. wss://10.0.0.9:9000/ari. Over wss its certificate is checked against tls.authorities.",
     }),
     type: choice(['persistent', 'per_call'], {
       default: 'persistent',
       description:
-        'One WebSocket that is always there; or one for each call that enters an application nobody registered, which is then named `<application>:<channel name>`.',
+        'persistent: one WebSocket that stays open. per_call: one for each call that enters an unregistered application, which is then named `<application>:<channel name>`.',
     }),
     apps: list(
       Type.String({
@@ -278,68 +288,73 @@ const application = group(
       {
         minItems: 1,
         commaList: true,
-        description: 'The applications it is for; each may stand in one connection only.',
+        description: 'Applications of this connection. Each may appear in only one connection.',
       },
     ),
-    local_user: text({ description: 'The one of http.users whose rights the program has over the WebSocket.' }),
+    local_user: text({ description: 'User of http.users whose rights the program has on the WebSocket.' }),
     local_token: text({
       default: '',
       description:
-        'A token of local_user (`hookswitch token make`): the program has its rights alone, as long as it is good. Empty: those of the user.',
+        "A token of local_user (`hookswitch token make`) that limits the program to its rights while it is valid. Empty: the user's rights.",
     }),
-    subscribe_all: flag({ default: false, description: 'Subscribe the applications to everything there is.' }),
+    subscribe_all: flag({ default: false, description: 'Subscribes the applications to all events.' }),
     protocols: list(Type.String({ rule: 'token' }), {
       default: ['ari'],
       commaList: true,
       description: 'WebSocket sub-protocols offered to the program.',
     }),
-    username: text({ default: '', description: 'User name that we tell the program. Empty: none.' }),
-    password: text({ default: '', description: 'The password to it.' }),
+    username: text({ default: '', description: 'User name sent to the program. Empty: none.' }),
+    password: text({ default: '', description: 'Password sent with it.' }),
     token: text({
       default: '',
-      description: 'A token that we tell the program instead (`Authorization: Bearer`). Empty: none.',
+      description: 'Bearer token sent instead (`Authorization: Bearer`). Empty: none.',
     }),
     connection_timeout: number(0.01, 60, {
       default: 0.5,
       unit: 's',
-      description: 'How long one attempt to connect may take.',
+      description: 'Time limit for one attempt to connect.',
     }),
     reconnect_interval: number(0.01, 3_600, {
       default: 0.5,
       unit: 's',
-      description: 'How long to wait between attempts.',
+      description: 'Pause between attempts.',
     }),
     reconnect_attempts: whole(0, 1_000, {
       default: 4,
       unit: 'attempts',
       description:
-        'How often it is tried again for a call before the call is refused. A persistent one is tried for ever.',
+        'Further attempts for a call (per_call) before it is refused. A persistent connection tries without end.',
     }),
   },
-  'A program that we connect to, rather than it to us.',
+  'A program that this server connects to.',
 );
 
 const applications = named(application, {
   default: {},
   description:
-    'WebSockets that this server opens to programs, by name. What an application misses while a persistent one is away waits, up to half of http.limits.websocket_queue.',
+    'WebSockets that this server opens to programs, by name. While a persistent one is away, events wait, up to half of http.limits.websocket_queue.',
 });
 
 const absence = group(
   {
-    after: number(0.1, 86_400, { default: 30, unit: 's', description: 'How long its WebSocket may be away.' }),
+    after: number(0.1, 86_400, {
+      default: 30,
+      unit: 's',
+      description: "Time that the application's WebSocket may be away.",
+    }),
     action: choice(['keep', 'hangup', 'continue'], {
       default: 'keep',
-      description: 'What becomes of its channels then: kept as they are, hung up, or sent on in the dialplan.',
+      description:
+        'What then happens to its channels. keep: nothing; hangup: they are hung up; continue: they continue in the dialplan.',
     }),
   },
-  'What becomes of the channels of an application that does not come back.',
+  'Policy for the channels of an application that does not reconnect.',
 );
 
 const absences = named(absence, {
   default: {},
   description:
-    'What becomes of the channels of applications whose WebSocket is away, by application; `*` for all others.',
+    'Away policy: what happens to the channels of an application whose WebSocket is away, by application. `*` applies to all others.',
 });
 
 const most = (fallback: number, unit: string, about: string) =>
@@ -353,23 +368,23 @@ const limits = group(
       'Variables of one channel or bridge. Further ones that the dialplan sets are dropped and logged.',
     ),
     global_variables: most(10_000, 'variables', 'Global variables.'),
-    applications: most(1_000, 'applications', 'Applications known at once.'),
+    applications: most(1_000, 'applications', 'Applications known at the same time.'),
     subscriptions: most(
       10_000,
       'subscriptions',
-      'Subscriptions of one application, those to its own channels among them, beyond which a client cannot add any.',
+      'Subscriptions of one application, its own channels included. Beyond this a client cannot add any.',
     ),
     subroutines: most(
       100,
       'subroutines',
-      'Subroutines of the dialplan (Gosub) inside one another on a channel; what calls one more is hung up, and logged.',
+      'Nesting depth of subroutines (Gosub) on one channel. A call beyond this hangs up the channel and is logged.',
     ),
-    playbacks: most(100, 'playbacks', 'Playbacks that play and wait on one channel.'),
+    playbacks: most(100, 'playbacks', 'Playbacks that play or wait on one channel.'),
     mailboxes: most(10_000, 'mailboxes', 'Mailboxes.'),
-    device_states: most(10_000, 'states', 'Device states that clients set.'),
+    device_states: most(10_000, 'states', 'Device states set by clients.'),
     dynamic_objects: most(10_000, 'objects', 'Objects of dynamic configuration.'),
   },
-  'What clients of the interface may make; beyond it they are answered 409.',
+  'Objects that clients of the interface may create. Beyond a limit they get 409 and nothing changes.',
 );
 
 const bans = group(
@@ -377,32 +392,34 @@ const bans = group(
     window: whole(1, 86_400, {
       default: 300,
       unit: 's',
-      description: 'How long the wrong log-ins of an address, by SIP and HTTP, are added up.',
+      description:
+        'Time over which wrong log-ins of an address, by SIP and HTTP, are counted. For IPv6 a /64 network counts as one address.',
     }),
     slow_after: whole(1, 1_000_000, {
       default: 5,
       unit: 'log-ins',
-      description: 'With so many its next wrong ones are answered later and later.',
+      description: 'Number of wrong log-ins after which further ones are answered with growing delay.',
     }),
-    longest_delay: number(0, 30, { default: 4, unit: 's', description: 'The latest that a wrong log-in is answered.' }),
+    longest_delay: number(0, 30, { default: 4, unit: 's', description: 'Longest delay of such an answer.' }),
     ignore_after: whole(1, 1_000_000, {
       default: 30,
       unit: 'log-ins',
-      description: 'With so many the address is ignored; phones there that are registered or in a call are not.',
+      description:
+        'Number of wrong log-ins after which the address is ignored. Registered phones and phones in a call are still served.',
     }),
-    ignore_for: whole(1, 31_536_000, { default: 900, unit: 's', description: 'How long it is ignored.' }),
+    ignore_for: whole(1, 31_536_000, { default: 900, unit: 's', description: 'Time that the address is ignored.' }),
     exempt: list(Type.String({ rule: 'network' }), {
       default: ['127.0.0.1', '::1'],
       commaList: true,
-      description: 'Addresses and networks that are reported, but neither slowed nor ignored.',
+      description: 'Addresses and networks that are reported but never delayed or ignored.',
     }),
     sources: whole(1, 1_000_000, {
       default: 10_000,
       unit: 'addresses',
-      description: 'How many addresses with wrong log-ins are remembered; beyond it the oldest are forgotten.',
+      description: 'Addresses with wrong log-ins that are remembered. Beyond this the oldest are forgotten.',
     }),
   },
-  'Who gives wrong passwords.',
+  'Protection against guessed passwords. `GET /hookswitch/bans` lists the addresses. See docs/security.md.',
 );
 
 const step = Type.Union([
@@ -437,7 +454,7 @@ const dialplan = named(
       },
     },
     description:
-      'What calls do outside an application: context, then extension or pattern, then steps `App(arguments)`. An exact extension wins over a pattern. `include` lists contexts that are looked in when nothing here fits; `hints` says which devices the lamps of phones show.',
+      'Calls outside an application: context, then extension or pattern, then steps `App(arguments)`. An exact extension wins over a pattern. `include` lists contexts that are searched when nothing here matches. `hints` maps extensions to the devices that BLF keys show.',
   },
 );
 

@@ -7,90 +7,92 @@ export const sipLimits = group(
       default: 2_000,
       unit: 'messages/s',
       description:
-        'Messages read of all addresses together where nobody is known: registered, in a call, or in a `match`. Half is for those that send little.',
+        'Messages per second that are read from all unknown addresses together. Half of them is reserved for addresses that send little. Known addresses are registered, in a call, or in a `match`.',
     }),
     source_rate: whole(1, 1_000_000, {
       default: 50,
       unit: 'messages/s',
-      description: 'Messages read of one address unless their sender is known.',
+      description: 'Messages per second that are read from one unknown address.',
     }),
     source_burst: whole(20, 1_000_000, {
       default: 200,
       unit: 'messages',
-      description: 'How many of them at once, after a quiet time.',
+      description: 'Messages that such an address may send in one burst.',
     }),
     sources: whole(100, 10_000_000, {
       default: 20_000,
       unit: 'addresses',
-      description: 'Addresses whose rate is remembered; beyond it those quiet the longest are forgotten.',
+      description: 'Addresses whose rate is tracked. Beyond this those that were quiet longest are forgotten.',
     }),
     transactions: whole(100, 10_000_000, {
       default: 20_000,
       unit: 'transactions',
       description:
-        'Requests remembered for repetition at once. Beyond it calls get 503, other answers are not repeated.',
+        'Server transactions kept for retransmissions. Beyond this calls get 503 and other answers are not repeated.',
     }),
     transaction_bytes: whole(1_048_576, 4_294_967_296, {
       default: 67_108_864,
       unit: 'bytes',
-      description: 'What they may hold together.',
+      description: 'Memory of these transactions.',
     }),
     source_transactions: whole(1, 1_000_000, {
       default: 200,
       unit: 'transactions',
-      description: 'The same for one address that nobody knows; all such together have half of the whole.',
+      description:
+        'Transactions of one unknown address. All unknown addresses together may use half of `transactions`.',
     }),
     source_transaction_bytes: whole(65_536, 1_073_741_824, {
       default: 1_048_576,
       unit: 'bytes',
-      description: 'What those of one such address may hold.',
+      description: 'Memory of the transactions of one unknown address.',
     }),
     connections: whole(1, 1_000_000, {
       default: 1_000,
       unit: 'connections',
       description:
-        'Connections (TCP, TLS, WebSocket) at once; never more than a quarter of the file descriptors there are, as calls need them too.',
+        'Connections (TCP, TLS, WebSocket) at the same time. At most a quarter of the file descriptors, because calls need the others.',
     }),
     source_connections: whole(1, 1_000_000, {
       default: 100,
       unit: 'connections',
-      description: 'Connections of one address where nobody is known.',
+      description: 'Connections of one unknown address.',
     }),
     source_handshakes: whole(1, 1_000_000, {
       default: 16,
       unit: 'connections',
-      description: 'Those of them that may be in the middle of their TLS or WebSocket handshake.',
+      description: 'Connections of one unknown address that may be in their TLS or WebSocket handshake.',
     }),
     handshake: number(0.1, 600, {
       default: 10,
       unit: 's',
-      description: 'How long the handshake of a TLS or WebSocket connection may take.',
+      description: 'Time limit for a TLS or WebSocket handshake.',
     }),
     connection_queue: whole(8_192, 16_777_216, {
       default: 65_536,
       unit: 'bytes',
-      description: 'What may wait to be read by the peer of a connection before it is closed.',
+      description: 'Bytes that one peer may leave unread. Beyond this its connection is closed.',
     }),
     connection_queues: whole(65_536, 1_073_741_824, {
       default: 16_777_216,
       unit: 'bytes',
-      description: 'The same for all connections together; beyond it the one with most is closed.',
+      description:
+        'Bytes that all peers together may leave unread. Beyond this the connection with the most is closed.',
     }),
     first_message: number(0.1, 600, {
       default: 10,
       unit: 's',
-      description: 'How long a connection may take to its first whole message.',
+      description: 'Time limit for the first whole message of a connection.',
     }),
     partial_message: number(0.1, 600, {
       default: 30,
       unit: 's',
-      description: 'How long the rest of a message may take, and how long a peer may read nothing of what waits.',
+      description: 'Time limit for the rest of a message, and for a peer that reads nothing.',
     }),
     idle_connection: number(1, 86_400, {
       default: 1_800,
       unit: 's',
-      description: 'How long a connection may be silent.',
+      description: 'Time after which a silent connection is closed.',
     }),
   },
-  'Bounds on what strangers may cost.',
+  'Limits for unknown peers: not registered, not in a call, not in a `match`. See docs/security.md.',
 );

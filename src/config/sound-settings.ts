@@ -6,37 +6,36 @@ export const opusSettings = {
   bit_rate: whole(6_000, 510_000, {
     default: 24_000,
     unit: 'bit/s',
-    description: 'Opus that we send, on average at most; a far side that asks for less is sent less.',
+    description: 'Highest average bit rate that is sent. A peer that requests less gets less.',
   }),
   complexity: whole(0, 10, {
     default: 3,
     unit: 'of 10',
-    description: 'How much work is put into a packet: 9 costs twice as much as 3.',
+    description: 'Encoder complexity. 9 costs twice as much CPU as 3.',
   }),
   fec: flag({
     default: true,
-    description:
-      'Ask for packets that carry a poorer copy of the one before (useinbandfec), and send such to who asks for them.',
+    description: 'Requests forward error correction (useinbandfec), and sends it on request.',
   }),
   expected_loss: whole(0, 100, {
     default: 5,
     unit: '%',
-    description: 'Packets that are expected to get lost: how much of the bit rate goes into these copies.',
+    description: 'Expected packet loss. It decides how much of the bit rate is used for error correction.',
   }),
   dtx: flag({
     default: false,
-    description: 'Ask for next to nothing in silence (usedtx). Who asks for that is sent so in any case.',
+    description: 'Requests discontinuous transmission (usedtx). It is always sent on request.',
   }),
-  cbr: flag({ default: false, description: 'Ask for a constant bit rate. Who asks for that is sent so in any case.' }),
+  cbr: flag({ default: false, description: 'Requests a constant bit rate. It is always sent on request.' }),
   max_playback_rate: whole(8_000, 48_000, {
     default: 48_000,
     unit: 'Hz',
-    description: 'Ask for nothing that only a higher rate could play (maxplaybackrate).',
+    description: 'Highest sampling rate that peers are asked to send (maxplaybackrate).',
   }),
   max_average_bit_rate: optional(
     whole(6_000, 510_000, {
       unit: 'bit/s',
-      description: 'Ask for no more than this (maxaveragebitrate). Left out: what the far side likes.',
+      description: 'Highest average bit rate that peers are asked to send (maxaveragebitrate). Left out: their choice.',
     }),
   ),
 };
@@ -47,70 +46,69 @@ const video = group(
     streams: whole(1, 1000, {
       default: 32,
       unit: 'streams',
-      description: 'Most streams of video of one call: the one it sends itself in, and those it is shown others in.',
+      description: 'Video streams of one call: its own and those that it receives.',
     }),
     key_frames: number(0.1, 60, {
       default: 2,
       unit: 'per second',
       description:
-        'Most key frames that a source is asked for, by however many that need one: a key frame is many times larger than others.',
+        'Highest rate of key-frame requests to one source, however many viewers need one. A key frame is many times larger than other frames.',
     }),
     bitrate_interval: number(0.1, 60, {
       default: 0.5,
       unit: 's',
-      description: 'Shortest time between two times that a source is told how much it may send (TMMBR, REMB).',
+      description: 'Shortest interval between two bit-rate requests to a source (TMMBR, REMB).',
     }),
     lowest_bitrate: whole(1, 1_000_000, {
       default: 100,
       unit: 'kbit/s',
       description:
-        'Least that a source is asked to send when somebody who is shown it takes less: that one has frames left out, and the others see it no worse than so.',
+        'Lowest bit rate that a source is asked to send because of a slow viewer. Below it that viewer loses frames and the others do not.',
     }),
     largest_unit: whole(500, 65_000, {
       default: 60_000,
       unit: 'bytes',
       description:
-        'Longest packet that is made for a phone that takes whole units of H.264 alone (packetization-mode 0) of what others send in parts: IP carries in parts what no network takes at once. A source that sends longer units is not shown to it.',
+        'Longest packet made for a phone that only takes whole H.264 units (packetization-mode 0) when the source sends fragments. IP fragments it. A source with longer units is not shown to that phone.',
     }),
     resend_packets: whole(0, 8192, {
       default: 256,
       unit: 'packets',
       description:
-        'Packets of each stream that are kept for who misses some; as many that we miss are asked for again. 0: none.',
+        'Packets of each stream kept for retransmission, and requested again when they are missing. 0: none.',
     }),
     resend_time: whole(0, 60_000, {
       default: 1000,
       unit: 'ms',
-      description: 'How long they are kept.',
+      description: 'Time that these packets are kept.',
     }),
     source_timeout: number(0.1, 3600, {
       default: 3,
       unit: 's',
-      description: 'A source that sends nothing for this long is lost: somebody else is shown instead.',
+      description: 'Time without packets after which a source is lost. Another one is shown.',
     }),
     talker_after: whole(0, 60_000, {
       default: 500,
       unit: 'ms',
-      description: 'How long somebody must have talked before all are shown them, where a bridge follows the talker.',
+      description: 'Time that a member must talk before all see it, in bridges that follow the talker.',
     }),
     talker_hold: whole(0, 600_000, {
       default: 2000,
       unit: 'ms',
-      description: 'How long at least the same one is shown there.',
+      description: 'Shortest time that the same talker is shown.',
     }),
     control_packets: whole(50, 50_000, {
       default: 400,
       unit: 'per second',
-      description: 'RTCP packets of one stream that are read; more are dropped.',
+      description: 'RTCP packets of one stream that are read. Further ones are dropped.',
     }),
     thread_backlog: whole(65_536, 67_108_864, {
       default: 1_048_576,
       unit: 'bytes',
-      description:
-        'Video that may wait between two media threads for one call, in each direction; what does not fit is lost.',
+      description: 'Video of one call that may wait between two media threads, in each direction. The rest is lost.',
     }),
   },
-  'Video: how it is passed on in bridges.',
+  'Video forwarding in bridges.',
 );
 
 /** The section `media`. */
@@ -120,80 +118,79 @@ export const media = group(
       text({
         rule: 'address',
         description:
-          'Address that audio (RTP) is sent from. Left out: that of SIP; where SIP has several, or all, each call has the one that leads to its far side.',
+          'Local address of RTP. Left out: that of SIP. If SIP has several addresses or all, each call uses the one that routes to its peer.',
       }),
     ),
     reserved_descriptors: whole(0, 1_000_000, {
       default: 128,
       unit: 'descriptors',
       description:
-        'File descriptors that audio leaves to HTTP and files: calls are refused when fewer are free. At most half of all; with `sockets: native` (or `auto` where that is so).',
+        'File descriptors reserved for HTTP and files. Calls are refused when fewer are free. At most half of all; applies to native sockets.',
     }),
     relayed_packets: whole(64, 1_000_000, {
       default: 4_096,
       unit: 'packets',
       description:
-        'With `sockets: dgram`: packets that may wait between a media thread and its sockets, each way. Half a second of 100 calls is 4096; more packets are dropped.',
+        'Packets that may wait between a media thread and its `dgram` sockets, in each direction. Further ones are dropped. 100 calls send 4096 packets in about half a second.',
     }),
     rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
       default: [10_000, 20_000],
       unit: 'port',
-      description: 'First and last UDP port for audio; a call takes two. [0, 0] lets the system choose.',
+      description: 'First and last UDP port of RTP. A call uses two. [0, 0]: the system chooses.',
     }),
     codecs: list(codec, {
       default: ['ulaw', 'alaw', 'g722', 'opus', 'slin', 'slin16', 'slin24', 'slin48'],
       commaList: true,
-      description: 'Codecs there are at all, the preferred one first.',
+      description: 'Codecs of the server, the preferred one first.',
     }),
-    opus: group(opusSettings, 'Opus, which is always mono: how it is sent, and what far sides are asked for.'),
+    opus: group(opusSettings, 'Opus, always mono: what the server sends and what it requests.'),
     rtp_timeout: number(0, 86_400, {
       default: 0,
       unit: 's',
-      description: 'Hang up a call that has sent no audio for this long although it should; 0 never.',
+      description: 'Time without audio after which a call is hung up, unless it is on hold. 0: never.',
     }),
     nat_search: number(0, 86_400, {
       default: 30,
       unit: 's',
       description:
-        'How long after offer and answer audio is taken from another address than a phone told, if none comes from there (a phone behind a NAT); 0 never.',
+        'Time after offer and answer in which RTP may come from another address than SDP announced, for phones behind a NAT. It applies while nothing comes from the announced one. 0: never.',
     }),
     threads: whole(0, 256, {
       default: 0,
       unit: 'threads',
-      description:
-        'Threads that audio is spread over: as many from the start, or with 0 one, and as calls come more, up to one less than the machine has cores.',
+      description: 'Media threads from the start. 0: one, and more as calls come, up to the number of cores less one.',
     }),
     sockets: choice(['auto', 'dgram', 'native'], {
       default: 'auto',
       description:
-        'How audio is sent and heard: native with calls of the kernel (Linux; needs the optional package koffi, else it is dgram), dgram with sockets of Node, which the main thread holds for the media threads, auto native without a warning where it cannot be had.',
+        "RTP sockets. native: system calls (Linux, optional package koffi), else dgram. dgram: Node's sockets, held by the main thread. auto: native if available, without a warning.",
     }),
     warm_up: flag({
       default: true,
       description:
-        'A new media thread runs warm-up calls over 127.0.0.1 for about two seconds, so that its code is compiled before many calls begin.',
+        'Runs warm-up calls over 127.0.0.1 for about two seconds in each new media thread. They compile its code before many calls begin.',
     }),
     thread_backlog: whole(4_096, 1_048_576, {
       default: 16_384,
       unit: 'bytes',
-      description: 'Audio that may wait between two of these threads for one call; what does not fit is lost.',
+      description: 'Audio of one call that may wait between two media threads. The rest is lost.',
     }),
     report_backlog: whole(64, 1_000_000, {
       default: 2048,
       unit: 'messages',
       description:
-        'Messages of one media thread (digits, talking, commands of servers) that may wait to be handled. Beyond that, connections to servers are not read, and events of other calls are dropped.',
+        "Messages of one media thread (digits, talking, server commands) that may wait. Beyond this connections to servers are not read, and other calls' events are dropped.",
     }),
     report_backlog_per_call: whole(4, 100_000, {
       default: 16,
       unit: 'messages',
-      description: 'The same for one call.',
+      description: 'Messages of one call that may wait.',
     }),
     thread_timeout: number(1, 3600, {
       default: 5,
       unit: 's',
       description:
-        'A media thread that does nothing for this long is ended and started again; while it starts it may take twelve times as long.',
+        'Time without progress after which a media thread is restarted. While it starts it may take twelve times as long.',
     }),
     video,
     tone_zone: choice(['us', 'gb', 'uk', 'de', 'fr'], {
@@ -209,16 +206,17 @@ export const sounds = group(
   {
     directories: list(Type.String({ minLength: 1 }), {
       default: ['builtin'],
-      description: 'Where prompts are looked for, in this order; `builtin` stands for the ones that come along.',
+      description:
+        'Directories of prompts, in search order. `builtin` stands for the included ones. The layout is <language>/<name>.<format>.',
     }),
     music: list(Type.String({ minLength: 1 }), {
       default: ['builtin'],
       description:
-        'Where music on hold is looked for, in this order: each sub-directory is a class. `builtin` stands for the one that comes along, `default`.',
+        'Directories of music on hold, in search order. Each sub-directory is a class. `builtin` stands for the included class `default`.',
     }),
     default_language: text({
       default: 'en',
-      description: 'Language where none is asked for, or a prompt lacks in one.',
+      description: 'Language of prompts when none is requested, or when a prompt lacks in the requested one.',
     }),
   },
   'Prompts.',
@@ -227,21 +225,21 @@ export const sounds = group(
 /** The section `recordings`. */
 export const recordings = group(
   {
-    directory: text({ default: 'recordings', rule: 'directory', description: 'Where recordings are kept.' }),
+    directory: text({ default: 'recordings', rule: 'directory', description: 'Directory of recordings.' }),
     live: whole(1, 1_000_000, {
       default: 1000,
       unit: 'recordings',
-      description: 'Most recordings that are made at a time, those that wait for their turn included.',
+      description: 'Recordings in progress, waiting ones included.',
     }),
     batch: whole(20, 60_000, {
       default: 1000,
       unit: 'ms',
-      description: 'Audio that goes to the disk at once; as much is lost at most when the process is killed.',
+      description: 'Audio that is written to the disk in one go. At most this much is lost when the process is killed.',
     }),
     backlog: whole(65_536, 1_073_741_824, {
       default: 4_194_304,
       unit: 'bytes',
-      description: 'What may wait for a slow disk, for each recording; one with more fails.',
+      description: 'Bytes of one recording that may wait for a slow disk. Beyond this the recording fails.',
     }),
   },
   'Recordings.',
@@ -253,48 +251,47 @@ export const externalMedia = group(
     connections: whole(1, 1_000_000, {
       default: 2_000,
       unit: 'connections',
-      description: 'Most connections to servers that audio is exchanged with, by AudioSocket or WebSocket.',
+      description: 'Connections to external media servers, by AudioSocket or WebSocket.',
     }),
     connection_timeout: number(0.1, 60, {
       default: 3,
       unit: 's',
-      description: 'How long such a server may take to take a connection.',
+      description: 'Time limit for a server to accept a connection.',
     }),
     arrival_timeout: number(0.1, 3_600, {
       default: 30,
       unit: 's',
-      description:
-        'How long a server may take to open its WebSocket to a channel that waits for it (connection_type=server).',
+      description: 'Time limit for a server to open its WebSocket to a waiting channel (connection_type=server).',
     }),
     log_in: flag({
       default: true,
       description:
-        'Whether it has to give the password of a user for that (http.users); the id of the connection is enough otherwise, as in Asterisk.',
+        "Whether such a server must send the password of a user (http.users). Otherwise the connection's id suffices, as in Asterisk.",
     }),
     backlog: whole(60, 10_000, {
       default: 300,
       unit: 'ms',
-      description: 'Audio that a server may have sent too early; of what is more only the latest 60 ms are played.',
+      description: 'Audio that a server may send too early. Beyond this all but the last 60 ms is dropped.',
     }),
     unsent: whole(4_096, 16_777_216, {
       default: 65_536,
       unit: 'bytes',
-      description: 'What a server may leave unread; audio beyond that is left out.',
+      description: 'Bytes that a server may leave unread. Further audio is dropped.',
     }),
     stall_timeout: number(0.1, 3_600, {
       default: 5,
       unit: 's',
-      description: 'A server that leaves as much unread for this long has lost its connection.',
+      description: 'Time that a server may leave that much unread. Then its connection is closed.',
     }),
     websocket_message: whole(1_024, 16_777_216, {
       default: 1_048_576,
       unit: 'bytes',
-      description: 'Largest message that is taken of a WebSocket.',
+      description: 'Largest WebSocket message that is accepted.',
     }),
     websockets: named(
       group(
         {
-          url: text({ description: 'Where the server waits for our WebSocket, e.g. wss://ai.example.org/media.' }),
+          url: text({ description: 'URL of the server, e.g. wss://ai.example.org/media.' }),
           protocols: list(Type.String({ minLength: 1 }), {
             default: ['media'],
             commaList: true,
@@ -302,26 +299,29 @@ export const externalMedia = group(
           }),
           headers: list(Type.String({ pattern: '^[A-Za-z0-9-]+: ?[ -~]+$' }), {
             default: [],
-            description: 'Headers sent along, e.g. "X-Tenant: 7".',
+            description: 'Additional headers, e.g. "X-Tenant: 7".',
           }),
           token: text({
             default: '',
-            description: 'A token that we tell the server (`Authorization: Bearer`). Empty: none.',
+            description: 'Bearer token sent to the server (`Authorization: Bearer`). Empty: none.',
           }),
         },
-        'A server that waits for our WebSocket.',
+        'A server that accepts a WebSocket.',
       ),
-      { default: {}, description: 'Servers that external media can name as external_host, by name.' },
+      {
+        default: {},
+        description: 'Servers that external media can name as external_host with transport=websocket, by name.',
+      },
     ),
   },
-  'Channels whose far side is a server: external media.',
+  'External media: channels whose far side is a server.',
 );
 
 /** The section `bridges`. */
 export const bridges = group(
   {
-    most: whole(1, 1_000_000, { default: 10_000, unit: 'bridges', description: 'Most bridges at a time.' }),
-    channels: whole(2, 100_000, { default: 1000, unit: 'channels', description: 'Most channels in one bridge.' }),
+    most: whole(1, 1_000_000, { default: 10_000, unit: 'bridges', description: 'Bridges at the same time.' }),
+    channels: whole(2, 100_000, { default: 1000, unit: 'channels', description: 'Channels in one bridge.' }),
   },
   'Bridges.',
 );

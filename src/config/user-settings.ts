@@ -6,34 +6,34 @@ const patterns = (description: string) =>
 
 const scope = group(
   {
-    applications: patterns('Applications that it may be, look at and send channels to.'),
+    applications: patterns('Applications that it may register, see and send channels to.'),
     operations: list(Type.String({ minLength: 1, maxLength: 200 }), {
       default: ['*'],
       commaList: true,
       description:
-        'What it may do: `channels`, `channels:read`, `channels:change`, `channels:originate`, as the API documents name resources and operations.',
+        'Operations that it may use, as the API documents name resources and operations: `channels`, `channels:read`, `channels:change`, `channels:originate`.',
     }),
     contexts: patterns('Contexts of the dialplan that it may send channels to.'),
     endpoints: patterns(
-      'What it may call, e.g. `PJSIP/alice`, `PJSIP/0049*@provider`, `Local/*@default`; a star stands for no `/` and no `@`.',
+      'Endpoints that it may call, e.g. `PJSIP/alice`, `PJSIP/0049*@provider`, `Local/*@default`. Here a star does not match `/` or `@`.',
     ),
   },
-  'What the user is limited to; `*` stands for any letters. What is left out limits nothing, an empty list lets nothing through.',
+  'Limits of the user; `*` matches any characters. A list that is left out limits nothing. An empty list allows nothing.',
 );
 
 /** Someone who may use the interface. */
 export const user = group(
   {
-    name: Type.String({ minLength: 1, pattern: '^[^:]+$', description: 'The user name; holds no colon.' }),
-    password: optional(text({ description: 'The password as it is. Give this or `password_hash`.' })),
+    name: Type.String({ minLength: 1, pattern: '^[^:]+$', description: 'User name, without a colon.' }),
+    password: optional(text({ description: 'The password in plain text. Set this or `password_hash`.' })),
     password_hash: optional(
       text({ rule: 'passwordHash', description: 'The password as scrypt hash, made by `hookswitch hash`.' }),
     ),
-    read_only: flag({ default: false, description: 'The user may look (GET, OPTIONS) but change nothing.' }),
+    read_only: flag({ default: false, description: 'Allows only GET and OPTIONS.' }),
     may_register: flag({
       default: false,
       description:
-        'A read-only user may be an application all the same: calls enter it, and it takes over a WebSocket of that name. Otherwise its WebSocket only hears events.',
+        'Lets a read-only user act as an application: calls enter it, and it takes over a WebSocket of that name. Otherwise its WebSocket only receives events.',
     }),
     allowed_addresses: optional(
       list(Type.String({ rule: 'network' }), {
@@ -44,10 +44,10 @@ export const user = group(
     denied_addresses: optional(
       list(Type.String({ rule: 'network' }), {
         commaList: true,
-        description: 'Those that it may not come from, even if they are allowed.',
+        description: 'Addresses and networks that the user may not come from, even if they are allowed.',
       }),
     ),
     scope: optional(scope),
   },
-  'Someone who may use the interface.',
+  'A user of the interface.',
 );

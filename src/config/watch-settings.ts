@@ -7,7 +7,7 @@ import { choice, group, list, number, text, whole } from './setting.ts';
 const partLevel = () =>
   choice(['same', ...logLevels], {
     default: 'same',
-    description: 'The level of this part; same: that of `log_level`.',
+    description: 'Log level of this part. same: that of `log_level`.',
   });
 
 type PartLevels = Record<(typeof logParts)[number], ReturnType<typeof partLevel>>;
@@ -15,7 +15,7 @@ type PartLevels = Record<(typeof logParts)[number], ReturnType<typeof partLevel>
 /** `general.log_levels`: levels of single parts. */
 export const partLevels = group(
   Object.fromEntries(logParts.map((part) => [part, partLevel()])) as PartLevels,
-  'Levels of single parts, by the field `part` of their lines.',
+  'Log levels of parts, by the field `part` of their lines.',
 );
 
 /** The section `metrics`. */
@@ -25,10 +25,10 @@ export const metrics = group(
       default: ['127.0.0.1', '::1'],
       commaList: true,
       description:
-        'Addresses and networks that may read /metrics without credentials; [] for none, as behind a reverse proxy on this machine.',
+        'Addresses and networks that may read /metrics without credentials. Set [] behind a reverse proxy on this machine.',
     }),
   },
-  'What Prometheus may read.',
+  'Prometheus metrics, GET /metrics.',
 );
 
 /** The settings of a file that is put aside when it is full. @param megabytes its size as usual. */
@@ -36,12 +36,12 @@ const putAside = (megabytes: number) => ({
   file_size: number(0.001, 1_000_000, {
     default: megabytes,
     unit: 'MB',
-    description: 'Size at which the file is put aside as `<file>.1` and a new one is begun.',
+    description: 'Size at which the file is renamed to `<file>.1` and a new one starts.',
   }),
   files: whole(0, 1_000, {
     default: 10,
     unit: 'files',
-    description: 'How many that were put aside are kept; the oldest go.',
+    description: 'Renamed files that are kept. The oldest are deleted.',
   }),
 });
 
@@ -52,11 +52,11 @@ export const audit = group(
       default: '',
       rule: 'file',
       description:
-        'File that gets a line of JSON for every command over the interface and every log-in; relative to the configuration file. Empty: none.',
+        'File that gets a JSON line for every command over the interface and every log-in. A relative path starts at the configuration file. Empty: none.',
     }),
     ...putAside(50),
   },
-  'Who did what over the interface.',
+  'Audit log of the interface: who did what, from where, with which result. Secrets are never written. See docs/security.md.',
 );
 
 /** The section `cdr`. */
@@ -66,13 +66,13 @@ export const cdr = group(
       default: '',
       rule: 'file',
       description:
-        'File that gets a line of JSON for each leg of a call that has ended; relative to the configuration file. Empty: none.',
+        'File that gets a JSON line for each ended leg of a call. A relative path starts at the configuration file. Empty: none.',
     }),
     ...putAside(100),
     variables: list(Type.String({ minLength: 1 }), {
       default: [],
       commaList: true,
-      description: 'Channel variables that stand in the records, as they were at the end.',
+      description: 'Channel variables included in the records, with their last values.',
     }),
     webhook: group(
       {
@@ -80,35 +80,35 @@ export const cdr = group(
           default: '',
           rule: 'httpUrl',
           description:
-            'Where records are posted to, as JSON; over https its certificate is checked against tls.authorities. Empty: nowhere.',
+            'URL that records are posted to, as JSON. Over https its certificate is checked against tls.authorities. Empty: none.',
         }),
         headers: list(Type.String({ rule: 'header' }), {
           default: [],
-          description: 'Headers sent along, e.g. `Authorization: Bearer …`.',
+          description: 'Additional headers, e.g. `Authorization: Bearer …`.',
         }),
         batch: whole(1, 10_000, {
           default: 100,
           unit: 'records',
-          description: 'Records of one post, at most; more than one only while it is busy or away.',
+          description: 'Records in one request. More than one are sent only after a wait.',
         }),
-        timeout: number(0.1, 600, { default: 10, unit: 's', description: 'How long it may take to answer.' }),
+        timeout: number(0.1, 600, { default: 10, unit: 's', description: "Time limit for the server's response." }),
         retry: number(0.01, 3_600, {
           default: 1,
           unit: 's',
-          description: 'How long to wait after a failure; twice as long after each further one, less a part by chance.',
+          description: 'Pause after a failure. It doubles with each further failure, less a random part.',
         }),
-        longest_retry: number(0.01, 86_400, { default: 300, unit: 's', description: 'The longest such wait.' }),
+        longest_retry: number(0.01, 86_400, { default: 300, unit: 's', description: 'Longest such pause.' }),
         spool: number(0.01, 1_000_000, {
           default: 100,
           unit: 'MB',
           description:
-            'What may wait on the disk for it (in the data directory, over a restart); what is more is lost, and told.',
+            'Undelivered records on the disk (in the data directory, also across a restart). Further ones are lost and logged.',
         }),
       },
-      'Who is told of each record, at least once.',
+      'Receives each record at least once.',
     ),
   },
-  'Call detail records: one for each leg of a call, when it has ended.',
+  'Call detail records: one for each ended leg of a call. See docs/call-detail-records.md.',
 );
 
 /** The section `stuck`. */
@@ -118,14 +118,14 @@ export const stuck = group(
       default: 10,
       unit: 's',
       description:
-        'How long a call may ring in an application that does not answer it and calls nobody for it, before it counts as stuck. 0: as long as elsewhere, two minutes.',
+        'Time after which a call counts as stuck that rings in an application which neither answers nor dials for it. 0: two minutes.',
     }),
     no_audio: number(0, 86_400, {
       default: 5,
       unit: 's',
       description:
-        'How long after the answer no packet may have come from a far side that is to send audio, before the call counts as stuck, is logged and counted. 0: never.',
+        'Time after the answer without any packet of a far side that should send audio. Then the call counts as stuck, is logged and counted. 0: never.',
     }),
   },
-  'When a call counts as stuck: it is shown and told, and nothing else happens to it.',
+  'When a call counts as stuck (`GET /hookswitch/stuck`, the page). Nothing else happens to it.',
 );

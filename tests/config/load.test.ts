@@ -330,7 +330,7 @@ for (const [what, yaml, wanted] of [
   ],
   ['an empty password', 'http: { users: [{ name: a, password: "" }] }', 'the password is empty'],
   ['a hash that is none', 'http: { users: [{ name: a, password_hash: md5 }] }', 'a hash made by `hookswitch hash`'],
-  ['a user name with a colon', 'http: { users: [{ name: "a:b" }] }', 'holds no colon'],
+  ['a user name with a colon', 'http: { users: [{ name: "a:b" }] }', 'without a colon'],
   ['an origin with a path', 'http: { allowed_origins: "https://a.example/x" }', 'expected an origin'],
   ['an address that is a name', 'http: { bind: localhost }', 'expected an IP address'],
   ['a transport twice', 'sip: { transports: [{ protocol: udp }, { protocol: udp }] }', 'is configured twice'],
