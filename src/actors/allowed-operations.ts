@@ -52,11 +52,11 @@ import type { AllowedOperation, AllowedOperations } from '../models/allowed-oper
 import { type AriErrorCode, refusalWords } from '../models/errors.ts';
 
 /**
- * What may be done to an object in the state it is in, and for each thing that may not, the reason and the states that
- * would allow it. All of it is asked of the `refuse…` functions beside the charts.
+ * The operations that an object allows in its present state. For each refused one: the reason and the states that would
+ * allow it. The `refuse…` functions beside the charts decide.
  */
 
-/** An operation as clients are told of it. @param why says why it is refused. */
+/** An operation as the interface shows it. @param why the reason of its refusal. */
 function describe<E extends AriErrorCode>(
   operation: string,
   chart: string,
@@ -77,7 +77,7 @@ const always = (operation: string): AllowedOperation => ({ operation, allowed: t
 
 const lifeDecides: ReadonlySet<string> = new Set(channelOperations);
 
-/** What may be done to a channel: first its owner decides (409), then its life (412). */
+/** The operations of a channel: ownership decides first (409), then the channel chart (412). */
 export function allowedOnChannel(
   id: string,
   { life, ownership }: { life: ChannelSnapshot; ownership: OwnershipSnapshot },
@@ -100,7 +100,10 @@ export function allowedOnChannel(
 
 const videoDecides: ReadonlySet<string> = new Set(['setVideoSource', 'clearVideoSource']);
 
-/** What may be done to a bridge: the bridge refuses, its video says what is without effect. Left out: as that begins. */
+/**
+ * The operations of a bridge. The bridge refuses; its video chart adds the commands without effect. Left out: an actor
+ * that only begins.
+ */
 export function allowedOnBridge(
   snapshot: BridgeSnapshot,
   video: BridgeVideoSnapshot = untouchedVideo(snapshot.context.id, firstVideoMode(snapshot.context)),
@@ -118,7 +121,6 @@ export function allowedOnBridge(
   return { kind: 'bridge', id, states: { bridge: snapshot.value, bridgeVideo: video.value }, operations };
 }
 
-/** What may be done to a playback. */
 export function allowedOnPlayback(snapshot: PlaybackSnapshot): AllowedOperations {
   const verdict = verdicts(playbackMachine, snapshot, { refuse: refusePlaybackCommand, ignores: playbackIgnores });
   return {
@@ -131,7 +133,6 @@ export function allowedOnPlayback(snapshot: PlaybackSnapshot): AllowedOperations
   };
 }
 
-/** What may be done to a live recording. */
 export function allowedOnRecording(snapshot: RecordingSnapshot): AllowedOperations {
   const verdict = verdicts(liveRecordingMachine, snapshot, {
     refuse: refuseRecordingCommand,

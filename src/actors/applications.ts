@@ -44,19 +44,19 @@ export type ConnectRequest = Connection & {
    * It only hears: no calls enter its applications, and it cannot take over a name. Other clients can take over its names.
    */
   observes?: boolean | undefined;
-  /** Applications that had events before: the number of the last one. What is kept of later ones comes first. */
+  /** Applications that had events before, each with the number of the last one. Kept later events are sent first. */
   resume?: ReadonlyMap<string, number> | undefined;
-  /** Whether its socket is open, for a connection that is registered before; left out, it always is. */
+  /** Whether its socket is open. For connections registered before they open; left out: always open. */
   isOpen?(): boolean;
   /** Made by this system, so the names may be as long as {@link longestOwnName}. */
   own?: boolean | undefined;
 };
 
-/** What an application may be sent again. */
+/** The events that an application resumes with. */
 export type Resumption = {
-  /** The events behind the one that it had last, in order, as they were written. */
+  /** The events after its last one, in order, as they were written. */
   events: readonly string[];
-  /** How many of those that it did not have are no longer kept; undefined when that cannot be told. */
+  /** Number of missed events that are no longer kept; undefined if unknown. */
   lost: number | undefined;
 };
 
@@ -75,7 +75,7 @@ type UserEventRequest = {
   application?: string | undefined;
   /** Event sources of the channels and endpoints that it is about. */
   source?: readonly string[] | undefined;
-  /** Whatever the client put into it: an object's members are shown in the event. */
+  /** Any value of the client. The members of an object appear in the event. */
   variables?: unknown;
 };
 
@@ -90,7 +90,7 @@ export interface Applications {
    */
   subscribe(name: string, eventSources: readonly string[] | undefined): Application;
   /**
-   * Takes a reference from each source in order, as {@link subscribe}; nobody is subscribed to what is not there.
+   * Removes a reference from each source in order, as {@link subscribe}. Sources that do not exist are refused.
    * @throws AriError also eventSourceNotSubscribed
    */
   unsubscribe(name: string, eventSources: readonly string[] | undefined): Application;
@@ -108,8 +108,8 @@ export interface Applications {
   connect(request: ConnectRequest): Connected;
 
   /**
-   * Whether a client may register applications now. Who only observes may have a name that nobody has, or another who
-   * only observes.
+   * Whether a client may register applications now. An observer may only take a name that is free or held by another
+   * observer.
    * @throws AriError applicationTaken, limitReached.
    */
   requireRegistrable(names: readonly string[], observes: boolean): void;
@@ -119,13 +119,13 @@ export interface Applications {
 
   /** Whether channels may enter the application. */
   isActive(name: string): boolean;
-  /** Whether its connection is there; not so while an outbound one is away, though channels may enter. */
+  /** Whether its connection is open. An outbound one may be away while channels still enter. */
   isConnected(name: string): boolean;
   /** Call control subscribes an application by one reference; an unknown application is ignored. */
   addInterest(name: string, topic: Topic): void;
   /** Takes such a reference away; one that is not there is ignored. */
   removeInterest(name: string, topic: Topic): void;
-  /** The object of the topic has died: nobody is subscribed to it any more. */
+  /** Removes all subscriptions to an object that has ended. */
   forget(topic: Topic): void;
   /** As `Delivery.figures`. */
   figures(name: string): { events: number; missed: number; unread: number };
@@ -156,11 +156,11 @@ type ApplicationsOptions = {
   limits?: Pick<Limits, 'applications' | 'subscriptions'> | undefined;
   /** Bytes of events that wait for an application that was restored and is not connected yet; none when left out. */
   queueLimit?: number | undefined;
-  /** Hears of events that wait no more because too many do. */
+  /** Counts events that are dropped because too many wait. */
   hit?: LimitHit | undefined;
-  /** Hears of every event that is made for an application. */
+  /** Gets every event made for an application. */
   recorder?: DeliveryOptions['recorder'];
-  /** Where in a trace events are. */
+  /** Trace context of events. */
   traced?: DeliveryOptions['traced'];
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
   kept?: ((name: string, number: number, made: number) => Resumption) | undefined;
@@ -173,7 +173,7 @@ type ApplicationsOptions = {
 /** Longest name of an application that this system makes up itself. */
 export const longestOwnName = 255;
 
-/** How Asterisk shows a subscription to all of a type. */
+/** Names of Asterisk for subscriptions to all objects of a type. */
 const allNames: ReadonlyMap<Topic, string> = new Map([
   [allChannels, '__AST_CHANNEL_ALL_TOPIC'],
   [allBridges, '__AST_BRIDGE_ALL_TOPIC'],
@@ -199,7 +199,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
   const { bus, clock, log, runtime, entityId, resolve, check, limits = unlimited, queueLimit = 0 } = options;
   const registry = new Registry<ApplicationActor>('applicationNotFound');
   const connections = new Map<string, Connection & Pick<ConnectRequest, 'isOpen'>>();
-  /** Applications that were registered last by somebody who only observes. */
+  /** Applications whose last registration was by an observer. */
   const observed = new Set<string>();
   /** Events of applications that were restored and are not connected again yet. */
   const away = new Map<string, Outbox>();
@@ -291,7 +291,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     return model(name);
   };
 
-  /** It goes on behind what waited, or behind the last event that it says it had. */
+  /** Continues after the events that waited, or after the last event that the client names. */
   const comeBack = (name: string, { send, narrow }: Connection, last: number | undefined): void => {
     const outbox = away.get(name);
     if (!outbox) {
@@ -303,7 +303,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     outbox.flush();
   };
 
-  /** @param notBefore of the events up to this number it may not be told. */
+  /** @param notBefore events up to this number are not sent. */
   const resume = (name: string, send: Connection['send'], last: number, notBefore = 0): void => {
     const made = delivery.figures(name).events;
     const from = Math.max(last, notBefore);
@@ -376,7 +376,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     connect(request) {
       const { subscribeAll = false, announce = false, observes = false, describe, isOpen } = request;
       const names = namesOf(request.names, request.own ? longestOwnName : longestApplicationName);
-      // What the configuration or a call asks for is not refused.
+      // Registrations by the configuration or for a call are not refused.
       if (!announce) requireRegistrable(names, observes);
       const id = `connection-${++connectionCount}`;
       const connection: Connection & Pick<ConnectRequest, 'isOpen'> = {
@@ -401,7 +401,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
         }
       };
       take();
-      // A socket that is not open yet is told by its owner.
+      // The owner of a socket that is not open yet reports it later.
       const tellsLater = announce === 'whenAsked';
       if (!tellsLater) log.info({ applications: names, connection: describe }, 'applications are connected');
       const tell = (type: 'ApplicationRegistered' | 'ApplicationUnregistered'): void => {

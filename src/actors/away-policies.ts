@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 
-/** What becomes of the channels of an application whose connection stays away. */
+/** Policy for the channels of an application whose connection stays away. */
 export type AwayPolicy = {
-  /** How long it may be away, in ms. */
+  /** Time that the connection may be away, in ms. */
   afterMs: number;
   /** They are kept as they are, hung up, or go on in the dialplan. */
   action: 'keep' | 'hangup' | 'continue';
@@ -30,7 +30,7 @@ export interface AwayPolicies {
   close(): void;
 }
 
-/** Makes what lets go of channels whose application does not come back. */
+/** Creates the timers that apply away policies. */
 export function createAwayPolicies({
   clock,
   log,

@@ -3,13 +3,13 @@ import { ownVariable } from '../machines/channel-setup.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 
-/** What channels that meet in a bridge learn of each other. */
+/** Exchange of identities between channels that meet in a bridge. */
 
 type Present = { channel: ChannelEntry };
 
 /**
- * Brings those in a mixing bridge together, after somebody came (`newcomer`) or went: they are one call from now on
- * (linkedid, account), and when they are two, each is shown to the other as who it is connected to.
+ * Connects the members of a mixing bridge after one entered (`newcomer`) or left. They become one call (linkedid,
+ * account). If there are two, each becomes the other's connected line.
  */
 export function meet(
   channels: Pick<Channels, 'snapshot' | 'tell'>,
@@ -64,7 +64,7 @@ function namePeers({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, pres
   }
 }
 
-/** Nobody has a peer where all only wait. */
+/** Members have no peer if all of them only wait. */
 function forgetPeers({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, present: readonly Present[]): void {
   for (const { channel } of present)
     for (const name of ['BRIDGEPEER', 'BRIDGEPVTCALLID'])

@@ -58,10 +58,10 @@ type BridgeOperationsOptions = {
   variablesLimit: number;
 };
 
-/** What clients may do to bridges, by the names of the interface. */
+/** The commands of clients for bridges, by the names of the interface. */
 export type BridgeOperations = ReturnType<typeof createBridgeOperations>;
 
-/** What clients may do to bridges: reads the request, refuses or does it. */
+/** Creates the commands of clients for bridges: each reads the request, then refuses it or carries it out. */
 export function createBridgeOperations(options: BridgeOperationsOptions) {
   const { bridges, channels, playbacks, recordings, ids, clock, compatibility, variablesLimit } = options;
 
@@ -136,7 +136,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     return variables[name] ?? '';
   };
 
-  /** The bridge whose variables are asked for: whatever is wrong with it, it was not found. */
+  /** The bridge whose variables are requested. Every error is reported as not found. */
   const withVariables = (id: string): BridgeEntry => {
     const bridge = bridges.find(id);
     if (!bridge || refuseBridgeOperation(bridges.snapshot(bridge), 'variable'))
@@ -147,21 +147,21 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
   return {
     list: (): Bridge[] => bridges.list(),
     get: (id: string): Bridge => bridges.get(id),
-    /** What may be done to it now, and why not the rest. @throws AriError bridgeNotFound. */
+    /** The operations that it allows now, and reasons for the others. @throws AriError bridgeNotFound. */
     possible(id: string): AllowedOperations {
       const bridge = bridges.find(id);
       if (!bridge) throw new AriError('bridgeNotFound');
       return allowedOn(bridge);
     },
 
-    /** Who in it sees whom, and why not. @throws AriError bridgeNotFound. */
+    /** Which member sees which, and reasons. @throws AriError bridgeNotFound. */
     async videoVisibility(id: string): Promise<VideoVisibility[]> {
       const bridge = bridges.find(id);
       if (!bridge) throw new AriError('bridgeNotFound');
       const present = [...bridge.stays.values()];
       const told = await Promise.all(
         present.map(async ({ channel: { id: member, leg } }) => {
-          // Of one that is over meanwhile nothing can be told.
+          // A session that has ended meanwhile has no figures.
           const figures = await leg.video?.statistics().catch(() => []);
           return [member, figures ?? []] as const;
         }),

@@ -18,9 +18,9 @@ const typeWords = ['mixing', 'holding', ...bridgeFlags] as const;
 const isFlag = (word: string): word is BridgeFlag => (bridgeFlags as readonly string[]).includes(word);
 
 /**
- * The kind of a bridge and what else is asked of it, from a comma list of words; where nothing says how its channels are
- * joined they are mixed. Undefined when it says both. Unknown words beside known ones are ignored.
- * @throws AriError parameterInvalid where all words are unknown.
+ * Reads a comma-separated list of words: the bridge type and flags. The default is mixing. Undefined for contradictory
+ * types. Unknown words beside known ones are ignored.
+ * @throws AriError parameterInvalid if all words are unknown.
  */
 export function readBridgeType(type: string | undefined): { type: BridgeType; flags: BridgeFlag[] } | undefined {
   const words = (type ?? '')

@@ -19,7 +19,7 @@ type VideoRoom = {
   readonly context: BridgeContext;
   readonly mix: Mix;
   readonly views: BridgeViews;
-  /** Who is in it. */
+  /** Its members. */
   readonly present: readonly Present[];
 };
 
@@ -34,18 +34,18 @@ type BridgeVideosOptions = {
 type VideoDump = NonNullable<BridgeDump['video']>;
 type VideoActor = Actor<typeof bridgeVideoMachine>;
 
-/** Owns whom bridges show to whom; an actor exists only where somebody had video, or a source was asked for. */
+/** Owns the video charts of bridges. An actor exists only if a member had video or a source was requested. */
 export interface BridgeVideos {
   /** Commands and reports for a bridge that lives; the actor is made by the first. */
   tell(id: string, event: BridgeVideoEvent): void;
   /** The same, where nothing happens when there is none. */
   told(id: string, event: BridgeVideoEvent): void;
-  /** How it is; undefined where there is none. */
+  /** The present snapshot; undefined without an actor. */
   snapshot(id: string): BridgeVideoSnapshot | undefined;
   /** Shows everybody what they are to be shown once more, to a mix that may know nothing. */
   arrange(id: string): void;
   dump(id: string): VideoDump | undefined;
-  /** Takes it up again. Nobody is told. */
+  /** Restores it. No events are published. */
   restore(dump: VideoDump): void;
 }
 
@@ -69,7 +69,7 @@ export function createBridgeVideos({ runtime, log, roomOf, publish }: BridgeVide
     views.arrange(mix, shown, present);
   };
 
-  /** The mode is another one. Who is shown in it by then was told before, and lost with the mode. */
+  /** Sets another mode. The previous mode has already reported its source. */
   const show = (id: string): void => {
     arrange(id);
     const actor = registry.find(id)?.actor;

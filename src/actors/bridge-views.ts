@@ -5,13 +5,13 @@ import type { MediaSession, Mix } from '../telephony/media.ts';
 import type { H264Terms, VideoCodec } from '../telephony/video.ts';
 import { canBe, commonCodec, whyUnseen } from './video-terms.ts';
 
-/** What a bridge needs to know of one who is in it. */
+/** The view of a member that its bridge needs. */
 export type Present = { channel: { id: string; leg: { media: MediaSession; video?: LegVideo | undefined } } };
 
-/** What the bridge says of its video. */
+/** The bridge's video mode. */
 export type Room = {
   mode: VideoMode;
-  /** Whom all are to see, where that was asked for. */
+  /** The source that a command chose for all members. */
   chosen: string | undefined;
   flags: readonly BridgeFlag[];
 };
@@ -25,29 +25,29 @@ type Unseen = { channel: string; sources: readonly { channel: string; why: strin
 const mostTold = 10;
 
 /**
- * Decides who sees whom in one bridge. The mix follows the talker, or shows one member to all, by itself. In the mode `sfu`
- * each member sees the others, one in each of its streams; with too few streams it sees those that joined first. A shown
- * member keeps its stream as long as both stay. When one leaves, the last one takes its stream. Calls without video cost
- * nothing.
+ * Decides who sees whom in one bridge. The mix itself follows the talker, or shows one member to all. In the mode `sfu`
+ * each member sees the others, one in each of its streams. With too few streams it sees those that joined first. A
+ * source keeps its stream as long as both stay. When one leaves, the last one takes its stream. Calls without video
+ * cost nothing.
  */
 export class BridgeViews {
-  /** Whom each is shown, by stream. */
+  /** Sources of each member, by stream. */
   readonly #shown = new Map<string, readonly string[]>();
-  /** What the mix was told of each, so that it is told once. */
+  /** Last command to the mix for each member, to avoid repeats. */
   readonly #told = new Map<string, string>();
-  /** Whom each was said not to see, so that it is said once. */
+  /** Last report of invisible sources for each member, to avoid repeats. */
   readonly #unseen = new Map<string, ReadonlySet<string>>();
   #mode: string | undefined;
-  /** Whom the mix showed last in the mode `talker` or `single`. */
+  /** Last source of the modes `talker` and `single`. */
   lastSource: string | undefined;
 
-  /** Another mix takes the place of the one before: it knows nothing. */
+  /** Forgets what the mix knows: a new mix replaces it. */
   reset(): void {
     this.#mode = undefined;
     this.#told.clear();
   }
 
-  /** Has the mix show whom the mode says, if anybody in it can have video. @returns whether that is news to it. */
+  /** Applies the mode to the mix, if any member can have video. @returns whether anything changed. */
   tell(mix: Pick<Mix, 'video'>, { mode, chosen }: Room, present: readonly Present[]): boolean {
     if (!present.some(({ channel }) => channel.leg.video)) return false;
     const source = mode === 'single' ? find(present, chosen)?.leg.media : undefined;
@@ -58,7 +58,7 @@ export class BridgeViews {
     return true;
   }
 
-  /** Shows each the others where that is the mode; ends it where it is not any more. */
+  /** Shows each member the others in the mode `sfu`, and ends that in other modes. */
   arrange(mix: Pick<Mix, 'show'>, { mode, flags }: Room, present: readonly Present[]): void {
     if (mode !== 'sfu') return void this.#end(mix, present);
     const sources = present.flatMap(({ channel: { id, leg } }): Source[] => {
@@ -69,8 +69,8 @@ export class BridgeViews {
   }
 
   /**
-   * Has those who could have another codec change to the one that most could have, so that all see each other where that is
-   * possible. @returns whom a member cannot be shown, or may not be able to decode, and why; only where that is news.
+   * Moves members to the codec that most of them support, if their streams can change. @returns new reports of sources
+   * that a member cannot see or may be unable to decode.
    */
   unify(present: readonly Present[]): Unseen[] {
     const videos = present.flatMap(({ channel: { leg } }) => (leg.video?.choices.length ? [leg.video] : []));
@@ -107,13 +107,13 @@ export class BridgeViews {
     if (this.lastSource === id) this.lastSource = undefined;
   }
 
-  /** Whom one is shown; undefined where nobody is. */
+  /** Sources that a member sees; undefined without any. */
   shownTo(id: string): string[] | undefined {
     const shown = this.#shown.get(id);
     return shown && [...shown];
   }
 
-  /** Takes up where another process left off. */
+  /** Restores the sources of a member. */
   restore(id: string, shown: readonly string[] | undefined): void {
     if (shown) this.#shown.set(id, shown);
   }
@@ -170,7 +170,7 @@ function soon(video: LegVideo | undefined, common: VideoCodec | undefined): LegV
   return { ...rest, codec: common };
 }
 
-/** Who is shown in which stream: those who were and still can be, each in his place, then those who wait. */
+/** Assigns sources to streams. Present sources keep their streams; waiting ones fill the free streams. */
 function placed(before: readonly string[], others: readonly string[], capacity: number): string[] {
   const can = new Set(others);
   const shown = before.slice(0, capacity);

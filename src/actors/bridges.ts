@@ -45,16 +45,16 @@ export type BridgeEntry = {
   readonly stays: Map<string, Stay>;
 };
 
-/** What a channel is in the bridge that it enters. */
+/** A channel's role in the bridge that it enters. */
 export type Entry = Omit<BridgeMember, 'channelId'>;
 
 /** A channel's stay in a bridge. */
 type Stay = {
   bridge: BridgeEntry;
   channel: ChannelEntry;
-  /** The application that hears of the bridge because of it. */
+  /** The application that gets the bridge's events because of it. */
   app: string | undefined;
-  /** Whether its music on hold comes from being here. */
+  /** Whether this bridge started its music on hold. */
   hasMusic: boolean;
 };
 
@@ -92,7 +92,9 @@ export interface Bridges {
   open(input: BridgeInput): BridgeEntry;
   /** Lets everyone leave, ends what plays and records, and destroys it. */
   destroy(bridge: BridgeEntry): void;
-  /** Lets a channel in, out of the bridge that it is in first. @throws AriError bridgeFull, then it stays where it is. */
+  /**
+   * Adds a channel, after it left its previous bridge. @throws AriError bridgeFull; then the channel stays where it is.
+   */
   enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void;
   /** Lets a channel out of the bridge that it is in; nothing happens when it is in none. */
   leave(channelId: string): void;
@@ -100,7 +102,7 @@ export interface Bridges {
   videoChanged(channelId: string): void;
   /** One of two lets the other hear music of a class (it holds us), or no longer. */
   held(channelId: string, musicClass: string | undefined): void;
-  /** Those in it hear music of a class, until somebody comes or goes. */
+  /** Plays music of a class to the members until one enters or leaves. */
   entertain(bridge: BridgeEntry, musicClass: string): void;
   /** The bridge that a channel is in. */
   bridgeOf(channelId: string): BridgeEntry | undefined;
@@ -108,26 +110,26 @@ export interface Bridges {
   /** Says whom it is to show. */
   tellVideo(bridge: BridgeEntry, command: BridgeVideoCommand): void;
   snapshot(bridge: BridgeEntry): BridgeSnapshot;
-  /** Whom it shows; undefined where nothing was ever to be shown. */
+  /** Its video snapshot; undefined without video. */
   videoSnapshot(bridge: BridgeEntry): ReturnType<BridgeVideos['snapshot']>;
   model(bridge: BridgeEntry): Bridge;
-  /** What is needed to play to everyone in it. */
+  /** Playback target of all members. */
   playTarget(bridge: BridgeEntry): PlayTarget;
-  /** What is needed to record all of them. */
+  /** Recording target of all members. */
   recordTarget(bridge: BridgeEntry): RecordTarget;
-  /** Every bridge with who is in it, those that are being destroyed included. */
+  /** All bridges with their members, also those that are being destroyed. */
   dump(): BridgeDump[];
-  /** Takes bridges up again, after their channels: opens their mixes and joins who is in them. Nobody is told. */
+  /** Restores bridges after their channels: opens their mixes and joins the members. No events are published. */
   restore(dumps: readonly BridgeDump[]): void;
-  /** Lets those who are gone leave, and goes on destroying what was being destroyed. */
+  /** Removes members that have ended, and continues destroying bridges. */
   resume(): void;
-  /** How many there are, those that are being destroyed included. */
+  /** Number of bridges, also those that are being destroyed. */
   readonly size: number;
 }
 
 const isAnnouncer = ({ role }: Pick<BridgeMember, 'role'>): boolean => role === 'announcer';
 
-/** Keys of the dialplan's parties are kept from the others as soon as somebody listens to them again. */
+/** Feature keys stay hidden from the other party once the Dial listens again. */
 const withoutFeatureKeys = (dump: BridgeDump['actor']): BridgeDump['actor'] => {
   const { context } = dump;
   if (context.class !== 'basic') return dump;
@@ -152,7 +154,7 @@ export function createBridges(options: BridgesOptions): Bridges {
   const snapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();
   const tell = ({ actor }: BridgeEntry, event: BridgeEvent): void => actor.send(event);
 
-  /** @param leaving a member that is not shown any more. */
+  /** @param leaving a member to leave out. */
   const model = (bridge: BridgeEntry, leaving?: string): Bridge => {
     const unseen = (playbacks.isBusy('bridge', bridge.id) ? 1 : 0) + recordings.running('bridge', bridge.id);
     return bridgeModel(snapshot(bridge), { video: videos.snapshot(bridge.id), unseen, leaving });
@@ -190,7 +192,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (report.type === 'mix.videoSource' && bridge) {
       const { session: channelId } = report;
       bridge.views.lastSource = channelId;
-      // A member that has left is told of by nobody any more.
+      // A member that has left has no events.
       if (channelId === undefined || bridge.stays.has(channelId))
         videos.tell(id, { type: 'mix.videoSource', channelId });
     }
@@ -209,7 +211,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (channel.leg.video) videos.tell(bridge.id, { type: 'members.changed' });
     endHoldMusic(bridge);
     channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
-    // Who explicitly waits in a holding bridge hears music (behaviour of Asterisk); others hear announcers only.
+    // An explicit participant of a holding bridge hears music (behaviour of Asterisk). Others hear announcers only.
     if (snapshot(bridge).context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
     meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
   };
@@ -318,11 +320,11 @@ export function createBridges(options: BridgesOptions): Bridges {
 
   const publish = (bridge: BridgeEntry, fact: BridgeFact): void => {
     const event = eventOf(bridge, fact);
-    // Nobody can have asked for a bridge before it is there.
+    // No subscription can exist before the bridge.
     if (event) bus.publish({ event, topics: fact.type === 'BridgeCreated' ? [allBridges] : bridge.topics });
   };
 
-  /** After a crash those in it, and those who listen, are told what the chart can tell no more. */
+  /** After a crash the chart publishes nothing, so its members and subscribers get the end from here. */
   const tellCrash = (bridge: BridgeEntry): void => {
     const last = model(bridge);
     for (const stay of staysIn(bridge)) {
@@ -375,7 +377,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     return bridge;
   };
 
-  /** One leaves; that it is not seen any more is told first. */
+  /** A member leaves. Its video ends first. */
   const letGo = (bridge: BridgeEntry, channelId: string): void => {
     videos.told(bridge.id, { type: 'member.leaving', channelId });
     tell(bridge, { type: 'leave', channelId });

@@ -16,16 +16,16 @@ type BroadcastsOptions = {
   model(entry: ChannelEntry): Channel;
 };
 
-/** Offers calls to several applications at once; the first that claims one has it. */
+/** Offers calls to several applications; the first claim wins. */
 export interface Broadcasts {
-  /** Offers a channel. It settles with the application that claimed it, or why nobody did. */
+  /** Offers a channel. It settles with the application that claimed it, or the reason why none did. */
   offer(entry: ChannelEntry, request: BroadcastRequest): Ongoing<BroadcastOutcome>;
   /**
    * Takes a call that is offered for an application; whether that one was asked, or is there, does not matter.
    * @throws AriError claimChannelRequired, claimApplicationRequired, claimNotOffered, claimTooLate.
    */
   claim(request: { channelId?: string | undefined; application?: string | undefined }): void;
-  /** How many calls are offered, or were claimed a moment ago. */
+  /** Number of calls that are offered, or were claimed a moment ago. */
   readonly size: number;
 }
 
@@ -33,14 +33,14 @@ export interface Broadcasts {
 type Offer = { claim(application: string): void; winner: string | undefined };
 
 export function createBroadcasts({ bus, clock, ids, applications, model }: BroadcastsOptions): Broadcasts {
-  /** By the channel's id, until the time for claiming is over: a claim that comes late is told so. */
+  /** By channel id, until the time for claims is over: a late claim gets an error. */
   const offers = new SlotMap<string, Offer>();
 
   const tell = (names: readonly string[], event: AriEventBody): void => {
     for (const to of names) bus.publish({ event, topics: [], to });
   };
 
-  /** Whom to ask, in no certain order, so that none is always the first. */
+  /** The applications to ask, in random order, so that none is always first. */
   const asked = (pattern: RegExp): string[] =>
     applications
       .list()

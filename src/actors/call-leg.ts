@@ -3,7 +3,7 @@ export const mostApplications = 8;
 /** Recordings of one leg that are remembered. */
 export const mostRecordings = 16;
 
-/** A channel as those who run the server are told of it. Times in ms since the epoch. */
+/** A channel as logs and call records see it. Times in ms since the epoch. */
 export type CallLeg = {
   readonly channel: string;
   /** The channel that the call began with: the same for all legs of a call. Changes when the leg meets an older call. */
@@ -13,18 +13,18 @@ export type CallLeg = {
   /** Name of the endpoint, where it belongs to one. */
   readonly endpoint?: string | undefined;
   readonly direction: 'in' | 'out';
-  /** Who calls: number and name, empty where unknown. */
+  /** The caller's number and name, empty if unknown. */
   readonly from: { readonly number: string; readonly name: string };
-  /** Who is called: the extension of a call in, the resource that is dialed of a call out. */
+  /** The called extension of an inbound call, or the dialed resource of an outbound call. */
   readonly to: string;
   /** The technology's own id: SIP's Call-ID. */
   readonly protocolId: string;
   readonly accountCode: string;
-  /** Where it entered the dialplan. */
+  /** The dialplan context that it entered. */
   readonly context: string;
   readonly startedAt: number;
   answeredAt?: number | undefined;
-  /** Where it came from, `address:port`, where that is known. */
+  /** Its source `address:port`, if known. */
   readonly source?: string | undefined;
   /** The audio format that was agreed on, once it is answered. */
   codec?: string | undefined;

@@ -24,18 +24,15 @@ export type CallEnd = {
   readonly techCause: number | undefined;
   /** Its RTP, where it had any. */
   readonly quality: RtpStatistics | undefined;
-  /** Why it failed, in words, where its cause does not say so: the application that it asked for was not connected. */
+  /** The reason of a failure that the cause does not show: the requested application was not connected. */
   readonly failure?: string | undefined;
-  /** What the channel was last. */
+  /** The channel's last context. */
   readonly last: ChannelContext;
 };
 
 /** Hears what becomes of calls. Nothing it throws harms a call. */
 export interface CallListener {
-  /**
-   * Whether it wants to hear of legs that lead nowhere outside (halves of Local channels, snoops), too. Asked when one
-   * begins.
-   */
+  /** Whether it listens to internal legs too (halves of Local channels, snoops). Asked when a leg begins. */
   hearsInternal(): boolean;
   began?(leg: CallLeg): void;
   /** `channel`: as it is at the answer. */
@@ -50,7 +47,7 @@ export interface CallListener {
   refused?(channel: { channel: string; call: string }, application: string): void;
 }
 
-/** Watches channels on behalf of {@link CallListener}s: what the owner of channels tells it. */
+/** Watches channels on behalf of {@link CallListener}s. The owner of channels reports to it. */
 export interface CallStory {
   listen(listener: CallListener): void;
   /** A fact of a channel's life, told after the commit. */
@@ -69,13 +66,13 @@ export interface CallStory {
   restore(legs: readonly CallLeg[]): void;
   /** A channel was restored that another process saved. */
   restored(entry: ChannelEntry): void;
-  /** It is no more; its leg is not released yet. */
+  /** The channel has ended; its leg is not released yet. */
   gone(entry: ChannelEntry, last: ChannelSnapshot, crashed: boolean): void;
-  /** Resolves when all ends that were told so far have been heard. */
+  /** Resolves when listeners have processed all ends so far. */
   settled(): Promise<void>;
 }
 
-/** Technologies whose channels have nobody outside behind them. */
+/** Technologies without a far side outside the server. */
 const internal = new Set(['Local', 'Snoop']);
 
 const legOf = ({ context }: ChannelSnapshot, source: string | undefined): CallLeg => {
@@ -102,7 +99,7 @@ const legOf = ({ context }: ChannelSnapshot, source: string | undefined): CallLe
   };
 };
 
-/** Makes the watcher of all channels; nobody listens at first. */
+/** Creates the watcher of all channels, without listeners. */
 export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>): CallStory {
   const listeners: CallListener[] = [];
   const legs = new SlotMap<string, CallLeg>();
@@ -129,7 +126,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
   const add = (leg: CallLeg, name: string): void => {
     if (!leg.recordings.includes(name) && leg.recordings.length < mostRecordings) leg.recordings.push(name);
   };
-  /** To those who want to hear of it. */
+  /** Notifies the listeners that follow this kind of leg. */
   const tellOf = (leg: CallLeg, what: (listener: CallListener) => void): void =>
     tell((listener) => {
       if (!internal.has(leg.technology) || listener.hearsInternal()) what(listener);
@@ -218,7 +215,7 @@ export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>):
       const finish = (quality: RtpStatistics | undefined): void =>
         tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));
       if (internal.has(leg.technology)) return finish(undefined);
-      // Asked before the leg lets go of its session, which answers what was asked before.
+      // Requested before the leg closes its session: the session answers earlier requests.
       const told = media.statistics().then(finish, () => finish(undefined));
       ending.add(told);
       void told.then(() => ending.delete(told));

@@ -2,7 +2,7 @@ import { SlotMap } from '../lib/slot-map.ts';
 import { lifeOf } from '../machines/channel.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 
-/** Which channels belong to one call (`linkedid`), in the order in which they came to it, and who is called for whom. */
+/** The channels of each call (`linkedid`) in joining order, and which channel is called for which. */
 export class Calls {
   readonly #channels = new SlotMap<string, ChannelEntry[]>();
   /** By id of the channel, as the others. */
@@ -19,7 +19,7 @@ export class Calls {
     else this.#channels.set(call, [entry]);
   }
 
-  /** The channel is no more. */
+  /** Removes an ended channel. */
   leave(entry: ChannelEntry): void {
     this.#leaveCall(entry);
     const caller = this.#callerOf.get(entry.id);
@@ -38,7 +38,7 @@ export class Calls {
     else this.#calledBy.set(caller.id, new Set([called]));
   }
 
-  /** The audio formats of whom a channel is called for; undefined where that is nobody. */
+  /** The audio formats of the caller that a channel is called for; undefined without one. */
   callerFormats(entry: ChannelEntry): readonly string[] | undefined {
     return this.#callerOf.get(entry.id)?.leg.formats;
   }
@@ -60,8 +60,8 @@ export class Calls {
   }
 
   /**
-   * The audio formats of whom a channel will probably meet once it is answered: of those who are Up the one that was called
-   * for it last, or else of its call the one that came last. Undefined where there is none.
+   * The audio formats of the channel's probable peer once it is answered. First choice: the Up channel that was last
+   * called for it. Second: the Up channel of its call that joined last. Undefined without one.
    */
   partnerFormats(entry: ChannelEntry): readonly string[] | undefined {
     const isPartner = (each: ChannelEntry): boolean => each !== entry && lifeOf(each.actor.getSnapshot()) === 'up';

@@ -11,7 +11,7 @@ export interface ChannelAudio {
   /** The channel left its application, or is gone: where nothing was ever done, nothing happens. */
   left(channelId: string): void;
   gone(channelId: string): void;
-  /** What was done to a channel's sound; undefined where nothing was. */
+  /** The audio chart of a channel; undefined without one. */
   dump(channelId: string): AudioDump | undefined;
   /** Takes it up again, and does it to the leg's new media. */
   restore(leg: Leg, dump: AudioDump): void;
@@ -24,15 +24,14 @@ type AudioDump = NonNullable<ChannelDump['audio']>;
 type Entry = { actor: Actor<typeof channelAudioMachine>; leg: Leg };
 
 /**
- * Makes it.
- * @param intercepts takes a hold or its end in the leg's place where the channel only tells of it (HOLD_INTERCEPT). @returns
- *   whether it does.
+ * @param intercepts takes over a hold or its end if the channel only reports it (HOLD_INTERCEPT). @returns whether it
+ * does.
  */
 export function createChannelAudio(runtime: Runtime, intercepts: (id: string, hold: boolean) => boolean): ChannelAudio {
   const registry = new Registry<Entry>('channelNotFound');
   const legOf = (id: string): Leg | undefined => registry.find(id)?.leg;
 
-  /** What the far side hears while nothing is played to it, and no tone. */
+  /** Sets what the far side hears while no playback and no tone runs. */
   const hear = (id: string, { silence, musicClass }: { silence: boolean; musicClass?: string }): void => {
     const media = legOf(id)?.media;
     media?.silence(silence);

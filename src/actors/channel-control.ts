@@ -17,7 +17,7 @@ import { readDigits, readDirection, readHangupCause, readRedirect } from './chan
 import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
 
-/** What clients do to a channel that is there. Names are the interface's. */
+/** Commands of clients for existing channels, by the names of the interface. */
 
 type ContinueRequest = {
   context?: string | undefined;
@@ -54,7 +54,7 @@ export function controlledChannel(channels: Channels, id: string, operation: Own
   return entry;
 }
 
-/** What may be done to a channel now. */
+/** The operations that a channel allows now. */
 export const possibleOn = (channels: Pick<Channels, 'snapshot'>, entry: ChannelEntry): AllowedOperations =>
   allowedOnChannel(entry.id, { life: channels.snapshot(entry), ownership: entry.ownership.getSnapshot() });
 
@@ -77,7 +77,7 @@ function createCallControl({ channels }: ChannelControlOptions) {
       channels.tell(entry, { type: 'hangup', cause: readHangupCause(request) });
     },
 
-    /** Done when the channel is Up, which a technology that still prepares its media may not be at once. */
+    /** Resolves when the channel is Up. A technology that still prepares its media takes longer. */
     answer(id: string): void | Promise<void> {
       const entry = controlledChannel(channels, id, 'answer');
       channels.tell(entry, { type: 'answer' });
@@ -100,7 +100,7 @@ function createCallControl({ channels }: ChannelControlOptions) {
 
 /** Leaving the application: for the dialplan, or for another one. */
 function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOptions) {
-  /** Takes a channel away behind what sounds on it. @throws AriError limitReached. */
+  /** Removes a channel from its application after its playbacks. @throws AriError limitReached. */
   const leave = (entry: ChannelEntry, departure: Departure): void => {
     const target = { kind: 'channel', id: entry.id } as const;
     playbacks.requireRoom(target);
@@ -133,7 +133,7 @@ function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOpti
   };
 }
 
-/** What is heard on a channel, and what it hears. */
+/** Commands for the audio of a channel. */
 function createSoundControl({ channels, playbacks }: ChannelControlOptions) {
   /** Media on a call that is not answered opens the early audio path; it never answers. */
   const openEarlyMedia = (entry: ChannelEntry): void => {

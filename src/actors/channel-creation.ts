@@ -14,7 +14,7 @@ import {
 import type { Party } from '../telephony/party.ts';
 import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
 
-/** What an outbound channel is made of, beside what its driver says. */
+/** Parameters of an outbound channel, beside those of its driver. */
 export type OutboundRequest = {
   id: string;
   otherId?: string;
@@ -28,15 +28,15 @@ export type OutboundRequest = {
   'origin' | 'caller' | 'connected' | 'variables' | 'inheritance' | 'reported' | 'accountCode' | 'tenantId' | 'linked'
 > & {
     language?: string;
-    /** Who the called party is told is calling; `caller` when left out. */
+    /** Caller identity that the called party sees; default: `caller`. */
     presented?: Party;
-    /** The channel that calls; how the dialing goes is told of it. */
+    /** The dialing channel; Dial events also concern it. */
     dialer?: ChannelEntry;
-    /** What becomes of it when it answers. */
+    /** Action after the answer. */
     onAnswer?: OnAnswer;
   };
 
-/** What a channel without a call is made of. Its id is one that no channel has. */
+/** Parameters of a channel without a call. No other channel has its id. */
 export type AttachedRequest = {
   id: string;
   name: string;
@@ -44,7 +44,7 @@ export type AttachedRequest = {
   open(report: Report): Leg;
 };
 
-/** What a channel may be started with. */
+/** Start options of a channel. */
 export type StartOptions = {
   onAnswer?: OnAnswer;
   /** The channel that comes to life with it. */
@@ -59,18 +59,18 @@ type ChannelCreationOptions = {
   /** Starts the charts of a channel. */
   start(input: ChannelInput, leg: Leg, more?: StartOptions): ChannelEntry;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
-  /** A call came in to take the place of the channel with that id. */
+  /** An inbound call replaces the channel with that id. */
   replace(newcomer: ChannelEntry, replaces: string): void;
   /** The video of a channel has changed: its bridge has to act. */
   videoChanged(id: string): void;
-  /** Calls back once nothing of a channel is recorded any more: its end is told after that of its recordings. */
+  /** Calls back once no recording of a channel runs: the recordings' events precede the channel's end. */
   whenSettled(id: string, then: () => void): void;
   ids: Ids;
   /** ms since the epoch. */
   now(): number;
-  /** Language of channels that nobody gave one. */
+  /** Default language of channels. */
   defaultLanguage: string;
-  /** Whether events are told as Asterisk does: a new channel learns whose it is after it was told of. */
+  /** Whether events match Asterisk's: a new channel gets its owner after its creation event. */
   asteriskEvents: boolean;
 };
 
@@ -85,7 +85,7 @@ interface ChannelCreation {
   attach(request: AttachedRequest): ChannelEntry;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
-  /** What the leg of a channel tells is brought to that channel, as long as there is one. */
+  /** Reports of a leg go to its channel, as long as that exists. */
   reportTo(id: string): Report;
   /** From now on no new channels. */
   drain(): void;
@@ -154,7 +154,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     return driver;
   };
 
-  /** The leg, and the companion under an id of its own, which nobody has. */
+  /** The leg, and the companion under an unused id. */
   const openLeg = (request: OutboundRequest): OpenedLeg & { technology: string; companionId: string | undefined } => {
     const { id, otherId, technology, resource, formats, caller, presented } = request;
     if (request.openLeg) return { ...request.openLeg(reportTo(id)), technology, companionId: undefined };
@@ -187,7 +187,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     const opened = openLeg(request);
     const { leg, name, technology, endpoint, companion, companionId, context, extension, variables = {} } = opened;
     const tenantId = opened.tenantId ?? request.tenantId;
-    // One literal: an object put together from others is slower to make, and so is each context that follows from it.
+    // One literal: a merged object is slower to create, and so is each context derived from it.
     const input: ChannelInput = {
       origin,
       accountCode,

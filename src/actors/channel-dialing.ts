@@ -81,7 +81,10 @@ export function createChannelDialing(options: ChannelDialingOptions) {
     return channelId ? { otherId: `${channelId};2` } : {};
   };
 
-  /** What an originated channel does when it answers. @throws AriError when the request names nothing, or no such label. */
+  /**
+   * The action after the answer of an originated channel. @throws AriError if the request names none, or an unknown
+   * label.
+   */
   const onAnswer = (request: OriginateRequest): OnAnswer => {
     const { app, extension, label } = request;
     if (app) return { type: 'application', app, args: readAppArgs(request.appArgs) };
@@ -138,7 +141,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
     return made;
   };
 
-  /** What a new channel takes over of the one that it is made from. */
+  /** Values that a new channel inherits from its originator. */
   const inherited = (from: ChannelEntry | undefined) => {
     if (!from) return { variables: {}, inheritance: {}, reported: [], accountCode: '' };
     const { accountCode, tenantId, language, linked, ...rest } = channels.snapshot(from).context;

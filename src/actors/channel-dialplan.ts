@@ -10,7 +10,7 @@ import type { Indication, TalkDetection, ToneDetection } from '../telephony/medi
 import type { ChannelEntry, ChannelPlaybacks } from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
 
-/** What the channels' owner lets the dialplan's view of a channel use. */
+/** The part of the channels' owner that the dialplan's view uses. */
 export type ChannelAccess = {
   model(entry: ChannelEntry): Channel;
   snapshot(entry: ChannelEntry): ChannelSnapshot;
@@ -21,9 +21,9 @@ export type ChannelAccess = {
   system: DialplanSystem;
   /** Variables that a channel may have. */
   variablesLimit: number;
-  /** Hears of variables that are one too many. */
+  /** Counts variables beyond the limit. */
   hit?: LimitHit;
-  /** What a channel can be brought into. */
+  /** The calls that a channel can be part of. */
   callsOf(entry: ChannelEntry): DialplanCalls;
 };
 

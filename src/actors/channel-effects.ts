@@ -25,21 +25,21 @@ type ChannelEffectsOptions = {
   /** The channel with that id, as long as there is one. */
   find(id: string): ChannelEntry | undefined;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
-  /** Tells those who may put another channel in its place that it ends, while its dialplan still runs. */
+  /** Reports that the channel ends while its dialplan still runs, so that another can replace it. */
   ending(entry: ChannelEntry): void;
-  /** Tells those that the channel is together with that it goes. */
+  /** Reports that the channel departs, to its bridge and other partners. */
   depart(entry: ChannelEntry): void;
   /** Plays music of a class to its peers. Undefined ends it. */
   holdPeer(entry: ChannelEntry, musicClass: string | undefined): void;
-  /** Its far side asks to be put through to somebody else. */
+  /** Its far side requests a transfer. */
   askTransfer(entry: ChannelEntry, transfer: TransferRequest): void;
   /** Its far side sends its call elsewhere, where that is to go on. */
   followForward(entry: ChannelEntry, forward: Forward): void;
   /** Formats of whom it will probably meet once it is answered; undefined where that is not known. */
   partnerFormats(entry: ChannelEntry): readonly string[] | undefined;
-  /** Formats of whom it is called for; undefined where that is nobody. */
+  /** Formats of the caller that it is called for; undefined without one. */
   callerFormats(entry: ChannelEntry): readonly string[] | undefined;
-  /** Whether events are told as Asterisk does. */
+  /** Whether events match Asterisk's. */
   asteriskEvents: boolean;
   view: ChannelView;
   dialplan: Dialplan;
@@ -175,7 +175,7 @@ function dialDetails({ caller, connected }: Pick<ChannelContext, 'caller' | 'con
   };
 }
 
-/** Who does not want to be known (Q.931 4.5.10: presentation restricted) is shown to clients only. */
+/** Withholds the caller's identity from the far side when it is private (Q.931 4.5.10). Clients still see it. */
 function presentParty({ leg, actor }: ChannelEntry): void {
   const party = shownParty(actor.getSnapshot().context.connected);
   if (!isRestricted(party.presentation)) leg.present({ name: party.name, number: party.number });
@@ -210,9 +210,9 @@ export function showApplication(
 }
 
 /**
- * Ends the dialplan of a channel that is hung up. What the extension `h` of its context says is done, as far as nothing of
- * it has to wait: the call is over. Channels that an application made, and that the dialplan never had, have none; who was
- * called by a Dial has that of the caller where the Dial says so.
+ * Ends the dialplan of a channel that is hung up. The extension `h` of its context runs, except steps that would wait.
+ * Channels of applications that never ran the dialplan have no `h`. A channel called by Dial has the caller's `h` if
+ * the Dial says so.
  */
 function leaveDialplan(entry: ChannelEntry, { dialplan, view, ending }: ChannelEffectsOptions): void {
   ending(entry);
@@ -251,8 +251,8 @@ const causesOfDial: Readonly<Record<string, number>> = {
 };
 
 /**
- * The cause of a channel whose dialplan has no further step. One that was never answered hears how its last Dial went, as
- * Asterisk's autofallthrough has it, or that its application is away.
+ * The cause of a channel without a further dialplan step. An unanswered channel gets the result of its last Dial, as
+ * Asterisk's autofallthrough, or the cause of an absent application.
  */
 function causeAtEnd(entry: ChannelEntry, view: Pick<ChannelView, 'snapshot'>): number {
   const snapshot = view.snapshot(entry);
@@ -267,15 +267,15 @@ function causeAtEnd(entry: ChannelEntry, view: Pick<ChannelView, 'snapshot'>): n
 const beyond = 1_000_000;
 
 /**
- * Brings a channel that nobody has through a place of the dialplan as through a subroutine, and says how that ended:
- * `ended` also when it came back by Return. Ends with the channel.
+ * Runs a dialplan subroutine on a channel without owner. Settles with its end: `ended` also after Return. Ends with the
+ * channel.
  */
 export async function visitSubroutine(
   entry: ChannelEntry,
   { position, args }: { position: Position; args: readonly string[] },
   { dialplan, view }: Pick<ChannelEffectsOptions, 'dialplan' | 'view'>,
 ): Promise<Outcome> {
-  // What is told while a fact is heard comes behind its step, and the first step reads the arguments.
+  // Commands sent while a fact is published run after its step; the first step reads the arguments.
   await Promise.resolve();
   if (isEnding(view.snapshot(entry))) return { type: 'aborted' };
   const run = new Cancellation();
@@ -287,7 +287,7 @@ export async function visitSubroutine(
   return outcome;
 }
 
-/** Takes a channel out of its application, or away from what its dialplan does, to go on elsewhere in the dialplan. */
+/** Removes a channel from its application or its present dialplan step, to continue at another extension. */
 function goOnAt(entry: ChannelEntry, position: Position, { tell, view }: ChannelEffectsOptions): void {
   if (isEnding(view.snapshot(entry))) return;
   const owner = entry.ownership.getSnapshot();
@@ -299,7 +299,7 @@ function goOnAt(entry: ChannelEntry, position: Position, { tell, view }: Channel
 
 type Entry = { app: string; args: readonly string[]; moved: boolean };
 
-/** Asks whether an application can be entered. What the channel shows of it comes before the event that it is there. */
+/** Asks whether an application can be entered. The channel's model shows the application before StasisStart. */
 function enterApplication(
   entry: ChannelEntry,
   { app, args, moved }: Entry,
@@ -323,7 +323,7 @@ function enterApplication(
     return;
   }
   void instance.then((name) => {
-    // A channel that is being hung up enters nothing any more; it need not be told.
+    // A channel that is being hung up enters no application.
     if (isEnding(view.snapshot(entry))) return;
     if (name === undefined) refused();
     else accepted(name);

@@ -9,12 +9,12 @@ import type { MediaQueue } from './media-queue.ts';
 import type { PlayTarget } from './playbacks.ts';
 import type { Actor } from './spawn.ts';
 
-/** What a running channel is, and what call control asks of its neighbours. */
+/** A running channel, and the interfaces that call control needs of its neighbours. */
 
 type ChannelActor = Actor<typeof channelMachine>;
 type OwnershipActor = Actor<typeof ownershipMachine>;
 
-/** Everything a channel can be told: what its life hears, what its ownership hears, and what both do. */
+/** All messages of a channel: for its channel chart, its ownership chart, or both. */
 export type ChannelMessage = ChannelEvent | OwnershipEvent;
 
 /**
@@ -23,33 +23,33 @@ export type ChannelMessage = ChannelEvent | OwnershipEvent;
  */
 export type LegOf = (channel: ChannelContext, report: Report, data: LegData) => Leg;
 
-/** What call control asks of the applications' subscriptions. */
+/** The applications' subscriptions as call control uses them. */
 export interface ChannelApplications {
-  /** Whether the application is registered and its connection is there: only then may channels enter it. */
+  /** Whether the application is registered and connected: only then may channels enter it. */
   isActive(app: string): boolean;
   /**
-   * Makes a connection for a channel that wants to enter an application which is not active: undefined when there is
-   * none to be made; else the application's name for this call, undefined when it came to nothing. Never rejects.
+   * Opens a connection for a channel that wants to enter an inactive application. Undefined if none is configured.
+   * Otherwise resolves with the application's name for this call, or undefined after a failure. Never rejects.
    */
   admit?(app: string, channel: { id: string; name: string }): Promise<string | undefined> | undefined;
-  /** One reference more, or less, on what an application hears of a topic. */
+  /** Adds or removes one reference of an application to a topic. */
   addInterest(app: string, topic: Topic): void;
   removeInterest(app: string, topic: Topic): void;
-  /** The object is gone: nobody is subscribed to it any more. */
+  /** Removes all subscriptions to an object that has ended. */
   forget(topic: Topic): void;
 }
 
-/** What call control asks of playbacks. */
+/** The playbacks as call control uses them. */
 export interface ChannelPlaybacks {
   /** Plays without events, for the dialplan. */
   playQuietly(target: PlayTarget, uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void };
   /** Ends what plays on a target and drops what is queued. */
   targetGone(kind: 'channel', id: string): void;
-  /** What sounds on a target, or waits to. */
+  /** The queue of playbacks and recordings of a target. */
   queueOf(target: { kind: 'channel'; id: string }): MediaQueue;
 }
 
-/** What call control tells endpoints about their channels. */
+/** Endpoints, as call control reports their channels. */
 export interface ChannelEndpoints {
   channelAdded(technology: string, resource: string, channelId: string): void;
   channelRemoved(technology: string, resource: string, channelId: string): void;
@@ -63,10 +63,10 @@ export type ChannelEntry = {
   readonly topics: readonly Topic[];
   /** The channel that came to life together with this one (the other half of a Local channel). */
   readonly companionId: string | undefined;
-  /** The channel that calls it: how the dialing goes is told to who hears of that one. */
+  /** The dialing channel: Dial events also go to its subscribers. */
   readonly dialer: ChannelEntry | undefined;
   actor: ChannelActor;
-  /** Who controls it. */
+  /** Its ownership chart. */
   ownership: OwnershipActor;
   /** The dialplan run that is under way. */
   run: Cancellation | undefined;
@@ -78,9 +78,9 @@ export type ChannelEntry = {
   ranDialplan: boolean;
   /** The context whose extension `h` is run when it ends, where that is none of its own. */
   endsIn: string | undefined;
-  /** Who waits for the answer. */
+  /** Callbacks for the answer. */
   onUp: ((up: boolean) => void)[];
-  /** Who hears the digits that the far side has pressed, at their end, with their length in ms: what the dialplan runs. */
+  /** Listeners for digits of the far side: each digit at its end, with its length in ms. For dialplan applications. */
   readonly onDigit: Set<(digit: string, durationMs: number) => void>;
   /** The last projection, good as long as the snapshot is the same. */
   seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;

@@ -91,6 +91,6 @@ export function ownershipEvent(fact: OwnershipFact, channel: Channel, replaced?:
   }
 }
 
-/** Nobody can have asked for a channel before it exists: its creation goes to its other topics only. */
+/** No subscription can exist before the channel: its creation goes to its other topics only. */
 export const topicsOf = (fact: ChannelFact, topics: readonly Topic[]): readonly Topic[] =>
   fact.type === 'ChannelCreated' ? topics.slice(topics.indexOf(allChannels)) : topics;

@@ -17,10 +17,10 @@ type ChannelOperationsOptions = Omit<ChannelDialingOptions, 'priorityOf'> & {
   clock: Clock;
 };
 
-/** What clients may do to channels, by the names of the interface. */
+/** The commands of clients for channels, by the names of the interface. */
 export type ChannelOperations = ReturnType<typeof createChannelOperations>;
 
-/** What clients may do to channels: reads the request, refuses or does it. Names are the interface's. */
+/** Creates the commands of clients for channels: each reads the request, then refuses it or carries it out. */
 export function createChannelOperations(options: ChannelOperationsOptions) {
   const { channels, dialplan } = options;
 
@@ -34,7 +34,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
   return {
     list: (): Channel[] => channels.all().map(channels.model),
     get: (id: string): Channel => channels.model(channels.get(id)),
-    /** What may be done to it now, and why not the rest. */
+    /** The operations that it allows now, and reasons for the others. */
     possible: (id: string): AllowedOperations => possibleOn(channels, channels.get(id)),
     ...createChannelDialing({ ...options, priorityOf }),
     ...createChannelControl({ ...options, priorityOf }),

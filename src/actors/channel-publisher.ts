@@ -16,20 +16,20 @@ type ChannelPublisherOptions = {
   find(id: string): ChannelEntry | undefined;
   applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
   endpoints: ChannelEndpoints;
-  /** Whether events are told as Asterisk does. */
+  /** Whether events match Asterisk's. */
   asteriskEvents: boolean;
 };
 
-/** What Asterisk shows as cause whenever software asks for a hang-up: numbers of internal flags, no Q.850 causes. */
+/** Asterisk's cause values for hang-ups by software: internal flags, not Q.850 causes. */
 const fieldFlags = { asked: 32, dialplanOver: 16 } as const;
 
 /** Makes events of what the charts of channels tell, and lets those know who keep count of channels. */
 interface ChannelPublisher {
   /** A fact of a channel's life, told after the commit; `current` is the state that it led to. */
   life(entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void;
-  /** A fact of who controls it. */
+  /** Publishes a fact of the ownership chart. */
   ownership(entry: ChannelEntry, fact: OwnershipFact): void;
-  /** The channel is gone, nobody is subscribed to it any more; `crashed`: its last model, when it told no end itself. */
+  /** Removes the channel's subscriptions. After a crash (`crashed`) it publishes the end with the last model. */
   gone(entry: ChannelEntry, endpoint: ChannelSnapshot['context']['endpoint'], crashed: Channel | undefined): void;
 }
 

@@ -6,7 +6,10 @@ import { type HangupReason, hangupReasons } from '../telephony/causes.ts';
 import type { DigitSequence } from '../telephony/media.ts';
 import type { Party } from '../telephony/party.ts';
 
-/** What requests about channels say, read and checked; every refusal is an AriError, and nothing has been done by then. */
+/**
+ * Parameters of requests about channels, read and checked. Every refusal is an AriError, and nothing has changed by
+ * then.
+ */
 
 /** Longest id that a client may give a channel. */
 export const longestChannelId = 149;
@@ -103,7 +106,7 @@ export function readDigits(request: {
   };
 }
 
-/** Which way to mute; both when the request does not say. @throws AriError directionInvalid. */
+/** The direction to mute; default: both. @throws AriError directionInvalid. */
 export function readDirection(direction: string | undefined): Direction {
   if (!direction) return 'both';
   if (direction !== 'both' && direction !== 'in' && direction !== 'out') throw new AriError('directionInvalid');

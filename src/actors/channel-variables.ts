@@ -11,8 +11,8 @@ import { type RequestedVariable, readVariables } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 
 /**
- * Sets one variable, or writes the function that the name is. An unknown function is accepted silently by Asterisk; one
- * that exists and refuses is told, with what it takes. @throws AriError functionFailed.
+ * Sets one variable, or writes the function of that name. Unknown functions are silently accepted, as in Asterisk. A
+ * known function that refuses causes an error with its usage. @throws AriError functionFailed.
  */
 export function setChannelVariable(
   channels: Channels,
@@ -42,7 +42,7 @@ export function setRequestedVariables(
   }
 }
 
-/** How far reading may reach: with `ownOnly`, to no global variable. */
+/** Scope of a read: with `ownOnly` global variables are excluded. */
 type Reach = { ownOnly?: boolean | undefined };
 
 type ChannelVariablesOptions = {

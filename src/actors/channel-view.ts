@@ -6,13 +6,13 @@ import { type ChannelAccess, createChannelDialplan } from './channel-dialplan.ts
 import type { ChannelEntry } from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
 
-/** How a channel looks from outside its chart: to clients, to the dialplan, to what is played to it. */
+/** A channel's model as clients, the dialplan and playbacks see it. */
 export interface ChannelView {
   /** Its state now. */
   snapshot(entry: ChannelEntry): ChannelSnapshot;
   /** The channel as clients see it now, shown variables included. */
   model(entry: ChannelEntry): Channel;
-  /** What the dialplan's functions read and write of it. */
+  /** The channel as the dialplan's functions read and write it. */
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
   /** It as the target of playbacks. */
   playTarget(entry: ChannelEntry): PlayTarget;
@@ -33,7 +33,7 @@ type ChannelViewOptions = Pick<
 /** Makes the view of all channels. */
 export function createChannelView({ channelvars: first, ...neighbours }: ChannelViewOptions): ChannelView {
   let channelvars = first;
-  /** What these show moves on without a change of the channel's own state. */
+  /** Values of functions can change without a step of the channel. */
   let functions = channelvars.filter(isFunction);
 
   const snapshot = (entry: ChannelEntry): ChannelSnapshot => entry.actor.getSnapshot();

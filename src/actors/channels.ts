@@ -52,13 +52,13 @@ import { type Beginning, type Runtime, spawn } from './spawn.ts';
 type ChannelSettings = {
   /** Variables and functions shown in every event of a channel (`general.channelvars`). */
   channelvars: readonly string[];
-  /** Language of channels that nobody gave one. */
+  /** Default language of channels. */
   defaultLanguage: string;
   /** Most variables of one channel. Unlimited when left out. */
   variablesLimit?: number;
-  /** Hears of variables that the dialplan may not set, because there are too many. */
+  /** Counts dialplan variables that are refused because of the limit. */
   hit?: LimitHit;
-  /** Events as Asterisk tells them where ours differ on purpose. */
+  /** Publishes events as Asterisk does where ours differ on purpose. */
   asteriskEvents?: boolean;
 };
 
@@ -72,16 +72,19 @@ type ChannelsOptions = {
   endpoints: ChannelEndpoints;
   /** The system as the dialplan's functions see it. */
   system: DialplanSystem;
-  /** Whose recordings are completed before the end of a channel is told; left out, none are made. */
+  /** Recordings to complete before a channel's end is published; left out: there are none. */
   recordings?: Pick<Recordings, 'whenSettled' | 'names'>;
   settings: ChannelSettings;
-  /** Hears what becomes of channels, for those who run the server. */
+  /** Follows channels for logs and call records. */
   story?: CallStory;
 };
 
-/** Owns every running channel: opens its leg, starts its actor, performs its effects, and lets go of all when it ends. */
+/**
+ * Owns every running channel: opens its leg, starts its charts, performs its effects, and releases everything at its
+ * end.
+ */
 export interface Channels {
-  /** Where drivers bring their calls. */
+  /** Receives calls from drivers. */
   readonly host: CallHost;
   addDriver(driver: Driver): void;
   has(id: string): boolean;
@@ -98,34 +101,34 @@ export interface Channels {
   snapshot(entry: ChannelEntry): ChannelSnapshot;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
-  /** A channel that is about to be dialed is called for another one: each goes by the audio formats that the other has. */
+  /** Registers that a channel is dialed for a caller, so that each prefers the other's audio formats. */
   calledFor(called: ChannelEntry, caller: ChannelEntry): void;
   tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
   /** Hears when a channel is about to end, before what its dialplan does is stopped. */
   onEnding(listener: (channelId: string) => void): void;
-  /** Hears when a channel is about to end or to leave its application, before that is told. */
+  /** Calls back before a channel ends or leaves its application, and before the events. */
   onDeparture(listener: (channelId: string) => void): void;
   /** Hears when a channel holds or resumes the call, with the class of music for its peer. */
   onHold(listener: (channelId: string, musicClass: string | undefined) => void): void;
   /** Hears when the video of a channel has changed. */
   onVideo(listener: (channelId: string) => void): void;
-  /** Hears when the far side of a channel asks to be put through to somebody else; without anybody it is refused. */
+  /** Handles transfer requests of far sides. Without a listener they are refused. */
   onTransferAsked(listener: (channel: ChannelEntry, transfer: TransferRequest) => void): void;
-  /** Hears of a call that its far side sends elsewhere; without anybody it ends. */
+  /** Handles redirections by far sides. Without a listener the call ends. */
   onForwarded(listener: (channel: ChannelEntry, forward: Forward) => void): void;
-  /** Hears of a call that came in to take the place of a channel; without anybody it is hung up. */
+  /** Handles inbound calls that replace a channel. Without a listener they are hung up. */
   onReplacing(listener: (newcomer: ChannelEntry, replaces: string) => void): void;
   /** Tells who listens that a channel goes. */
   depart(entry: ChannelEntry): void;
-  /** Gives the dialplan of channels the means to bring them together; until then nobody is there. */
+  /** Connects the dialplan with the calls of channels; without it Dial reaches no channel. */
   bringTogether(of: (entry: ChannelEntry) => DialplanCalls): void;
-  /** Hears when a channel is no more. */
+  /** Calls back when a channel has ended. */
   onGone(listener: (channelId: string) => void): void;
-  /** What the dialplan's functions read and write of a channel. */
+  /** The channel as the dialplan's functions read and write it. */
   dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
-  /** Brings a channel that nobody has through a subroutine of the dialplan; `aborted` when it is taken away, or ends. */
+  /** Runs a dialplan subroutine on a channel without owner; `aborted` if the channel departs or ends. */
   visit(entry: ChannelEntry, subroutine: { position: Position; args: readonly string[] }): Promise<Outcome>;
   playTarget(entry: ChannelEntry): PlayTarget;
   /** Other variables and functions are shown in every event from now on (`general.channelvars`). */
@@ -136,22 +139,22 @@ export interface Channels {
   drain(): void;
   /** Hangs up every channel. */
   hangupAll(cause: number): void;
-  /** What applications do to the sound of channels. */
+  /** Commands of applications for the audio of channels. */
   /** Logs what is wrong with a request about a channel that its answer does not say. */
   warn(entry: ChannelEntry, what: string): void;
   readonly audio: ChannelAudio;
   /** Every channel, in the order in which they were made. */
   dump(): ChannelDump[];
-  /** Takes channels up again, each with the leg that `legOf` gives it. Nobody is told, no effect runs. */
+  /** Restores channels, each with the leg that `legOf` gives it. No events are published, no effects run. */
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void;
   /** Begins again what runs outside of charts: the dialplan's step under way, the question to an application. */
   resume(): void;
-  /** Resolves when no channel is left, at once when there is none. */
+  /** Resolves when no channel is left. */
   idle(): Promise<void>;
   readonly size: number;
 }
 
-/** Makes the owner of all channels, out of what they need, what their charts ask for and what is told of them. */
+/** Creates the owner of all channels. */
 export function createChannels(options: ChannelsOptions): Channels {
   const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, system, settings, story } = options;
   const {
@@ -229,7 +232,7 @@ export function createChannels(options: ChannelsOptions): Channels {
 
   const ended = (entry: ChannelEntry, error: unknown): void => {
     const crashed = error === undefined ? undefined : entry.seen?.model;
-    // After a crash its owner still has to be told that the channel left; after a regular end this is heard by nobody.
+    // After a crash the owner still learns that the channel left. After a regular end this has no effect.
     if (error !== undefined) {
       depart(entry);
       entry.ownership.send({ type: 'leg.ended' });
@@ -288,7 +291,7 @@ export function createChannels(options: ChannelsOptions): Channels {
       onEnded: (error) => ended(entry, error),
     });
 
-  /** Starts both charts of a channel. Ownership first: nothing is told of it before the channel is. */
+  /** Starts both charts of a channel. Ownership first: it publishes nothing before the channel's creation. */
   const start = (input: ChannelInput, leg: Leg, more: StartOptions = {}): ChannelEntry => {
     const { onAnswer, companionId, dialer } = more;
     const entry = makeEntry(input, leg, companionId, dialer);
@@ -426,7 +429,7 @@ const dumpChannel = (
 
 const nothing = (): void => {};
 const over = <T>(value: T) => ({ done: Promise.resolve(value), stop: nothing });
-/** Without bridges nobody can be reached. */
+/** Without bridges Dial reaches no channel. */
 const noCalls = (_entry: ChannelEntry): DialplanCalls => ({
   dial: () => over({ status: 'CHANUNAVAIL' }),
   join: () => undefined,
@@ -436,7 +439,7 @@ const noCalls = (_entry: ChannelEntry): DialplanCalls => ({
   record: () => over('ERROR'),
 });
 
-/** What a channel holds outside its charts, before these are started. */
+/** The part of a channel outside its charts. */
 const makeEntry = (
   { id, name, endpoint }: ChannelInput,
   leg: Leg,

@@ -8,7 +8,7 @@ import {
 import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
 import { fastLogic } from './table-logic.ts';
 
-/** A chart, what it is sent, and where it is: xstate's types, by the names of this house. */
+/** xstate's types for a chart, its events and its snapshots, under our names. */
 export type Chart = AnyStateMachine;
 export type ChartEvent = EventObject;
 export type Snapshot = AnyMachineSnapshot;
@@ -22,7 +22,7 @@ export type ActorDump = {
   request?: string | undefined;
 };
 
-/** What a transition wants done, in xstate's form. */
+/** An effect of a transition, in xstate's form. */
 export type Effect = { type: string; info: unknown; params: unknown; exec: (info: unknown, params: unknown) => void };
 /** A timer to start, or to forget where it has no event. */
 type Planned = { id: string; event?: EventObject; delayMs: number };
@@ -53,12 +53,12 @@ export const failed = (snapshot: AnyMachineSnapshot, error: unknown): AnyMachine
   ({ ...snapshot, status: 'error', error }) as AnyMachineSnapshot;
 
 /**
- * A chart at work, purely: what an event leads to, and what the transition asks for, which is collected here and not
- * done. Given the same snapshot and event it says the same at any time, so a step can be worked out again afterwards.
+ * Computes the transitions of a chart. It collects facts and effects and performs none. The same snapshot and event
+ * always give the same result, so a step can be recomputed later.
  */
 export class ChartRun {
   readonly machine: AnyStateMachine;
-  /** What the transitions since they were last taken asked for, in order. */
+  /** Facts of the transitions since they were last taken, in order. */
   facts: EventObject[] = [];
   effects: Effect[] = [];
   planned: Planned[] = [];
@@ -91,13 +91,13 @@ export class ChartRun {
     return this.#logic.getInitialSnapshot(this.#scope, input as never);
   }
 
-  /** The snapshot that was saved. @throws Error when it is of another chart, or in a state that this one lacks. */
+  /** The saved snapshot. @throws Error if it belongs to another chart, or has an unknown state. */
   resume({ chart, value, context }: ActorDump): AnyMachineSnapshot {
     if (chart !== this.machine.id) throw new Error(`a dump of '${chart}' is none of '${this.machine.id}'`);
     return this.machine.resolveState({ value, context } as never);
   }
 
-  /** What comes next; a snapshot with the status `error` when the chart throws. */
+  /** The next snapshot; its status is `error` when the chart throws. */
   next(before: AnyMachineSnapshot, event: EventObject): AnyMachineSnapshot {
     try {
       return this.#logic.transition(before, event, this.#scope) as AnyMachineSnapshot;
@@ -117,10 +117,10 @@ export class ChartRun {
   }
 }
 
-/** How an actor came to a step: it began, was restored from a dump, took an event, a delay ended, or an effect failed. */
+/** Kind of a step: start, restore, event, expired deadline, or failed effect. */
 export type Taking = 'begun' | 'restored' | 'taken' | 'expired' | 'crashed';
 
-/** What of a step has to be kept so that it can be worked out again from the snapshot before it. */
+/** The part of a step that allows recomputing it from the previous snapshot. */
 export type StepSource = {
   readonly taking: Taking;
   /** Wall-clock time in ms since the epoch. */
@@ -130,14 +130,14 @@ export type StepSource = {
   readonly besides: string | AnyMachineSnapshot | undefined;
 };
 
-/** What a step led to. */
+/** The result of a step. */
 export type StepOutcome = {
   readonly after: AnyMachineSnapshot;
   readonly facts: readonly EventObject[];
   readonly effects: readonly Effect[];
 };
 
-/** Works a step out again: the same snapshot, facts and effects as when it was taken, none of which is told or done. */
+/** Recomputes a step: the same snapshot, facts and effects, none of which is published or performed. */
 export function workOut(run: ChartRun, before: AnyMachineSnapshot | undefined, source: StepSource): StepOutcome {
   const { taking, at, besides } = source;
   if (taking === 'restored') return { after: besides as AnyMachineSnapshot, facts: none, effects: none };

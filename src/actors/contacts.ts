@@ -29,9 +29,9 @@ export interface Contacts extends ContactHost {
   of(technology: string, endpoint: string): ContactInfo[];
   /** All contacts, in the order of their first registration. */
   list(): ContactView[];
-  /** Where endpoints are, by id, as the dialplan asks for them. */
+  /** Contacts of endpoints by id, for the dialplan. */
   places(): PhonePlace[];
-  /** Whether that contact is there with those very details. */
+  /** Whether that contact exists with exactly these details. */
   knows(contact: ContactDetails): boolean;
   readonly size: number;
   /** Every contact, in the order of their first registration. */
@@ -51,13 +51,12 @@ function pathOf({ value }: ContactSnapshot): string {
   return `${outer}.${inner}`;
 }
 
-/** Whether calls to the endpoint would reach a contact with that status. */
+/** Whether an endpoint is reachable through a contact with that status. */
 const isAvailable = (status: ContactStatus): boolean => status === 'Reachable' || status === 'NonQualified';
 
 /**
- * Owns every contact: tells its status (ContactStatusChange), and derives from all contacts of an endpoint whether that
- * is online. An endpoint none of whose contacts is available, while one still waits for its first answer, keeps the
- * state it has.
+ * Owns every contact. Publishes its status (ContactStatusChange), and derives from all contacts whether their endpoint
+ * is online. If none is available and one still waits for its first response, the endpoint keeps its state.
  */
 export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions): Contacts {
   const actors = new Map<string, ContactActor>();

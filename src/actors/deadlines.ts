@@ -8,8 +8,8 @@ export type Deadline = {
 };
 
 /**
- * The deadlines of an actor, by id, in the order in which they were planned. They are kept in its context, as
- * `deadlines`, from its first one on: a snapshot alone says what has to happen when.
+ * The deadlines of an actor by id, in planning order. They are stored in its context as `deadlines`, so a snapshot
+ * alone says what is due when.
  */
 type Deadlines = Readonly<Record<string, Deadline>>;
 

@@ -1,6 +1,6 @@
 import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
 
-/** Brings a message to the chart it is for. Of what both hear, each hears first what its facts must come first of. */
+/** Routes a message to its chart. If both charts take it, the chart whose facts must come first goes first. */
 export function deliver({ actor, ownership }: ChannelEntry, message: ChannelMessage): void {
   switch (message.type) {
     case 'run':

@@ -4,7 +4,7 @@ import { AriError } from '../models/errors.ts';
 /** Variables of the whole system. */
 interface GlobalVariables {
   get(name: string): string | undefined;
-  /** False when there may be no more of them. */
+  /** False if the limit of variables is reached. */
   set(name: string, value: string | undefined): boolean;
 }
 

@@ -18,7 +18,7 @@ import type { WatcherContext } from '../machines/watcher.ts';
 import { dialOutcomes } from '../models/dial.ts';
 import { consultationFeatures, features } from '../telephony/features.ts';
 
-/** What of each chart's context a dump holds, as schemas: see `dumps.ts`. */
+/** Schemas of the chart contexts in a dump: see `dumps.ts`. */
 
 /** A schema has the members of its context, all of them and no others. */
 export type Members<C> = { [K in keyof Required<C>]: unknown };

@@ -28,13 +28,12 @@ import {
 } from './dump-contexts.ts';
 
 /**
- * The snapshot of call control: plain JSON, from which another process goes on. What is written here is read by a later version
- * of this program, so it is checked on the way in, and a change of it that an earlier dump does not fit is a new
- * {@link dumpVersion}.
+ * The snapshot of call control: plain JSON from which another process continues. Later versions of this program read
+ * it, so it is checked. A change that breaks earlier dumps needs a new {@link dumpVersion}.
  */
 export const dumpVersion = 2;
 
-/** A Dial, and the keys of those who may ask for something by them while both are together. */
+/** A Dial, and the feature keys of its parties once they are connected. */
 const DialDump = Type.Object({
   actor: actorOf('dial', dialContext),
   keys: list(actorOf('featureKeys', featureKeysContext)),
@@ -43,7 +42,7 @@ const DialDump = Type.Object({
 const ChannelDump = Type.Object({
   life: actorOf('channel', channelContext),
   ownership: actorOf('ownership', ownershipContext),
-  /** What was done to its sound, where something was. */
+  /** Its audio chart, if it has one. */
   audio: optional(actorOf('channelAudio', channelAudioContext)),
   /** The channel that came to life together with it. */
   companionId: optional(text),
@@ -55,7 +54,7 @@ const ChannelDump = Type.Object({
   leg: Type.Object({ version: number }, { additionalProperties: true }),
 });
 
-/** What those who run the server are told of a leg when it ends. */
+/** The data of a leg for logs and call records. */
 const LegDump = Type.Object({
   channel: text,
   call: text,
@@ -79,11 +78,11 @@ const LegDump = Type.Object({
 
 const BridgeDump = Type.Object({
   actor: actorOf('bridge', bridgeContext),
-  /** Whom it shows, where anybody had video or a source was asked for. */
+  /** Its video chart, if it has one. */
   video: optional(actorOf('bridgeVideo', bridgeVideoContext)),
   /**
-   * Who is in it: the application that hears of the bridge because of it, whether its music comes from being here, and whom it
-   * is shown in its streams of video where each is shown others.
+   * Its members: the application that gets the bridge's events because of each, whether its music comes from the
+   * bridge, and its video sources in `sfu` mode.
    */
   stays: list(
     Type.Object({ channelId: text, app: optional(text), hasMusic: Type.Boolean(), shown: optional(list(text)) }),
@@ -93,14 +92,14 @@ const BridgeDump = Type.Object({
 const PlaybackDump = Type.Object({
   actor: actorOf('playback', playbackContext),
   target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
-  /** How much of the item under way was heard, in ms; 0 when left out. */
+  /** Position in the present item, in ms; 0 when left out. */
   heardMs: optional(Type.Number({ minimum: 0 })),
 });
 
 const RecordingDump = Type.Object({
   actor: actorOf('liveRecording', recordingContext),
   target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
-  /** How it is recorded: see `RecordRequest`. */
+  /** The recording's parameters: see `RecordRequest`. */
   plan: Type.Object({
     name: text,
     format: text,
@@ -143,18 +142,18 @@ const OutboundConnectionDump = Type.Object({
   waiting: list(text),
 });
 
-/** What all of call control looks like as data. */
+/** All of call control as data. */
 export const Dump = Type.Object({
   version: Type.Literal(dumpVersion),
   channels: list(ChannelDump),
-  /** Left out where nobody hears of calls. */
+  /** Left out if nothing follows calls. */
   legs: optional(list(LegDump)),
   bridges: list(BridgeDump),
   playbacks: list(PlaybackDump),
   /** Live recordings; none when left out. */
   recordings: optional(list(RecordingDump)),
   applications: list(ApplicationDump),
-  /** How many connections applications have had, so that a new one is not taken for an old one. */
+  /** Number of connections that applications have had, to tell new ones from old ones. */
   connections: Type.Integer({ minimum: 0 }),
   contacts: list(actorOf('contact', contactContext)),
   /** Left out where nothing was registered anywhere. */
@@ -165,10 +164,10 @@ export const Dump = Type.Object({
   transfers: optional(list(actorOf('transfer', transferContext))),
   /** Left out where no party talks to the target of its transfer. */
   consultations: optional(list(actorOf('consultation', consultationContext))),
-  /** Left out where the dialplan calls nobody and has joined nobody. */
+  /** Left out without Dials. */
   dials: optional(list(DialDump)),
   outboundConnections: list(OutboundConnectionDump),
-  /** Who made channels and bridges; left out where nobody did that it matters for. */
+  /** Creators of channels and bridges, as far as ownership needs them. */
   creators: optional(
     list(
       Type.Object({
@@ -202,7 +201,7 @@ export type Dump = Static<typeof Dump>;
 
 const validator = Compile(Dump);
 
-/** Reads a dump. @throws Error that names the version, or what does not fit and where. */
+/** Reads a dump. @throws Error that names the version, or the wrong value and its path. */
 export function readDump(dump: unknown): Dump {
   const version = (dump as { version?: unknown } | null | undefined)?.version;
   if (version !== dumpVersion)

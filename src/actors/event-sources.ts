@@ -105,7 +105,7 @@ export function topicOf(
 type UserEventSubject = { channel?: Channel; bridge?: Bridge; endpoint?: Endpoint };
 
 /**
- * What the sources of a user event name, the last of each kind. Device states cannot be a subject, nor can "all".
+ * The objects that a user event's sources name, the last of each kind. Device states and "all" cannot be subjects.
  * @throws AriError eventSourceSchemeInvalid, userEventSourceNotFound
  */
 export function subjectOf(sources: readonly string[], resolve: EventSourceLookup): UserEventSubject {

@@ -8,9 +8,9 @@ import { type Actor, type Runtime, spawn } from './spawn.ts';
 type ExternalConnectionsOptions = {
   runtime: Runtime;
   log: Logger;
-  /** How long a server may take to take a connection, in ms. */
+  /** Time limit for a server to accept a connection, in ms. */
   connectionTimeoutMs: number;
-  /** How long a server may take to make its connection to us, in ms. */
+  /** Time limit for a server to open its connection to us, in ms. */
   arrivalTimeoutMs: number;
   /** Connections there may be at a time. */
   most: number;

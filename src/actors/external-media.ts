@@ -36,7 +36,7 @@ type ExternalMediaOptions = {
   channels: Channels;
   applications: Pick<ChannelApplications, 'addInterest'>;
   driver: ExternalDriver;
-  /** What a request leads to once the server is there follows from it. */
+  /** Steps that a request causes after the server has connected follow from it. */
   turn: Pick<Turn, 'request' | 'following'>;
   /** `asterisk`: answers of Asterisk where ours are better. */
   compatibility: 'hookswitch' | 'asterisk';
@@ -109,10 +109,9 @@ export function createExternalMedia(options: ExternalMediaOptions) {
 
   return {
     /**
-     * Makes a channel that exchanges audio with a server, once the server is there.
-     * @throws AriError (rejects) those of {@link readVariables} and of {@link readExternal}, limitReached,
-     *   uniqueIdTooLong, channelIdExists, and when it cannot be made allocationFailed, or externalFailed as Asterisk has
-     *   it.
+     * Creates a channel that exchanges audio with a server, once that is connected.
+     * @throws AriError (rejects) those of {@link readVariables} and {@link readExternal}, limitReached,
+     * uniqueIdTooLong, channelIdExists. If creation fails: allocationFailed, or externalFailed as Asterisk has it.
      */
     async externalMedia(request: ExternalMediaRequest): Promise<Channel> {
       const requested = readVariables(request.variables);
@@ -128,7 +127,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
       return requestId === undefined ? make() : turn.following(requestId, make);
     },
     /**
-     * The connection that a server wants to open its WebSocket for.
+     * The channel's connection that a server may open its WebSocket for.
      * @throws AriError mediaConnectionNotFound, mediaConnectionTaken.
      */
     awaited(connectionId: string): AwaitedConnection {
@@ -151,10 +150,10 @@ function kindOf(encapsulation: string, transport: string, isServer: boolean): Ex
 }
 
 /**
- * What a request asks for; refused in the order of Asterisk.
+ * Reads a request; refusals come in Asterisk's order.
  * @throws AriError externalAppRequired, externalEncapsulationForWebsocket, externalTransportForRtp,
- *   externalTransportForAudiosocket, externalServerWithoutWebsocket, externalHostRequired, externalClientUnknown,
- *   externalHostInvalid, externalFormatRequired, directionInvalid, externalDataRequired, externalUnsupported.
+ * externalTransportForAudiosocket, externalServerWithoutWebsocket, externalHostRequired, externalClientUnknown,
+ * externalHostInvalid, externalFormatRequired, directionInvalid, externalDataRequired, externalUnsupported.
  */
 function readExternal(
   request: ExternalMediaRequest,

@@ -10,7 +10,7 @@ type ListeningSettings = {
   on: boolean;
   /** Users who may only look may listen, too. */
   read_only: boolean;
-  /** Who may listen at once, all calls together. */
+  /** Most listeners of all calls together. */
   most: number;
 };
 
@@ -21,11 +21,11 @@ type Listener = { readonly name: string; readonly read_only: boolean };
 type Heard = {
   /** 100 ms of linear samples of 16 bits at 8 kHz, little end first. Who does not say `taken` misses what comes next. */
   audio(samples: Uint8Array<ArrayBuffer>, taken: () => void): void;
-  /** It is over, for this reason in words: the channel is no more, or nobody may listen any more. The last call. */
+  /** The end, with its reason in words: the channel ended, or listening is no longer allowed. The last call. */
   ended(reason: string): void;
 };
 
-/** Lets users of the interface hear what both sides of a channel say. No party notices, and no application is told. */
+/** Lets users of the interface hear both sides of a channel. Parties and applications do not notice. */
 export interface Listening {
   /** @throws AriError listeningOff, listeningDenied, channelNotFound, tooManyListeners: what {@link begin} would. */
   require(channelId: string, listener: Listener): void;
@@ -35,9 +35,9 @@ export interface Listening {
    * @throws AriError listeningOff, listeningDenied, channelNotFound, tooManyListeners, nothingToHear.
    */
   begin(channelId: string, listener: Listener, heard: Heard): () => void;
-  /** Takes up other settings. Who may not listen by them listens no more; of those who may, none is sent away. */
+  /** Applies other settings. It ends listening that is no longer allowed, but not because of a lower `most`. */
   reconfigure(next: ListeningSettings): void;
-  /** Those who listen now. */
+  /** Number of listeners. */
   readonly listeners: number;
 }
 
@@ -52,7 +52,7 @@ type ListeningOptions = {
 /** Makes what lets users listen. */
 export function createListening({ channels, media, settings: initial, clock, log }: ListeningOptions): Listening {
   let settings = initial;
-  /** Who listens, and how that is ended. */
+  /** Listeners, with the function that ends each. */
   const listeners = new Map<() => void, Listener>();
   const mayListen = ({ read_only: readOnly }: Listener): boolean => settings.on && (!readOnly || settings.read_only);
 

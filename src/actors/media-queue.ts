@@ -1,19 +1,18 @@
 /** Something that sounds on a target, or listens to it, and must have it for itself while it runs. */
 export interface QueuedWork {
-  /** What it is, for those who wait behind it; left out where it has no name. */
+  /** Its kind, for works that wait behind it; left out if it has no name. */
   readonly kind?: 'playback' | 'recording';
   /** Its id, where it has one. */
   readonly id?: string;
-  /** It is at the head: it may begin. Called once. May call {@link MediaQueue.finished} at once. */
+  /** Starts the work at the head of the queue. Called once; may call {@link MediaQueue.finished} synchronously. */
   begin(): void;
-  /** The target is no more. Called once, whether it had begun or still waited; it ends by itself. */
+  /** The target has ended. Called once, whether the work runs or waits; it then ends itself. */
   abandon(): void;
 }
 
 /**
- * What is to sound on one target, strictly one after another in the order of asking, whatever the kind of work.
- * Nothing runs beside something else and nothing is skipped: work that was cancelled while it waited gets its turn
- * and ends then.
+ * The playbacks and recordings of one target, one after another in request order. Nothing runs in parallel and nothing
+ * is skipped: a cancelled work ends when its turn comes.
  */
 export class MediaQueue {
   #works: QueuedWork[] = [];
@@ -49,7 +48,7 @@ export class MediaQueue {
   insert(work: QueuedWork, behind: { kind: string; id: string } | undefined): void {
     let at = behind ? this.#works.findIndex(({ kind, id }) => kind === behind.kind && id === behind.id) + 1 : 0;
     while (this.#works[at] && this.#works[at]?.kind === undefined) at++;
-    // What has begun goes on.
+    // A work that runs is not displaced.
     this.#works.splice(this.#begun ? Math.max(at, 1) : at, 0, work);
     this.#advance();
   }
@@ -63,7 +62,7 @@ export class MediaQueue {
     return undefined;
   }
 
-  /** Told by work that has ended; the next begins. Work that is not in the queue (any more) is ignored. */
+  /** Called by a work that has ended; the next one starts. Unknown works are ignored. */
   finished(work: QueuedWork): void {
     const position = this.#works.indexOf(work);
     if (position === -1) return;
@@ -71,7 +70,7 @@ export class MediaQueue {
     this.#advance();
   }
 
-  /** The target is gone: what runs is abandoned first, then what waits, in order. Nothing begins any more. */
+  /** The target has ended: abandons the running work, then the waiting ones, in order. Nothing starts afterwards. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -29,9 +29,9 @@ export interface Messages {
   /** Resolves when the referral is on its way. @throws AriError as `sendMessage`, referToRequired. */
   refer(request: ReferRequest): Promise<void>;
   referToEndpoint(technology: string, resource: string, request: ReferRequest): Promise<void>;
-  /** Makes the one technology known that carries messages; before that there is nobody to send to. */
+  /** Registers the technology that sends messages. Without it none can be sent. */
   attach(driver: MessageDriver): void;
-  /** A technology tells of a message that came in; published as TextMessageReceived. */
+  /** Publishes an incoming message as TextMessageReceived. */
   received(message: ReceivedMessage): void;
 }
 
@@ -60,7 +60,7 @@ export function createMessages(options: { bus: Bus; clock: Clock; log: Logger; e
       log.warn({ to, error }, `${what} was not accepted`);
     });
     await Promise.race([sent, new Promise<void>((resolve) => clock.soon(resolve))]);
-    // Refused after that turn: there is nobody left to tell but the log.
+    // Refused after that turn: only the log can report it.
     sent.catch((error: unknown) => log.warn({ to, error }, `${what} could not be sent`));
   };
 

@@ -19,22 +19,22 @@ type ThingLookup = {
   bridge(id: string): { readonly stays: ReadonlyMap<string, unknown> } | undefined;
 };
 
-/** Whom the things of a call belong to. */
+/** Which application owns the objects of a call. */
 export interface ObjectOwnership {
   /**
    * The application that a channel is in, was in last, is asked into or was made for; empty for none, undefined when there
    * is no such channel. By id or name.
    */
   applicationOf(channel: string): string | undefined;
-  /** Who is in a bridge; undefined when there is no such bridge. */
+  /** The members of a bridge; undefined for an unknown bridge. */
   membersOf(bridge: string): readonly string[] | undefined;
-  /** Who made it; undefined when that was not kept, or it is gone. */
+  /** The creator of an object; undefined if unknown or ended. */
   creatorOf(kind: CreatorDump['kind'], id: string): Creator | undefined;
   /** Channels and bridges that are made before `run` returns are kept as made by `creator`, until they are gone. */
   by<T>(creator: Creator, run: () => T): T;
   /** From now on things are looked up there. */
   add(lookup: Partial<ThingLookup>): void;
-  /** Begins to forget what is gone: called once, when everybody who asks of what has just gone listens already. */
+  /** Starts to forget ended objects. Called once, after all listeners that need the owner of ended objects. */
   forgetWhatIsGone(): void;
   /** Things whose makers are kept. */
   readonly size: number;
@@ -43,7 +43,7 @@ export interface ObjectOwnership {
   close(): void;
 }
 
-/** Makes what knows it: before delivery, which asks it of events. */
+/** Create it before delivery, which uses it for events. */
 export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwnership {
   const lookup: Partial<ThingLookup> = {};
   const creators = new Map<string, CreatorDump>();

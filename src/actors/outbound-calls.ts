@@ -96,7 +96,7 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     }
   };
 
-  /** The end of a connection. While the call is in the application somebody else may take it over under its name. */
+  /** Ends a connection. Another program may take over its name while the call is in the application. */
   const ended = (call: CallConnection, instance: string): void => {
     dropSocket(call, 1000, 'the call has left');
     call.decide(undefined);

@@ -5,7 +5,7 @@ import type { Connection, OpenSocket, SocketReports } from './outbound-connectio
 
 type OutboundConnectionEffectsOptions = {
   find(id: string, kind: 'persistent' | 'call'): Connection | undefined;
-  /** How to open a socket; undefined before the start and after the end, when none is opened. */
+  /** Opens sockets; undefined before the start and after the end. */
   openSocket(): OpenSocket | undefined;
   /** Headers for the call that a connection is for. */
   callHeaders?: ((connection: Connection) => Readonly<Record<string, string>> | undefined) | undefined;
@@ -41,7 +41,7 @@ export function bindOutboundConnectionEffects(options: OutboundConnectionEffects
   });
 }
 
-/** Ends the socket of a connection, which is not heard any more. `code`: as RFC 6455 section 7.4 numbers reasons. */
+/** Closes a connection's socket and ignores its reports. `code`: see RFC 6455 section 7.4. */
 export function dropSocket(connection: Connection, code: number, reason: string): void {
   connection.attempt++;
   connection.outbox.disconnected();
@@ -49,7 +49,7 @@ export function dropSocket(connection: Connection, code: number, reason: string)
   connection.socket = undefined;
 }
 
-/** How a connection is shown in logs. */
+/** A connection as logs show it. */
 export const describeConnection = ({ settings, names }: Connection) => ({
   connection: settings.name,
   applications: names,
@@ -63,7 +63,7 @@ function complain(connection: Connection, reason: string, log: Logger): void {
   connection.complained = true;
 }
 
-/** What the socket opened now tells; nothing once another one has taken its place. */
+/** Reports of the present socket; reports of earlier ones are ignored. */
 function reports(connection: Connection, log: Logger): SocketReports {
   const attempt = ++connection.attempt;
   const whileCurrent = (then: () => void): void => {

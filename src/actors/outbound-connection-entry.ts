@@ -6,9 +6,9 @@ import type { Connected } from './applications.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { Actor } from './spawn.ts';
 
-/** What a connection to applications is, and the sockets that it asks for. */
+/** A connection to applications, and the sockets that it uses. */
 
-/** Where an application waits for our WebSocket. */
+/** Address and rights of an application that accepts a WebSocket. */
 export type OutboundTarget = {
   /** `ws://host[:port]/path`. */
   url: string;
@@ -27,7 +27,7 @@ export type OutboundTarget = {
   headers?: Readonly<Record<string, string>>;
 };
 
-/** What a socket tells, each at most once: `opened` or `failed`, and after `opened` in the end `closed`. */
+/** Reports of a socket, each at most once: `opened` or `failed`, and after `opened` finally `closed`. */
 export type SocketReports = {
   /** @param send takes an event as JSON text; never throws. */
   opened(send: (json: string) => void): void;
@@ -53,7 +53,7 @@ export type OutboundConnectionSettings = {
   reconnectAttempts: number;
 };
 
-/** What an application hears whose requests have the rights of a user, or of a token of its; undefined for everything. */
+/** Event filter of an application with the rights of a user or a token; undefined for all events. */
 export type NarrowOf = (target: Pick<OutboundTarget, 'localUser' | 'localToken'>) => HearsOnly | undefined;
 
 /** A running connection: its actor, and what it holds outside the chart. */
@@ -63,11 +63,11 @@ export type Connection = {
   readonly names: readonly string[];
   readonly outbox: Outbox;
   actor: Actor<typeof outboundConnectionMachine>;
-  /** Counts sockets, so that one given up is not heard any more. */
+  /** Number of the present socket: reports of earlier ones are ignored. */
   attempt: number;
   socket: OutboundSocket | undefined;
   registration: Connected | undefined;
-  /** Whether the log says that the application cannot be reached. */
+  /** Whether the log already says that the application is unreachable. */
   complained: boolean;
 };
 

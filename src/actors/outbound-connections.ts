@@ -28,7 +28,7 @@ type OutboundConnectionsOptions = {
   headersOf?: ((channel: string) => Readonly<Record<string, string>>) | undefined;
   /** Bytes of events kept for an application that is away. */
   queueLimit: number;
-  /** Hears of events that are not kept. */
+  /** Counts dropped events. */
   hit?: LimitHit | undefined;
 };
 
@@ -37,14 +37,17 @@ export interface OutboundConnections {
   /** Registers the applications of persistent connections and begins to make these; from now on calls get theirs. */
   start(open: OpenSocket, narrowOf?: NarrowOf): void;
   /**
-   * A channel wants to enter an application that is not registered. Undefined: none is configured under that name.
-   * Else the name of the instance for this call, `<app>:<channel name>`, once its socket is open and it is registered;
-   * undefined when that came to nothing. Never rejects.
+   * A channel wants to enter an unregistered application. Undefined if none is configured under that name. Otherwise
+   * resolves with the name of the instance for this call, `<app>:<channel name>`, once its socket is open and it is
+   * registered. Resolves with undefined after a failure. Never rejects.
    */
   admit(app: string, channel: { id: string; name: string }): Promise<string | undefined> | undefined;
   /** Every connection, with the events that wait for its application. */
   dump(): Pick<Dump, 'outboundConnections' | 'orphans'>;
-  /** Takes connections up again, before {@link start}, which makes the sockets anew. Those not configured any more are gone. */
+  /**
+   * Restores connections before {@link start}, which opens their sockets again. Connections that are no longer
+   * configured end.
+   */
   restore(dump: Pick<Dump, 'outboundConnections' | 'orphans'>): void;
   /** Connections for whose applications events wait, and how many. */
   waiting(): { readonly connection: string; readonly events: number }[];

@@ -1,15 +1,17 @@
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 
-/** Events on their way to a connection that may be away for a while: they wait, in order, up to a number of bytes. */
+/** Queues events for a connection that may be away, in order, up to a number of bytes. */
 export interface Outbox {
-  /** Takes one event, a JSON text: sends it at once while connected and nothing waits, else keeps it. */
+  /** Takes one event, a JSON text. Sends it if connected and nothing waits, else keeps it. */
   readonly take: (json: string) => void;
-  /** Events go through `send` from now on. What waits stays until {@link flush}, so that a greeting can go first. */
+  /**
+   * Sends events through `send` from now on. Waiting events stay until {@link flush}, so that a greeting can go first.
+   */
   connected(send: (json: string) => void): void;
   /** Sends what waits. */
   flush(): void;
-  /** What waits, in order. */
+  /** The waiting events, in order. */
   waiting(): readonly string[];
   /** Puts in front what waited in an earlier outbox. */
   restore(waiting: readonly string[]): void;
@@ -22,7 +24,7 @@ type OutboxOptions = {
   /** Bytes that may wait; further events are dropped, counted, and told to the log twice: at the first and in the end. */
   limit: number;
   log: Logger;
-  /** Hears of each event that is dropped, by the setting that bounds what waits. */
+  /** Counts each dropped event, by the setting of the bound. */
   hit?: LimitHit | undefined;
 };
 
@@ -59,7 +61,7 @@ export function createOutbox({ limit, log, hit = uncounted }: OutboxOptions): Ou
       bytes = 0;
       if (dropped > 0) log.warn({ dropped }, 'an application is back and has lost events');
       dropped = 0;
-      // Where the connection is cut on the way, the rest waits again.
+      // If the connection is lost meanwhile, the rest waits again.
       for (const json of events) take(json);
     },
 

@@ -27,13 +27,13 @@ import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
 type PlaybackActor = Actor<typeof playbackMachine>;
 
-/** What is played to. Made by the owner of the channel or bridge, which has refused what it must refuse. */
+/** The target of a playback, made by the owner of the channel or bridge. The owner has already refused what it must. */
 export type PlayTarget = {
   kind: 'channel' | 'bridge';
   id: string;
   /** Language for sounds where the request names none. */
   language: string;
-  /** Where the playback's events go. */
+  /** Topics of the playback's events. */
   topics: readonly Topic[];
   media: Pick<MediaSession, 'play'> & Partial<Pick<MediaSession, 'dump'>>;
 };
@@ -42,9 +42,9 @@ type PlayRequest = {
   /** Media URIs, played one after another. */
   media: readonly string[];
   lang?: string | undefined;
-  /** Where the first item begins, in ms; 0 by default. */
+  /** Start position in the first item, in ms; 0 by default. */
   offsetms?: number | undefined;
-  /** How far forward and reverse move, in ms; 0 means 3000. */
+  /** Step of forward and reverse, in ms; 0 means 3000. */
   skipms?: number | undefined;
   playbackId?: string | undefined;
 };
@@ -59,7 +59,7 @@ type QuietPlayback = {
 
 export interface Playbacks {
   /**
-   * Queues media on a target and tells its events; with nothing before it, it plays at once.
+   * Queues media on a target and publishes events. An empty queue starts it synchronously.
    * @throws AriError skipNegative, offsetNegative, mediaRequired (none, or an empty item), playbackIdExists.
    */
   playOn(target: PlayTarget, request: PlayRequest): Playback;
@@ -67,26 +67,28 @@ export interface Playbacks {
   playQuietly(target: PlayTarget, media: readonly string[]): QuietPlayback;
   /** @throws AriError playbackNotFound, also as soon as it has finished. */
   get(id: string): Playback;
-  /** What may be done to it now, and why not the rest. @throws AriError playbackNotFound. */
+  /** The operations that it allows now, and reasons for the others. @throws AriError playbackNotFound. */
   possible(id: string): AllowedOperations;
-  /** Ends the whole list. One that still waits tells of its end when its turn comes. @throws AriError playbackNotFound. */
+  /**
+   * Ends the whole list. A waiting playback publishes its end when its turn comes. @throws AriError playbackNotFound.
+   */
   stop(id: string): void;
   /** @throws AriError playbackOperationMissing, playbackOperationInvalid, playbackNotFound, playbackNotPlaying. */
   control(id: string, request: { operation?: string | undefined }): void;
   /**
-   * The target is no more: what plays fails and says so before this returns; what waits vanishes without an event.
-   * Must be told for every target that was played to, before its own last events.
+   * The target has ended. A running playback fails and publishes that before this returns; waiting ones disappear
+   * without events. Call it for every target with playbacks, before its own last events.
    */
   targetGone(kind: PlayTarget['kind'], id: string): void;
   /** The queue of a target, for other work that needs the target for itself (recordings). */
   queueOf(target: { kind: PlayTarget['kind']; id: string }): MediaQueue;
-  /** What something would wait behind that is queued on a target now; undefined where nothing sounds or waits there. */
+  /** The last work in the target's queue; undefined for an empty queue. */
   lastOn(target: { kind: PlayTarget['kind']; id: string }): MediaQueue['last'];
   /** @throws AriError limitReached where as much waits on a target as may. */
   requireRoom(target: { kind: PlayTarget['kind']; id: string }): void;
-  /** Targets on which something waits for what sounds or is recorded there, and how much. */
+  /** Targets with waiting works, and their number. */
   waiting(): { readonly kind: string; readonly id: string; readonly works: number }[];
-  /** Whether anything plays or waits on a target. */
+  /** Whether a target has running or waiting playbacks. */
   isBusy(kind: PlayTarget['kind'], id: string): boolean;
   /** Every playback that clients know of, in the order of asking; the dialplan's begin again with its step. */
   dump(): PlaybackDump[];
@@ -95,7 +97,7 @@ export interface Playbacks {
     dumps: readonly PlaybackDump[],
     targetOf: (kind: PlayTarget['kind'], id: string) => PlayTarget | undefined,
   ): void;
-  /** How many playbacks, heard of or quiet, wait or play: for tests and metrics. */
+  /** Number of playbacks, also quiet ones, that run or wait: for tests and metrics. */
   readonly size: number;
 }
 
@@ -104,7 +106,7 @@ const defaultSkipMs = 3_000;
 const mostLines = 20;
 const linesMs = 10_000;
 
-/** What a running playback holds beside its chart. */
+/** The part of a playback outside its chart. */
 type Running = {
   target: PlayTarget;
   /** The item being played. */
@@ -112,7 +114,7 @@ type Running = {
   work: QueuedWork;
 };
 
-/** Who is told what becomes of an item. */
+/** Receives the reports of an item. */
 type Told = { send(report: PlayReport): void };
 
 /** Hears how a quiet playback ended. */
@@ -127,7 +129,7 @@ export function createPlaybacks(deps: {
   runtime: Runtime;
   ids: Ids;
   log: Logger;
-  /** What may play and wait on one target when a client asks for more; any number when left out. */
+  /** Limit of works on one target for requests of clients; left out: no limit. */
   queueLimit?: number | undefined;
 }): Playbacks {
   const { bus, runtime, ids, log, queueLimit = Number.POSITIVE_INFINITY } = deps;
@@ -147,7 +149,7 @@ export function createPlaybacks(deps: {
     if (!entry || uri === undefined) return;
     const { kind, id } = entry.target;
     const told = (report: PlayReport): void => {
-      // What fails because its target is gone is no fault.
+      // A failure because the target has ended is not an error.
       if (report.type === 'media.failed' && running.has(context.id))
         budget.write((untold) =>
           log.warn(
@@ -168,8 +170,8 @@ export function createPlaybacks(deps: {
       resumeItem: ({ context }) => running.get(context.id)?.handle?.resume(),
       restartItem: ({ context }) => running.get(context.id)?.handle?.restart(),
       seekItem: ({ context }, { ms }) => running.get(context.id)?.handle?.seek(ms),
-      // The items of a list are not interrupted by other work, so the turn is given at once. A thousand that fail at once
-      // must not nest.
+      // Other work cannot interrupt the items of a list, so the turn is given directly. A thousand items that fail
+      // directly must not nest.
       requestTurn: ({ self }) => runtime.turn.afterwards(() => self.send({ type: 'turn' })),
     },
   });
@@ -189,7 +191,7 @@ export function createPlaybacks(deps: {
   const publish = (topics: readonly Topic[], fact: PlaybackFact, snapshot: PlaybackSnapshot): void =>
     bus.publish({ event: { type: fact.type, playback: playbackModel(snapshot) }, topics });
 
-  /** A crashed chart tells nothing any more, but clients wait for the end of what they saw begin. */
+  /** A crashed chart publishes nothing, but clients wait for the end of the playback. */
   const tellCrash = (target: PlayTarget, snapshot: PlaybackSnapshot, entry?: Running, heard?: boolean): void => {
     entry?.handle?.stop();
     if (!heard) return;

@@ -19,16 +19,16 @@ type RecordingOperationsOptions = {
   compatibility: 'hookswitch' | 'asterisk';
 };
 
-/** What clients may do to live recordings, and recording channels. Names are the interface's. */
+/** The commands of clients for live recordings and for recording channels, by the names of the interface. */
 export type RecordingOperations = ReturnType<typeof createRecordingOperations>;
 
-/** What clients are told of a channel that could not be recorded, in Asterisk's words. */
+/** Asterisk's messages for channels that cannot be recorded. */
 const reasons = { bridged: 'Cannot record channel while in bridge', notUp: 'Failed to answer channel' } as const;
 
 export function createRecordingOperations(options: RecordingOperationsOptions) {
   const { channels, bridges, playbacks, recordings, compatibility } = options;
 
-  /** What is recorded is answered first, as Asterisk does it; what is not answered otherwise is recorded as it is. */
+  /** A channel is answered before recording, as in Asterisk. One that cannot be answered is recorded as it is. */
   const prepare = (entry: ChannelEntry): undefined | Promise<string | undefined> => {
     if (compatibility === 'asterisk' && bridges.bridgeOf(entry.id)) return Promise.resolve(reasons.bridged);
     if (lifeOf(channels.snapshot(entry)) !== 'ring') return undefined;
@@ -48,9 +48,9 @@ export function createRecordingOperations(options: RecordingOperationsOptions) {
 
   return {
     /**
-     * Records what a channel says, after what plays on it; a call that is not answered is answered.
+     * Records a channel after its playbacks. An unanswered call is answered.
      * @throws AriError maxDurationNegative, maxSilenceNegative, channelNotFound, channelNotInStasis, and those of
-     *   reading the request and of {@link Recordings.recordOn}.
+     * reading the request and of {@link Recordings.recordOn}.
      */
     recordOnChannel(id: string, request: RecordingRequest): LiveRecording {
       refuseNegativeLimits(request);
@@ -60,7 +60,7 @@ export function createRecordingOperations(options: RecordingOperationsOptions) {
       return recordings.recordOn(targetOf(entry), readRecordingRequest(request, 'channel'));
     },
     get: (name: string): LiveRecording => recordings.get(name),
-    /** What may be done to it now, and why not the rest. @throws AriError recordingNotFound. */
+    /** The operations that it allows now, and reasons for the others. @throws AriError recordingNotFound. */
     possible: (name: string): AllowedOperations => recordings.possible(name),
     stop: (name: string): void => recordings.command(name, { type: 'stop' }),
     cancel: (name: string): void => recordings.command(name, { type: 'cancel' }),

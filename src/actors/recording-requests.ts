@@ -62,7 +62,7 @@ const recorderFormats: ReadonlySet<string> = new Set([
   ...['slin', 'slin12', 'slin16', 'slin24', 'slin32', 'slin44', 'slin48'],
 ]);
 
-/** Whether audio formats of this name are known, for the formats of announcers and recorders. */
+/** Whether audio formats of this name are known, for announcers and recorders. */
 export const isFormat = (format: string): boolean => recorderFormats.has(format.toLowerCase());
 
 /** @throws AriError recordingFormatUnknown, recorderFormatUnknown. */

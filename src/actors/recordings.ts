@@ -24,19 +24,18 @@ import { type Actor, type Runtime, spawn } from './spawn.ts';
 
 type RecordingActor = Actor<typeof liveRecordingMachine>;
 
-/** What is recorded. Made by the owner of the channel or bridge, which has refused what it must refuse. */
+/**
+ * The target of a recording, made by the owner of the channel or bridge. The owner has already refused what it must.
+ */
 export type RecordTarget = {
   kind: 'channel' | 'bridge';
   id: string;
-  /** Where the recording's events go. */
+  /** Topics of the recording's events. */
   topics: readonly Topic[];
   media: Pick<AudioWatch, 'record'>;
-  /** What the recording must wait for; left out, it begins at once beside others. */
+  /** The queue to wait in; left out: the recording starts without waiting. */
   queue?: MediaQueue;
-  /**
-   * Makes the target fit to be recorded when the recording's turn has come: nothing when it is; or why not, in the
-   * words that clients are told.
-   */
+  /** Prepares the target when the recording's turn has come. Undefined on success, else the error text for clients. */
   prepare?(): undefined | Promise<string | undefined>;
 };
 
@@ -49,7 +48,7 @@ export interface Recordings {
   recordOn(target: RecordTarget, plan: RecordingPlan): LiveRecording;
   /** @throws AriError recordingNotFound, also as soon as it is over. */
   get(name: string): LiveRecording;
-  /** What may be done to it now, and why not the rest. @throws AriError recordingNotFound. */
+  /** The operations that it allows now, and reasons for the others. @throws AriError recordingNotFound. */
   possible(name: string): AllowedOperations;
   /** @throws AriError recordingNotFound, recordingNotInSession. */
   command(name: string, command: RecordingCommand): void;
@@ -58,24 +57,24 @@ export interface Recordings {
    * the target's queue was closed, before its media are.
    */
   targetGone(kind: RecordTarget['kind'], id: string): void;
-  /** Calls back once nothing of a target is recorded any more: at once when that is so. */
+  /** Calls back once no recording of a target runs or waits. */
   whenSettled(kind: RecordTarget['kind'], id: string, then: () => void): void;
-  /** How many recordings of a target run, those that wait not counted. */
+  /** Number of a target's running recordings, without waiting ones. */
   running(kind: RecordTarget['kind'], id: string): number;
   /** Their names. */
   names(kind: RecordTarget['kind'], id: string): string[];
-  /** Every recording, those that wait included. */
+  /** All recordings, also waiting ones. */
   dump(): RecordingDump[];
   /** Takes recordings up again: they go on in their files. One whose target is not there is forgotten. */
   restore(
     dumps: readonly RecordingDump[],
     targetOf: (kind: RecordTarget['kind'], id: string) => RecordTarget | undefined,
   ): void;
-  /** How many recordings wait or run: for tests and metrics. */
+  /** Number of running and waiting recordings: for tests and metrics. */
   readonly size: number;
 }
 
-/** What a recording holds beside its chart. */
+/** The part of a recording outside its chart. */
 type Entry = {
   actor: RecordingActor;
   target: RecordTarget;
@@ -90,7 +89,7 @@ type RecordingsOptions = {
   runtime: Runtime;
   log: Logger;
   stored: Pick<StoredRecordings, 'has' | 'placeFor' | 'discard'>;
-  /** Most recordings at a time, those that wait included. */
+  /** Most recordings at a time, waiting ones included. */
   most: number;
   /** `asterisk`: a name in use is 409, as in Asterisk. */
   compatibility: 'hookswitch' | 'asterisk';
@@ -102,7 +101,7 @@ type RecordingsOptions = {
 export function createRecordings(options: RecordingsOptions): Recordings {
   const { bus, runtime, log, stored, most, compatibility, onStarted } = options;
   const registry = new Registry<Entry>('recordingNotFound');
-  /** By target: its recordings, and who waits for their end. */
+  /** Recordings by target, and callbacks for their end. */
   const byTarget = new SlotMap<string, { entries: Set<Entry>; settled: (() => void)[] }>();
 
   const record = (name: string): void => {
@@ -160,7 +159,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
 
   const publish = (topics: readonly Topic[], { type }: RecordingFact, snapshot: RecordingSnapshot): void => {
     const recording = recordingModel(snapshot);
-    // Its end may have been asked for by then; what is told is that it began.
+    // The event says that recording began, even if its end has been requested meanwhile.
     if (type === 'RecordingStarted') recording.state = 'recording';
     bus.publish({ event: { type, recording }, topics });
   };
@@ -179,7 +178,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     for (const told of others.settled) told();
   };
 
-  /** A crashed chart tells nothing any more, but clients wait for the end of what they saw begin. */
+  /** A crashed chart publishes nothing, but clients wait for the end of the recording. */
   const tellCrash = ({ actor, target, handle }: Entry): void => {
     handle?.stop();
     const recording: LiveRecording = {
@@ -291,7 +290,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
   };
 }
 
-/** What was done to a recorder that is in a state. */
+/** Commands that a recorder in this state has already had. */
 const underWay: Partial<Record<RecordingSnapshot['value'], readonly ('pause' | 'mute' | 'stop' | 'discard')[]>> = {
   paused: ['pause'],
   muted: ['mute'],

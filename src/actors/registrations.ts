@@ -26,17 +26,17 @@ type RegistrationsOptions = { runtime: Runtime; log: Logger; ids: Ids; endpoints
 export interface Registrations extends RegistrationHost {
   /** Makes the technology known that registers. */
   attach(driver: RegistrationDriver): void;
-  /** What is to be registered from now on: what is new is begun, what has changed is done anew, what is gone is taken back. */
+  /** Sets the wanted registrations. New ones start, changed ones start again, removed ones are unregistered. */
   follow(wanted: readonly RegistrationDetails[]): void;
   readonly size: number;
   dump(): RegistrationDump[];
-  /** Takes registrations up again; each is told to its registrar once more. */
+  /** Restores registrations; each is sent to its registrar again. */
   restore(dumps: readonly RegistrationDump[]): void;
   /** Takes all of them back; resolves when the registrars know, or have not answered in time. */
   close(): Promise<void>;
 }
 
-/** How long the first tries are spread over, in ms for each line, and in all. */
+/** Spreads the first attempts: ms for each registration, and in total. */
 const spreadMs = 20;
 const longestSpreadMs = 10_000;
 
@@ -137,7 +137,7 @@ export function createRegistrations({ runtime, log, ids, endpoints }: Registrati
         const actor = actors.get(registration.id);
         if (!actor) continue;
         const snapshot = actor.getSnapshot();
-        // Nobody waits for the answer any more: it is asked for anew.
+        // The awaited response is lost: the request is sent again.
         if (isRegistering(snapshot))
           register(
             registration,

@@ -20,7 +20,7 @@ import type { Recordings, RecordTarget } from './recordings.ts';
 import type { Registrations } from './registrations.ts';
 import type { Watchers } from './watchers.ts';
 
-/** What is saved, and taken up again. */
+/** Owners that save and restore their objects. */
 type Saved<D> = { dump(): D[]; restore(dumps: readonly D[]): void };
 
 /** The owners of all actors. */
@@ -28,11 +28,11 @@ type Owners = {
   channels: Channels;
   /** Left out where media cannot meet. */
   bridges: Bridges | undefined;
-  /** Left out where nobody transfers calls. */
+  /** Left out without transfers. */
   transfers?: Saved<TransferDump> | undefined;
-  /** Left out where nobody transfers calls. */
+  /** Left out without transfers. */
   consultations?: Saved<ConsultationDump> | undefined;
-  /** Left out where the dialplan joins nobody. */
+  /** Left out without Dials. */
   dials?: Saved<DialDump> | undefined;
   playbacks: Playbacks;
   recordings: Recordings;
@@ -41,16 +41,16 @@ type Owners = {
   outbound: OutboundConnections;
   registrations: Registrations;
   watchers: Watchers;
-  /** Left out where nobody asks whose things are. */
+  /** Left out if ownership of objects is not used. */
   objectOwnership?: ObjectOwnership | undefined;
-  /** What is remembered of calls for those who run the server. */
+  /** Follows calls for logs and call records. */
   story?: CallStory | undefined;
 };
 
-/** What restoring needs of others: each channel's leg, restored by its technology. */
+/** Needs of a restore: each channel's leg, restored by its technology. */
 export type RestoreOptions = {
   legOf: LegOf;
-  /** Applications that were connected are waited for, until `applications.settle`; otherwise they are inactive at once. */
+  /** Waits for applications that were connected, until `applications.settle`. Otherwise they become inactive. */
   awaitsApplications?: boolean;
 };
 
@@ -89,10 +89,9 @@ export const takeSnapshot = ({
 });
 
 /**
- * Goes on from a dump, in owners that have nothing yet; before outbound connections are started, and after contacts and
- * channels know their drivers. Clients are told nothing of it. What ran outside of charts begins again: a step of the
- * dialplan, an item of a playback (from where `heardMs` says), a question to a contact. Recordings go on behind what lies in
- * their files. Applications whose connection is gone are inactive.
+ * Continues from a dump, in empty owners. Call it before outbound connections start, and after contacts and channels
+ * know their drivers. Clients get no events. Work outside charts begins again: a dialplan step, a playback item (from
+ * `heardMs`), a qualify request. Recordings continue their files. Applications without connection are inactive.
  * @throws Error as `readDump`; then nothing is restored.
  */
 export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: RestoreOptions): void {
@@ -105,7 +104,7 @@ export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaits
   owners.consultations?.restore(dump.consultations ?? []);
   owners.transfers?.restore(dump.transfers ?? []);
   owners.dials?.restore(dump.dials ?? []);
-  // Whatever is derived anew has been told: it comes before those who would hear it.
+  // Derived states have already been published: they come before their listeners.
   contacts.restore(dump.contacts);
   registrations.restore(dump.registrations ?? []);
   watchers.restore(dump.watchers ?? []);
@@ -119,7 +118,7 @@ export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaits
     if (!channel) return undefined;
     return { kind, id, topics: channel.topics, media: channel.leg.media, queue: playbacks.queueOf({ kind, id }) };
   };
-  // What has its turn comes before what waits behind it.
+  // Running recordings come before waiting ones.
   const live = dump.recordings ?? [];
   const under = ({ begun }: (typeof live)[number]): boolean => begun !== undefined;
   recordings.restore(live.filter(under), recordTarget);

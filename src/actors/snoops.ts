@@ -39,9 +39,9 @@ export function createSnoops({ channels, driver }: SnoopsOptions) {
 
   return {
     /**
-     * Makes a channel that listens to another (by id or name) or speaks to it, and puts it into an application.
+     * Creates a channel that listens to another (by id or name) or whispers to it, and puts it into an application.
      * @throws AriError spyDirectionInvalid, whisperDirectionInvalid, snoopDirectionRequired, applicationRequired,
-     *   snoopChannelNotFound, uniqueIdTooLong, channelIdExists.
+     * snoopChannelNotFound, uniqueIdTooLong, channelIdExists.
      */
     snoop(id: string, request: SnoopChannelRequest): Channel {
       const spy = readDirection(request.spy, 'spyDirectionInvalid');

@@ -23,7 +23,7 @@ import { type Deadline, deadlinesOf, withDeadlines } from './deadlines.ts';
 import { type CommittedStep, type Contents, describeStep, restored, type Step } from './step.ts';
 import { clockCause, createTurn, type KeptActor, type Perform, type Steppable, type Turn } from './turn.ts';
 
-/** What every actor runs on: one for the whole process. */
+/** The parts that every actor runs on: one for the whole process. */
 export type Runtime = {
   clock: Clock;
   log: Logger;
@@ -62,9 +62,8 @@ type SpawnOptions<M extends AnyStateMachine> = {
   id: string;
   runtime: Runtime;
   /**
-   * Hears every fact in order, after the commit: `snapshot` is the state that the whole step led to, which for a fact of
-   * an intermediate step is later than the fact. What it throws is logged and harms nobody; what it sends to actors
-   * reaches them when the step is over.
+   * Gets every fact in order, after the commit. `snapshot` is the state after the whole step, which may be later than
+   * the fact. Exceptions are logged. Events sent from here are processed after the step.
    */
   onEmitted?: (fact: EmittedFrom<M>, snapshot: SnapshotFrom<M>) => void;
   /**
@@ -74,11 +73,11 @@ type SpawnOptions<M extends AnyStateMachine> = {
   onEnded: (error?: unknown) => void;
   /** An effect threw. Left out, the actor crashes; else it goes on, and its other effects are performed. */
   onEffectFailed?: (error: unknown) => void;
-  /** Gets the actor before its first fact is told, so that facts and effects of its first state already find it. */
+  /** Gets the actor before its first fact, so that facts and effects of its first state find it. */
   onCreated?: (actor: Actor<M>) => void;
 } & Beginning<InputFrom<M>>;
 
-/** What an actor begins with: the input of its chart, or what {@link Actor.dump} gave of an earlier one. */
+/** How an actor starts: with its chart's input, or from an earlier {@link Actor.dump}. */
 export type Beginning<I> = { input: I; from?: undefined } | { input?: undefined; from: ActorDump };
 
 /** A running chart. It ends by events that lead to a final state; there is no way to stop it from outside. */
@@ -91,7 +90,7 @@ export interface Actor<M extends AnyStateMachine> {
   send(event: EventFrom<M>): void;
   /** The last committed state. */
   getSnapshot(): SnapshotFrom<M>;
-  /** Hears of every step that changed the snapshot, after its facts. @returns a function that ends that. */
+  /** Calls back after every step that changed the snapshot, after its facts. @returns a function that stops it. */
   watch(listener: (snapshot: SnapshotFrom<M>) => void): () => void;
   /** All that a chart needs to go on from here (`SpawnOptions.from`), its deadlines included. */
   dump(): ActorDump;
@@ -99,9 +98,9 @@ export interface Actor<M extends AnyStateMachine> {
 
 /**
  * The only place where charts run: one xstate actor per call-control object, so that a crash stays inside it. Its logic
- * (xstate's own, or a table) says what comes next, purely. xstate commits that and emits the facts; then its effects are
- * performed, in this order, the same for every actor (`Turn`). The actor is started when this returns. One that goes on from a dump
- * enters no state anew: it tells no facts, no effect runs, and what is overdue comes due at once.
+ * (xstate's own, or a table) computes the next snapshot. xstate commits it and emits the facts; then the effects are
+ * performed. The order is the same for every actor (`Turn`). The actor is started when this returns. A restored actor
+ * enters no state again: no facts, no effects. Overdue deadlines expire directly.
  */
 export function spawn<M extends AnyStateMachine>(machine: M, options: SpawnOptions<M>): Actor<M> {
   const running = new RunningActor(machine, options.id, options as unknown as Options);
@@ -129,16 +128,16 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
   /** The actor as xstate knows it. */
   #ref!: AnyActor;
   #run!: ChartRun;
-  /** Why the actor could not begin. */
+  /** The error of a failed start. */
   #refusal: { error: unknown } | undefined;
   #watchers: readonly Watcher[] = none;
   /** The timers that run, by id. */
   #timers: Map<string, Timer> | undefined;
-  /** Its number among those that run. */
+  /** Its number among running actors. */
   #number = 0;
   /** The request that its last step followed from. */
   #request: string | undefined;
-  /** The step that is being taken, and what came of the last one. */
+  /** The step in progress, and the result of the last one. */
   #taking: Taking = 'begun';
   #seq = 0;
   #causedBy: Step['causedBy'];
@@ -209,7 +208,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
       this.#timers.set(id, this.#startTimer(id, { at, event }, at - now));
   }
 
-  /** What answers a request follows from it, however late it comes; what the far side does by itself does not. */
+  /** A report that answers a request follows from it, however late. Spontaneous reports of the far side do not. */
   requestOf({ type }: EventObject): string | undefined {
     return this.#request === undefined || unasked.has(type) ? undefined : this.#request;
   }
@@ -275,7 +274,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     }
   }
 
-  /** What a transition asked for: timers run from now on, facts and effects wait for the commit. */
+  /** Starts the timers of a transition; facts and effects wait for the commit. */
   #settle(
     before: AnyMachineSnapshot | undefined,
     next: AnyMachineSnapshot,
@@ -285,7 +284,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     const run = this.#run;
     const { turn, clock } = this.#options.runtime;
     const crashed = next.status === 'error';
-    // What a transition asked for that failed half-way never happened.
+    // A transition that failed half-way has no facts and effects.
     const facts = crashed || run.facts.length === 0 ? none : run.facts;
     const effects = crashed || run.effects.length === 0 ? none : run.effects;
     if (run.facts.length > 0) run.facts = [];
@@ -326,7 +325,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     }
   };
 
-  /** Tells of a step: to who keeps it as it is, to who listens described. */
+  /** Publishes a step: as it is to the keeper, described to listeners. */
   #tell(step: CommittedStep): void {
     const { turn, log } = this.#options.runtime;
     const failed = (error: unknown) => log.error({ id: this.id, error }, 'a listener of steps failed');
@@ -444,7 +443,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     this.#guarded(() => this.#options.onEnded(error));
   }
 
-  /** What an owner does when its actor ends, or an effect failed, must not hold up the others. */
+  /** An exception of an owner, at an actor's end or in an effect, must not stop the others. */
   #guarded(task: () => void): void {
     try {
       task();

@@ -2,8 +2,8 @@ import type { AnyMachineSnapshot, EventObject, StateValue } from 'xstate';
 import type { StepOutcome, StepSource } from './chart-run.ts';
 
 /**
- * What one event did to one actor: the only way to see charts at work from outside. A step is told when it is
- * committed, before its facts are published and its effects run. All members are plain JSON.
+ * The result of one event on one actor: the view of charts from outside. A step is published when it is committed,
+ * before its facts and effects. All members are plain JSON.
  */
 export type Step = {
   /** Counts the steps of the whole process, without gaps; begins with 1. */
@@ -14,18 +14,18 @@ export type Step = {
   object: string;
   /** Id of its chart. Several actors may stand behind one object, each with another chart. */
   chart: string;
-  /** What it was sent; `xstate.init` when it is started, {@link restored} when it is restored. */
+  /** The event; `xstate.init` at the start, {@link restored} after a restore. */
   event: EventObject;
   /** Its state before and after, as the chart names it. Before its first step there was none. */
   from: StateValue | undefined;
   to: StateValue;
   /** In order. */
   facts: readonly EventObject[];
-  /** What the chart asks for, in order; performed after this step is told. */
+  /** Effects in order, performed after this step is published. */
   effects: readonly { type: string; params: unknown }[];
-  /** The step whose facts or effects led to the event, or the name of an outside cause; undefined where nobody knows. */
+  /** The step whose facts or effects sent the event, or the name of an outside cause; undefined if unknown. */
   causedBy: number | string | undefined;
-  /** Id of the client's request that it follows from, by whatever way; left out where it follows from none. */
+  /** Id of the client's request that it follows from, directly or not; left out without one. */
   request?: string;
   /** Enough to make the snapshot after the step of the one before: see {@link replay}. */
   change: Change;
@@ -35,8 +35,8 @@ export type Step = {
 export type Contents = { status: string; value: StateValue; context: object };
 
 /**
- * A step as it was committed: references to what it was made of, none of which changes any more. Nothing is compared,
- * copied or written for it; {@link describeStep} makes a {@link Step} of it when somebody asks.
+ * A committed step: references to immutable data. Nothing is compared, copied or written for it; {@link describeStep}
+ * makes a {@link Step} on demand.
  */
 export type CommittedStep = StepSource &
   StepOutcome & {
@@ -67,7 +67,7 @@ export const describeStep = (step: CommittedStep, before: Contents | undefined):
   change: changeOf(before, step.after as Contents),
 });
 
-/** What of a snapshot changed. */
+/** The changed part of a snapshot. */
 export type Change = {
   /** Left out while it stays `active`; `error` of an actor that crashed. */
   status?: 'done' | 'error';
@@ -82,7 +82,7 @@ export type Change = {
 /** The event of the first step of an actor that was restored from a dump. */
 export const restored = 'actor.restored';
 
-/** What of a snapshot can be seen in steps. */
+/** The part of a snapshot that steps show. */
 export type SnapshotImage = {
   status: 'active' | 'done' | 'error';
   value: StateValue;

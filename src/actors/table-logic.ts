@@ -9,10 +9,10 @@ import {
 } from './transition-table.ts';
 
 /**
- * Charts that run as tables. xstate works every transition out anew: which states to leave and to enter, in sets and
- * sorted lists, and a snapshot for every assignment. In a flat chart all of that follows from source and target alone.
- * Here the same guards, actions, facts and timers come in the same order from a table, at about a tenth of the cost
- * (docs/decisions/0006). The chart stays the only description, and the tests of each chart compare the two step by step.
+ * Runs charts as tables. xstate computes each transition anew: states to leave and enter, in sets and sorted lists, and
+ * a snapshot for every assignment. In a flat chart all of that follows from source and target. Here the same guards,
+ * actions, facts and timers come in the same order from a table, at a tenth of the cost (docs/decisions/0006). The
+ * chart stays the only description. The tests of each chart compare both step by step.
  */
 
 const tables = new WeakMap<AnyStateMachine, AnyStateMachine>();
@@ -100,7 +100,7 @@ const snapshotOf = (from: AnyMachineSnapshot, place: Place, context: unknown, st
     toJSON: from.toJSON,
   }) as AnyMachineSnapshot;
 
-/** One event and all that follows from it (`always`, raised events), until nothing does any more. */
+/** One event and all transitions that follow from it (`always`, raised events). */
 class Macrostep {
   readonly #from: AnyMachineSnapshot;
   readonly #exit: readonly Action[];
@@ -191,7 +191,7 @@ class Macrostep {
   }
 }
 
-/** What an assignment changes: given by one function, or by one for each member. */
+/** The result of an assignment: one function, or one for each member. */
 function changeOf(assignment: unknown, args: object, params: unknown): object {
   if (typeof assignment === 'function') return assignment(args, params);
   const members = Object.entries(assignment as object);

@@ -1,8 +1,8 @@
 import type { AnyStateMachine, AnyStateNode, EventObject } from 'xstate';
 
 /**
- * A flat chart (no state inside another) written out as a table: for each state what every event may do, with guards and
- * actions found by name once. `table-logic.ts` runs it.
+ * A flat chart (without nested states) as a table: the transitions of each state and event, with guards and actions
+ * already looked up. `table-logic.ts` runs it.
  */
 
 export type Arguments = { context: unknown; event: EventObject };
@@ -28,13 +28,13 @@ type Effect = (args: unknown, params: unknown) => void;
 /** `type` is what an inspector shows. Exactly one of `effect` and `builtin` is there. */
 export type Action = { type: string; params: Params; effect: Effect | undefined; builtin: Builtin | undefined };
 
-/** `target` is left out where no state is left, also when the chart names the one that the transition starts from. */
+/** `target` is left out if no state is left, also if the chart names the source state. */
 export type Transition = { guard: Guard | undefined; actions: readonly Action[]; target: Place | undefined };
 
 export type Place = {
   /** The state's name, which is the value of snapshots in it. */
   readonly value: string;
-  /** What snapshots call `_nodes`: the chart's root, and the state. */
+  /** `_nodes` of a snapshot: the chart's root, and the state. */
   readonly nodes: AnyStateNode[];
   readonly final: boolean;
   readonly entry: readonly Action[];
@@ -59,9 +59,9 @@ const builtins: ReadonlySet<string> = new Set(['xstate.assign', 'xstate.emit', '
 class NotTabular extends Error {}
 
 /**
- * Writes a chart out, or gives undefined when it has what a table does not cover: nested or parallel states, history,
- * tags, outputs, actors of its own, wildcards, combined guards, an `always` that leads nowhere, or actions other than
- * effects, assign, emit, raise and cancel.
+ * Makes the table of a chart. Undefined if the chart has features that tables lack: nested or parallel states, history,
+ * tags, outputs, child actors, wildcards, combined guards, an `always` without target, or actions other than effects,
+ * assign, emit, raise and cancel.
  */
 export function tabulate(machine: AnyStateMachine): TransitionTable | undefined {
   try {
@@ -153,7 +153,7 @@ function demand(met: boolean, what: string): void {
   if (!met) throw new NotTabular(what);
 }
 
-/** What a chart writes as a function, a name, or a name with parameters. */
+/** Resolves a function, a name, or a name with parameters. */
 function lookUp(reference: unknown, named: Readonly<Record<string, unknown>>) {
   if (typeof reference === 'function')
     return { type: reference.name || '(anonymous)', params: undefined, resolved: reference };

@@ -8,7 +8,7 @@ export type Steppable = {
    * when the event comes to nothing, because the actor has ended. Never throws.
    */
   commit(event: { type: string }, seq: number, causedBy: Step['causedBy']): Perform | undefined;
-  /** The request that an event follows from when nobody says: that of what it answers. Without it there is none. */
+  /** The request that an event answers. Left out: none. */
   requestOf?(event: { type: string }): string | undefined;
 };
 
@@ -19,10 +19,10 @@ export type EffectWatch = (
   run: () => void,
 ) => void;
 
-/** A running actor, as who keeps steps sees it. */
+/** A running actor as keepers of steps see it. */
 export interface KeptActor {
   readonly machine: AnyStateMachine;
-  /** What the keeper notes of it; it is the keeper's alone. */
+  /** Private data of the keeper. */
   note: unknown;
 }
 
@@ -36,19 +36,19 @@ export type Perform = () => void;
 type Begun = { publish(): void; perform: Perform };
 
 /**
- * Lets the actors of a process take turns: one step at a time, and what follows from it.
+ * Orders the steps of all actors: one at a time, with its consequences.
  *
- * - A step is committed, its facts are published, then its effects run, and last, when the actor has ended, its owner
- *   releases what it held. Nobody sees a state, a fact or an effect of a step that is not committed.
- * - An effect may send to any actor, which has taken its step, with all that follows, when `send` returns.
- * - What listeners of facts send waits until that step is over. So facts come in the order of the commits.
+ * - A step is committed, its facts are published, then its effects run. When the actor has ended, its owner releases
+ *   its resources last. No uncommitted state, fact or effect is visible.
+ * - An effect may send to any actor. That actor's step and its consequences are complete when `send` returns.
+ * - Events that fact listeners send wait until the step is over. So facts keep the order of commits.
  */
 export interface Turn {
-  /** Sends an event to an actor: at once, or, while facts are being published, when that step is over. */
+  /** Sends an event to an actor: directly, or after the present step while its facts are published. */
   send(actor: Steppable, event: { type: string }, cause?: string): void;
-  /** The first step of an actor, committed at once; what follows may have to wait, as for {@link send}. */
+  /** Commits an actor's first step directly. Its consequences may wait, as for {@link send}. */
   start(commit: (seq: number, causedBy: Step['causedBy']) => Begun): void;
-  /** Runs something when no step is under way any more: for long chains of steps, which would nest otherwise. */
+  /** Runs a task after all steps. Use it for long chains of steps, which would nest otherwise. */
   afterwards(task: () => void): void;
   /** Runs something whose steps have an outside cause, by its name. */
   because<T>(cause: string, run: () => T): T;
@@ -61,22 +61,22 @@ export interface Turn {
    * goes where {@link listen}'s goes. @returns a function that ends that.
    */
   keep(keeper: StepKeeper): () => void;
-  /** Hears every step of every actor from now on. What it throws is logged. */
+  /** Calls back for every step of every actor. Exceptions are logged. */
   listen(listener: (step: Step) => void): () => void;
-  /** Who performs effects in our place, to watch them; there is one at most. */
+  /** Performs effects in place of the turn, to measure them; at most one. */
   effects: EffectWatch | undefined;
-  /** Whether somebody listens, so that steps have to be described. */
+  /** Whether steps have to be described for listeners. */
   readonly heard: boolean;
-  /** Who keeps steps. */
+  /** The keeper of steps. */
   readonly keeper: StepKeeper | undefined;
-  /** Tells a step to those who listen; what they throw goes to `failed`. */
+  /** Passes a step to the listeners; exceptions go to `failed`. */
   tell(step: Step, failed: (error: unknown) => void): void;
 }
 
-/** What causes a step when a delay ends. */
+/** Cause of steps by expired deadlines. */
 export const clockCause = 'clock';
 
-/** What causes the steps that a request leads to by itself. */
+/** Cause of the steps that a request leads to directly. */
 export const requestCause = (id: string): string => `request ${id}`;
 
 /** Makes the turn of a process. There is one, so that all actors share it. */
@@ -95,7 +95,7 @@ class ProcessTurn implements Turn {
   #busy = false;
   /** Steps within effects of steps. */
   #depth = 0;
-  /** What the step being published has led to. */
+  /** Consequences of the step being published. */
   #waiting: (() => void)[] = [];
   #afterwards: (() => void)[] = [];
 
@@ -195,7 +195,7 @@ class ProcessTurn implements Turn {
     if (!taken && this.#seq === seq) this.#seq--;
   }
 
-  /** Publishes a step, performs its effects, then lets take their steps what its facts led to. @returns whether it was one */
+  /** Publishes a step, performs its effects, then runs the steps that its facts caused. @returns whether it was one */
   #step(publish: () => Perform | undefined, seq: number, request: string | undefined): boolean {
     const causeBefore = this.#cause;
     const requestBefore = this.#request;
@@ -209,7 +209,7 @@ class ProcessTurn implements Turn {
     } finally {
       this.#busy = false;
     }
-    // What the facts led to is this step's own: effects below may publish, too.
+    // Consequences of the facts belong to this step: effects below may publish, too.
     const waiting = this.#takeWaiting();
     perform?.();
     for (const take of waiting) take();
@@ -220,7 +220,7 @@ class ProcessTurn implements Turn {
     return perform !== undefined;
   }
 
-  /** An empty list is left where it is: nobody else's may come into the hands of this step. */
+  /** An empty list stays: the consequences of other steps must not enter this one. */
   #takeWaiting(): readonly (() => void)[] {
     if (this.#waiting.length === 0) return none;
     const waiting = this.#waiting;

@@ -5,8 +5,8 @@ import type { QueuedWork } from './media-queue.ts';
 import type { Playbacks } from './playbacks.ts';
 
 /**
- * The turns of channels that are to leave their application behind what sounds on them, as commands that take a channel away
- * wait in Asterisk. The ownership chart has one pending departure for each turn, or is carrying it out.
+ * Turns of channels that leave their application after their playbacks, as Asterisk's channel commands wait. The
+ * ownership chart has one pending departure for each turn, or is carrying it out.
  */
 export interface Turns {
   /** Takes a turn behind all that sounds or waits on a channel. */
@@ -71,7 +71,7 @@ class Turn implements QueuedWork {
     this.#begin(this.#entry);
   }
 
-  /** Nothing sounds on the channel any more: it is being hung up. */
+  /** The channel is being hung up: nothing plays on it. */
   abandon(): void {
     this.#turns.delete(this.#entry.id);
   }

@@ -2,8 +2,8 @@ import type { LegVideo, LegVideoStream } from '../telephony/driver.ts';
 import type { VideoCodec } from '../telephony/video.ts';
 
 /**
- * Why one is not shown to another: they have different codecs. Or why it is shown, but may not be decoded: another profile of
- * H.264, a higher level.
+ * Why a source is not visible: the codecs differ. Or why it may not be decodable: another H.264 profile, or a higher
+ * level.
  */
 type WhyUnseen = 'codec' | 'profile' | 'level';
 
@@ -17,7 +17,7 @@ const alsoRead: Readonly<Record<string, readonly string[]>> = {
 
 type Terms = Pick<LegVideoStream, 'codec'> & { h264?: LegVideoStream['h264'] | undefined };
 
-/** Why what comes in one stream is not seen in another; undefined when it is. */
+/** Why one stream cannot show another; undefined if it can. */
 export function whyUnseen(source: Terms, screen: Terms): WhyUnseen | undefined {
   if (source.codec !== screen.codec) return 'codec';
   const { h264: sent } = source;
@@ -30,8 +30,8 @@ export function whyUnseen(source: Terms, screen: Terms): WhyUnseen | undefined {
 type Chooser = Pick<LegVideo, 'choices' | 'untried' | 'streams'>;
 
 /**
- * The codec that most can have, or may have, as far as they were not asked yet; of several the one that most are known to have, that
- * most have already, and then the one that the first prefers.
+ * The codec that most members support or may support. Ties go to the codec that most are known to support, then to the
+ * one that most use, then to the first member's preference.
  */
 export function commonCodec(videos: readonly Chooser[]): VideoCodec | undefined {
   const count = (holds: (video: Chooser) => boolean): number => videos.filter(holds).length;
@@ -45,6 +45,6 @@ export function commonCodec(videos: readonly Chooser[]): VideoCodec | undefined 
   return all[0]?.codec;
 }
 
-/** Whether its own stream can have a codec, or may, as far as it was not asked for it. */
+/** Whether its stream can have a codec, or may because it was never offered. */
 export const canBe = ({ choices, untried }: Chooser, codec: VideoCodec): boolean =>
   choices.includes(codec) || untried.includes(codec);

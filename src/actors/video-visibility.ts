@@ -19,7 +19,7 @@ type Other = VideoVisibility['others'][number];
 const own = ({ channel }: Present): LegVideoStream | undefined =>
   channel.leg.video?.streams.find(({ stream }) => stream === 0);
 
-/** Who sees whom in a bridge, and why not: members in the order they came. Members without video are nobody's to see. */
+/** Which member sees which, and reasons; members in joining order. Members without video are left out as sources. */
 export function videoVisibilityOf(viewing: Viewing): VideoVisibility[] {
   return viewing.present.map((viewer) => ({
     channel: viewer.channel.id,

@@ -18,22 +18,22 @@ export interface Watchers extends WatcherHost {
   readonly size: number;
   /** Every watcher, in the order of their first subscription. */
   dump(): WatcherDump[];
-  /** Takes watchers up again; one that was being told is told once more. */
+  /** Restores watchers. A NOTIFY in progress is sent again. */
   restore(dumps: readonly WatcherDump[]): void;
-  /** The system stops: every watcher is told that it is over; resolves when all know, or have not answered in time. */
+  /** Ends all watchers with a final NOTIFY. Resolves when each has answered or timed out. */
   close(): Promise<void>;
 }
 
 /** Makes the owner of all watchers. */
 export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
   const actors = new Map<string, WatcherActor>();
-  /** What watchers are told about, and their ids by it. */
+  /** Topics of each watcher, and the watchers of each topic. */
   const topicsOf = new Map<string, readonly string[]>();
   const byTopic = new Map<string, Set<string>>();
   let driver: WatcherDriver | undefined;
   let closed: (() => void) | undefined;
 
-  /** From now on it is told about these; undefined: about nothing. */
+  /** Sets a watcher's topics; undefined: none. */
   const follow = (id: string, topics: readonly string[] = []): void => {
     for (const topic of topicsOf.get(id) ?? []) {
       const ids = byTopic.get(topic);
@@ -131,7 +131,7 @@ export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
         begin(watcher, { from });
         const snapshot = actors.get(watcher.id)?.getSnapshot();
         if (!snapshot || !isTelling(snapshot)) continue;
-        // Nobody waits for the answer any more: it is told anew.
+        // The awaited response is lost: the NOTIFY is sent again.
         const { attempt, end } = snapshot.context;
         if (snapshot.value === 'dismissing') notify(watcher.id, attempt, end === '' ? 'timeout' : end);
         else notify(watcher.id, attempt);
