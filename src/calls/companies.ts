@@ -3,11 +3,11 @@ import { SlotMap } from '../lib/slot-map.ts';
 
 /** Channels that the dialplan has brought together, or is about to: a Dial with its caller and those it calls. */
 export type Company = {
-  /** Another channel takes the place of one of them. */
+  /** Another channel replaces one of its parties. */
   replaced(old: ChannelEntry, newcomer: ChannelEntry): void;
   /** One of them goes elsewhere, and is not to be hung up for that. */
   departed(entry: ChannelEntry): void;
-  /** One of them talks to somebody else, and is waited for; or not any longer. */
+  /** One of its parties is in a consultation call, or has returned. */
   absent(isAbsent: boolean): void;
 };
 
@@ -36,7 +36,7 @@ export class Companies {
     if (this.#members.delete(company)) this.#size--;
   }
 
-  /** One channel takes the place of another wherever that is. */
+  /** Replaces a channel by another in its session. */
   replace(old: ChannelEntry, newcomer: ChannelEntry): void {
     for (const company of [...(this.#ofChannel.get(old.id) ?? [])]) {
       this.add(newcomer.id, company);
@@ -49,7 +49,7 @@ export class Companies {
     for (const company of [...(this.#ofChannel.get(entry.id) ?? [])]) company.departed(entry);
   }
 
-  /** A channel talks to somebody else, and those it was with wait for it; or not any longer. */
+  /** A channel starts or ends a consultation call; its previous partners wait. */
   absent(channelId: string, isAbsent: boolean): void {
     for (const company of [...(this.#ofChannel.get(channelId) ?? [])]) company.absent(isAbsent);
   }

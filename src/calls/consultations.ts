@@ -33,23 +33,26 @@ type ConsultationScenes = Pick<Joining, 'first' | 'second'>;
 type ConsultationReport =
   /** It could not be begun; all is as it was. */
   | { type: 'refused' }
-  /** Somebody else has parted the two who talk: `end` it. */
+  /** Another command separated the two: `end` it. */
   | { type: 'parted' }
-  /** The target is with those who wait, in `into`; the party is with nobody. The bridge of the talk is `from`. */
+  /**
+   * The target is with the waiting party, in `into`. The transferor has no partner. `from` is the bridge of the
+   * consultation.
+   */
   | { type: 'completed'; scenes: ConsultationScenes; into: BridgeEntry; from: BridgeEntry }
-  /** The target could not go to those who wait: `end` it. */
+  /** The target could not join the waiting party: `end` it. */
   | { type: 'incomplete' };
 
 /** Owns consultation calls: parties that transfer talk to the target first, while the others wait with music. */
 export interface Consultations {
-  /** Hears of all that become of them, by the id of the transfer. Called once, before any begins. */
+  /** Sets the listener for all reports, by transfer id. Call it once, before the first consultation. */
   onReport(listener: (id: string, report: ConsultationReport) => void): void;
   begin(talk: ConsultationInput): void;
-  /** Who is where while both talk; undefined where nobody does. */
+  /** The surroundings of both parties; undefined without a consultation call. */
   scenes(id: string): ConsultationScenes | undefined;
-  /** The target is to go to those who wait. */
+  /** Moves the target to the waiting party. */
   complete(id: string): void;
-  /** The party is to be back with those who wait; nothing happens where nobody talks. */
+  /** Returns the transferor to the waiting party. Does nothing without a consultation call. */
   end(id: string): void;
   dump(): ConsultationDump[];
   /** Takes them up again, after the channels and bridges that they are about. */
@@ -57,7 +60,7 @@ export interface Consultations {
   readonly size: number;
 }
 
-/** What a consultation call holds beside its chart. */
+/** The part of a consultation call outside its chart. */
 type Talk = {
   actor: Actor<typeof consultationMachine>;
   unwatch: (() => void) | undefined;
@@ -196,7 +199,7 @@ class ConsultationOwner implements Consultations {
     const { bridges } = this.#options;
     if (this.#living(transferer) && bridges.bridgeOf(transferer)?.id !== bridgeId)
       this.#send(id, { type: 'party.elsewhere' });
-    // Where the bridge is being destroyed the party will leave it, too.
+    // The party also leaves a bridge that is being destroyed.
     const room = bridges.find(bridgeId);
     if (room && this.#living(targetId) && bridges.bridgeOf(targetId) !== room)
       this.#send(id, { type: 'target.elsewhere' });
@@ -215,7 +218,7 @@ class ConsultationOwner implements Consultations {
     };
   }
 
-  /** @returns false where the target cannot go to those who wait. */
+  /** @returns false if the target cannot join the waiting party. */
   #complete(context: ConsultationContext): boolean {
     const { id, transferer, targetId, bridgeId, waitingIn } = context;
     const { bridges, places } = this.#options;
@@ -241,7 +244,7 @@ class ConsultationOwner implements Consultations {
     if (room) bridges.destroy(room);
   }
 
-  /** What a bound forbids is logged. */
+  /** Logs the error if a limit forbids it. */
   #attempt<T>(channel: string, what: () => T): T | undefined {
     try {
       return what();

@@ -3,8 +3,8 @@ import type { DialResult } from '../dialplan/calls.ts';
 import type { DialOutcome } from '../models/dial.ts';
 
 /**
- * What becomes of a call whose subroutine has ended, by the variable that it leaves (GOSUB_RESULT); undefined where both are
- * joined. What it did not come to the end of, or says another word of, joins nobody.
+ * The outcome that a called party's subroutine leaves in GOSUB_RESULT; undefined if both are to be connected. An
+ * unfinished subroutine or an unknown word connects nobody.
  */
 export function verdictOf(
   { type }: Outcome,

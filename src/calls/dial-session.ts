@@ -26,20 +26,20 @@ export type DialsOptions = EarlyAudioOptions & {
   runtime: Runtime;
   ids: Pick<Ids, 'uuid'>;
   bridges: Bridges;
-  /** Where it is asked who takes whose place. */
+  /** Sessions, to find who replaces whom. */
   companies: Companies;
-  /** Listens to what parties ask for by keys; left out, they ask for nothing. */
+  /** Feature keys of the parties; left out: none. */
   featureKeys?: Pick<FeatureKeys, 'hasCode' | 'attend'> | undefined;
   /** All that there are, and what they go on from; left out, none does. */
   running?: RunningDials | undefined;
   log: Logger;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit: LimitHit;
   /** Makes a bridge for the dialplan. @throws AriError tooManyBridges. */
   openBridge(): BridgeEntry;
 };
 
-/** What a Dial holds outside its chart: watches over channels and keys, and who waits for its end. */
+/** The part of a Dial outside its chart: its listeners on channels and keys, and the promise of its end. */
 export class DialSession implements Company, Ongoing<DialResult> {
   readonly done: Promise<DialResult>;
   actor!: Actor<typeof dialMachine>;
@@ -48,9 +48,9 @@ export class DialSession implements Company, Ongoing<DialResult> {
   readonly #leaves: DialRequest['leaves'];
   readonly #options: DialsOptions;
   #settle!: (result: DialResult) => void;
-  /** What ends the watch over each who is called, by channel. */
+  /** Ends listening to each callee, by channel. */
   readonly #watched: { id: string; unwatch: () => void }[] = [];
-  /** Whether the caller's keys are listened to until somebody answers. */
+  /** Whether the caller's keys count before the answer. */
   #isHeeding = false;
   #attention: Attention | undefined;
   #unwatchBridge: (() => void) | undefined;
@@ -65,7 +65,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     });
   }
 
-  /** Undefined when one of both was put through to somebody else. */
+  /** Undefined after a party was transferred away. */
   dump(): DialDump | undefined {
     const { value, status } = this.actor.getSnapshot();
     if (value === 'handedOver' || status !== 'active') return undefined;
@@ -93,7 +93,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
       if (!channels.find(channelId)) this.#send({ type: 'callee.failed', channelId, outcome: 'NOANSWER' });
   }
 
-  /** It is over; `crashed`: nobody else lets go of who is called. */
+  /** The Dial is over. `crashed`: releases the callees here, as the chart cannot. */
   release(crashed: boolean): void {
     if (crashed) this.#abandon();
     this.ignoreCaller();
@@ -111,12 +111,14 @@ export class DialSession implements Company, Ongoing<DialResult> {
     this.destroyBridge(context);
   }
 
-  /* ---- What is asked of it ------------------------------------------------------------------------------------------ */
+  /*
+   * ---- Commands ---------------------------------------------------------------------------------------------------
+   */
 
   readonly stop = (): void => {
     const { channels } = this.#options;
     const snapshot = channels.snapshot(this.#caller);
-    // A call that somebody else has by now is so for all who were called for it.
+    // A call that was answered elsewhere ends so for all callees.
     const elsewhere = snapshot.context.cause === Cause.answeredElsewhere;
     this.#send({ type: 'stop', hungUp: isEnding(snapshot), elsewhere });
   };
@@ -134,7 +136,9 @@ export class DialSession implements Company, Ongoing<DialResult> {
     this.#send({ type: 'party.absent', absent });
   }
 
-  /* ---- Effects before somebody answers ------------------------------------------------------------------------------- */
+  /*
+   * ---- Effects before the answer ----------------------------------------------------------------------------------
+   */
 
   beginWaiting({ waiting }: DialContext): void {
     beginWaiting(this.#caller, waiting, this.#options.channels);
@@ -202,7 +206,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
 
   dialTargets({ callees, toldElsewhere, timeoutMs = noTimeout }: DialContext): void {
     const { channels } = this.#options;
-    // Who is to hear that somebody else has the call cannot give up by itself.
+    // A callee that is to learn of an answer elsewhere must not time out by itself.
     const patience = toldElsewhere ? noTimeout : Math.min(timeoutMs, noTimeout);
     for (const { channelId } of callees) {
       const entry = channels.find(channelId);
@@ -240,14 +244,14 @@ export class DialSession implements Company, Ongoing<DialResult> {
     return true;
   }
 
-  /** One of those who are called is another than before. */
+  /** The snapshot of a callee has changed. */
   readonly #look = (snapshot: ChannelSnapshot): void => {
     const { id: channelId, name, cause } = snapshot.context;
     const life = lifeOf(snapshot);
     if (snapshot.context.hasEarlyMedia && !isEnding(snapshot)) this.#send({ type: 'callee.progressed', channelId });
     if (life === 'ringing') this.#send({ type: 'callee.ringing', channelId });
     else if (life === 'up' || isEnding(snapshot)) {
-      // That is the last thing to be heard of it here.
+      // This is the last report of the callee.
       this.#unwatch(channelId);
       this.#send(
         life === 'up'
@@ -267,7 +271,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     entry.endsIn = endsIn;
   }
 
-  /** What is done with who answered before both are joined, if it lets itself be joined then. */
+  /** Runs the subroutine and the announcement for the answering party, before both are connected. */
   async screenPeer({ peer, subroutine, announcement }: DialContext): Promise<void> {
     const { channels } = this.#options;
     const entry = channels.find(peer?.channelId ?? '');
@@ -330,7 +334,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     if ((bridge?.actor.getSnapshot().context.members.length ?? 0) < 2) this.#tellParted();
   }
 
-  /** Behind what the one that left does besides: its own end comes before that of the other. */
+  /** After the leaving party's own events: its end precedes the other's. */
   #tellParted(): void {
     void Promise.resolve().then(() => {
       const hungUp = isEnding(this.#options.channels.snapshot(this.#caller));

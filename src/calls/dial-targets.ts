@@ -7,9 +7,9 @@ import { passedOn } from '../machines/channel-setup.ts';
 import type { DialContext } from '../machines/dial.ts';
 import { shownParty } from '../telephony/party.ts';
 
-/** Whom a Dial calls, and what its caller hears meanwhile. */
+/** Creates the channels that a Dial calls, and sets what the caller hears meanwhile. */
 
-/** What a driver is to call, of a target such as `PJSIP/bob`. */
+/** The resource of a target such as `PJSIP/bob`. */
 export const resourceOf = (target: string): string => target.slice(target.indexOf('/') + 1);
 
 /**
@@ -60,7 +60,7 @@ export function endWaiting(caller: ChannelEntry, waiting: DialRequest['waiting']
   else if (waiting !== 'alert') channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
 }
 
-/** Ends the call to somebody who has not answered. */
+/** Hangs up a channel that has not answered. */
 export const release = (channels: Channels, entry: ChannelEntry, cause: number): void =>
   channels.tell(entry, { type: 'hangup', cause, cancels: true, by: 'dialplan' });
 

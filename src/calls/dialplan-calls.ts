@@ -26,26 +26,26 @@ type DialplanCallsOptions = {
   runtime: Runtime;
   channels: Channels;
   bridges: Bridges;
-  /** Where it is asked who takes whose place. */
+  /** Sessions, to find who replaces whom. */
   companies: Companies;
   stored: Pick<StoredRecordings, 'placeFor'>;
   broadcasts: Pick<Broadcasts, 'offer'>;
   ids: Ids;
-  /** Lets callers hear those who are called before the answer; left out, they do not. */
+  /** Lets callers hear early media; left out: they do not. */
   media?: DialsOptions['media'] | undefined;
-  /** Listens to what parties ask for by keys; left out, they ask for nothing. */
+  /** Feature keys of the parties; left out: none. */
   featureKeys?: FeatureKeys | undefined;
-  /** What Dials go on from; left out, they begin again. */
+  /** Restored Dials; left out: Dials start again. */
   running?: RunningDials | undefined;
   clock: Clock;
   log: Logger;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
 };
 
 const nothing = (): void => {};
 
-/** What the dialplan of each channel does with other channels, in bridges of its own that clients only look at. */
+/** Connects channels for the dialplan, in bridges of its own that clients only see. */
 export function createDialplanCalls(options: DialplanCallsOptions): (entry: ChannelEntry) => DialplanCalls {
   const { channels, bridges, ids, clock, log, hit = uncounted } = options;
   const rooms = new Map<string, BridgeEntry>();
@@ -53,7 +53,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
   const openBridge = (name = ''): BridgeEntry =>
     openPlainBridge(bridges, { id: ids.uuid(), creationTime: clock.now(), name });
 
-  /** Tries what may be refused for want of room; undefined, and logged, when it is. */
+  /** Runs an action that a limit may refuse. Then it logs the error and returns undefined. */
   const attempt = <T>(entry: ChannelEntry, what: () => T): T | undefined => {
     try {
       return what();
@@ -71,7 +71,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     if (!other || other === entry || !isFree) return undefined;
     const bridge = attempt(entry, () => openBridge());
     if (!bridge) return undefined;
-    // It runs no dialplan of its own any more; when the two part, nothing is left for it.
+    // The channel runs no dialplan of its own: when the two separate, it ends.
     stopDialplan(other);
     for (const member of [entry, other]) bridges.enter(bridge, member, plainEntry);
     const part = (): void => {
@@ -169,7 +169,7 @@ function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): R
   return outcomes[report.reason] as RecordOutcome;
 }
 
-/** Resolves when fewer than two are in a bridge, at once when that is so. */
+/** Resolves when fewer than two channels are in a bridge. */
 function alone({ actor }: BridgeEntry): Promise<void> {
   const isAlone = (): boolean => actor.getSnapshot().context.members.length < 2;
   if (isAlone()) return Promise.resolve();

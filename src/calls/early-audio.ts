@@ -5,7 +5,7 @@ import type { AudioMeeting, Mix } from '../telephony/media.ts';
 
 export type EarlyAudioOptions = {
   channels: Channels;
-  /** Left out, nobody is heard before the answer. */
+  /** Left out: no early media. */
   media?: Pick<AudioMeeting, 'openMix'> | undefined;
 };
 
@@ -13,8 +13,8 @@ export type EarlyAudioOptions = {
 const member = { role: 'participant', muted: false, passDigits: true } as const;
 
 /**
- * What a caller hears of those who are called, before one answers. Of those with early media (SIP 183 with a description) the
- * first is heard until it answers or fails, then the next. No bridge is made for that, so applications see none.
+ * Early media of a Dial. Of the callees with early media (SIP 183 with SDP) the first is heard until it answers or
+ * fails, then the next. It uses no bridge, so applications see none.
  */
 export class EarlyAudio {
   readonly #caller: ChannelEntry;
@@ -29,7 +29,7 @@ export class EarlyAudio {
     this.#options = options;
   }
 
-  /** Lets the caller hear somebody who is called, unless it hears another one. */
+  /** Connects the caller with the early media of a callee, unless it already hears another. */
   hear(channelId: string): void {
     const { channels, media } = this.#options;
     const entry = channels.find(channelId);
@@ -41,14 +41,14 @@ export class EarlyAudio {
     channels.tell(this.#caller, { type: this.#isUp ? 'ringStop' : 'progress' });
   }
 
-  /** Tells the caller once that somebody is alerted. A caller that is up would hear a tone in place of what it hears. */
+  /** Signals ringing to the caller once. A caller that is Up would hear a tone instead of early media. */
   ring(): void {
     if (this.#rang) return;
     this.#rang = true;
     if (!this.#mix || !this.#isUp) this.#options.channels.tell(this.#caller, { type: 'ring' });
   }
 
-  /** One of those who are called is so no more; the first of those who are left is heard in its place. */
+  /** A callee has ended; the first of the remaining ones is heard instead. */
   gone(channelId: string, left: readonly { channelId: string }[]): void {
     if (this.#source !== channelId) return;
     this.stop();
@@ -61,12 +61,12 @@ export class EarlyAudio {
     if (next) this.hear(next.channelId);
   }
 
-  /** Only this one is heard from now on, if it was before; nobody when left out. */
+  /** Keeps only this callee's early media; none if left out. */
   keep(channelId?: string): void {
     if (this.#source !== channelId) this.stop();
   }
 
-  /** Nobody is heard any more. Idempotent. */
+  /** Ends early media. Idempotent. */
   stop(): void {
     this.#mix?.close();
     this.#mix = undefined;

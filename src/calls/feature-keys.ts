@@ -42,7 +42,7 @@ export type FeatureSettings = {
   numberTimeoutMs: number;
   /** How often a number may be dialed before the party is back in its call. */
   attempts: number;
-  /** How long a target is called that a party wants to talk to first, in ms. */
+  /** Time that the target of an attended transfer rings, in ms. */
   noAnswerTimeoutMs: number;
   /** Whether everybody in a call hears a beep when it begins to be recorded. */
   beep: boolean;
@@ -56,7 +56,7 @@ type FeatureCall = {
   /** Where they are; left out while one of them waits for somebody to answer. */
   bridge?: BridgeEntry;
   parties: readonly FeatureParty[];
-  /** Whom the call is of, in the names of its recordings: who calls, and who was called. */
+  /** The caller and the called party, for names of recordings. */
   names: readonly [caller: string, called: string];
   /** A party ends it. */
   end(by: ChannelEntry): void;
@@ -78,7 +78,7 @@ type FeatureKeysOptions = {
   recordings: Pick<Recordings, 'recordOn' | 'command' | 'names'>;
   dialplan: Pick<Dialplan, 'hasExtension' | 'mayGrow'>;
   settings: FeatureSettings;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
 };
 
@@ -87,9 +87,9 @@ export interface FeatureKeys {
   /** Whether there is a code for one of these. */
   hasCode(wanted: readonly Feature[]): boolean;
   /**
-   * Listens to the keys of parties, which are in the bridge, if there is one, and whose keys it keeps from the others. One that leaves is listened
-   * to no more; keys of its replacement go to the others as usual.
-   * @param from what was saved of them, where the call was restored.
+   * Listens to the keys of parties. In a bridge these keys are kept from the others. A party that leaves is no longer
+   * heard; its replacement's keys go to the others as usual.
+   * @param from saved state of a restored call.
    */
   attend(call: FeatureCall, from?: readonly FeatureKeysDump[]): Attention;
   /** Codes and times of calls that begin from now on. */
@@ -155,7 +155,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       }
   };
 
-  /** Where numbers are looked up that a party dials: as of its other calls, unless it says otherwise. */
+  /** The context of transfer targets: that of the channel's calls, unless set by TRANSFER_CONTEXT. */
   const contextOf = (channel: ChannelEntry): string => {
     const { variables, dialplan: place } = channels.snapshot(channel).context;
     return ownVariable(variables, 'TRANSFER_CONTEXT') || place.context;
@@ -228,7 +228,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     return name;
   };
 
-  /** Who talks to somebody else is back in the call first, so that it ends for all. */
+  /** A party in a consultation call first returns to its call, so that the call ends for all. */
   const endCall = ({ call, channel }: Listener): void => {
     for (const other of listeners.values())
       if (other.call === call && isAway(other)) transfers.decide(other.channel, 'aborts');
@@ -303,7 +303,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     return listener;
   };
 
-  /** What a party heard, and whom it hears of, when the snapshot was taken. */
+  /** Restores what a party hears, and the reports that it gets. */
   const goOn = ({ actor, channel }: Listener): void => {
     const bridge = bridges.bridgeOf(channel.id);
     if (bridge) bridges.tell(bridge, { type: 'member.change', channelId: channel.id, absorbsDigits: true });
@@ -312,11 +312,11 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     if (tone) indicate(channel.id, tone);
     if (!asking.has(value)) return;
     const told = (status: number): void => actor.send({ type: 'transfer.told', status });
-    // What it asked for has ended with the process before.
+    // The transfer ended with the previous process.
     if (!transfers.hear(channel, told)) told(480);
   };
 
-  /** Keys of those who are listened to by nobody go to the others again. */
+  /** Parties without feature keys send their keys to the others again. */
   const freeKeys = (bridge: BridgeEntry): void => {
     if (!bridges.find(bridge.id)) return;
     for (const { channelId, absorbsDigits } of bridges.snapshot(bridge).context.members)
@@ -363,13 +363,13 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
 
 const nobody: Attention = { end: () => {}, dump: () => [] };
 
-/** What a party hears in a state; a target that rings is told anew. */
+/** Tones of each state; a ringing target reports again. */
 const tonesHeard: Readonly<Partial<Record<FeatureKeysSnapshot['value'], Indication>>> = {
   invited: 'dial',
   refused: 'congestion',
 };
 
-/** Where a transfer is under way that the party hears of. */
+/** States with a transfer whose progress the party hears. */
 const asking: ReadonlySet<FeatureKeysSnapshot['value']> = new Set([
   'calling',
   'consulting',

@@ -8,7 +8,7 @@ import type { Places } from './places.ts';
 import { plainEntry } from './plain-bridges.ts';
 import type { Joining } from './transfer-events.ts';
 
-/** The two calls of a party that wants them to be one. */
+/** Two calls of one party that are to be joined. */
 type Calls = { first: ChannelEntry; second: ChannelEntry | undefined };
 type Neighbours = { channels: Channels; bridges: Bridges; places: Places };
 
@@ -19,8 +19,8 @@ type Joined =
   | { status: number; result: TransferResult };
 
 /**
- * Joins the far parties of two calls that a party has (RFC 5589 7): those of the first go where the second is. Where the
- * first has none (it talks to an application, or to the dialplan), those of the second go there.
+ * Joins the far parties of two calls of one party (RFC 5589 7). Those of the first move to the second. If the first has
+ * none (an application or the dialplan), those of the second move there.
  */
 export function joinCalls({ first, second }: Calls, neighbours: Neighbours): Joined {
   const { channels, bridges, places } = neighbours;
@@ -44,7 +44,7 @@ function beforeAnswer(second: ChannelEntry, parties: readonly ChannelEntry[], ch
   return { early: { context, extension } };
 }
 
-/** Brings parties that are with one call of somebody's to where the other is. */
+/** Moves the partners of one call to the other. */
 function bringTo(
   from: ChannelEntry,
   to: ChannelEntry,

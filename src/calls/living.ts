@@ -2,7 +2,7 @@ import type { ChannelEntry } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import { isEnding } from '../machines/channel.ts';
 
-/** Finds channels by their ids: those that are not ending. */
+/** Finds channels by id, except those that are ending. */
 export const livingIn =
   (channels: Pick<Channels, 'find' | 'snapshot'>) =>
   (id: string): ChannelEntry | undefined => {

@@ -18,25 +18,25 @@ type PlacesOptions = {
   log: Logger;
 };
 
-/** Where channels are (bridge, application, dialplan), and how one comes to be where another was. */
+/** Where channels are (bridge, application, dialplan), and how one channel replaces another there. */
 export interface Places {
   /** The application in control of a channel. */
   applicationOf(channel: ChannelEntry): string | undefined;
   /** The others in a channel's bridge, in the order in which they came. */
   othersWith(channel: ChannelEntry): ChannelEntry[];
   /**
-   * Puts a channel where another one is: into its bridge, its application (unless it has one of its own), its part in a
-   * Dial. The other is out of the bridge then, and not part of another call: the caller of this function ends it.
+   * Puts a channel in the place of another: its bridge, its application (unless the newcomer has one) and its Dial. The
+   * other one leaves the bridge and the call. The caller of this function ends it.
    */
   take(newcomer: ChannelEntry, old: ChannelEntry): void;
   /**
-   * Puts a channel into a bridge where another one is expected back, which it is no more.
-   * @throws AriError bridgeFull, then all is as it was.
+   * Puts a channel into a bridge in place of an absent one, which will not return.
+   * @throws AriError bridgeFull; then nothing has changed.
    */
   takeSeat(newcomer: ChannelEntry, absentId: string, bridge: BridgeEntry): void;
-  /** Brings a channel, wherever it is, to where the dialplan is that another one runs. */
+  /** Sends a channel to the dialplan position of another. */
   goOn(channel: ChannelEntry, old: ChannelEntry): void;
-  /** Lets a channel go from what the dialplan does with it, into the bridge of another one, whose place it takes. */
+  /** Takes a channel out of its dialplan and puts it into another's bridge in its place. */
   bring(channel: ChannelEntry, old: ChannelEntry): void;
 }
 
@@ -50,7 +50,7 @@ export function createPlaces({ channels, bridges, companies, log }: PlacesOption
   const memberOf = (bridge: BridgeEntry, { id }: ChannelEntry): BridgeMember | undefined =>
     bridges.snapshot(bridge).context.members.find(({ channelId }) => channelId === id);
 
-  /** In before the other is out, so that nobody is alone in between; the other way round where there is no room for both. */
+  /** The newcomer enters first, so that nobody is alone in between. If the bridge is full, the old one leaves first. */
   const swap = (bridge: BridgeEntry, newcomer: ChannelEntry, old: ChannelEntry): void => {
     const { channelId: _old, ...member } = memberOf(bridge, old) ?? { channelId: '', ...plainEntry };
     const enter = (): void => bridges.enter(bridge, newcomer, member satisfies Entry);
@@ -70,7 +70,7 @@ export function createPlaces({ channels, bridges, companies, log }: PlacesOption
     channels.tell(newcomer, { type: 'enter', app, args: [], replaces: old.id });
   };
 
-  /** From now on a channel that is left alone without an owner is hung up, and an empty bridge of the dialplan ends. */
+  /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
   const watchOver = (bridge: BridgeEntry): void => {
     const unwatch = bridge.actor.watch(({ context: { members, class: kind } }) => {
       const [last, ...others] = members;

@@ -1,9 +1,9 @@
 import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
 
-/** Bridges that this server makes by itself: applications only look at them. */
+/** Bridges of the server itself: applications can only see them. */
 
-/** What a member of them is. */
+/** Properties of their members. */
 export const plainEntry = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: false } as const;
 
 /** What is known of a new one, which mixes; it has no name when none is said. */

@@ -8,8 +8,8 @@ import { livingIn } from './living.ts';
 import type { Places } from './places.ts';
 
 /**
- * Lets a call that came in take the place of a channel (RFC 3891): it is answered, is then where that was, or gets what was to
- * become of it, and that one ends. When the other is gone meanwhile, there is nothing to take.
+ * Lets an inbound call replace a channel (RFC 3891). The call is answered and takes the channel's place or pending
+ * target; that channel ends. If the channel has ended meanwhile, the call is refused.
  */
 export function createReplacing({
   channels,

@@ -4,12 +4,12 @@ import { Roster, SlotMap } from '../lib/slot-map.ts';
 /** A Dial that can be saved: undefined when nothing is to go on of it. */
 type SavedDial = { dump(): DialDump | undefined };
 
-/** The Dials that call, or whose parties are with each other: what is put down of them, and what they go on from. */
+/** The running Dials, for the dump, and the saved ones to continue from. */
 export class RunningDials {
   readonly #running = new Roster<SavedDial>();
   readonly #restored = new SlotMap<string, DialDump>();
 
-  /** From now on a Dial is put down. @returns its number, by which it is removed. */
+  /** Adds a Dial to the dump. @returns its number, to remove it. */
   add(dial: SavedDial): number {
     return this.#running.add(dial);
   }
@@ -18,14 +18,14 @@ export class RunningDials {
     this.#running.remove(number);
   }
 
-  /** What the Dial of a channel goes on from; once. */
+  /** Takes the saved Dial of a channel; once. */
   take(caller: string): DialDump | undefined {
     const dump = this.#restored.get(caller);
     this.#restored.delete(caller);
     return dump;
   }
 
-  /** The channel is gone: its Dial will not begin any more. */
+  /** The channel has ended: its saved Dial will not continue. */
   forget(caller: string): void {
     this.#restored.delete(caller);
   }

@@ -5,6 +5,6 @@ export type Told = (status: number) => void;
 export type Asker = {
   /** Hears how it goes. */
   told: Told;
-  /** It wants to talk to the target before the others are put through: how long that is waited for, in ms. */
+  /** The party consults the target before the transfer, for at most this time in ms. */
   consults?: { timeoutMs: number };
 };

@@ -52,7 +52,7 @@ export const createTransferCalls = ({
       variables: { ...variables, ...told },
       inheritance: { ...inheritance, ...always },
       reported: [],
-      // Who sends a call elsewhere answers for what that costs.
+      // The transferor pays for the call to the target.
       accountCode: from.accountCode,
       tenantId: from.tenantId,
       language,

@@ -28,7 +28,7 @@ const withBridge = ({ bridge, peer }: Scene) => ({
   ...(bridge && { bridge }),
 });
 
-/** ChannelTransfer: what was asked for, of whom, and how far it is. */
+/** ChannelTransfer: the request, the transferor, and the progress. */
 export function askedEvent(
   { request: { extension, replaces } }: TransferContext,
   { state }: Extract<TransferFact, { type: 'ChannelTransfer' }>,
@@ -93,7 +93,7 @@ export function joinedEvent(result: TransferResult, { first, second = first, des
   };
 }
 
-/** Who hears of a transfer between bridges: subscribers of those who take part, of their bridges, of who is in these, and of all. */
+/** Topics of a transfer between bridges: its channels, their bridges, the members of these, and all. */
 export function sceneTopics(scenes: readonly Scene[], toAll: boolean): Topic[] {
   const topics = new Set<Topic>(toAll ? [allChannels, allBridges] : []);
   for (const { channel, bridge } of scenes) {

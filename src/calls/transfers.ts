@@ -34,13 +34,13 @@ import { askedEvent, blindEvent, type Joining, joinedEvent, type Scene, sceneTop
 
 type TransferActor = Actor<typeof transferMachine>;
 
-/** What a transfer holds beside its chart. */
+/** The part of a transfer outside its chart. */
 type Entry = {
   actor: TransferActor;
-  /** Who asked and whom it was with, as they were last seen. */
+  /** The transferor and its partners, as last seen. */
   scene: Scene;
   joining: Joining | undefined;
-  /** Who is told how it goes in place of the technology. */
+  /** Gets progress reports instead of the technology. */
   told: Told | undefined;
   unwatch: (() => void)[];
 };
@@ -53,32 +53,32 @@ type TransfersOptions = {
   channels: Channels;
   bridges: Bridges;
   places: Places;
-  /** Lets those who put others through by keys talk to the target first. */
+  /** Consultation calls of attended transfers by keys. */
   consultations: Consultations;
   dialplan: Pick<Dialplan, 'hasExtension'>;
   /** How long the outcome of a transfer is waited for, in ms. */
   timeoutMs: number;
-  /** Whether who has hung up on a transfer is called back when its target cannot be had. */
+  /** Whether a transferor that has hung up is called back when the target fails. */
   callsBack?: boolean;
-  /** How long who asked may take to hang up by itself once it knows the outcome of its transfer, in ms. */
+  /** Time that a transferor has to hang up once it knows the outcome, in ms. */
   byeTimeoutMs?: number;
-  /** Events as Asterisk publishes them: who hears of everything does not hear of transfers. */
+  /** Publishes events as Asterisk does: subscribers to all events get none of transfers. */
   asteriskEvents?: boolean;
 };
 
 /** Owns the transfers that parties ask for. */
 export interface Transfers {
   /**
-   * The far side of a channel asks to be put through to somebody else.
-   * @param asker hears how it goes; left out, the technology of the channel does.
+   * The far side of a channel requests a transfer.
+   * @param asker gets progress reports; left out: the channel's technology.
    */
   ask(channel: ChannelEntry, request: TransferRequest, asker?: Asker): void;
   /**
-   * Who asked by keys hears again how its transfer goes, after it was taken up; at once that the target rings.
-   * @returns false where it asks for none.
+   * Reconnects a transferor by keys with its transfer after a restore. A ringing target is reported directly.
+   * @returns false without a transfer.
    */
   hear(channel: ChannelEntry, told: Told): boolean;
-  /** Who wanted to talk to a target first has had enough: the others are to be put through to it, or not. */
+  /** Ends the consultation: the transferor completes or aborts the transfer. */
   decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
   /** A channel is about to end, or to leave its application: hears it before its bridge does. */
   departing(channelId: string): void;
@@ -166,7 +166,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     }
   };
 
-  /** Calls who asked back, in the place of the target, or of itself where it has gone just now. */
+  /** Calls the transferor back, in place of the target, or of itself if it has just ended. */
   const callBack = ({ id, transferer, targetId, callBack: back, timeoutMs: patience }: TransferContext): void => {
     const stands = [targetId, transferer].flatMap((each) => channels.find(each) ?? []);
     const old = stands.find((each) => places.othersWith(each).length > 0);
@@ -194,7 +194,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     transfers.get(id)?.unwatch.push(channel.actor.watch(look));
   };
 
-  /** Why a target could not be had. A dialplan that called in vain ends as any other; it says why in DIALSTATUS. */
+  /** The cause of a failed target. A dialplan whose Dial failed ends normally; DIALSTATUS has the reason. */
   const causeOf = (target: ChannelEntry, inDialplan: ChannelEntry | undefined): number => {
     const { cause } = channels.snapshot(target).context;
     if (cause !== Cause.normalClearing || !inDialplan) return cause;
@@ -219,7 +219,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     transfers.get(id)?.unwatch.push(target.actor.watch(() => lookAtTarget(id, target, inDialplan)));
   };
 
-  /** Tells when nobody is left who could be put through. */
+  /** Reports that no transferee is left. */
   const watchBridge = (id: string, bridge: BridgeEntry | undefined): void => {
     const entry = transfers.get(id);
     if (!bridge || !entry) return;
@@ -362,7 +362,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     for (const unwatch of entry?.unwatch ?? []) unwatch();
     consultations.end(id);
     if (error === undefined || !entry) return;
-    // Nobody else would tell it, and what was called for it would be nobody's.
+    // No other part would report it, and the channel called for it would have no owner.
     const { context } = entry.actor.getSnapshot();
     tellTransferer(context, 500, entry.told);
     end(living(context.targetId));
@@ -391,7 +391,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
   return {
     ask(channel, request, asker) {
       const { variables, transferHandling } = channels.snapshot(channel).context;
-      // Nobody but this server can have a party talk to somebody else in its call.
+      // Only this server can set up a consultation in the same call.
       const decided = transferHandling ?? transferHandlingIn(variables) ?? request.handling;
       const handling = asker?.consults ? 'core' : decided;
       const context = ownVariable(variables, 'TRANSFER_CONTEXT') || request.context;
@@ -403,7 +403,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         ...{ id, transferer: channel.id, request, handling, context, targetId },
         timeoutMs: asker?.consults?.timeoutMs ?? timeoutMs,
         ...(back && { callBack: back }),
-        // Keys are pressed by people: they hang up because they want to.
+        // People press keys, and hang up when they want to.
         ...(byeTimeoutMs > 0 && !asker && { hangupTimeMs: byeTimeoutMs }),
         ...(asker && { byKeys: true }),
         ...(asker?.consults && {
@@ -443,7 +443,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const stand = channels.find(channelId);
       const hungUp = stand !== undefined && channels.snapshot(stand).context.endedBy === 'farSide';
       for (const actor of of(channelId)) actor.send({ type: 'transferer.left', hungUp });
-      // A channel that stands for who asked is there until another one is in its place.
+      // A channel that stands in for the transferor stays until its replacement has come.
       for (const { actor } of stand ? [...transfers.values()] : []) {
         const { value, context } = actor.getSnapshot();
         if (value === 'handedOver' && context.targetId === channelId) lookAtTarget(context.id, stand!);
@@ -472,7 +472,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         const target = channels.find(targetId);
         const returning = channels.find(back?.channelId ?? '');
         const seen = channel ?? target ?? returning;
-        // None could be taken up: their ends are told by themselves.
+        // If none could be restored, their ends are reported.
         if (!seen) continue;
         start(id, sceneOf(seen), { from });
         const { consults } = from.context;

@@ -2,27 +2,27 @@ import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from 'xstate';
 import type { Ignores } from './ignores.ts';
 
 /**
- * What a chart's own refusals say of now, and of the states that would allow what is refused. Nothing here knows an
- * operation: every answer comes from a `refuse…` function beside a chart, asked again for other states.
+ * Lists what a chart refuses now, and the states that would allow it. This file knows no operation: every answer comes
+ * from a `refuse…` function beside a chart, called for other states.
  */
 
 /** A refusal of a chart, asked for one of its states. */
 type Refusal<S, O, E> = (snapshot: S, operation: O) => E | undefined;
 
-/** What becomes of an operation. */
+/** The answer for one operation. */
 export type Verdict<E> =
   /** `withoutEffect`: it may be asked for and does nothing, for this reason. */
   | { allowed: true; withoutEffect?: string }
   /** `allowedIn`: the states of the chart that would allow it, everything else being as it is; final ones left out. */
   | { allowed: false; error: E; allowedIn: string[] };
 
-/** States that one can be in: neither passed through nor final. */
+/** States in which a chart can rest: neither transient nor final. */
 const isResting = ({ type, always }: AnyStateNode): boolean =>
   type !== 'final' && !(always ?? []).some(({ guard }) => guard === undefined);
 
 /**
- * Makes the question whether an operation may be done now, for a flat chart in some state; the states that would allow
- * it are looked at once for all operations.
+ * Makes the test whether a flat chart allows an operation in its present state. The states that would allow it are
+ * computed once for all operations.
  */
 export function verdicts<M extends AnyStateMachine, S extends AnyMachineSnapshot, O, E extends string>(
   machine: M,

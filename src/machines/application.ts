@@ -18,7 +18,7 @@ export type ApplicationEvent =
   /** It has no subscription to a channel, bridge or endpoint left. */
   | { type: 'subscriptions.ended' };
 
-/** `connection` is the one that lost the application, and that hears of it. */
+/** `connection` is the one that lost the application and gets the event. */
 export type ApplicationFact = { type: 'ApplicationReplaced'; connection: string };
 
 const application = setup({
@@ -53,14 +53,14 @@ const keepConnection = application.assign({
 const replaced = application.emit(({ context }) => ({ type: 'ApplicationReplaced', connection: context.connection }));
 
 /**
- * An application as a client registers it. While its connection is away it stays known as long as something holds it:
- * a subscription to a channel (every channel in the application is one), bridge or endpoint. It is gone at the very
- * moment when nothing does. (Asterisk looks only on occasions: when an application comes or goes, when a channel
- * leaves or moves. These are the moments when the last subscription can go, except for a DELETE of it or the death of
- * its object, after which Asterisk keeps the name until the next occasion.)
+ * An application as a client registers it. While its connection is away it stays known as long as something references
+ * it: a subscription to a channel (every channel in the application is one), bridge or endpoint. It ends with the last
+ * reference. (Asterisk checks only when an application comes or goes, or a channel leaves or moves. These are the
+ * moments when the last subscription can end. The exceptions are DELETE and the end of the object. After these Asterisk
+ * keeps the name until its next check.)
  *
- * Subscriptions and filter are not in the context: they change with every call of every channel and live in `bus/`;
- * a client brings them back by registering and subscribing again.
+ * Subscriptions and filter are not in the context. They change with every call and live in `bus/`. A client restores
+ * them by registering and subscribing again.
  */
 export const applicationMachine = application.createMachine({
   id: 'application',
@@ -88,7 +88,7 @@ export const applicationMachine = application.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const applicationIgnores: Ignores<typeof applicationMachine> = [
   { events: ['disconnect'], in: ['inactive'], why: 'it has no connection that could close' },
   { events: ['subscriptions.ended'], in: ['active'], why: 'being connected holds it' },
@@ -99,7 +99,7 @@ type ApplicationSnapshot = SnapshotFrom<typeof applicationMachine>;
 /** Whether channels may enter it: it is registered and its connection is there. */
 export const isActiveApplication = (snapshot: ApplicationSnapshot): boolean => snapshot.value === 'active';
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const applicationExpectations: Expectations<ApplicationSnapshot['value']> = {
   inactive: { atMost: 30_000, waitsFor: 'its WebSocket to connect again' },
 };

@@ -4,8 +4,8 @@ import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 
 /**
- * Whom a bridge shows to whom: its states are the video modes of Asterisk. Made for a bridge when somebody with video comes, or
- * a source is asked for, so that calls without pay nothing for it.
+ * Video of a bridge: its states are Asterisk's video modes. It is created when a member with video enters or a source
+ * is requested, so calls without video cost nothing.
  */
 
 export type BridgeVideoInput = {
@@ -16,7 +16,7 @@ export type BridgeVideoInput = {
 };
 
 export type BridgeVideoContext = BridgeVideoInput & {
-  /** The channel whose picture is shown to all; undefined while nobody's is. */
+  /** The channel that all members see; undefined without a source. */
   source?: string | undefined;
   /** The channel whose picture was asked for: while it sends none, that of another is shown. */
   chosen?: string | undefined;
@@ -27,17 +27,17 @@ export type BridgeVideoCommand = { type: 'setVideoSource'; channelId: string } |
 
 export type BridgeVideoEvent =
   | BridgeVideoCommand
-  /** The mix shows another member to all than before; undefined = nobody sends video. */
+  /** The mix shows another member to all; undefined: no member sends video. */
   | { type: 'mix.videoSource'; channelId: string | undefined }
-  /** Somebody has come or gone. */
+  /** A member has entered or left. */
   | { type: 'members.changed' }
-  /** What was agreed on with a member about its video has changed. */
+  /** A member has negotiated other video. */
   | { type: 'member.videoChanged'; channelId: string }
-  /** A member is about to leave: what is shown of it is told of before its leaving is. */
+  /** A member is about to leave: the end of its video is published before it leaves. */
   | { type: 'member.leaving'; channelId: string }
   | { type: 'bridge.gone' };
 
-/** The old source; `leaving` goes just now, and is no member for those who are told. */
+/** The old source; `leaving` is just leaving and no longer in the member list. */
 export type BridgeVideoFact = { type: 'BridgeVideoSourceChanged'; old: string | undefined; leaving?: string };
 
 const video = setup({
@@ -50,7 +50,7 @@ const video = setup({
   actions: {
     /** Has the mix show whom the mode says; of one that follows who talks it tells whom that is. */
     showVideo: effect('showVideo'),
-    /** Tells the mix what the members have to do with it, and shows each the others where that is the mode. */
+    /** Sets up the mix for the members, and shows each the others in the mode `sfu`. */
     arrangeVideo: effect('arrangeVideo'),
   },
   guards: {
@@ -107,7 +107,7 @@ export const bridgeVideoMachine = video.createMachine({
         { target: 'talker' },
       ],
     },
-    /** The dialplan's bridge: two see each other, and nobody is told. */
+    /** The dialplan's bridge: two members see each other, without events. */
     none: { meta: { ari: 'none' }, on: { ...arrange, 'bridge.gone': 'gone' } },
     /** Shows the talker to all others. The talker sees the one shown before. */
     talker: {
@@ -120,7 +120,7 @@ export const bridgeVideoMachine = video.createMachine({
         'bridge.gone': 'gone',
       },
     },
-    /** One is to be shown to all, and none is asked for: meanwhile it is who talks. */
+    /** One source for all, not yet chosen: the talker is shown meanwhile. */
     single: {
       meta: { ari: 'single' },
       on: {
@@ -132,7 +132,7 @@ export const bridgeVideoMachine = video.createMachine({
         'bridge.gone': 'gone',
       },
     },
-    /** All see the one that was asked for, itself too; while it sends nothing, who talks. */
+    /** All members see the chosen source, itself included. While it sends nothing they see the talker. */
     chosen: {
       meta: { ari: 'single' },
       on: {
@@ -163,7 +163,7 @@ export const bridgeVideoMachine = video.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const bridgeVideoIgnores: Ignores<typeof bridgeVideoMachine> = [
   {
     events: ['setVideoSource', 'clearVideoSource'],

@@ -6,11 +6,11 @@ import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-/** What a bridge is asked to be besides mixing or holding. */
+/** Flags of a bridge besides its type. */
 export const bridgeFlags = ['dtmf_events', 'proxy_media', 'sdp_label', 'video_sfu', 'video_single'] as const;
 export type BridgeFlag = (typeof bridgeFlags)[number];
 
-/** What those who enter are, unless the request says more. */
+/** Defaults for members that enter. */
 export type BridgeFeatures = { mute: boolean; suppressDtmf: boolean };
 
 /** A channel in a bridge, and what it is there. All of it is for this one stay. */
@@ -20,9 +20,9 @@ export type BridgeMember = {
   role: string;
   /** The others do not hear it. */
   muted: boolean;
-  /** Its digits are told, but do not go to the others. */
+  /** Its digits cause events but are not sent to the others. */
   absorbsDigits: boolean;
-  /** Nobody is told that it is who they are connected to now. */
+  /** Other members get no connected-line update because of it. */
   inhibitsConnectedLine: boolean;
 };
 
@@ -89,7 +89,7 @@ const bridge = setup({
     playMusic: effect<{ musicClass: string | undefined }>('playMusic'),
     /** Lets the members leave, one after another. */
     removeMembers: effect('removeMembers'),
-    /** Ends what plays and records; answers with `works.ended`, at once or later. */
+    /** Ends playbacks and recordings; answers with `works.ended`. */
     endWorks: effect('endWorks'),
   },
   guards: {
@@ -170,16 +170,16 @@ const living = {
 } as const;
 
 /**
- * A bridge, from its making to its destruction. It owns who is in it; a channel only learns that it entered or left.
- * One that is to be destroyed first lets everyone leave, then is held back until what plays on it or records it has
- * told its end, so that nobody hears of a bridge after it is gone.
+ * A bridge from creation to destruction. It owns its members; a channel only learns that it entered or left. Before
+ * destruction all members leave. Then it waits for the last events of its playbacks and recordings, so that no event
+ * follows its end.
  */
 export const bridgeMachine = bridge.createMachine({
   id: 'bridge',
   context: ({ input }) => ({ ...input, members: [] }),
   initial: 'new',
   states: {
-    /** Only passed through: what has just been made is told once. */
+    /** Transient: publishes the creation once. */
     new: { always: { target: 'empty', actions: emit({ type: 'BridgeCreated' }) } },
     /** Stays until it is destroyed, however long. */
     empty: {
@@ -203,12 +203,12 @@ export const bridgeMachine = bridge.createMachine({
         destroy: 'emptying',
       },
     },
-    /** Everyone is being sent out; nobody enters any more. */
+    /** All members leave; none may enter. */
     emptying: {
       entry: 'removeMembers',
       on: { leave: [...leaving('closing')] },
     },
-    /** Nobody is in it; its end is held back until what plays and records has ended. */
+    /** Empty; waits for the last events of its playbacks and recordings. */
     closing: {
       entry: 'endWorks',
       after: { worksTimeout: 'destroyed' },
@@ -218,7 +218,7 @@ export const bridgeMachine = bridge.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
   {
     events: ['enter', 'variable.set'],
@@ -240,7 +240,7 @@ export function firstVideoMode({ class: kind, flags }: Pick<BridgeInput, 'class'
   return flags.includes('video_single') ? 'single' : 'talker';
 }
 
-/** Whether it is there for clients: one that is to be destroyed is not, although its end may still be to come. */
+/** Whether clients can use it: a bridge that is being destroyed is closed, even before its end. */
 export const isOpen = (snapshot: BridgeSnapshot): boolean =>
   snapshot.value === 'new' || snapshot.value === 'empty' || snapshot.value === 'occupied';
 
@@ -248,7 +248,7 @@ export const isOpen = (snapshot: BridgeSnapshot): boolean =>
 export const memberOf = ({ context }: BridgeSnapshot, channelId: string): BridgeMember | undefined =>
   context.members.find((member) => member.channelId === channelId);
 
-/** How Asterisk joins so many: itself counts who announces and who records among them. */
+/** Asterisk's technology for this number of members; announcers and recorders count. */
 function technologyOf(
   { type, flags, members }: Pick<BridgeContext, 'type' | 'flags' | 'members'>,
   unseen: number,
@@ -261,9 +261,9 @@ function technologyOf(
 type BridgeSurroundings = {
   /** Whom it shows; left out where nothing was ever to be shown. */
   video?: BridgeVideoSnapshot | undefined;
-  /** How many listen or speak in it that are no channels: what plays, what records. */
+  /** Number of playbacks and recordings in it, which Asterisk counts as members. */
   unseen?: number | undefined;
-  /** A member that is about to leave, and is not shown any more. */
+  /** A member that is about to leave and is left out. */
   leaving?: string | undefined;
 };
 
@@ -295,7 +295,7 @@ export function bridgeModel({ context }: BridgeSnapshot, surroundings: BridgeSur
   };
 }
 
-/** What clients may do to a bridge that applications control. */
+/** The commands of clients for a bridge of applications. */
 export const bridgeOperations = [
   'destroy',
   'addChannel',
@@ -320,7 +320,7 @@ export function refuseBridgeOperation(
   return operation === 'stopMoh' && !playsMusic(snapshot.context) ? 'bridgeNotPlayingMusic' : undefined;
 }
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const bridgeExpectations: Expectations<BridgeSnapshot['value']> = {
   emptying: { atMost: 5_000, waitsFor: 'its members to leave' },
   closing: { atMost: 6_000, waitsFor: 'what plays and records on it to end' },

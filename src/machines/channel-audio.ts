@@ -3,9 +3,8 @@ import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 
 /**
- * What an application does to the sound of a channel beside playing media: muting, hold, and what is heard while nothing
- * is played. Three independent regions. Made for a channel when the first such command comes, so that calls without
- * any pay nothing for it.
+ * The audio commands on a channel besides playbacks: mute, hold, and music or silence. Three independent regions.
+ * Created by the first such command, so calls without any cost nothing.
  */
 
 export type Direction = 'both' | 'in' | 'out';
@@ -20,7 +19,7 @@ export type ChannelAudioEvent =
   | { type: 'stopMoh' }
   | { type: 'startSilence' }
   | { type: 'stopSilence' }
-  /** The channel left the application: nothing is silenced or played for it any more; mute and hold stay. */
+  /** The channel left the application: silence and music end; mute and hold stay. */
   | { type: 'application.left' }
   | { type: 'channel.gone' };
 
@@ -149,7 +148,7 @@ export const channelAudioMachine = audio.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const channelAudioIgnores: Ignores<typeof channelAudioMachine> = [
   { events: ['mute'], in: ['there.mute.mutedBoth'], why: 'both ways are muted' },
   { events: ['unmute'], in: ['there.mute.unmuted'], why: 'nothing is muted' },

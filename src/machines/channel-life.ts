@@ -32,7 +32,7 @@ const toldForward = (forward: string, forwarded?: string): ChannelFact => ({
   ...(forwarded !== undefined && { forwarded }),
 });
 
-/** An outbound call that is not answered. How the dialing ended is told of an originate alone. */
+/** An unanswered outbound call. Only originated calls publish the end of dialing. */
 const endingUnanswered = (lastState: ChannelState) =>
   ({
     ...ending(lastState),
@@ -63,7 +63,7 @@ const endingUnanswered = (lastState: ChannelState) =>
         ],
       },
     ],
-    // The call of its successor is told before its own end.
+    // Its successor's call is published before its own end.
     forwarded: {
       actions: emit(({ event }) => {
         const { target, successor } = eventOf(event, 'forwarded');
@@ -82,7 +82,7 @@ const gaveUp = (lastState: ChannelState) =>
     { target: '#hangingUp', actions: [keepOwnEnd(lastState, Cause.noAnswer, 'timeout'), requestedHere] },
   ] as const;
 
-/** Digits are sent where there is a call to send them in: before the answer, too, where audio may flow early. */
+/** Digits need a call, also before the answer if early media may flow. */
 const sendsDigits = {
   dtmf: {
     actions: {
@@ -209,14 +209,14 @@ export const life = channel.createStateConfig({
         },
       },
     },
-    /** The leg was told to end; it owes one `leg.ended`, which most technologies give at once. */
+    /** The leg has been told to hang up and owes one `leg.ended`. Most technologies send it synchronously. */
     hangingUp: {
       id: 'hangingUp',
       entry: ['stopDialplan', { type: 'hangupLeg', params: ({ context }) => ({ cause: context.cause }) }],
-      // Of a leg that broke nobody knows whether it tells its end; the timeout is for it, too.
+      // A broken leg may never report its end, so the timeout covers it.
       on: { 'leg.ended': 'destroyed', 'leg.lingers': 'lingering', 'effect.failed': 'lingering' },
     },
-    /** It did not; the timeout keeps a silent technology from making a zombie. Ownership hears of that end, too. */
+    /** The leg did not end. The timeout prevents stale channels of silent technologies. Ownership gets that end too. */
     lingering: {
       after: { hangupTimeout: { actions: 'giveUpLeg' } },
       on: { 'leg.ended': 'destroyed' },

@@ -17,7 +17,7 @@ import type {
 import { effect } from './effect.ts';
 import { longestTimeout } from './longest-timeout.ts';
 
-/** What "no timeout" means, in ms. */
+/** The value of "no timeout", in ms. */
 export const noTimeout = longestTimeout;
 
 /** Status of a dial that the far side refused, by Q.850 cause (ARI: 17, 34, 3 and 20 have words of their own). */
@@ -46,7 +46,7 @@ export const storedName = (name: string): string => name.replace(/^_{1,2}/, '');
 export const ownVariable = (variables: Readonly<Record<string, string>>, name: string): string | undefined =>
   Object.hasOwn(variables, name) ? variables[name] : undefined;
 
-/** A record with one entry set, or taken out (`undefined`), whatever its name: `__proto__` is one like any other. */
+/** A record with one entry set, or removed (`undefined`). Any name is allowed, also `__proto__`. */
 export function withEntry<V>(record: Readonly<Record<string, V>>, name: string, value: V | undefined) {
   if (value !== undefined) return { ...record, [name]: value };
   const { [name]: _removed, ...others } = record;
@@ -56,7 +56,7 @@ export function withEntry<V>(record: Readonly<Record<string, V>>, name: string, 
 /** Variables that one channel gets from another, and how far they go on from there. */
 type PassedOn = Pick<ChannelInput, 'variables' | 'inheritance'>;
 
-/** What a channel passes on to one that is made, or dialed, on its behalf. */
+/** Values that a channel passes on to a channel created or dialed for it. */
 export function passedOn({ variables, inheritance }: PassedOn): PassedOn {
   const names = Object.keys(inheritance);
   const always = names.filter((name) => inheritance[name] === 'always');
@@ -66,7 +66,7 @@ export function passedOn({ variables, inheritance }: PassedOn): PassedOn {
   };
 }
 
-/** Whether a change leaves name and number as they are: clients hear of those two only. */
+/** Whether a change leaves name and number as they are: clients only see these two. */
 const isSame = (party: Identity, change: Partial<Identity>): boolean =>
   (change.name ?? party.name) === party.name && (change.number ?? party.number) === party.number;
 
@@ -90,7 +90,7 @@ export const channel = setup({
     holdPeer: effect<{ musicClass: string | undefined }>('holdPeer'),
     /** Tells the far side who it is connected to. */
     presentParty: effect('presentParty'),
-    /** Its far side asks to be put through to somebody else. */
+    /** Its far side requests a transfer. */
     askTransfer: effect<{ transfer: TransferRequest }>('askTransfer'),
     /** Its far side sends the call elsewhere, where it is to go on. */
     followForward: effect<{ forward: Forward }>('followForward'),
@@ -128,7 +128,7 @@ export const channel = setup({
   },
 });
 
-/* ---- What is kept, what is told ------------------------------------------------------------------------------- */
+/* ---- Context and events --------------------------------------------------------------------------------------- */
 
 const { assign, emit } = channel;
 
@@ -140,7 +140,7 @@ export const stateChanged = emit({ type: 'ChannelStateChange' });
 export const dialed = (dialstatus: DialStatus) =>
   emit(({ context }) => ({ type: 'Dial', dialstatus, dialstring: shownDialString(context, dialstatus), forward: '' }));
 
-/** Who stands behind an event that ends a channel, where it does not say. */
+/** The origin of an event that ends a channel, if the event does not name it. */
 function enderOf(event: ChannelEvent): EndedBy {
   if ('by' in event && event.by !== undefined) return event.by;
   if (event.type === 'hangup') return 'application';
@@ -188,7 +188,7 @@ export const withTone = ({ tones }: ChannelContext, { direction, signal }: ToneH
     ? { tones: { ...tones, heard: { ...tones.heard, [direction]: tones.heard[direction] + 1 } } }
     : {};
 
-/** Where a channel goes on that hears a tone, or a signal; undefined where it stays. */
+/** The dialplan position after a tone or signal; undefined if the channel stays. */
 export function toneTarget(context: ChannelContext, event: ToneHeard): Position | undefined {
   const { tones } = { ...context, ...withTone(context, event) };
   const isDue = event.signal !== undefined || (tones && tones.heard[event.direction] >= tones.times);

@@ -4,9 +4,9 @@ import type { LegReport, TransferHandling } from '../telephony/driver.ts';
 import type { DigitSequence } from '../telephony/media.ts';
 import type { Party, Redirection } from '../telephony/party.ts';
 
-/** The words of the channel's chart: what it is made from, keeps, is asked, is told, and tells. */
+/** Types of the channel chart: input, context, commands, reports and facts. */
 
-/** Who a party says it is, with what the functions CALLERID and CONNECTEDLINE know besides name and number. */
+/** A party's identity, with the further values of CALLERID and CONNECTEDLINE. */
 export type Identity = Party & {
   /** Number to be charged. */
   ani?: string;
@@ -21,7 +21,7 @@ export type Identity = Party & {
 /** A place in the dialplan. */
 export type Position = { context: string; extension: string; priority: number };
 
-/** What is done with an outbound channel once it answers. */
+/** Action of an outbound channel when it answers. */
 export type OnAnswer =
   | { type: 'application'; app: string; args: readonly string[] }
   | { type: 'dialplan'; position: Position };
@@ -29,7 +29,7 @@ export type OnAnswer =
 /** How long a variable goes on being inherited by channels made from this one: `_X` once, `__X` always. */
 export type Inheritance = 'once' | 'always';
 
-/** The call that a channel belongs to: the channel that it began with, and when that was, in ms since the epoch. */
+/** The call of a channel: the channel that started it, and when, in ms since the epoch. */
 export type LinkedCall = { id: string; since: number };
 
 export type ChannelInput = {
@@ -56,19 +56,19 @@ export type ChannelInput = {
   reported: readonly string[];
   /** The call it belongs to from the start; left out, it begins one. */
   linked?: LinkedCall;
-  /** What is dialed, as Dial events show it: the part of the dial string behind the technology; '' inbound. */
+  /** The dialed resource, as Dial events show it, without the technology; '' for inbound channels. */
   dialString: string;
   /** Outbound: the far side is heard before it answers. */
   hasEarlyMedia?: boolean;
 };
 
 /**
- * Who ended a channel: the far side, an application by a request, the dialplan, this server (it stops, or nothing was
- * left to do with the channel), nobody in time, or a fault of ours.
+ * Who ended a channel: the far side, an application by a request, the dialplan, or this server (it stops, or the
+ * channel had nothing left to do). Or a timeout, or an internal error.
  */
 export type EndedBy = 'farSide' | 'application' | 'dialplan' | 'server' | 'timeout' | 'fault';
 
-/** Where a call is to go on that its far side has sent elsewhere, and how it came to that. */
+/** The new target of a call that its far side redirected, and the redirections so far. */
 export type Forward = { target: string; redirection: Redirection };
 
 export type ChannelContext = ChannelInput & {
@@ -86,16 +86,16 @@ export type ChannelContext = ChannelInput & {
   bridgeId?: string | undefined;
   /** A hold by the far side is only reported: its peer hears no music (HOLD_INTERCEPT). */
   interceptsHold?: boolean | undefined;
-  /** Who carries out the transfers that its far side asks for; as its technology has it when left out. */
+  /** Who handles the transfers of its far side; left out: the endpoint's setting. */
   transferHandling?: TransferHandling | undefined;
   /** The tone that is listened for (TONE_DETECT), and how often it was heard. */
   tones?: ToneWatch | undefined;
 };
 
-/** What becomes of a tone that is heard: where the channel goes on when it was heard that often, or a signal once. */
+/** A watched tone: the channel moves after that many tones, or after one signal. */
 export type ToneWatch = {
   times: number;
-  /** Where to, when the far side says it, and when the far side hears it. */
+  /** The positions for a tone from the far side, and for a tone to the far side. */
   to: { in?: Position; out?: Position };
   heard: { in: number; out: number };
 };
@@ -111,7 +111,7 @@ export type ChannelCommand =
   | { type: 'progress' }
   | { type: 'busy' }
   | { type: 'dtmf'; sequence: DigitSequence }
-  /** `cancels`: its caller gave up all targets. `by` is who hangs up; an application when left out. */
+  /** `cancels`: the caller gave up all targets. `by`: who hangs up; default: an application. */
   | { type: 'hangup'; cause: number; cancels?: boolean; by?: EndedBy }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   | ({ type: 'variable.preset' } & Pick<ChannelInput, 'variables' | 'inheritance'>)
@@ -122,16 +122,16 @@ export type ChannelCommand =
   | { type: 'accountCode.set'; accountCode: string }
   | { type: 'tenantId.set'; tenantId: string }
   | { type: 'holdIntercept.set'; on: boolean }
-  /** Counts begin anew; undefined: nothing is listened for any more. */
+  /** Sets the watched tones and resets counts; undefined: none. */
   | { type: 'tones.set'; tones: ToneWatch | undefined }
   | { type: 'transferHandling.set'; handling: TransferHandling }
-  /** Its call goes on elsewhere, where its far side has sent it: by that channel, or by none where that was not possible. */
+  /** The far side redirected its call: to that channel, or to none if it could not be forwarded. */
   | { type: 'forwarded'; target: string; successor?: string }
   /** It has met an older call and belongs to that from now on. */
   | { type: 'linked.set'; linked: LinkedCall }
   | { type: 'userEvent'; name: string; fields: Readonly<Record<string, string>> };
 
-/** Told by what runs on the channel: the dialplan, or an application that it entered. */
+/** Reports of the dialplan or of the application on the channel. */
 export type DialplanReport =
   | { type: 'dialplan.entered'; position: Position; app: string; data: string }
   | { type: 'dialplan.ended'; cause: number }
@@ -149,12 +149,12 @@ export type ChannelEvent =
   | DialplanReport
   | BridgeReport
   | CrashReport
-  /** The leg was told to hang up and has not ended at once. */
+  /** The leg was told to hang up and has not ended synchronously. */
   | { type: 'leg.lingers' }
   /** Nothing is left to do with the channel. */
   | { type: 'finish'; cause: number; by?: EndedBy };
 
-/** What has happened, named as clients' events are. */
+/** Facts, named as clients' events. */
 export type ChannelFact =
   | { type: 'ChannelCreated' }
   | { type: 'ChannelStateChange' }

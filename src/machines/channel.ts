@@ -52,10 +52,7 @@ const variableChanged = emit(({ event }) => {
   return { type: 'ChannelVarset', variable: name, value: value ?? '' };
 });
 
-/**
- * The life of a channel, from its first sight to its destruction with a cause. Who controls it is a chart of its own
- * (ownership.ts).
- */
+/** The life of a channel, from creation to destruction with a cause. Ownership is a chart of its own (ownership.ts). */
 export const channelMachine = channel.createMachine({
   id: 'channel',
   context: ({ input }) => ({
@@ -127,7 +124,7 @@ export const channelMachine = channel.createMachine({
           const { app, args } = eventOf(event, 'application.entered');
           const appData = [app, ...args.map(quoted)].join(',');
           return {
-            // What the dialplan wrote stands as it wrote it.
+            // Dialplan arguments stay as they were written.
             ...(context.dialplan.appName === 'Stasis'
               ? {}
               : { dialplan: { ...context.dialplan, appName: 'Stasis', appData } }),
@@ -172,7 +169,7 @@ export const channelMachine = channel.createMachine({
 });
 export type ChannelSnapshot = SnapshotFrom<typeof channelMachine>;
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const channelIgnores: Ignores<typeof channelMachine> = [
   {
     events: ['hangup', 'leg.hungUp', 'finish', 'dialplan.ended'],
@@ -199,7 +196,7 @@ export const channelIgnores: Ignores<typeof channelMachine> = [
   },
 ];
 
-/* ---- What clients see ----------------------------------------------------------------------------------------- */
+/* ---- Model for clients ---------------------------------------------------------------------------------------- */
 
 type Life = keyof (typeof life)['states'];
 
@@ -217,7 +214,7 @@ const publicStates: Readonly<Record<Life, ChannelState | undefined>> = {
   destroyed: undefined,
 };
 
-/** Where in its life the channel is, as the chart names it. */
+/** The chart's state, as a name. */
 export const lifeOf = (snapshot: ChannelSnapshot): Life => snapshot.value;
 
 /** Whether its end has begun: from here on it only waits for its leg. */
@@ -257,9 +254,9 @@ export function channelModel(snapshot: ChannelSnapshot, channelvars?: Readonly<R
   };
 }
 
-/* ---- What is refused ------------------------------------------------------------------------------------------ */
+/* ---- Refusals ------------------------------------------------------------------------------------------------- */
 
-/** What the life of a channel may forbid clients to do. Everything else may be done as long as there is a channel. */
+/** Operations that the channel chart may refuse. All others are allowed while the channel exists. */
 export const channelOperations = [
   'continue',
   'redirect',
@@ -304,7 +301,7 @@ export function refuseChannelOperation(
   return snapshot.context.origin === 'created' ? undefined : 'channelNotCreated';
 }
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const channelExpectations: Expectations<Life> = {
   aboutToDial: { atMost: 2_000, waitsFor: 'the answer to the request that made it' },
   dialing: { atMost: 60_000, waitsFor: 'a sign of the far side' },

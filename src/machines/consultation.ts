@@ -3,7 +3,7 @@ import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-/** What a consultation call is made from. */
+/** Input of a consultation call. */
 export type ConsultationInput = {
   /** The id of its transfer. */
   id: string;
@@ -24,15 +24,15 @@ export type ConsultationEvent =
   /** Both are in the bridge of their talk; or cannot be, and all is as it was. */
   | { type: 'talk.opened' }
   | { type: 'talk.refused' }
-  /** Somebody else has taken the party, or the target, out of the talk. */
+  /** Another command took the party or the target out of the consultation. */
   | { type: 'party.elsewhere' }
   | { type: 'target.elsewhere' }
-  /** The transfer goes on: the target goes to those who wait. */
+  /** The transfer continues: the target moves to the waiting party. */
   | { type: 'complete' }
-  /** The target is with those who wait; or cannot be. */
+  /** The target has joined the waiting party; or it cannot. */
   | { type: 'talk.completed' }
   | { type: 'completion.refused' }
-  /** The transfer came to nothing: the party goes back to those who wait. */
+  /** The transfer has failed: the transferor returns to the waiting party. */
   | { type: 'end' };
 
 const consultation = setup({
@@ -46,9 +46,9 @@ const consultation = setup({
     openTalk: effect('openTalk'),
     /** Tells by `….elsewhere` when one of both is in another bridge. */
     watchTalk: effect('watchTalk'),
-    /** Brings the target to those who wait; answers with `talk.completed` or `completion.refused`. */
+    /** Moves the target to the waiting party; answers with `talk.completed` or `completion.refused`. */
     completeTalk: effect('completeTalk'),
-    /** Brings the party back to those who wait, if it is still there, and destroys the bridge of the talk. */
+    /** Returns the transferor to the waiting party, if it still exists, and destroys the consultation's bridge. */
     returnParty: effect('returnParty'),
     /** Tells the transfer. */
     tellRefused: effect('tellRefused'),
@@ -61,9 +61,7 @@ const consultation = setup({
 const returned = { target: 'over', actions: 'returnParty' } as const;
 const partedNow = { target: 'parted', actions: 'tellParted' } as const;
 
-/**
- * A consultation call: a party talks to the target of its transfer in a bridge of their own, while the others wait with music.
- */
+/** A consultation call: a party talks to its transfer target in a bridge of their own. The others wait with music. */
 export const consultationMachine = consultation.createMachine({
   id: 'consultation',
   context: ({ input }) => ({ ...input, targetUri: `channel:${input.transferer}` }),
@@ -86,7 +84,7 @@ export const consultationMachine = consultation.createMachine({
         end: returned,
       },
     },
-    /** The target takes the place of the party among those who wait. */
+    /** The target replaces the transferor in the waiting party's bridge. */
     completing: {
       entry: 'completeTalk',
       on: {
@@ -95,13 +93,13 @@ export const consultationMachine = consultation.createMachine({
         end: returned,
       },
     },
-    /** The talk cannot go on: its transfer was told, and ends it. */
+    /** The consultation cannot continue: its transfer knows and ends it. */
     parted: { on: { end: returned } },
     over: { type: 'final' },
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const consultationIgnores: Ignores<typeof consultationMachine> = [
   {
     events: ['talk.opened', 'talk.refused'],
@@ -121,7 +119,7 @@ export const consultationIgnores: Ignores<typeof consultationMachine> = [
 
 type ConsultationSnapshot = SnapshotFrom<typeof consultationMachine>;
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const consultationExpectations: Expectations<ConsultationSnapshot['value']> = {
   opening: { atMost: 2_000, waitsFor: 'both to be in a bridge' },
   completing: { atMost: 2_000, waitsFor: 'the target to be with those who wait' },

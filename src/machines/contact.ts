@@ -50,7 +50,7 @@ const contact = setup({
   },
   delays: {
     qualifyInterval: ({ context }) => context.contact.qualifyFrequencyMs,
-    /** The technology gives up at the same time by itself; this holds when it never answers at all. */
+    /** The technology times out at the same time; this covers one that never answers. */
     qualifyTimeout: ({ context }) => context.contact.qualifyTimeoutMs,
     expiryTimeout: ({ context }) => Math.min(context.contact.expiresMs ?? longestTimeout, longestTimeout),
   },
@@ -93,9 +93,9 @@ const wantsQualify = {
 } as const;
 
 /**
- * An address that an endpoint is reached at. Whether it answers is asked by requests at an interval (qualify); between
- * them, answers that come late find nobody waiting and are ignored. A renewed registration keeps the status, except
- * that a contact which did not answer is asked again at once: its owner has just shown that it is there.
+ * An address of an endpoint. OPTIONS requests at an interval check whether it responds (qualify). Late responses
+ * between them are ignored. A renewed registration keeps the status. A contact that did not respond is checked again
+ * after it registers, because its owner is evidently there.
  */
 export const contactMachine = contact.createMachine({
   id: 'contact',
@@ -183,19 +183,19 @@ export const contactMachine = contact.createMachine({
       },
     },
     removed: { type: 'final', meta: { ari: 'Removed' }, entry: statusChange },
-    /** The system stops: nobody is told, the registration may live on in the technology's own memory. */
+    /** The system stops: no event is published. The registration may survive in the technology's memory. */
     closed: { type: 'final' },
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const contactIgnores: Ignores<typeof contactMachine> = [
   { events: ['qualify.answered', 'qualify.unanswered'], why: 'it comes too late: nobody waits for it any more' },
 ];
 
 export type ContactSnapshot = SnapshotFrom<typeof contactMachine>;
 
-/** What clients see of each state that they see at all. */
+/** Public status of each visible state. */
 const publicStatuses: ReadonlyMap<string, ContactStatus> = new Map(
   Object.entries(contactMachine.states).flatMap(([name, node]) => {
     const { ari } = (node.meta ?? {}) as { ari?: ContactStatus };

@@ -10,7 +10,7 @@ import type { Ignores } from './ignores.ts';
 /** A subroutine of the dialplan, with its arguments. */
 type Visit = { position: Position; args: readonly string[] };
 
-/** What a Dial is asked for: see `DialRequest` of the dialplan for what each member means. */
+/** Input of a Dial: see the dialplan's `DialRequest` for each member. */
 export type DialInput = {
   /** An id of its own: a channel may have left a Dial that goes on for others. */
   id: string;
@@ -45,16 +45,16 @@ type DialEnd = {
 export type DialContext = DialInput & {
   /** Whose call it belongs to, as those of playbacks and recordings. */
   targetUri: string;
-  /** Who is being called. */
+  /** The channels being called. */
   callees: readonly Callee[];
-  /** Why others cannot be had. */
+  /** Reasons of failed targets. */
   failures: readonly DialOutcome[];
-  /** Who has answered, or the channel in its place; the name and number are those of who answered. */
+  /** The answering party, or the channel that replaced it. Name and number are those of the answering party. */
   peer?: Callee & { name: string };
-  /** Where both are, and since when, in ms since the epoch. */
+  /** The bridge of both, and since when, in ms since the epoch. */
   bridge?: string;
   joinedAt?: number;
-  /** One of both talks to somebody else meanwhile, and is expected back. */
+  /** One party is in a consultation call and expected back. */
   absent: boolean;
   end: DialEnd;
 };
@@ -69,25 +69,25 @@ export type DialEvent =
   | { type: 'callee.ringing'; channelId: string }
   | { type: 'callee.answered'; channelId: string; name: string }
   | { type: 'callee.failed'; channelId: string; outcome: DialOutcome }
-  /** Another channel takes the place of a callee, or of who has answered. */
+  /** Another channel replaces a callee or the answering party. */
   | { type: 'callee.replaced'; channelId: string; by: string }
   /** They were called for long enough. */
   | { type: 'patience.over' }
   /** The caller has pressed a key that leads elsewhere. */
   | { type: 'caller.left'; digit: string }
-  /** The dialplan does something else, or `hungUp`: its channel has ended; `elsewhere`: as somebody else has the call. */
+  /** The dialplan moves on. `hungUp`: its channel has ended. `elsewhere`: the call was answered elsewhere. */
   | { type: 'stop'; hungUp: boolean; elsewhere: boolean }
-  /** The subroutine and the announcement for who answered are over. */
+  /** The subroutine and the announcement for the answering party have ended. */
   | { type: 'peer.accepted' }
   | { type: 'peer.declined'; status?: DialOutcome; goesOn?: true }
-  /** The caller is up, or is not any more. */
+  /** The caller is Up, or no longer Up. */
   | { type: 'caller.answered' }
   | { type: 'caller.lost' }
   | { type: 'parties.joined'; bridge: string; at: number }
   | { type: 'joining.failed' }
   /** A channel goes elsewhere, and is not to be hung up for that. */
   | { type: 'party.departed'; channelId: string }
-  /** One of both talks to somebody else, and is expected back; or not any longer. */
+  /** A party starts a consultation call and is expected back, or has returned. */
   | { type: 'party.absent'; absent: boolean }
   /** Fewer than two are in the bridge; `hungUp`: the caller has ended. */
   | { type: 'party.left'; at: number; hungUp: boolean }
@@ -114,16 +114,16 @@ const dial = setup({
     /** Brings each through the subroutine that comes before calls; answers with `targets.prepared`. */
     prepareTargets: effect('prepareTargets'),
     dialTargets: effect('dialTargets'),
-    /** Calls nobody any more. */
+    /** Hangs up all callees. */
     releaseTargets: effect<{ cause: number }>('releaseTargets'),
-    /** The caller hears that somebody is alerted. */
+    /** Signals ringing to the caller. */
     alertCaller: effect('alertCaller'),
     /** The caller hears a callee, unless it hears another one; one that is left in place of one that failed. */
     hearCallee: effect<{ channelId: string }>('hearCallee'),
     hearAnother: effect<{ channelId: string }>('hearAnother'),
     /** Another channel is called, or with the caller, from now on. */
     followReplacement: effect<{ channelId: string; by: string }>('followReplacement'),
-    /** Who answered is no longer watched as a callee. */
+    /** The answering party is no longer watched as a callee. */
     keepPeer: effect('keepPeer'),
     /** Brings who answered through its subroutine and announcement; answers with `peer.…`. */
     screenPeer: effect('screenPeer'),
@@ -133,11 +133,11 @@ const dial = setup({
     joinParties: effect('joinParties'),
     /** Heeds keys of both, and tells by `party.left` when one of them is gone. */
     watchParties: effect('watchParties'),
-    /** Tells it once more, if it is so. */
+    /** Reports again whether both parties are still there. */
     reviewParties: effect('reviewParties'),
     leaveParties: effect('leaveParties'),
     hangUpPeer: effect('hangUpPeer'),
-    /** Who answered goes on by itself in the dialplan. */
+    /** Sends the answering party on alone in the dialplan. */
     sendPeerOn: effect<{ position: Position }>('sendPeerOn'),
     hangUpParty: effect<{ channelId: string }>('hangUpParty'),
     destroyBridge: effect('destroyBridge'),
@@ -171,10 +171,10 @@ const isOf = (callees: readonly Callee[], id: string): boolean => callees.some((
 
 const { assign, raise, cancel } = dial;
 
-/** Why nobody answered, of the reasons of each, the most telling one first (Asterisk's order). */
+/** Failures in order of importance (Asterisk's order). */
 const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
 
-/** What the end of one call is, by its Q.850 cause. */
+/** The outcome of one call by its Q.850 cause. */
 export function dialOutcomeOf(cause: number): DialOutcome {
   if (cause === Cause.userBusy) return 'BUSY';
   if (cause === Cause.congestion) return 'CONGESTION';
@@ -201,7 +201,7 @@ const keepReplacement = assign(({ context: { callees }, event }) =>
       }
     : {},
 );
-/** The others are no callees any more when they have been released. */
+/** Released channels are no callees. */
 const keepAnswer = assign(({ context: { callees }, event }) => {
   const callee = event.type === 'callee.answered' && callees.find(({ channelId }) => channelId === event.channelId);
   if (!callee) return {};
@@ -264,7 +264,7 @@ const followed = {
 
 const calleeOf = ({ event }: { event: DialEvent }) => ({ channelId: 'channelId' in event ? event.channelId : '' });
 
-/** What callees and the caller do before anybody has answered. */
+/** Events of callees and the caller before the answer. */
 const beforeAnswer = {
   'callee.progressed': { guard: 'alerts', actions: { type: 'hearCallee', params: calleeOf } },
   'callee.ringing': { guard: 'alerts', actions: 'alertCaller' },
@@ -292,8 +292,8 @@ const parted = [
 ] as const;
 
 /**
- * A Dial: calls others for a channel that runs the dialplan, and joins it with the first that answers, until one of them
- * goes.
+ * A Dial: calls targets for a channel that runs the dialplan. It connects the channel with the first that answers,
+ * until one of them leaves.
  */
 export const dialMachine = dial.createMachine({
   id: 'dial',
@@ -332,7 +332,7 @@ export const dialMachine = dial.createMachine({
         'patience.over': { target: 'over', actions: [endedWith('NOANSWER'), ...givenUp] },
       },
     },
-    /** Somebody has answered, and goes through what comes before both are joined; the caller waits on. */
+    /** A target has answered and runs its subroutine; the caller still waits. */
     answered: {
       entry: 'screenPeer',
       exit: 'endWaiting',
@@ -377,7 +377,7 @@ export const dialMachine = dial.createMachine({
         stop: parted,
       },
     },
-    /** One of both was put through to somebody else: what becomes of the parties is not decided here, but their keys are heeded. */
+    /** One party was transferred away. The Dial no longer decides about the parties, but still handles their keys. */
     handedOver: {
       on: {
         'party.left': [{ guard: 'isExpectedBack' }, { target: 'over', actions: [keepDuration, 'leaveParties'] }],
@@ -401,7 +401,7 @@ function startPatience() {
 const everywhere = ['preparing', 'calling', 'answered', 'joining', 'together', 'handedOver'] as const;
 const but = (...states: (typeof everywhere)[number][]) => everywhere.filter((state) => !states.includes(state));
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const dialIgnores: Ignores<typeof dialMachine> = [
   { events: ['targets.opened'], in: but('preparing'), why: 'it is told once, at the start' },
   { events: ['targets.prepared'], in: but('preparing'), why: 'somebody has answered before' },
@@ -439,7 +439,7 @@ export const dialIgnores: Ignores<typeof dialMachine> = [
 
 type DialSnapshot = SnapshotFrom<typeof dialMachine>;
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const dialExpectations: Expectations<DialSnapshot['value']> = {
   preparing: { atMost: 60_000, waitsFor: 'the subroutines before the calls' },
   calling: { atMost: 300_000, waitsFor: 'somebody to answer' },

@@ -1,12 +1,12 @@
 /**
- * How long an object is expected to stay in a state at most, and what would end it: for those who look for what is stuck.
- * States that may last for ever have none. Nothing happens when it lasts longer.
+ * The longest expected time in each state, and what ends it, to find stuck objects. States without limit have none.
+ * Exceeding it has no effect on the object.
  */
 export type Expectations<State extends string> = {
   readonly [S in State]?: {
     /** ms. */
     readonly atMost: number;
-    /** What it waits for, in words. */
+    /** The awaited event, in words. */
     readonly waitsFor: string;
   };
 };

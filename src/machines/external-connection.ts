@@ -24,7 +24,7 @@ export type ExternalConnectionEvent =
   | { type: 'socket.cut' }
   /** The socket could not be opened, or is closed. */
   | { type: 'socket.closed'; reason: string }
-  /** The channel's leg is let go of. */
+  /** The channel's leg has been released. */
   | { type: 'leg.released' };
 
 const externalConnection = setup({
@@ -39,7 +39,7 @@ const externalConnection = setup({
     closeSocket: effect('closeSocket'),
     /** Reports the connection to its channel. */
     tellStarted: effect('tellStarted'),
-    /** Reports to its channel that there is no connection (any more). */
+    /** Reports to the channel that the connection is lost. */
     tellLost: effect('tellLost'),
     keepReason: setup({
       types: { context: {} as ExternalConnectionContext, events: {} as ExternalConnectionEvent },
@@ -49,8 +49,8 @@ const externalConnection = setup({
 });
 
 /**
- * The connection of a channel to a server that audio is exchanged with. It is made again only where it was cut on our side:
- * a server that goes away has forgotten the call.
+ * A channel's connection to an external media server. It is reopened only after a failure on our side: a server that
+ * closes it has forgotten the call.
  */
 export const externalConnectionMachine = externalConnection.createMachine({
   id: 'externalConnection',
@@ -69,7 +69,7 @@ export const externalConnectionMachine = externalConnection.createMachine({
     /** Connected; the server has said nothing yet. */
     started: { entry: 'tellStarted', on: { 'audio.flowed': 'flowing', 'socket.cut': 'reconnecting' } },
     flowing: { on: { 'socket.cut': 'reconnecting' } },
-    /** The channel stays, and hears nobody meanwhile. */
+    /** The channel stays and hears silence meanwhile. */
     reconnecting: {
       on: { 'socket.opened': 'started' },
       after: { connectionTimeout: { target: 'lost', actions: 'keepReason' } },
@@ -79,7 +79,7 @@ export const externalConnectionMachine = externalConnection.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine> = [
   { events: ['socket.opened'], in: ['started', 'flowing'], why: 'it is open already' },
   {
@@ -93,7 +93,7 @@ export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine
 
 type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionMachine>;
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const externalConnectionExpectations: Expectations<ExternalConnectionSnapshot['value']> = {
   connecting: { atMost: 30_000, waitsFor: 'the server to take the connection' },
   reconnecting: { atMost: 30_000, waitsFor: 'the server to take the connection again' },

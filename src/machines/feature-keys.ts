@@ -12,7 +12,7 @@ export type FeatureKeysInput = {
   id: string;
   /** The codes that it may use; none is empty, no two are the same. */
   codes: readonly { feature: Feature; code: string }[];
-  /** The same while it calls or talks to whom the others may be put through: each counts as soon as it was pressed. */
+  /** Codes during a transfer, while it calls or consults the target: each counts as soon as it is complete. */
   consultationCodes: readonly { feature: ConsultationFeature; code: string }[];
   /** Longest time between two keys of a code, in ms. */
   digitTimeoutMs: number;
@@ -23,7 +23,7 @@ export type FeatureKeysInput = {
 };
 
 export type FeatureKeysContext = FeatureKeysInput & {
-  /** It wants to talk to whom it puts the others through to. */
+  /** The party consults the target before the transfer. */
   consults: boolean;
   /** Keys that may become a code. */
   pressed: readonly PressedKey[];
@@ -40,7 +40,7 @@ export type FeatureKeysEvent =
   | { type: 'number.unknown' }
   /** How putting through goes, as a SIP status; 183 once the party talks to the target. */
   | { type: 'transfer.told'; status: number }
-  /** The party is in the call no more. */
+  /** The party has left the call. */
   | { type: 'party.left' };
 
 const featureKeys = setup({
@@ -115,7 +115,9 @@ type Codes<F> = readonly { feature: F; code: string }[];
 const codeOf = <F>({ codes }: { codes: Codes<F> }, keys: readonly PressedKey[]): F | undefined =>
   codes.find(({ code }) => code === textOf(keys))?.feature;
 
-/** What a key makes of those before it: which mean nothing, which may become a code, and the code that they are for sure. */
+/**
+ * Evaluates a key after earlier ones: keys without meaning, keys that may become a code, and the code that is complete.
+ */
 function heard<F>(
   { codes, pressed }: { codes: Codes<F>; pressed: readonly PressedKey[] },
   event: FeatureKeysEvent,
@@ -131,7 +133,7 @@ function heard<F>(
   return { passed, kept, feature: mayGrow ? undefined : codeOf({ codes }, kept) };
 }
 
-/** The same while the party calls or talks to whom the others may be put through: no code waits for a longer one. */
+/** The same during a transfer, while the party calls or consults the target: no code waits for a longer one. */
 function heardThere({ consultationCodes: codes, pressed }: FeatureKeysContext, event: FeatureKeysEvent) {
   const all = heard({ codes, pressed }, event);
   return { ...all, feature: codeOf({ codes }, all.kept) };
@@ -179,7 +181,7 @@ const toggleHad = {
   params: ({ context }: { context: FeatureKeysContext }) => recordingOf(codeOf(context, context.pressed)),
 } as const;
 
-/** What a key leads to while the party is in its call: keys of no code go to the others at once. */
+/** Transitions of a key during the call. Keys that match no code go to the others directly. */
 const onKey = [
   { guard: 'endsCall', target: 'over', actions: [passOthers, 'endCall'] },
   { guard: 'records', target: 'talking', actions: [passOthers, toggleHeard, forgetKeys] },
@@ -193,14 +195,14 @@ const longestNumber = 80;
 const dialKey = assign(({ context, event }) =>
   event.type === 'key' ? { number: (context.number + event.digit).slice(0, longestNumber) } : {},
 );
-/** Where a number leads that was dialed. */
+/** Transitions of a complete number. */
 const called = [{ guard: 'consults', target: 'calling' }, { target: 'puttingThrough' }] as const;
 const askTransfer = {
   type: 'askTransfer',
   params: ({ context: { number, consults } }: { context: FeatureKeysContext }) => ({ number, consults }),
 } as const;
 const back = { target: 'talking', actions: [assign({ failed: 0, pressed: [] }), 'resumeCall'] } as const;
-/** What a key leads to while the party talks to the target. */
+/** Transitions of a key during the consultation. */
 const onKeyThere = [
   { guard: 'completes', target: 'consulting', actions: [passTarget, forgetKeys, 'completeTransfer'] },
   { guard: 'aborts', target: 'consulting', actions: [passTarget, forgetKeys, 'abortTransfer'] },
@@ -212,9 +214,8 @@ const toldThere = [{ guard: 'isUnderWay' }, { guard: 'isDone', target: 'over' },
 const countFailure = assign(({ context }) => ({ failed: context.failed + 1 }));
 
 /**
- * The keys that a party of a call presses, where it may ask for something by them: those of a code are kept from the others,
- * and so is the number that it dials to put the others through, at once or when it has talked there. Where one code is the beginning of another, it counts when
- * no further key comes.
+ * The feature keys of one party. Keys of a code are kept from the others, and so is the transfer target that it dials
+ * next. A code that is the beginning of another counts when no further key comes.
  */
 export const featureKeysMachine = featureKeys.createMachine({
   id: 'featureKeys',
@@ -313,7 +314,7 @@ export const featureKeysMachine = featureKeys.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const featureKeysIgnores: Ignores<typeof featureKeysMachine> = [
   { events: ['key'], in: ['puttingThrough', 'refused'], why: 'its number was dialed, and stands' },
   {
@@ -330,7 +331,7 @@ export const featureKeysIgnores: Ignores<typeof featureKeysMachine> = [
 
 export type FeatureKeysSnapshot = SnapshotFrom<typeof featureKeysMachine>;
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const featureKeysExpectations: Expectations<FeatureKeysSnapshot['value']> = {
   collecting: { atMost: 60_000, waitsFor: 'the next key of a code' },
   invited: { atMost: 60_000, waitsFor: 'a number to be dialed' },

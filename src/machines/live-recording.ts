@@ -16,13 +16,13 @@ type RecordingInput = {
 };
 
 export type RecordingContext = RecordingInput & {
-  /** What was recorded, in ms; known at the end. */
+  /** Lengths of the recording in ms, known at the end. */
   lengths?: { durationMs: number; talkingMs: number; silenceMs: number };
   /** Why it failed. */
   reason?: string;
 };
 
-/** What clients ask. */
+/** Commands of clients. */
 export type RecordingCommand =
   | { type: 'stop' }
   /** Stops it and throws away what was recorded. */
@@ -47,9 +47,9 @@ export type RecordingEvent =
   | RecordingCommand
   /** The queue of the target gives way to it. */
   | { type: 'turn' }
-  /** The target cannot be recorded, for a reason that clients are told. */
+  /** The target cannot be recorded, for a reason that clients see. */
   | { type: 'target.refused'; reason: string }
-  /** The channel or bridge is no more, or about to be. */
+  /** The channel or bridge has ended, or is about to. */
   | { type: 'target.gone' }
   | RecordReport;
 
@@ -72,7 +72,7 @@ const recording = setup({
     resumeRecorder: effect('resumeRecorder'),
     muteRecorder: effect('muteRecorder'),
     unmuteRecorder: effect('unmuteRecorder'),
-    /** Throws away a file that was complete before the recorder heard that nobody wants it. */
+    /** Deletes a file that was completed before the recorder got the cancellation. */
     deleteFile: effect('deleteFile'),
   },
 });
@@ -87,7 +87,7 @@ const keepLengths = assign(({ event }) => {
 const keepReason = assign(({ event }) => ('reason' in event ? { reason: event.reason } : {}));
 const started = emit({ type: 'RecordingStarted' });
 
-/** Ways out of every state in which the recorder runs. A recorder that stops by itself has its reasons. */
+/** Exits of all states in which the recorder runs. A recorder that stops by itself gives a reason. */
 const ends = {
   'record.finished': { target: 'done', actions: keepLengths },
   'record.discarded': 'canceled',
@@ -98,9 +98,9 @@ const ends = {
 } as const;
 
 /**
- * A recording of a channel or bridge. It waits for its turn on a channel, as playbacks do; the recorder is asked to
- * begin and tells when it has. What was begun ends with exactly one event: RecordingFinished (state `done`, or
- * `canceled` when it was thrown away) or RecordingFailed.
+ * A recording of a channel or bridge. It waits for its turn on a channel, as playbacks do. The recorder is told to
+ * start and reports it. A started recording ends with exactly one event: RecordingFinished (state `done`, or `canceled`
+ * if discarded) or RecordingFailed.
  */
 export const liveRecordingMachine = recording.createMachine({
   id: 'liveRecording',
@@ -111,7 +111,7 @@ export const liveRecordingMachine = recording.createMachine({
       meta: { ari: 'queued' },
       on: {
         turn: 'starting',
-        // Nothing was recorded, so there is nothing to keep, whichever way it is ended.
+        // Nothing was recorded, so every end discards it.
         stop: 'canceled',
         cancel: 'canceled',
         'target.gone': 'dropped',
@@ -186,12 +186,12 @@ export const liveRecordingMachine = recording.createMachine({
     done: { type: 'final', meta: { ari: 'done' }, entry: emit({ type: 'RecordingFinished' }) },
     canceled: { type: 'final', meta: { ari: 'canceled' }, entry: emit({ type: 'RecordingFinished' }) },
     failed: { type: 'final', meta: { ari: 'failed' }, entry: emit({ type: 'RecordingFailed' }) },
-    /** Its target went while it waited: no event tells of it. */
+    /** Its target ended while it waited: no event is published. */
     dropped: { type: 'final', meta: { ari: 'canceled' } },
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const liveRecordingIgnores: Ignores<typeof liveRecordingMachine> = [
   { events: ['turn'], why: 'it has had its turn' },
   { events: ['pause'], in: ['paused', 'pausedMuted'], why: 'it is paused' },
@@ -255,7 +255,7 @@ export function refuseRecordingCommand(
     : 'recordingNotInSession';
 }
 
-/** What each state takes of clients. */
+/** Commands that each state accepts. */
 const accepting: Readonly<Record<RecordingSnapshot['value'], 'everything' | 'its end' | 'nothing'>> = {
   queued: 'its end',
   starting: 'its end',
@@ -271,7 +271,7 @@ const accepting: Readonly<Record<RecordingSnapshot['value'], 'everything' | 'its
   dropped: 'nothing',
 };
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const recordingExpectations: Expectations<RecordingSnapshot['value']> = {
   queued: { atMost: 60_000, waitsFor: 'what is recorded of its target before it' },
   starting: { atMost: 5_000, waitsFor: 'the media thread to open its file' },

@@ -1,2 +1,2 @@
-/** What timers can hold, 24.8 days in ms; whatever lasts longer is renewed, or asked anew, long before. */
+/** The longest timer, 24.8 days in ms. Longer times are renewed or requested again long before. */
 export const longestTimeout = 2_147_483_647;

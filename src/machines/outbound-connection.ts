@@ -42,9 +42,9 @@ const outboundConnection = setup({
   actions: {
     /** Connects to the application: answers with `socket.opened`, or `socket.failed`. */
     openSocket: effect('openSocket'),
-    /** Gives up the attempt under way, which tells nothing any more. */
+    /** Abandons the present attempt, whose reports are then ignored. */
     dropSocket: effect('dropSocket'),
-    /** The application is there for calls, and is told so where it is told at all; then what waited for it. */
+    /** The application is ready for calls and gets its events, first those that waited. */
     registerApplications: effect('registerApplications'),
   },
   guards: {
@@ -60,9 +60,9 @@ const outboundConnection = setup({
 });
 
 /**
- * A WebSocket that this system makes to an application. A persistent one is tried for ever. One that is made for a call
- * is tried as often as configured, ends a while after its call has left, and is not made again once lost: the
- * application has closed it, or is gone with what it knew of the call.
+ * A WebSocket from this system to an application. A persistent one is retried without end. One for a call is tried as
+ * often as configured, and closes a while after its call has left. Once lost it is not reopened, because the
+ * application has ended it or lost its state of the call.
  */
 export const outboundConnectionMachine = outboundConnection.createMachine({
   id: 'outboundConnection',
@@ -104,7 +104,7 @@ export const outboundConnectionMachine = outboundConnection.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const outboundConnectionIgnores: Ignores<typeof outboundConnectionMachine> = [
   { events: ['call.entered'], why: 'the call is on its way in, or in, already' },
   { events: ['call.ended'], in: ['connected.lingering'], why: 'the call has left already' },
@@ -114,10 +114,10 @@ export const outboundConnectionIgnores: Ignores<typeof outboundConnectionMachine
 
 type OutboundConnectionSnapshot = SnapshotFrom<typeof outboundConnectionMachine>;
 
-/** Whether events go out at once. */
+/** Whether events are sent without waiting. */
 export const isConnected = (snapshot: OutboundConnectionSnapshot): boolean => snapshot.matches('connected');
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const outboundConnectionExpectations: Expectations<'connecting' | 'waiting'> = {
   connecting: { atMost: 30_000, waitsFor: 'the program to take the WebSocket' },
   waiting: { atMost: 60_000, waitsFor: 'the next try to connect' },

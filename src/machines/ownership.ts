@@ -5,18 +5,18 @@ import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 /**
- * Who controls a channel: nobody, the dialplan, an application, or on the way between two. A chart of its own beside the
+ * Who controls a channel: nobody, the dialplan, an application, or a transition between two. It is a chart beside the
  * channel's life, because an application may own a channel that is Down, Ring or Up.
  */
 
 export type OwnershipInput = {
   /** The channel's id. */
   id: string;
-  /** Where the dialplan starts when the channel is offered to it. */
+  /** The first dialplan position. */
   start: Position;
-  /** What becomes of an outbound channel when it answers. */
+  /** Action of an outbound channel when it answers. */
   onAnswer?: OnAnswer;
-  /** It has no call behind it, and so no dialplan to go to: it ends where it would leave its application. */
+  /** A channel without a call and so without a dialplan: it ends when it leaves its application. */
   attached?: true;
 };
 
@@ -25,7 +25,7 @@ export type Departure =
   | { type: 'continue'; position: Position }
   | { type: 'move'; app: string; args: readonly string[] };
 
-/** What sounds on a channel, or listens to it, and has to end before the channel leaves its application. */
+/** The playback or recording that has to end before the channel leaves its application. */
 export type WaitsBehind = { kind: 'playback' | 'recording'; id: string };
 
 /** A departure that waits for its turn: for what was asked for before it; left out where nothing was. */
@@ -35,20 +35,20 @@ export type OwnershipContext = OwnershipInput & {
   /** The application in control, or the one being asked for. */
   app: string;
   args: readonly string[];
-  /** Where a move is going. */
+  /** Target of a move. */
   destination?: {
     app: string;
     args: readonly string[];
     /** The move waited for its turn, and keeps it until it is decided. */
     inTurn?: true;
   };
-  /** What was asked for while something sounds on the channel, in order. */
+  /** Pending departures, in order. */
   departures?: readonly PendingDeparture[] | undefined;
   /** The turn of the first of them has come. */
   due?: true | undefined;
-  /** What a channel shows of the application that it is about to enter. */
+  /** The application as the channel's model shows it before it is entered. */
   shown?: string;
-  /** Where the dialplan goes on after the application; absent on channels that never ran it. */
+  /** Dialplan position after the application; left out on channels that never ran the dialplan. */
   resume?: Position;
   /** The channel whose place in the application it takes. */
   replaces?: string | undefined;
@@ -65,9 +65,9 @@ type OwnershipCommand =
   | { type: 'enter'; app: string; args: readonly string[]; resume?: Position; replaces?: string }
   /** The same, once what is under way has been answered; `data`: the application's arguments as they were asked for. */
   | { type: 'enter.soon'; app: string; args: readonly string[]; data: string }
-  /** Leave the application at once. */
+  /** Leaves the application without waiting. */
   | Departure
-  /** The same behind what sounds on the channel, and what else waits for that. */
+  /** Leaves after the present playbacks and recordings, and after pending departures. */
   | { type: 'leave'; departure: Departure; behind?: WaitsBehind };
 
 export type OwnershipEvent =
@@ -76,7 +76,7 @@ export type OwnershipEvent =
   | { type: 'leg.answered' }
   | { type: 'leg.ended' }
   | { type: 'dialplan.ended'; cause: number }
-  /** Nothing sounds any more that the first departure has to wait for. */
+  /** The first pending departure's turn has come. */
   | { type: 'turn' }
   /** The verdict on `enterApplication`. */
   /** `app`: it goes by another name than asked for (an instance for this call). */
@@ -106,11 +106,11 @@ const ownership = setup({
     runDialplan: effect<{ position: Position }>('runDialplan'),
     /** Tells the dialplan, and clients, that the application could not be entered. */
     noteRefusal: effect('noteRefusal'),
-    /** Tells the dialplan, and what applications did to its sound, that the channel has left them. */
+    /** Reports to the dialplan and the audio chart that the channel left the application. */
     noteDeparture: effect('noteDeparture'),
     /** Nothing is left to do with the channel. */
     endChannel: effect('endChannel'),
-    /** Takes a turn behind all that sounds on the channel or waits to; it is told by `turn`. */
+    /** Takes a turn behind all playbacks and recordings of the channel; `turn` reports it. */
     queueTurn: effect('queueTurn'),
     /** Gives up the first turns: all but one for each departure that is still pending. */
     releaseTurns: effect('releaseTurns'),
@@ -186,7 +186,7 @@ const forgetDepartures = assign(({ context: { departures } }) =>
   departures === undefined ? {} : { departures: undefined, due: undefined },
 );
 
-/** What waits for its turn, in each state in which it may be asked for. */
+/** Actions for a departure that waits. */
 const leaves = [keepDeparture, 'queueTurn'] as const;
 
 /** The verdict on a move. */
@@ -285,7 +285,7 @@ export const ownershipMachine = ownership.createMachine({
         'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
       },
     },
-    /** In the application, which it will leave when nothing sounds on it any more. */
+    /** In the application; leaves it after its playbacks and recordings. */
     leaving: {
       always: [
         { guard: 'movesNow', target: 'moving', actions: beginMove },
@@ -351,7 +351,7 @@ export const ownershipMachine = ownership.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
   { events: ['enter.soon'], why: 'it is asked once, of a channel that was just made' },
   { events: ['run'], why: 'somebody has it: it was offered, or entered, before' },
@@ -394,7 +394,7 @@ export const hasApplication = ({ value }: { value: unknown }): boolean =>
 export const isControlled = (snapshot: { value: unknown }): boolean =>
   hasApplication(snapshot) || snapshot.value === 'moving';
 
-/** What clients may do only to a channel that an application controls. */
+/** Operations that need a channel in an application. */
 export const ownershipOperations = [
   ...channelOperations,
   'move',
@@ -406,7 +406,7 @@ export const ownershipOperations = [
 
 export type OwnershipOperation = (typeof ownershipOperations)[number];
 
-/** Why an operation is refused for want of control, or undefined: the only place that knows this 409. */
+/** The refusal of an operation on a channel without application, or undefined: the only source of this 409. */
 export function refuseOwnershipOperation(
   snapshot: OwnershipSnapshot,
   _operation: OwnershipOperation,
@@ -414,7 +414,7 @@ export function refuseOwnershipOperation(
   return isControlled(snapshot) ? undefined : 'channelNotInStasis';
 }
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const ownershipExpectations: Expectations<OwnershipSnapshot['value']> = {
   aboutToEnter: { atMost: 2_000, waitsFor: 'the answer to the request that sends it there' },
   entering: { atMost: 10_000, waitsFor: 'the application to take it' },

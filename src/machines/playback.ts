@@ -13,7 +13,7 @@ export type PlaybackInput = {
   /** `channel:<id>` or `bridge:<id>`. */
   targetUri: string;
   language: string;
-  /** Where the first item begins, in ms. */
+  /** Start position in the first item, in ms. */
   offsetMs: number;
   /** How far forward and reverse move, in ms. */
   skipMs: number;
@@ -26,7 +26,7 @@ export type PlaybackContext = PlaybackInput & {
   failed: readonly number[];
 };
 
-/** What a client asks: the operations of the interface, and the end of the whole list. */
+/** Commands of clients: the operations of the interface, and stopping the whole list. */
 export type PlaybackCommand = { type: 'stop' } | { type: PlaybackOperation };
 
 /** The commands by name. */
@@ -36,7 +36,7 @@ export type PlaybackEvent =
   | PlaybackCommand
   /** The queue of the target gives way to this playback's next item. */
   | { type: 'turn' }
-  /** The channel or bridge that it plays to is no more. */
+  /** The target channel or bridge has ended. */
   | { type: 'target.gone' }
   | PlayReport;
 
@@ -96,9 +96,9 @@ const itemEnds = {
 } as const;
 
 /**
- * Between two items: what just ended is still the current one, so that PlaybackContinuing shows it. The turn is asked
- * for on entry and comes at once unless the queue has other plans; nothing sounds meanwhile, so there is nothing to
- * pause, restart or move, and those commands are accepted without effect.
+ * Between two items the ended one is still current, so that PlaybackContinuing shows it. The turn is requested on entry
+ * and comes directly unless the queue decides otherwise. Nothing plays meanwhile, so commands are accepted without
+ * effect.
  */
 const betweenItems = {
   turn: { target: 'playing', actions: [moveToNext, startNext, started] },
@@ -107,9 +107,9 @@ const betweenItems = {
 } as const;
 
 /**
- * A list of media played to one target, an item at a time. Items that cannot be played are skipped; the last one
- * decides how the list ends. A playback that was cancelled while queued tells so when its turn comes, and one whose
- * target goes while it is queued vanishes without a word.
+ * A list of media played to one target, one item after another. Unplayable items are skipped; the last item decides how
+ * the list ends. A playback cancelled in the queue publishes its end when its turn comes. If its target ends first, it
+ * disappears without an event.
  */
 export const playbackMachine = playback.createMachine({
   id: 'playback',
@@ -154,12 +154,12 @@ export const playbackMachine = playback.createMachine({
     },
     done: { type: 'final', meta: { ari: 'done' }, entry: finished },
     failed: { type: 'final', meta: { ari: 'failed' }, entry: finished },
-    /** The target went while it waited: no event tells of it. */
+    /** Its target ended while it waited: no event is published. */
     dropped: { type: 'final', meta: { ari: 'failed' } },
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const playbackIgnores: Ignores<typeof playbackMachine> = [
   { events: ['stop'], in: ['cancelled'], why: 'it was stopped before' },
   { events: ['restart'], in: ['queued'], why: 'it begins with its beginning' },
@@ -203,8 +203,8 @@ const publicStates = Object.fromEntries(
 ) as Record<PlaybackSnapshot['value'], PlaybackState>;
 
 /**
- * Operations that each public state accepts. Those that do nothing there have no transition in the chart: restart while
- * queued, unpause while playing, pause while paused, and all of them between two items.
+ * Operations that each public state accepts. Some have no effect and no transition: restart while queued, unpause while
+ * playing, pause while paused, and all between two items.
  */
 const accepted: Readonly<Record<PlaybackState, readonly PlaybackOperation[]>> = {
   queued: ['restart'],
@@ -227,7 +227,7 @@ export function refusePlaybackCommand(
   return accepted[stateOf(snapshot)].includes(command.type) ? undefined : 'playbackNotPlaying';
 }
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const playbackExpectations: Expectations<PlaybackSnapshot['value']> = {
   queued: { atMost: 60_000, waitsFor: 'what plays on its target before it' },
   paused: { atMost: 600_000, waitsFor: 'a client to let it go on' },

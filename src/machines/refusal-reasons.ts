@@ -5,15 +5,15 @@ import type { OwnershipSnapshot } from './ownership.ts';
 import type { PlaybackSnapshot } from './playback.ts';
 
 /**
- * Sentences that explain refusals to a person: the current state, and what has to happen first. The files of the charts
- * alone decide the refusals and their names.
+ * Sentences that explain refusals: the present state, and what has to happen first. Only the chart files decide
+ * refusals and their names.
  */
 
 type Life = ChannelSnapshot['value'];
 
 const ending = 'It is being hung up: nothing can be done with it any more';
 
-/** What is the case with a channel that applications do not control. */
+/** State of a channel outside applications. */
 const uncontrolled: Partial<Readonly<Record<OwnershipSnapshot['value'], string>>> = {
   nobody: 'No application has it: only its creator, or the Dial that calls it, controls it',
   aboutToEnter: 'It is about to enter its application: wait for its StasisStart',
@@ -70,7 +70,7 @@ export const whyBridgeRefuses = (
   })[error];
 
 const played = 'It has ended: play it anew';
-/** Where a playback is that takes no such command. */
+/** State of a playback that refuses the command. */
 const notPlaying: Partial<Readonly<Record<PlaybackSnapshot['value'], string>>> = {
   queued:
     'It waits for what plays before it: this may be done once it plays (PlaybackStarted), and it may be stopped now',
@@ -83,7 +83,7 @@ export const whyPlaybackRefuses = ({ value }: PlaybackSnapshot): string => notPl
 
 const recorded = 'It has ended: record anew under another name';
 const endsOnly = 'stop and cancel may be asked for now';
-/** Where a recording is that takes no such command. */
+/** State of a recording that refuses the command. */
 const unrecordable: Partial<Readonly<Record<RecordingSnapshot['value'], string>>> = {
   queued: `It waits for what plays or records before it: this may be done once it records (RecordingStarted); ${endsOnly}`,
   starting: `It is about to record: this may be done once it does (RecordingStarted); ${endsOnly}`,

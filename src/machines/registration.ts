@@ -17,7 +17,7 @@ export type RegistrationContext = {
   expiresMs: number;
   /** The registrar has asked for a longer time since it last answered otherwise: it may do so once. */
   raised: boolean;
-  /** ms that the state waits for what comes next. */
+  /** Time that the state waits for its next event, in ms. */
   waitMs: number;
   /** Why it is not registered; '' before the first failure. */
   reason: string;
@@ -35,7 +35,7 @@ export type RegistrationEvent =
   | ({ type: 'register.unanswered'; chance: number } & Told<'unanswered'>)
   /** The configuration has changed: the same registration with other times or another password. */
   | { type: 'registration.changed'; registration: RegistrationDetails }
-  /** It is configured no more. */
+  /** It is no longer configured. */
   | { type: 'registration.removed' }
   /** The connection it was made over is gone, or the process that made it. */
   | { type: 'connection.lost' }
@@ -66,7 +66,7 @@ const registration = setup({
     isCurrentAttempt: ({ context }, { attempt }: { attempt: number }) => context.attempt === attempt,
     isPermanent: ({ context, event }) =>
       event.type === 'register.refused' && event.attempt === context.attempt && event.permanent,
-    /** A registrar that wants no more than was asked for would be asked for ever. */
+    /** A registrar that requires no more than was requested would cause endless attempts. */
     isLonger: ({ context, event }) =>
       event.type === 'register.tooBrief' && event.attempt === context.attempt && event.minimumMs > context.expiresMs,
     /** Who asks for a longer time each time would be asked for ever. */
@@ -155,7 +155,7 @@ const keepDetails = registration.assign(({ event }) =>
     : {},
 );
 
-/** What comes of asking, the same for the first time and for every refresh. */
+/** Results of a request, for the first one and for every refresh. */
 const answers = {
   'register.accepted': { guard: ofThisAttempt, target: 'registered', actions: keepAccepted },
   'register.tooBrief': [
@@ -177,12 +177,12 @@ const firstAnswers = {
   ],
 } as const;
 const givenUp = { registerTimeout: { target: 'backingOff', actions: keepFailure } } as const;
-/** The registrar may know where we are, and is told that we are gone. */
+/** The registrar may have the contact, so it is removed. */
 const takenBack = { 'registration.removed': 'unregistering', 'system.closing': 'unregistering' } as const;
 
 /**
- * Our registration at a provider (RFC 3261 10.2). It is refreshed before it runs out; a failure is tried again later and
- * later, a refusal that will not change by itself seldom or never; what is registered is taken back in the end.
+ * Our registration at a provider (RFC 3261 10.2). It is refreshed before it expires. Failures are retried with growing
+ * pauses, permanent refusals seldom or never. At the end the registration is removed.
  */
 export const registrationMachine = registration.createMachine({
   id: 'registration',
@@ -234,7 +234,7 @@ export const registrationMachine = registration.createMachine({
   },
 });
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const registrationIgnores: Ignores<typeof registrationMachine> = [
   {
     events: ['register.accepted', 'register.tooBrief', 'register.refused', 'register.unanswered'],

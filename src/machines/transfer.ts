@@ -6,7 +6,7 @@ import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-/** What a transfer is made from: what the party asked for, and what was decided about it. */
+/** Input of a transfer: the party's request, and the decisions about it. */
 export type TransferInput = {
   id: string;
   /** Id of the channel whose far side asks. */
@@ -17,18 +17,18 @@ export type TransferInput = {
   context: string;
   /** Id of the channel that will call the target. */
   targetId: string;
-  /** ms until nobody waits for the outcome any more. */
+  /** Timeout of the whole transfer, in ms. */
   timeoutMs: number;
   /** Id of the channel that would call the party back, and where, as `tech/resource`; left out where it is not to be. */
   callBack?: { channelId: string; target: string };
-  /** ms in which a phone that is told of the failure may hang up because of it; left out where none is expected to. */
+  /** Time in which a phone may hang up because of the failure report, in ms; left out: not expected. */
   hangupTimeMs?: number;
   /**
-   * The transferor consults the target first: ids of the bridge for the consultation, and of the one in which the transferee
-   * waits. Left out for blind transfers, and if the transferor made a call of its own.
+   * The transferor consults the target first: ids of the consultation's bridge, and of the transferee's bridge. Left
+   * out for blind transfers, and if the transferor made a call of its own.
    */
   consults?: { bridgeId: string; waitingIn: string };
-  /** It is asked for by keys: the technology of who asks is told nothing of it. */
+  /** Requested by keys: the transferor's technology gets no reports. */
   byKeys?: boolean;
 };
 
@@ -48,7 +48,7 @@ export type TransferCommand =
 
 export type TransferEvent =
   | TransferCommand
-  /** The channel that calls the target alerts, is answered, or has failed; that is told as a SIP status. */
+  /** The channel to the target alerts, is answered, or has failed; reported as a SIP status. */
   | { type: 'target.ringing' }
   | { type: 'target.answered' }
   | { type: 'target.failed'; status: number; result: TransferResult }
@@ -57,17 +57,17 @@ export type TransferEvent =
   | { type: 'parties.refused'; status: number; result: TransferResult }
   /** The other call is not answered yet: its target is called again for the transferee. */
   | { type: 'parties.early'; context: string; extension: string }
-  /** Who asked has hung up (`hungUp`), or its channel ends or goes elsewhere by other hands. */
+  /** The transferor has hung up (`hungUp`), or another command ended or moved its channel. */
   | { type: 'transferer.left'; hungUp?: boolean }
   /** It asks for another transfer. */
   | { type: 'transferer.asksAgain' }
-  /** Who asked wants to talk to the target first, and has had enough: the others are to be put through, or not. */
+  /** The transferor ends its consultation: it completes or aborts the transfer. */
   | { type: 'transferer.completes' }
   | { type: 'transferer.aborts' }
-  /** Who asked has answered the call back, or cannot be had either. */
+  /** The transferor has answered the call back, or cannot be reached. */
   | { type: 'transferer.returned' }
   | { type: 'transferer.lost' }
-  /** Nobody is left who could be put through. */
+  /** No transferee is left. */
   | { type: 'transferees.left' };
 
 export type TransferFact =
@@ -89,20 +89,20 @@ const transfer = setup({
     dialTarget: effect('dialTarget'),
     /** Joins the far parties of both calls; answers with `parties.…`. */
     joinParties: effect('joinParties'),
-    /** Who asked and the target talk, in a bridge of their own; answers with `target.failed` where that cannot be. */
+    /** Connects transferor and target in a bridge of their own; answers with `target.failed` if that fails. */
     beginTalk: effect('beginTalk'),
-    /** Who asked is with those who wait again, if it was talking to the target. */
+    /** Returns the transferor from the consultation to the waiting party. */
     endTalk: effect('endTalk'),
-    /** The channel that calls the target takes the place of the one whose far side asked. */
+    /** The channel to the target replaces the transferor's channel. */
     takePlace: effect('takePlace'),
-    /** Who is put through hears that the target alerts; and no longer. */
+    /** Transferees hear ringing of the target; or no longer. */
     alertTransferees: effect('alertTransferees'),
     calmTransferees: effect('calmTransferees'),
-    /** Ends the call of who asked: nothing is left for it. */
+    /** Ends the transferor's call. */
     endTransferer: effect('endTransferer'),
-    /** The target is called no more. */
+    /** Hangs up the target. */
     abandonTarget: effect('abandonTarget'),
-    /** Calls who asked back, in the place of the target; answers with `transferer.…`. */
+    /** Calls the transferor back, in place of the target; answers with `transferer.…`. */
     callBack: effect('callBack'),
     /** That call ends. */
     abandonCallBack: effect('abandonCallBack'),
@@ -131,7 +131,7 @@ const tellFailure = {
   params: ({ event }: { event: Extract<TransferEvent, { status: number }> }) => ({ status: event.status }),
 } as const;
 
-/** What a party is told of a target that could not be had, by the Q.850 cause (RFC 3398 8.2.6.1). */
+/** The SIP status of a failed target for its Q.850 cause (RFC 3398 8.2.6.1). */
 export function failureStatus(cause: number): number {
   if (cause === Cause.userBusy) return 486;
   if (cause === Cause.callRejected) return 603;
@@ -141,7 +141,7 @@ export function failureStatus(cause: number): number {
 
 const resultOf = (event: TransferEvent): TransferResult => ('result' in event ? event.result : 'Fail');
 const shown = (state: TransferState) => emit({ type: 'ChannelTransfer', state });
-/** What came of it, in the event of its kind. */
+/** The result, in the event of its kind. */
 const outcome = (context: TransferContext, result: TransferResult) =>
   context.consults
     ? ({ type: 'BridgeAttendedTransfer', result } as const)
@@ -149,7 +149,7 @@ const outcome = (context: TransferContext, result: TransferResult) =>
 const succeeded = emit(({ context }) => outcome(context, 'Success'));
 const failed = emit(({ context, event }) => outcome(context, resultOf(event)));
 
-/** What the application says, in each state in which it is heard. */
+/** The application's reports, in each state that takes them. */
 const saidByClient = {
   'client.progress': { target: 'progressing', actions: [shown('channel_progress'), told(100)] },
   'client.answered': { target: 'completed', actions: [shown('channel_answered'), told(200)] },
@@ -157,7 +157,7 @@ const saidByClient = {
   'client.declined': { target: 'failed', actions: [shown('channel_declined'), told(603)] },
 } as const;
 
-/** What becomes of a call to the target while who asked is still there. */
+/** Events of the target while the transferor is still there. */
 const attended = {
   'target.answered': [
     { guard: 'consults', target: 'consulting', actions: told(183) },
@@ -182,9 +182,8 @@ const refusedJoin = emit(({ event }: { event: TransferEvent }) => ({
 }));
 
 /**
- * A transfer that a party asks for: carried out by the application it is offered to, or here. Who is put through stays
- * where it is until the target has answered or who asked has hung up, so that a transfer that fails leaves both as they
- * were.
+ * A transfer that a party requests, carried out by an application or here. The transferee stays where it is until the
+ * target answers or the transferor hangs up. So a failed transfer leaves both as they were.
  */
 export const transferMachine = transfer.createMachine({
   id: 'transfer',
@@ -203,7 +202,7 @@ export const transferMachine = transfer.createMachine({
         { target: 'dialing' },
       ],
     },
-    /** An application was told, and has said nothing yet. */
+    /** Published to an application, which has not responded yet. */
     offered: {
       on: { ...saidByClient, 'transferer.left': 'failed' },
       after: { patience: { target: 'failed', actions: told(408) } },
@@ -213,7 +212,7 @@ export const transferMachine = transfer.createMachine({
       on: { ...saidByClient, 'transferer.left': 'failed' },
       after: { patience: { target: 'failed', actions: told(408) } },
     },
-    /** Both calls of who asked are made one. */
+    /** Both calls of the transferor are joined. */
     joining: {
       entry: 'joinParties',
       on: {
@@ -250,19 +249,19 @@ export const transferMachine = transfer.createMachine({
       on: { ...attended },
       after: { patience: givenUp },
     },
-    /** Who asked talks to the target; the others wait. */
+    /** The transferor talks to the target; the others wait. */
     consulting: {
       entry: 'beginTalk',
       on: {
         'transferer.left': 'joining',
         'transferer.completes': 'joining',
         'transferer.aborts': { target: 'recovered', actions: [failed, told(487), 'endTalk', 'abandonTarget'] },
-        // It is there still where there was no room for the talk.
+        // The target still exists if the consultation's bridge could not be made.
         'target.failed': { target: 'recovered', actions: [failed, tellFailure, 'endTalk', 'abandonTarget'] },
         'transferees.left': { target: 'failed', actions: [failed, told(487), 'endTalk', 'abandonTarget'] },
       },
     },
-    /** Who asked has hung up; the channel that calls the target is in its place already. */
+    /** The transferor has hung up; the channel to the target has already replaced it. */
     handedOver: {
       on: {
         'target.answered': { target: 'completed', actions: [succeeded, 'calmTransferees'] },
@@ -279,7 +278,7 @@ export const transferMachine = transfer.createMachine({
         ],
       },
     },
-    /** Who asked was told that it failed, and has the others still. A phone that hangs up because of that is called back. */
+    /** The transferor knows of the failure and still has the others. A phone that then hangs up is called back. */
     settling: {
       on: {
         'transferer.left': [
@@ -301,7 +300,7 @@ export const transferMachine = transfer.createMachine({
       after: { patience: { target: 'failed', actions: ['calmTransferees', 'abandonCallBack'] } },
     },
     completed: { type: 'final' },
-    /** Nobody is there to go back to, or the application has to see to that. */
+    /** No party is left to return to, or the application handles it. */
     failed: { type: 'final' },
     /** It came to nothing, and both parties are with each other as before, or again. */
     recovered: { type: 'final' },
@@ -310,7 +309,7 @@ export const transferMachine = transfer.createMachine({
 
 const ofClient = ['client.progress', 'client.answered', 'client.unavailable', 'client.declined'] as const;
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const transferIgnores: Ignores<typeof transferMachine> = [
   {
     events: ['target.ringing', 'target.answered', 'target.failed'],
@@ -346,7 +345,7 @@ export const transferIgnores: Ignores<typeof transferMachine> = [
 
 type TransferSnapshot = SnapshotFrom<typeof transferMachine>;
 
-/** What clients may do with a transfer. */
+/** Commands of clients for a transfer. */
 export const transferCommands = ofClient;
 
 /** Why a client may not say how a transfer goes now; undefined when it may: it was not offered to it. */
@@ -357,7 +356,7 @@ export function refuseTransferCommand(
   return value === 'offered' || value === 'progressing' ? undefined : 'channelInvalidState';
 }
 
-/** How long it is expected to stay in a state, and what would end that. */
+/** Longest expected time in each state, and what ends it. */
 export const transferExpectations: Expectations<TransferSnapshot['value']> = {
   offered: { atMost: 60_000, waitsFor: 'the application to say how the transfer goes' },
   progressing: { atMost: 120_000, waitsFor: 'the application to say what came of the transfer' },

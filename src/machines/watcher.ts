@@ -8,9 +8,9 @@ export type WatcherInput = { watcher: WatcherDetails };
 
 export type WatcherContext = {
   watcher: WatcherDetails;
-  /** Counts the times that it was told, so that a late answer is not taken for that to a later one. */
+  /** Number of NOTIFYs, to tell late responses from current ones. */
   attempt: number;
-  /** ms until it may be told of a change. */
+  /** Time before the next NOTIFY, in ms. */
   waitMs: number;
   /** Why it ends; '' before. */
   end: WatcherEnd | '';
@@ -18,7 +18,7 @@ export type WatcherContext = {
   reason: string;
 };
 
-/** What came of telling it for the `attempt`th time. */
+/** Result of the NOTIFY number `attempt`. */
 type Answer = { [T in WatcherAnswer['type']]: Extract<WatcherAnswer, { type: T }> }[WatcherAnswer['type']];
 
 export type WatcherEvent =
@@ -32,17 +32,17 @@ export type WatcherEvent =
   | { type: 'subject.changed' }
   /** It watches something else from now on. */
   | { type: 'subject.moved'; topics: readonly string[] }
-  /** What it watches, or who watches, is not there any more. */
+  /** The subject or the subscriber no longer exists. */
   | { type: 'subject.gone'; end: WatcherEnd }
-  /** It was told. */
+  /** The NOTIFY succeeded. */
   | { type: 'notify.answered'; attempt: number }
   /** There was nothing new to tell. */
   | { type: 'notify.unneeded'; attempt: number }
-  /** It wants to be told again, no earlier than that. */
+  /** The subscriber asks for a retry, no earlier than that. */
   | { type: 'notify.deferred'; attempt: number; waitMs: Extract<Answer, { type: 'deferred' }>['waitMs'] }
   /** It does not answer, or knows nothing of a subscription. */
   | { type: 'notify.lost'; attempt: number; reason: string }
-  /** It may be told again. */
+  /** The next NOTIFY is allowed. */
   | { type: 'interval.over' }
   /** The system stops. */
   | { type: 'system.closing' };
@@ -113,7 +113,7 @@ const armExpiry = watcher.enqueueActions(({ enqueue }) => {
   enqueue.cancel('expiry');
   enqueue.raise({ type: 'watcher.expired' }, { id: 'expiry', delay: 'expiryTimeout' });
 });
-/** Begins the time in which it is told of nothing. */
+/** Starts the interval without NOTIFYs. */
 const rest = watcher.enqueueActions(({ context, event, enqueue }) => {
   enqueue.assign({ waitMs: event.type === 'notify.deferred' ? event.waitMs : context.watcher.intervalMs });
   enqueue.cancel('interval');
@@ -131,9 +131,9 @@ const lost = { guard: ofThisAttempt, target: 'lost', actions: keepReason } as co
 const over = { guard: ofThisAttempt, target: 'closed' } as const;
 
 /**
- * The subscription of a phone to BLF or to its messages. A new or renewed subscription gets the current state at once
- * (RFC 6665 4.2.1.2). Later it gets changes, one NOTIFY at a time and at most one in each interval: the latest state then.
- * A phone that does not answer loses its subscription.
+ * The subscription of a phone to BLF or to its messages. A new or renewed subscription gets the current state directly
+ * (RFC 6665 4.2.1.2). Later changes are sent one NOTIFY at a time and at most one in each interval, with the latest
+ * state. A phone that does not respond loses its subscription.
  */
 export const watcherMachine = watcher.createMachine({
   id: 'watcher',
@@ -190,7 +190,7 @@ export const watcherMachine = watcher.createMachine({
         ...dismissed,
       },
     },
-    /** To be told as soon as it may. */
+    /** A NOTIFY is due when the interval allows it. */
     due: {
       on: { 'interval.over': 'telling', 'subject.moved': { actions: keepTopics }, ...renewed, ...dismissed },
     },
@@ -209,7 +209,7 @@ export const watcherMachine = watcher.createMachine({
       on: { 'notify.answered': over, 'notify.unneeded': over, 'notify.deferred': over, 'notify.lost': over },
       after: { dismissTimeout: 'closed' },
     },
-    /** It does not answer: nobody is told any more. */
+    /** The phone does not respond: it gets no further NOTIFY. */
     lost: { type: 'final' },
     closed: { type: 'final' },
   },
@@ -217,7 +217,7 @@ export const watcherMachine = watcher.createMachine({
 
 const answers = ['notify.answered', 'notify.unneeded', 'notify.deferred', 'notify.lost'] as const;
 
-/** What it ignores, and why. */
+/** Ignored events, with reasons. */
 export const watcherIgnores: Ignores<typeof watcherMachine> = [
   { events: answers, in: ['resting', 'due', 'current'], why: 'it is the answer to what was told before' },
   { events: ['subject.changed'], in: ['behind', 'due'], why: 'it will be told how things stand anyway' },
