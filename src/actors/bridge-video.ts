@@ -14,7 +14,7 @@ import type { BridgeDump } from './dumps.ts';
 import { Registry } from './registry.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
-/** What is needed to know of a bridge. */
+/** The view of a bridge that its video needs. */
 type VideoRoom = {
   readonly context: BridgeContext;
   readonly mix: Mix;

@@ -18,7 +18,7 @@ export type Room = {
 
 type Source = { id: string; media: MediaSession; codec: VideoCodec; h264?: H264Terms | undefined };
 
-/** Whom a member cannot be shown, or may not be able to decode, and why. */
+/** Sources that a member cannot see, or may be unable to decode, and why. */
 type Unseen = { channel: string; sources: readonly { channel: string; why: string }[] };
 
 /** Members that are named of those whom one does not see. */

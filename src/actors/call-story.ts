@@ -14,7 +14,7 @@ import { type CallLeg, mostApplications, mostRecordings } from './call-leg.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { Runtime } from './spawn.ts';
 
-/** How a leg ended. */
+/** The end of a leg. */
 export type CallEnd = {
   readonly at: number;
   readonly by: EndedBy;

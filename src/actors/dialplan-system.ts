@@ -8,14 +8,14 @@ interface GlobalVariables {
   set(name: string, value: string | undefined): boolean;
 }
 
-/** How busy devices are, and what is said of them. */
+/** Device states as channels change them. */
 interface ChannelDeviceStates {
   get(name: string): { state: string };
   /** @throws AriError for a device that is not for applications, or a word that is no state. */
   update(name: string, state: string): void;
 }
 
-/** What the dialplan's functions ask of the system, in parts as they are built. What is not there yet knows nothing. */
+/** The parts of the system behind the dialplan's functions, added as they are built. A missing part has no values. */
 type SystemParts = {
   globals: GlobalVariables;
   deviceStates: ChannelDeviceStates;

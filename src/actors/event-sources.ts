@@ -23,9 +23,9 @@ export type EventSourceLookup = {
   technology(name: string): string | undefined;
 };
 
-/** Where event sources are found: each part of the system adds what it has as it is built. */
+/** Lookup of event sources: each part of the system adds its own as it is built. */
 interface EventSourceDirectory extends EventSourceLookup {
-  /** From now on these kinds are looked up there; a kind that nobody added is never found. */
+  /** Adds lookups of these kinds. A kind without a lookup is never found. */
   add(lookup: Partial<EventSourceLookup>): void;
 }
 
@@ -101,7 +101,7 @@ export function topicOf(
   return topic;
 }
 
-/** What a user event can be about. */
+/** The objects that a user event can concern. */
 type UserEventSubject = { channel?: Channel; bridge?: Bridge; endpoint?: Endpoint };
 
 /**

@@ -47,7 +47,7 @@ type ExternalMediaOptions = {
 /** Makes channels whose far side is a server. */
 export type ExternalMedia = ReturnType<typeof createExternalMedia>;
 
-/** Makes what makes external media channels. They are channels like others: dialed at once, in an application when Up. */
+/** Creates external media channels. They are dialed like others and enter an application when Up. */
 export function createExternalMedia(options: ExternalMediaOptions) {
   const { channels, applications, driver, turn, compatibility, variablesLimit } = options;
 

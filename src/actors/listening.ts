@@ -6,7 +6,7 @@ import type { Channels } from './channels.ts';
 
 /** Settings of listening in; names and units as in the configuration's `listening`. */
 type ListeningSettings = {
-  /** Whether anybody may listen. */
+  /** Whether listening is allowed at all. */
   on: boolean;
   /** Users who may only look may listen, too. */
   read_only: boolean;
@@ -14,12 +14,14 @@ type ListeningSettings = {
   most: number;
 };
 
-/** A user who listens, or wants to. */
+/** A user who listens. */
 type Listener = { readonly name: string; readonly read_only: boolean };
 
-/** What a listener is given. */
+/** Callbacks of a listener. */
 type Heard = {
-  /** 100 ms of linear samples of 16 bits at 8 kHz, little end first. Who does not say `taken` misses what comes next. */
+  /**
+   * 100 ms of linear samples of 16 bits at 8 kHz, little endian. Without the call of `taken` the next piece is skipped.
+   */
   audio(samples: Uint8Array<ArrayBuffer>, taken: () => void): void;
   /** The end, with its reason in words: the channel ended, or listening is no longer allowed. The last call. */
   ended(reason: string): void;

@@ -1,7 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 
-/** Who made something, where no application says so itself. */
+/** The creator of an object that names no application itself. */
 type Creator = {
   /** The user of the interface. */
   user: string;
@@ -12,7 +12,7 @@ type Creator = {
 /** One line of a dump. */
 type CreatorDump = { kind: 'channel' | 'bridge'; id: string; user: string; application?: string };
 
-/** Where things are found: each part of the system adds what it has as it is built. */
+/** Lookup of objects: each part of the system adds its own as it is built. */
 type ThingLookup = {
   /** By id or name. */
   channel(idOrName: string): { readonly ownership: { getSnapshot(): { context: OwnershipContext } } } | undefined;

@@ -31,7 +31,7 @@ type OutboundCallsOptions = {
   ): void;
 };
 
-/** Connections that are made for one call each: begun when it wants to enter, ended when it has left. */
+/** Connections for one call each: opened when a channel enters, closed when it has left. */
 interface OutboundCalls {
   /** The connection of an instance. */
   find(instance: string): CallConnection | undefined;

@@ -49,7 +49,7 @@ type PlayRequest = {
   playbackId?: string | undefined;
 };
 
-/** A playback that no client hears of. */
+/** A playback without events. */
 type QuietPlayback = {
   /** Settles once, never rejects: `failed` when any item could not be played or the target went. */
   readonly done: Promise<'done' | 'failed'>;

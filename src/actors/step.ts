@@ -89,7 +89,7 @@ export type SnapshotImage = {
   context: Readonly<Record<string, unknown>>;
 };
 
-/** What leads from one snapshot to the next; everything when there was none before. */
+/** The change between two snapshots; everything if there was none before. */
 function changeOf(before: Contents | undefined, after: Contents): Change {
   const { status, value, context } = after;
   const change: { -readonly [K in keyof Change]: Change[K] } = {};

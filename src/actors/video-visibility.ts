@@ -5,7 +5,7 @@ import type { VideoStatistics } from '../telephony/video.ts';
 import type { BridgeViews, Present } from './bridge-views.ts';
 import { whyUnseen } from './video-terms.ts';
 
-/** What is to be known of a bridge for that. */
+/** The view of a bridge that visibility needs. */
 type Viewing = {
   mode: VideoMode;
   views: Pick<BridgeViews, 'shownTo'>;

@@ -26,10 +26,10 @@ type ConsultationsOptions = {
   log: Logger;
 };
 
-/** Who was where while both talked. */
+/** The surroundings of both parties during the consultation call. */
 type ConsultationScenes = Pick<Joining, 'first' | 'second'>;
 
-/** What the transfer is told of its consultation call. */
+/** Reports of a consultation call to its transfer. */
 type ConsultationReport =
   /** It could not be begun; all is as it was. */
   | { type: 'refused' }

@@ -10,7 +10,7 @@ import { release } from './dial-targets.ts';
 
 /** Owns every Dial: calls others for a channel that runs the dialplan, and joins it with the first that answers. */
 interface Dials {
-  /** Begins a Dial, or goes on with the one that was saved of that channel. */
+  /** Starts a Dial, or continues the saved one of that channel. */
   dial(caller: ChannelEntry, request: DialRequest): Ongoing<DialResult>;
   readonly size: number;
 }

@@ -53,7 +53,7 @@ export type FeatureParty = { channel: ChannelEntry; features: readonly Feature[]
 
 /** A call whose parties may ask for something. */
 type FeatureCall = {
-  /** Where they are; left out while one of them waits for somebody to answer. */
+  /** Their bridge; left out while a party waits for an answer. */
   bridge?: BridgeEntry;
   parties: readonly FeatureParty[];
   /** The caller and the called party, for names of recordings. */

@@ -12,7 +12,7 @@ import type { Joining } from './transfer-events.ts';
 type Calls = { first: ChannelEntry; second: ChannelEntry | undefined };
 type Neighbours = { channels: Channels; bridges: Bridges; places: Places };
 
-/** What came of it: where the far parties are now, or why they are where they were, or what the second call has called. */
+/** The result: the new partners, the reason of a failure, or a call that the second call has dialed. */
 type Joined =
   | { destination: Joining['destination']; merged?: readonly [into: BridgeEntry, from: BridgeEntry] }
   | { early: { context: string; extension: string } }

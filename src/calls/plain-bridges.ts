@@ -6,7 +6,7 @@ import type { BridgeInput } from '../machines/bridge.ts';
 /** Properties of their members. */
 export const plainEntry = { role: '', muted: false, absorbsDigits: false, inhibitsConnectedLine: false } as const;
 
-/** What is known of a new one, which mixes; it has no name when none is said. */
+/** A new mixing bridge, with or without a name. */
 type PlainBridge = Pick<BridgeInput, 'id' | 'creationTime'> & { name?: string };
 
 /** Makes one. @throws AriError where there are as many bridges as may be. */

@@ -5,7 +5,7 @@ import { passedOn } from '../machines/channel-setup.ts';
 import type { TransferContext } from '../machines/transfer.ts';
 import type { Places } from './places.ts';
 
-/** Makes the channels by which transfers call somebody; they are not dialed yet. */
+/** Creates the channels that call transfer targets, without dialing. */
 interface TransferCalls {
   /**
    * To the target: as if the transferee's dialplan called it, or the transferor's for a consultation.

@@ -257,9 +257,9 @@ function technologyOf(
   return flags.includes('video_sfu') || members.length + unseen > 2 ? 'softmix' : 'simple_bridge';
 }
 
-/** What of a bridge as clients see it does not lie in its own chart. */
+/** Parts of a bridge's model outside its own chart. */
 type BridgeSurroundings = {
-  /** Whom it shows; left out where nothing was ever to be shown. */
+  /** Its video chart; left out without video. */
   video?: BridgeVideoSnapshot | undefined;
   /** Number of playbacks and recordings in it, which Asterisk counts as members. */
   unseen?: number | undefined;

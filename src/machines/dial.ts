@@ -33,7 +33,7 @@ export type DialInput = {
 /** A channel that is called, and the number that was called by it. */
 export type Callee = { channelId: string; number: string };
 
-/** What the dialplan is told when it is over. */
+/** The result for the dialplan. */
 type DialEnd = {
   status: DialOutcome;
   peer?: { name: string; number: string };

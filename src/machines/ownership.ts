@@ -28,7 +28,7 @@ export type Departure =
 /** The playback or recording that has to end before the channel leaves its application. */
 export type WaitsBehind = { kind: 'playback' | 'recording'; id: string };
 
-/** A departure that waits for its turn: for what was asked for before it; left out where nothing was. */
+/** A departure that waits for its turn, and the work that it waits for, if any. */
 type PendingDeparture = Departure & { behind?: WaitsBehind };
 
 export type OwnershipContext = OwnershipInput & {
