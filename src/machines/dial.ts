@@ -160,7 +160,7 @@ const dial = setup({
     peerGoesOn: ({ context, event }) => context.afterwards !== undefined && 'hungUp' in event && event.hungUp,
   },
   delays: {
-    /** How long those are called who hear that somebody else has the call: they do not give up by themselves. */
+    /** Timeout of callees that are to learn of an answer elsewhere: they do not time out by themselves. */
     patience: ({ context }) => context.timeoutMs!,
     /** How long both may be joined. */
     limit: ({ context }) => context.limitMs!,

@@ -69,7 +69,7 @@ const registration = setup({
     /** A registrar that requires no more than was requested would cause endless attempts. */
     isLonger: ({ context, event }) =>
       event.type === 'register.tooBrief' && event.attempt === context.attempt && event.minimumMs > context.expiresMs,
-    /** Who asks for a longer time each time would be asked for ever. */
+    /** A registrar that requires a longer time at each attempt would cause endless attempts. */
     asksAgain: ({ context, event }) =>
       event.type === 'register.tooBrief' &&
       event.attempt === context.attempt &&
