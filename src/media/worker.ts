@@ -8,6 +8,7 @@ import { systemWires } from './external/wires.ts';
 import { systemWakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand, MediaMessage } from './protocol.ts';
 import { openSystemSockets } from './rtp/system-sockets.ts';
+import { loadPacketCrypto } from './srtp/packet-crypto.ts';
 import type { SystemWorkerStart } from './start-worker.ts';
 
 /**
@@ -23,6 +24,10 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
     relayedPackets: start.config.relayedPackets,
     reservedFrom: start.config.reservedFrom,
   });
+  const srtp = await loadPacketCrypto().then(
+    () => 'openssl',
+    () => 'node:crypto',
+  );
   const world = {
     clock: systemClock,
     sockets,
@@ -39,7 +44,12 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
   const post = (messages: MediaMessage[]) => port.postMessage(messages);
   const message = 'sockets of a media thread';
   post([
-    { type: 'log', level: used.reason && start.config.sockets === 'native' ? 'warn' : 'info', fields: used, message },
+    {
+      type: 'log',
+      level: used.reason && start.config.sockets === 'native' ? 'warn' : 'info',
+      fields: { ...used, srtp },
+      message,
+    },
   ]);
   // The main thread counts that batch, and the engine's window does not.
   Atomics.sub(new Int32Array(start.heard), 0, 1);

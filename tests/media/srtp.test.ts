@@ -3,10 +3,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type SrtpKey, type SrtpSuite, srtpSuites } from '../../src/lib/srtp.ts';
 import { Opener } from '../../src/media/srtp/opener.ts';
+import { createTransform, loadPacketCrypto } from '../../src/media/srtp/packet-crypto.ts';
 import { ReplayWindow } from '../../src/media/srtp/replay-window.ts';
 import { Sealer } from '../../src/media/srtp/sealer.ts';
 import { sessionKeys } from '../../src/media/srtp/session-keys.ts';
-import { createTransform } from '../../src/media/srtp/transform.ts';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(/\s/g, ''), 'hex');
 const base64 = (text: string) => hex(text).toString('base64');
@@ -37,10 +37,16 @@ function rtp(sequence: number, payload = 'sixteen octets..', ssrc = 0xcafebabe):
   return packet;
 }
 
+const both: [string, () => void][] = [];
+/** A test that runs with `node:crypto` and, where that can be had, with OpenSSL itself. */
+function testBoth(name: string, run: () => void): void {
+  both.push([name, run]);
+}
+
 const numbers = () => ({ audio: 0, control: 0 });
 const suites = Object.keys(srtpSuites) as SrtpSuite[];
 
-test('RFC 3711 B.3: the keys of a session follow from the master key', () => {
+testBoth('RFC 3711 B.3: the keys of a session follow from the master key', () => {
   const { rtp: made } = sessionKeys(counterMode);
   assert.equal(
     [made.cipher, made.salt, made.auth].map((each) => each.toString('hex')),
@@ -48,34 +54,37 @@ test('RFC 3711 B.3: the keys of a session follow from the master key', () => {
   );
 });
 
-test('an MKI stands where RFC 3711 3.1 and RFC 7714 8.2 have it, in audio and RTCP; another one, or none, is refused', () => {
-  for (const suite of suites) {
-    const { tag, controlTag, aead } = srtpSuites[suite];
-    const key = { ...keyOf(suite), mki: '00000102' };
-    const bare = new Sealer(keyOf(suite), numbers());
-    const sealer = new Sealer(key, numbers());
-    const rtcp = Buffer.concat([Buffer.from('81c80006', 'hex'), Buffer.alloc(24, 5)]);
-    const both = [
-      [bare.audio(rtp(1))!, sealer.audio(rtp(1))!, tag],
-      [bare.control(rtcp)!, sealer.control(rtcp)!, controlTag],
-    ] as const;
-    for (const [plain, named, behind] of both) {
-      const at = plain.length - (aead ? 0 : behind);
-      const expected = [plain.subarray(0, at), Buffer.from(key.mki, 'hex'), plain.subarray(at)];
-      assert.is(named.toString('hex'), Buffer.concat(expected).toString('hex'));
+testBoth(
+  'an MKI stands where RFC 3711 3.1 and RFC 7714 8.2 have it, in audio and RTCP; another one, or none, is refused',
+  () => {
+    for (const suite of suites) {
+      const { tag, controlTag, aead } = srtpSuites[suite];
+      const key = { ...keyOf(suite), mki: '00000102' };
+      const bare = new Sealer(keyOf(suite), numbers());
+      const sealer = new Sealer(key, numbers());
+      const rtcp = Buffer.concat([Buffer.from('81c80006', 'hex'), Buffer.alloc(24, 5)]);
+      const both = [
+        [bare.audio(rtp(1))!, sealer.audio(rtp(1))!, tag],
+        [bare.control(rtcp)!, sealer.control(rtcp)!, controlTag],
+      ] as const;
+      for (const [plain, named, behind] of both) {
+        const at = plain.length - (aead ? 0 : behind);
+        const expected = [plain.subarray(0, at), Buffer.from(key.mki, 'hex'), plain.subarray(at)];
+        assert.is(named.toString('hex'), Buffer.concat(expected).toString('hex'));
+      }
+      const opener = new Opener(key);
+      const other = new Opener({ ...key, mki: '00000103' });
+      const [[plainAudio, namedAudio], [plainControl, namedControl]] = both;
+      assert.equal([other.audio(namedAudio), opener.audio(plainAudio)], [undefined, undefined]);
+      assert.equal([other.control(namedControl), opener.control(plainControl)], [undefined, undefined]);
+      assert.is(new Opener(keyOf(suite)).audio(namedAudio), undefined);
+      assert.equal(opener.audio(Buffer.alloc(3)), undefined);
+      assert.equal([opener.audio(namedAudio), opener.control(namedControl)], [rtp(1), rtcp]);
     }
-    const opener = new Opener(key);
-    const other = new Opener({ ...key, mki: '00000103' });
-    const [[plainAudio, namedAudio], [plainControl, namedControl]] = both;
-    assert.equal([other.audio(namedAudio), opener.audio(plainAudio)], [undefined, undefined]);
-    assert.equal([other.control(namedControl), opener.control(plainControl)], [undefined, undefined]);
-    assert.is(new Opener(keyOf(suite)).audio(namedAudio), undefined);
-    assert.equal(opener.audio(Buffer.alloc(3)), undefined);
-    assert.equal([opener.audio(namedAudio), opener.control(namedControl)], [rtp(1), rtcp]);
-  }
-});
+  },
+);
 
-test('RFC 3711 B.2: counter mode', () => {
+testBoth('RFC 3711 B.2: counter mode', () => {
   const transform = createTransform(
     srtpSuites.AES_CM_128_HMAC_SHA1_80,
     {
@@ -93,7 +102,7 @@ test('RFC 3711 B.2: counter mode', () => {
   );
 });
 
-test('RFC 3711 B.2: counter mode far into a stream', () => {
+test('RFC 3711 B.2: counter mode far into a stream, farther than a datagram goes', () => {
   const keys = {
     cipher: hex('2b7e151628aed2a6abf7158809cf4f3c'),
     salt: hex('f0f1f2f3f4f5f6f7f8f9fafbfcfd'),
@@ -112,7 +121,7 @@ test('RFC 3711 B.2: counter mode far into a stream', () => {
   );
 });
 
-test('RFC 7714 17.1 and 17.2: RTCP in Galois/counter mode, 128 and 256 bits', () => {
+testBoth('RFC 7714 17.1 and 17.2: RTCP in Galois/counter mode, 128 and 256 bits', () => {
   const packet = hex(`81c8000d 4d617273 4e545031 4e545032 52545020 0000042a 0000e930 4c756e61 deadbeef deadbeef deadbeef
     deadbeef deadbeef`);
   const trailer = hex('800005d4');
@@ -138,7 +147,7 @@ test('RFC 7714 17.1 and 17.2: RTCP in Galois/counter mode, 128 and 256 bits', ()
   }
 });
 
-test('RFC 7714 16.1: AES in Galois/counter mode, 128 and 256 bits', () => {
+testBoth('RFC 7714 16.1: AES in Galois/counter mode, 128 and 256 bits', () => {
   const packet = hex(`8040f17b 8041f8d3 5501a0b2 47616c6c 69612065 7374206f 6d6e6973 20646976 69736120 696e2070 61727465
     73207472 6573`);
   const layout = { header: 12, ssrc: 0x5501a0b2, index: 0xf17b, trailer: Buffer.alloc(4), sendsTrailer: false };
@@ -165,7 +174,7 @@ test('RFC 7714 16.1: AES in Galois/counter mode, 128 and 256 bits', () => {
   );
 });
 
-test('a packet of audio and one of RTCP as other implementations make them', () => {
+testBoth('a packet of audio and one of RTCP as other implementations make them', () => {
   const sealer = new Sealer(counterMode, numbers());
   const audio = hex('800f1234 decafbad cafebabe abababab abababab abababab abababab');
   const sealed = hex('800f1234 decafbad cafebabe 4e55dc4c e79978d8 8ca4d215 949d2402 b78d6acc 99ea179b 8dbb');
@@ -208,7 +217,7 @@ for (const suite of suites)
     assert.equal([opener.audio(sealed[0]!), opener.control(sealed[1]!)], [undefined, undefined]);
   });
 
-test('sequence numbers that begin again are followed, both ways, whatever is lost or late', () => {
+testBoth('sequence numbers that begin again are followed, both ways, whatever is lost or late', () => {
   const key = keyOf('AES_CM_128_HMAC_SHA1_32');
   const sending = numbers();
   const [sealer, opener] = [new Sealer(key, sending), new Opener(key)];
@@ -227,7 +236,7 @@ test('sequence numbers that begin again are followed, both ways, whatever is los
   assert.equal([opened(196_600), opened(196_700)], [false, false]);
 });
 
-test('a thread that takes over goes on with the numbers, and never makes a keystream twice', () => {
+testBoth('a thread that takes over goes on with the numbers, and never makes a keystream twice', () => {
   const key = keyOf('AEAD_AES_128_GCM');
   const sending = numbers();
   const heard = { audio: 0, control: 0, source: 0 };
@@ -243,7 +252,7 @@ test('a thread that takes over goes on with the numbers, and never makes a keyst
   assert.ok(after.control(report));
 });
 
-test('a thread that ended between the number of a packet and the packet leaves the count right', () => {
+testBoth('a thread that ended between the number of a packet and the packet leaves the count right', () => {
   const key = keyOf('AES_CM_128_HMAC_SHA1_80');
   for (const lost of [65_535, 65_536, 65_537]) {
     const sending = numbers();
@@ -257,7 +266,7 @@ test('a thread that ended between the number of a packet and the packet leaves t
   }
 });
 
-test('what came before a thread was lost is not taken again, and does not keep out what comes next', () => {
+testBoth('what came before a thread was lost is not taken again, and does not keep out what comes next', () => {
   const key = keyOf('AES_CM_128_HMAC_SHA1_80');
   const heard = { audio: 0, control: 0, source: 0 };
   const [sealer, before] = [new Sealer(key, numbers()), new Opener(key, heard)];
@@ -275,7 +284,7 @@ test('what came before a thread was lost is not taken again, and does not keep o
   assert.ok(after.audio(sealed.at(-1)!));
 });
 
-test('a new key of the far side may go on counting, or begin', () => {
+testBoth('a new key of the far side may go on counting, or begin', () => {
   for (const begins of [false, true]) {
     const heard = { audio: 3 * 65_536 + 7, control: 0, source: 0 };
     const key = keyOf('AES_CM_128_HMAC_SHA1_80');
@@ -284,14 +293,14 @@ test('a new key of the far side may go on counting, or begin', () => {
   }
 });
 
-test('a packet from before the first one of all is not sent: another one will have its number', () => {
+testBoth('a packet from before the first one of all is not sent: another one will have its number', () => {
   const sealer = new Sealer(keyOf('AES_CM_128_HMAC_SHA1_80'), numbers());
   assert.ok(sealer.audio(rtp(2)));
   assert.ok(sealer.audio(rtp(1)));
   assert.is(sealer.audio(rtp(65_535)), undefined);
 });
 
-test('a window of 64 packets: each once, in any order, none older', () => {
+testBoth('a window of 64 packets: each once, in any order, none older', () => {
   const window = new ReplayWindow();
   const seen = new Set<number>();
   let highest = -1;
@@ -307,5 +316,9 @@ test('a window of 64 packets: each once, in any order, none older', () => {
     highest = Math.max(highest, index);
   }
 });
+
+for (const [name, run] of both) test(name, run);
+test('OpenSSL can be called itself', () => loadPacketCrypto());
+for (const [name, run] of both) test(`with OpenSSL itself: ${name}`, run);
 
 test.run();

@@ -49,13 +49,18 @@ export class StallingClock extends ManualClock {
 
 export type SentPacket = { from: number; to: string; packet: Uint8Array };
 
-/** An address of IPv4 in two words, as a kernel would have it, and such words as an address. */
-const wordsOf = ({ address, port }: { address: string; port: number }): [number, number] => [
-  port,
-  address.split('.').reduce((sum, part) => (sum << 8) | Number(part), 0),
-];
-const addressOf = (first: number, second: number): string =>
-  `${[24, 16, 8, 0].map((shift) => (second >>> shift) & 0xff).join('.')}:${first}`;
+type Place = { address: string; port: number };
+const isLong = (address: string): boolean => address.includes(':');
+
+/** An address in words, as a kernel would have it: two of IPv4, seven of IPv6. Its last group differs in tests. */
+const wordsOf = ({ address, port }: Place): Int32Array =>
+  isLong(address)
+    ? Int32Array.from([port, 0, 0x2001_0db8, 0, 0, Number.parseInt(address.split('::')[1]!, 16), 0])
+    : Int32Array.from([port, address.split('.').reduce((sum, part) => (sum << 8) | Number(part), 0)]);
+const placeOf = (words: Int32Array, length: number): string =>
+  length === 28
+    ? `2001:db8::${words[5]!.toString(16)}:${words[0]}`
+    : `${[24, 16, 8, 0].map((shift) => (words[1]! >>> shift) & 0xff).join('.')}:${words[0]}`;
 
 /** A network without a kernel: ports are taken and given back, packets are written down; sockets pass packets on by themselves. */
 export class FakeNetwork implements Sockets {
@@ -67,8 +72,14 @@ export class FakeNetwork implements Sockets {
   attempts = 0;
   #nextFree = 40_001;
   readonly #clock: Pick<ManualClock, 'monotonic'> | undefined;
-  readonly #address = { words: new Int32Array(4), at: 0 };
-  readonly #fastRelays = new FastRelays({ sendtoAt: (port) => this.#pass(port) }, this.#address);
+  readonly #address = { words: new Int32Array(7), at: 0 };
+  readonly #fastRelays = new FastRelays(
+    {
+      sendto: (port, packet, length, _flags, _at, ofAddress) => this.#pass(port, packet.slice(0, length), ofAddress),
+      sendtoAt: (port, _packetAt, _length, _flags, _at, ofAddress) => this.#pass(port, this.#passing, ofAddress),
+    },
+    this.#address,
+  );
   #passing: Uint8Array = new Uint8Array(0);
   readonly #heard = new Map<number, { address: string; port: number }>();
   /** Packets that sockets have passed on by themselves. */
@@ -117,18 +128,17 @@ export class FakeNetwork implements Sockets {
     this.listeners.get(port)?.(packet, from.address, from.port);
   }
 
-  #pass(from: number): number {
-    const [first, second] = this.#address.words;
+  #pass(from: number, packet: Uint8Array, lengthOfAddress: number): number {
     this.passed++;
-    this.sent.push({ from, to: addressOf(first!, second!), packet: this.#passing });
-    return this.#passing.length;
+    this.sent.push({ from, to: placeOf(this.#address.words, lengthOfAddress), packet });
+    return packet.length;
   }
 }
 
 /** Ports stand for descriptors. */
-function fastRelayEnd(descriptor: number, of: { address: string; port: number }): FastRelayEnd {
-  const [first, second] = wordsOf(of);
-  return { descriptor, first, second };
+function fastRelayEnd(descriptor: number, of: Place): FastRelayEnd {
+  const words = wordsOf(of);
+  return { descriptor, first: words[0]!, second: words[1]!, words: isLong(of.address) ? words : undefined };
 }
 
 /** One packet as tests write and compare it. */

@@ -2,7 +2,7 @@ import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import type { Descriptors } from './descriptors.ts';
-import { type FastRelayPlan, FastRelays } from './fast-relays.ts';
+import { type FastRelayEnd, type FastRelayPlan, FastRelays } from './fast-relays.ts';
 import { type AddressFamily, AddressMemory, addressFamily, addressRoom, SocketAddress } from './socket-address.ts';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
 import type { PacketAddress } from './source-lock.ts';
@@ -323,12 +323,11 @@ class EpollSocket implements PacketSocket {
   passOn(to: PacketSocket, target: PacketAddress, plan: FastRelayPlan): boolean {
     if (!(to instanceof EpollSocket) || to.#fastRelays !== this.#fastRelays) return false;
     const [source, destination] = [this.#source, to.#destination];
-    const isIpv4 = this.#family === addressFamily.ipv4 && to.#family === addressFamily.ipv4;
-    if (!isIpv4 || !this.#open || !to.#open || !this.#listener) return false;
+    if (!this.#open || !to.#open || !this.#listener) return false;
     if (!destination.write(to.#family, target.address, target.port)) return false;
     return this.#fastRelays.begin(
-      { descriptor: this.#descriptor, first: source.first, second: source.second },
-      { descriptor: to.#descriptor, first: destination.first, second: destination.second },
+      fastRelayEnd(this.#descriptor, source),
+      fastRelayEnd(to.#descriptor, destination),
       plan,
     );
   }
@@ -369,6 +368,10 @@ class EpollSocket implements PacketSocket {
     listener(room.take(length), source.address, source.port);
   }
 }
+
+const fastRelayEnd = (descriptor: number, { first, second, words }: SocketAddress): FastRelayEnd => ({
+  ...{ descriptor, first, second, words },
+});
 
 /** @throws Error with its `code` when a call has failed. */
 function checked(calls: SystemCalls, call: string, result: number): number {

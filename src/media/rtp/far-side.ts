@@ -87,18 +87,21 @@ export class FarSide {
    * until {@link endFastRelays}, or the next packet that somebody has to see. Nothing happens where sockets cannot.
    */
   passOn(to: FarSide, plan: FastRelayPlan): void {
-    const [from, there, target] = [this.#wire?.rtp, to.#wire?.rtp, to.#lock.target];
-    if (from?.passOn && there && target && isReachable(target)) from.passOn(there, target, plan);
+    const [from, there, target] = [this.#pair?.rtp, to.#pair?.rtp, to.#lock.target];
+    if (!this.#wire || !to.#wire || !from?.passOn || !there || !target || !isReachable(target)) return;
+    if (this.#wire instanceof SecurePair) plan.open = this.#wire;
+    if (to.#wire instanceof SecurePair) plan.seal = to.#wire;
+    from.passOn(there, target, plan);
   }
 
   /** What has been passed on that way is told to the plan. */
   settleFastRelay(): void {
-    this.#wire?.rtp.settleFastRelay?.();
+    this.#pair?.rtp.settleFastRelay?.();
   }
 
   /** Ends what is passed on that way from here; with `both`, also what is passed on to here. */
   endFastRelays(both = true): void {
-    this.#wire?.rtp.endFastRelays?.(both);
+    this.#pair?.rtp.endFastRelays?.(both);
   }
 
   /** Where it was found instead of where its SDP says; undefined where it was not found elsewhere. */

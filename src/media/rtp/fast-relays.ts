@@ -17,12 +17,24 @@ export type FastRelayPlan = {
   clockRate: number;
   /** How long packets last. */
   lasting: { units: number; octetsPerUnit: number | undefined };
+  /** Opens what comes and seals what goes, where either is SRTP. */
+  open?: PacketOpener | undefined;
+  seal?: PacketSealer | undefined;
   /** Is told how many packets were passed on since it was told last, one at least, and when the last of them was heard (monotonic ms). */
   passed: (packets: number, heardAt: number) => void;
 };
 
-/** A socket's descriptor with an IPv4 address in two words as the kernel has it: family and port, then the address. */
-export type FastRelayEnd = { descriptor: number; first: number; second: number };
+/** Decrypts SRTP. Undefined = the packet proves nothing or came before, and nothing has changed. */
+export type PacketOpener = { open(packet: Uint8Array): Uint8Array | undefined; readonly overhead: number };
+
+/** Encrypts a packet. Undefined = it cannot be sent. */
+export type PacketSealer = { seal(packet: Uint8Array): Uint8Array | undefined };
+
+/**
+ * A socket's descriptor with an address as the kernel has it: family and port, then the address of IPv4. An address of IPv6 has
+ * all its words beside these.
+ */
+export type FastRelayEnd = { descriptor: number; first: number; second: number; words?: Int32Array | undefined };
 
 const { sequence, timestamp, packets: sentPackets, octets: sentOctets } = memoryWord;
 
@@ -51,12 +63,23 @@ const word = {
   timestampOffset: 20,
   units: 21,
   octetsPerUnit: 22,
+  /** Whether the far side has an address of IPv6. */
+  isLong: 23,
+  toLength: 24,
+  /** Octets that SRTP adds to what comes, and whether anything is opened or sealed. */
+  overhead: 25,
+  isSecret: 26,
 } as const;
 /** Words of 64 bits in the same row: when a packet was heard last (monotonic ms), and its timestamp on our timeline, which never wraps. */
 const wide = { heardAt: 14, at: 15 } as const;
 const rowWords = 32;
-/** Octets of an IPv4 socket address. */
-const addressLength = 16;
+/** Octets of a socket address of IPv4 and of IPv6 (ip(7), ipv6(7)). */
+const addressLength = { ipv4: 16, ipv6: 28 } as const;
+/** Words of an IPv6 address behind those that a row has, and how many a row of them has: of the source and of the destination. */
+const longWords = 5;
+const longRowWords = 2 * longWords;
+
+type RelayCalls = Pick<SystemCalls, 'sendto' | 'sendtoAt'>;
 
 /**
  * Relays in-order packets from the far side of one socket to another socket, with a new header. Each socket has one row of
@@ -65,19 +88,21 @@ const addressLength = 16;
  * its session's memory.
  */
 export class FastRelays {
-  readonly #calls: Pick<SystemCalls, 'sendtoAt'>;
+  readonly #calls: RelayCalls;
   /** Where calls find addresses: as words, and by number. */
   readonly #address: Int32Array;
   readonly #addressAt: number;
   #rows = new Int32Array(0);
   #wides = new Float64Array(0);
+  /** What addresses of IPv6 have beyond two words. Rows of IPv4 never touch it. */
+  #long = new Int32Array(0);
   /** By the descriptor that packets come in through: what is being done with them, and the memory of the session they go out of. */
   readonly #plans: (FastRelayPlan | undefined)[] = [];
   readonly #memories: (SessionMemory | undefined)[] = [];
   /** By the descriptor that packets go out of: the one that they come in through. */
   readonly #towards: (number | undefined)[] = [];
 
-  constructor(calls: Pick<SystemCalls, 'sendtoAt'>, address: { words: Int32Array; at: number }) {
+  constructor(calls: RelayCalls, address: { words: Int32Array; at: number }) {
     this.#calls = calls;
     this.#address = address.words;
     this.#addressAt = address.at;
@@ -112,6 +137,12 @@ export class FastRelays {
     rows[row + word.timestampOffset] = stream.at - stream.timestamp;
     rows[row + word.units] = lasting.units;
     rows[row + word.octetsPerUnit] = lasting.octetsPerUnit ?? 0;
+    rows[row + word.isLong] = from.words ? 1 : 0;
+    rows[row + word.toLength] = to.words ? addressLength.ipv6 : addressLength.ipv4;
+    this.#long.set(from.words?.subarray(2) ?? [], from.descriptor * longRowWords);
+    this.#long.set(to.words?.subarray(2) ?? [], from.descriptor * longRowWords + longWords);
+    rows[row + word.overhead] = plan.open?.overhead ?? 0;
+    rows[row + word.isSecret] = plan.open || plan.seal ? 1 : 0;
     this.#wides[row / 2 + wide.at] = stream.at;
     this.#plans[from.descriptor] = plan;
     this.#memories[from.descriptor] = sender.memory;
@@ -142,8 +173,10 @@ export class FastRelays {
     const rows = this.#rows;
     const address = this.#address;
     const row = descriptor * rowWords;
-    if (address[0] !== rows[row + word.sourceFirst] || address[1] !== rows[row + word.sourceSecond]) return false;
-    const size = length - headerLength;
+    if (address[0] !== rows[row + word.sourceFirst]) return false;
+    if (rows[row + word.isLong] === 1 ? !this.#isSource(descriptor) : address[1] !== rows[row + word.sourceSecond])
+      return false;
+    const size = length - headerLength - rows[row + word.overhead]!;
     const marked = memory[start + 1]!;
     if (size < 0 || memory[start] !== 0x80 || (marked & 0x7f) !== rows[row + word.payloadType]) return false;
     if ((readUint32(memory, start + 8) | 0) !== rows[row + word.ssrc]) return false;
@@ -158,6 +191,16 @@ export class FastRelays {
     const perUnit = rows[row + word.octetsPerUnit]!;
     if (perUnit > 1 && size % perUnit !== 0) return false;
     const units = perUnit === 0 ? rows[row + word.units]! : size / perUnit;
+    const plan = rows[row + word.isSecret] === 1 ? this.#plans[descriptor] : undefined;
+    let octets = memory;
+    let at = start;
+    if (plan?.open) {
+      const opened = plan.open.open(memory.subarray(start, start + length));
+      // It proves nothing, which its listener would find as well.
+      if (!opened) return true;
+      octets = opened;
+      at = 0;
+    }
 
     if (number < highest) rows[row + word.wraps]!++;
     rows[row + word.highest] = number;
@@ -169,26 +212,47 @@ export class FastRelays {
     rows[row + word.transit] = transit;
     const wides = this.#wides;
     wides[row / 2 + wide.heardAt] = now;
-    const at = wides[row / 2 + wide.at]! + later;
-    wides[row / 2 + wide.at] = at;
+    const time = wides[row / 2 + wide.at]! + later;
+    wides[row / 2 + wide.at] = time;
 
     const ours = (number + rows[row + word.sequenceOffset]!) & 0xffff;
-    memory[start + 1] = rows[row + word.ourPayloadType]! | (marked & 0x80);
-    memory[start + 2] = ours >> 8;
-    memory[start + 3] = ours;
-    writeUint32(memory, start + 4, theirs + rows[row + word.timestampOffset]!);
-    writeUint32(memory, start + 8, rows[row + word.ourSsrc]!);
+    octets[at + 1] = rows[row + word.ourPayloadType]! | (marked & 0x80);
+    octets[at + 2] = ours >> 8;
+    octets[at + 3] = ours;
+    writeUint32(octets, at + 4, theirs + rows[row + word.timestampOffset]!);
+    writeUint32(octets, at + 8, rows[row + word.ourSsrc]!);
     const stream = this.#memories[descriptor]!;
     stream[sequence] = (ours + 1) & 0xffff;
-    if (at + units > stream[timestamp]!) stream[timestamp] = at + units;
+    if (time + units > stream[timestamp]!) stream[timestamp] = time + units;
     stream[sentPackets]!++;
     stream[sentOctets]! += size;
     address[0] = rows[row + word.toFirst]!;
     address[1] = rows[row + word.toSecond]!;
-    address[2] = 0;
-    address[3] = 0;
-    this.#calls.sendtoAt(rows[row + word.to]!, packetAt, length, 0, this.#addressAt, addressLength);
+    const toLength = rows[row + word.toLength]!;
+    if (toLength === addressLength.ipv4) {
+      address[2] = 0;
+      address[3] = 0;
+    } else this.#writeLong(descriptor);
+    if (plan) this.#sendSecret(plan, octets.subarray(at, at + headerLength + size), rows[row + word.to]!, toLength);
+    else this.#calls.sendtoAt(rows[row + word.to]!, packetAt, length, 0, this.#addressAt, toLength);
     return true;
+  }
+
+  /** Whether the rest of an IPv6 address is that of the far side. */
+  #isSource(descriptor: number): boolean {
+    const at = descriptor * longRowWords;
+    for (let each = 0; each < longWords; each++) if (this.#address[2 + each] !== this.#long[at + each]) return false;
+    return true;
+  }
+
+  #writeLong(descriptor: number): void {
+    const at = descriptor * longRowWords + longWords;
+    for (let each = 0; each < longWords; each++) this.#address[2 + each] = this.#long[at + each]!;
+  }
+
+  #sendSecret({ seal }: FastRelayPlan, packet: Uint8Array, to: number, toLength: number): void {
+    const sealed = seal ? seal.seal(packet) : packet;
+    if (sealed) this.#calls.sendto(to, sealed, sealed.length, 0, this.#addressAt, toLength);
   }
 
   /** Returns the packet counts of a socket to its end. */
@@ -241,5 +305,8 @@ export class FastRelays {
     rows.set(this.#rows);
     this.#rows = rows;
     this.#wides = new Float64Array(rows.buffer);
+    const long = new Int32Array((rows.length / rowWords) * longRowWords);
+    long.set(this.#long);
+    this.#long = long;
   }
 }

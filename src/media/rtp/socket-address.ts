@@ -66,6 +66,11 @@ export class SocketAddress {
     return this.#second;
   }
 
+  /** All words of an address of IPv6. */
+  get words(): Int32Array | undefined {
+    return this.#words;
+  }
+
   get port(): number {
     return this.#port;
   }

@@ -90,6 +90,51 @@ export async function loadSystemCalls(): Promise<SystemCalls> {
   return { ...Object.fromEntries(calls), errno, addressOf, malloc_trim: trimIn(library) };
 }
 
+/**
+ * The functions of OpenSSL that packets of SRTP need, from the library that Node itself is linked with. 0 is a failure. Contexts,
+ * ciphers and memory are named by their addresses; 0 stands for none.
+ */
+export type LibCrypto = {
+  addressOf(memory: Uint8Array): number;
+  EVP_CIPHER_CTX_new(): number;
+  EVP_aes_128_ctr(): number;
+  EVP_aes_128_gcm(): number;
+  EVP_aes_256_gcm(): number;
+  EVP_CipherInit_ex(context: number, cipher: number, engine: number, key: number, start: number, seals: number): number;
+  EVP_CipherUpdate(context: number, out: number, outLength: number, octets: number, length: number): number;
+  EVP_CipherFinal_ex(context: number, out: number, outLength: number): number;
+  EVP_CIPHER_CTX_ctrl(context: number, type: number, length: number, octets: number): number;
+  HMAC_CTX_new(): number;
+  EVP_sha1(): number;
+  HMAC_Init_ex(context: number, key: number, length: number, hash: number, engine: number): number;
+  HMAC_Update(context: number, octets: number, length: number): number;
+  HMAC_Final(context: number, out: number, outLength: number): number;
+};
+
+const cryptoPrototypes = {
+  EVP_CIPHER_CTX_new: 'uintptr_t EVP_CIPHER_CTX_new()',
+  EVP_aes_128_ctr: 'uintptr_t EVP_aes_128_ctr()',
+  EVP_aes_128_gcm: 'uintptr_t EVP_aes_128_gcm()',
+  EVP_aes_256_gcm: 'uintptr_t EVP_aes_256_gcm()',
+  EVP_CipherInit_ex: 'int EVP_CipherInit_ex(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, int)',
+  EVP_CipherUpdate: 'int EVP_CipherUpdate(uintptr_t, uintptr_t, uintptr_t, uintptr_t, int)',
+  EVP_CipherFinal_ex: 'int EVP_CipherFinal_ex(uintptr_t, uintptr_t, uintptr_t)',
+  EVP_CIPHER_CTX_ctrl: 'int EVP_CIPHER_CTX_ctrl(uintptr_t, int, int, uintptr_t)',
+  HMAC_CTX_new: 'uintptr_t HMAC_CTX_new()',
+  EVP_sha1: 'uintptr_t EVP_sha1()',
+  HMAC_Init_ex: 'int HMAC_Init_ex(uintptr_t, uintptr_t, int, uintptr_t, uintptr_t)',
+  HMAC_Update: 'int HMAC_Update(uintptr_t, uintptr_t, uintptr_t)',
+  HMAC_Final: 'int HMAC_Final(uintptr_t, uintptr_t, uintptr_t)',
+} satisfies Record<Exclude<keyof LibCrypto, 'addressOf'>, string>;
+
+/** OpenSSL through koffi. @throws Error where koffi is missing, or Node does not show these functions. */
+export async function loadLibCrypto(): Promise<LibCrypto> {
+  const { load, address } = (await import('koffi')).default;
+  const library = load(null);
+  const calls = Object.entries(cryptoPrototypes).map(([name, prototype]) => [name, library.func(prototype)]);
+  return { ...Object.fromEntries(calls), addressOf: (memory: Uint8Array) => Number(address(memory)) };
+}
+
 function trimIn(library: LibraryHandle): SystemCalls['malloc_trim'] {
   try {
     return library.func('int malloc_trim(size_t)');

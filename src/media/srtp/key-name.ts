@@ -1,5 +1,5 @@
 import type { SrtpKey } from '../../lib/srtp.ts';
-import type { Transform } from './transform.ts';
+import type { Transform } from './layout.ts';
 
 /** The octets that name the key in each packet (the MKI, RFC 3711 3.1). Nothing proves them, and they are not secret. */
 export class KeyName {

@@ -1,5 +1,7 @@
 import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
 import { KeyName } from './key-name.ts';
+import type { Transform } from './layout.ts';
+import { createTransform } from './packet-crypto.ts';
 import { ReplayWindow } from './replay-window.ts';
 import {
   controlHeaderLength,
@@ -11,7 +13,6 @@ import {
   word,
 } from './sealer.ts';
 import { sessionKeys } from './session-keys.ts';
-import { createTransform, type Transform } from './transform.ts';
 
 /** What is known of one source: how far its numbers have come, and which of the last came. */
 type SourceState = {
@@ -55,6 +56,11 @@ export class Opener {
     this.#audio = createTransform(suite, keys.rtp, 'rtp');
     this.#control = createTransform(suite, keys.rtcp, 'rtcp');
     if (numbers.source > 0) this.#remember(numbers.source - 1, numbers.audio - 1, numbers.control - 1);
+  }
+
+  /** Octets that a packet of audio has beyond the one within. */
+  get overhead(): number {
+    return this.#audio.tag + this.#name.length;
   }
 
   /** The packet of audio within; undefined when it is left out. */

@@ -1,7 +1,8 @@
 import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
 import { KeyName } from './key-name.ts';
+import type { Transform } from './layout.ts';
+import { createTransform } from './packet-crypto.ts';
 import { sessionKeys } from './session-keys.ts';
-import { createTransform, type Transform } from './transform.ts';
 
 /** What must never begin again with the same key, or what was secret is not: kept where the end of a thread cannot lose it. */
 export interface SendingNumbers {

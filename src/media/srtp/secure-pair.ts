@@ -29,14 +29,29 @@ export class SecurePair implements PortPair {
     this.#opener = this.#newOpener(keys);
     this.rtp = changing(
       plain.rtp,
-      (packet) => this.#sealer.audio(packet),
-      (packet) => this.#opener.audio(packet),
+      (packet) => this.seal(packet),
+      (packet) => this.open(packet),
     );
     this.rtcp = changing(
       plain.rtcp,
       (packet) => this.#sealer.control(packet),
       (packet) => this.#opener.control(packet),
     );
+  }
+
+  /** Octets that the far side's packets of audio have beyond those that are opened. */
+  get overhead(): number {
+    return this.#opener.overhead;
+  }
+
+  /** A packet of audio of the far side, opened; undefined when it proves nothing. */
+  open(packet: Uint8Array): Uint8Array | undefined {
+    return this.#opener.audio(packet);
+  }
+
+  /** A packet of audio to the far side, sealed. */
+  seal(packet: Uint8Array): Uint8Array | undefined {
+    return this.#sealer.audio(packet);
   }
 
   /** Keys that are the same go on; another one of either side begins. */

@@ -1,37 +1,12 @@
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 import type { SrtpSuiteSizes } from '../../lib/srtp.ts';
+import type { Layout, Transform } from './layout.ts';
 import type { SessionKeys } from './session-keys.ts';
+import { writeCounterStart, writeGcmStart } from './start.ts';
 
-/** Where the parts of a packet begin, and what its cipher starts from. */
-type Layout = {
-  /** What stays readable, from the first octet on. */
-  readonly header: number;
-  /** The synchronization source. */
-  readonly ssrc: number;
-  /** The packet's number: 48 bits of audio, 31 of RTCP. */
-  readonly index: number;
-  /** What is proved beside the packet: the rollover counter, or the index of RTCP with its mark. */
-  readonly trailer: Uint8Array;
-  /** The trailer goes with the packet. */
-  readonly sendsTrailer: boolean;
-};
-
-/** How packets of one kind are made secret and proved, and opened again. */
-export interface Transform {
-  /** The packet as it goes out. */
-  seal(packet: Uint8Array, layout: Layout): Buffer;
-  /** The packet without what proves it; undefined when it proves nothing. */
-  open(packet: Uint8Array, layout: Layout): Buffer | undefined;
-  /** Octets that a sealed packet has more, its trailer aside. */
-  readonly tag: number;
-  /** A trailer that goes with the packet stands behind the tag. */
-  readonly trailerIsLast: boolean;
-}
-
-/** The transform of a suite for audio, or for RTCP. */
-export function createTransform(suite: SrtpSuiteSizes, keys: SessionKeys, kind: 'rtp' | 'rtcp'): Transform {
-  return suite.aead ? new Gcm(suite, keys) : new CounterMode(keys, kind === 'rtp' ? suite.tag : suite.controlTag);
-}
+/** The transform of a suite by `node:crypto`, with a tag of so many octets. */
+export const nodeTransform = (suite: SrtpSuiteSizes, keys: SessionKeys, tag: number): Transform =>
+  suite.aead ? new Gcm(suite, keys) : new CounterMode(keys, tag);
 
 /** AES in counter mode and HMAC-SHA1 (RFC 3711 4.1.1, 4.2.1); the tag stands at the very end. */
 class CounterMode implements Transform {
@@ -73,13 +48,9 @@ class CounterMode implements Transform {
     return (trailer ? hmac.update(trailer) : hmac).digest();
   }
 
-  /** The counter starts from salt, source and index, which together are never the same twice. */
-  #cipher({ ssrc, index }: Layout) {
+  #cipher(layout: Layout) {
     const start = Buffer.alloc(16);
-    this.#keys.salt.copy(start);
-    xor32(start, 4, ssrc);
-    xor32(start, 8, Math.floor(index / 0x1_0000));
-    xor16(start, 12, index % 0x1_0000);
+    writeCounterStart(start, this.#keys.salt, layout);
     return createCipheriv('aes-128-ctr', this.#keys.cipher, start);
   }
 }
@@ -124,17 +95,9 @@ class Gcm implements Transform {
     return Buffer.concat([clear, plain], end);
   }
 
-  /** RFC 7714 8.1, 9.1: two zeros, the source, and the index at the end, over the salt. */
-  #start({ ssrc, index }: Layout): Buffer {
-    const start = Buffer.from(this.#keys.salt);
-    xor32(start, 2, ssrc);
-    xor32(start, 6, Math.floor(index / 0x1_0000));
-    xor16(start, 10, index % 0x1_0000);
+  #start(layout: Layout): Buffer {
+    const start = Buffer.alloc(12);
+    writeGcmStart(start, this.#keys.salt, layout);
     return start;
   }
 }
-
-const xor32 = (into: Buffer, at: number, value: number) =>
-  into.writeUInt32BE((into.readUInt32BE(at) ^ value) >>> 0, at);
-
-const xor16 = (into: Buffer, at: number, value: number) => into.writeUInt16BE(into.readUInt16BE(at) ^ value, at);
