@@ -1,7 +1,9 @@
 /**
  * Two-way G.711 through the media plane: N sessions that echo, fed and checked by a separate process.
  *
- *   tsx bench/media-echo.ts [calls[,calls…]] [seconds]        default 100,500 and 10
+ *   tsx bench/media-echo.ts [calls[,calls…]] [seconds] [kind[,kind…]]        default 100,500, 10 and plain
+ *
+ * Kinds are plain, ipv6, and suites of SRTP by their names in SDP; they take turns.
  *
  * For a profile of the media thread: node --cpu-prof --cpu-prof-dir=/tmp/profile --import tsx bench/media-echo.ts 500 10
  */
@@ -11,12 +13,21 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../src/lib/clock.ts';
 import type { Logger } from '../src/lib/log.ts';
+import { isSrtpSuite, type SrtpKeys, srtpSuites } from '../src/lib/srtp.ts';
 import { defaultMediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
 import type { RtpSession } from '../src/telephony/media.ts';
 import type { EchoFigures } from './echo-audio.ts';
 
-const address = '127.0.0.1';
+const addressOf = (kind: string): string => (kind === 'ipv6' ? '::1' : '127.0.0.1');
+
+/** Keys of both sides, where the kind is a suite of SRTP. */
+function keysOf(suite: string): SrtpKeys | undefined {
+  if (!isSrtpSuite(suite)) return undefined;
+  const { key, salt } = srtpSuites[suite];
+  const one = (seed: number) => ({ suite, key: Buffer.alloc(key + salt, seed).toString('base64') });
+  return { local: one(1), remote: one(2) };
+}
 /** A call sends and receives 50 packets a second. */
 const packetsPerSecond = 50;
 
@@ -42,12 +53,14 @@ function tickLogger() {
   return { log, ticks };
 }
 
-async function measure(calls: number, seconds: number): Promise<void> {
+async function measure(calls: number, seconds: number, kind: string): Promise<void> {
+  const address = addressOf(kind);
+  const keys = keysOf(kind);
   const { log, ticks } = tickLogger();
   const plane = createMediaPlane({ config: { ...defaultMediaConfig, address }, clock: systemClock, log });
   await plane.usage();
   const before = residentOctets();
-  const sender = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)));
+  const sender = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)), [address]);
   const [senderPort] = (await once(sender, 'message')) as [number];
   const sessions: RtpSession[] = [];
   for (let call = 0; call < calls; call++) sessions.push(await plane.openRtp(`call-${call}`, () => {}));
@@ -59,12 +72,13 @@ async function measure(calls: number, seconds: number): Promise<void> {
       ptimeMs: 20,
       send: true,
       receive: true,
+      ...(keys && { srtp: keys }),
     });
     session.echo(true);
   }
   await plane.usage();
 
-  sender.send({ ports: sessions.map((session) => session.local.port), address, seconds });
+  sender.send({ ports: sessions.map((session) => session.local.port), address, seconds, keys });
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
   const [figures] = (await once(sender, 'message')) as [EchoFigures];
@@ -78,7 +92,7 @@ async function measure(calls: number, seconds: number): Promise<void> {
   const cpu = (user + system) / 1000 / (seconds * 1000);
   console.log(
     [
-      `${calls} calls, ${seconds} s, ${calls * packetsPerSecond} packets/s each way (${(elapsedMs / 1000).toFixed(1)} s in all)`,
+      `${kind}: ${calls} calls, ${seconds} s, ${calls * packetsPerSecond} packets/s each way (${(elapsedMs / 1000).toFixed(1)} s in all)`,
       `  lost ${share(figures.lost)}, late (gap > 40 ms) ${share(figures.late)}, wrong ${figures.wrong}, sender itself late ${share(figures.sentLate)}`,
       `  delay p50 ${figures.delayP50.toFixed(2)} ms, p99 ${figures.delayP99.toFixed(2)} ms, maximum ${figures.delayMaximum.toFixed(1)} ms`,
       `  ticks of the media thread late by more than 10 ms: ${ticks.late}, skipped: ${ticks.skipped}`,
@@ -88,5 +102,6 @@ async function measure(calls: number, seconds: number): Promise<void> {
   );
 }
 
-const [counts = '100,500', seconds = '10'] = process.argv.slice(2);
-for (const calls of counts.split(',')) await measure(Number(calls), Number(seconds));
+const [counts = '100,500', seconds = '10', kinds = 'plain'] = process.argv.slice(2);
+for (const calls of counts.split(','))
+  for (const kind of kinds.split(',')) await measure(Number(calls), Number(seconds), kind);

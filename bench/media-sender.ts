@@ -3,23 +3,41 @@
  * Started by media-echo.ts; tells its own port, is told the ports to send to, and answers with its figures.
  */
 import { createSocket, type Socket } from 'node:dgram';
+import { isIPv6 } from 'node:net';
+import type { SrtpKeys } from '../src/lib/srtp.ts';
+import { Opener } from '../src/media/srtp/opener.ts';
+import { loadPacketCrypto } from '../src/media/srtp/packet-crypto.ts';
+import { Sealer } from '../src/media/srtp/sealer.ts';
 import { EchoAudio, type EchoFigures } from './echo-audio.ts';
 
-type Start = { ports: number[]; address: string; seconds: number };
+type Start = { ports: number[]; address: string; seconds: number; keys: SrtpKeys | undefined };
 
 /** Sends to all ports for the time given, and waits for what is still on its way back. */
-async function run(socket: Socket, { ports, address, seconds }: Start): Promise<EchoFigures> {
+async function run(socket: Socket, { ports, address, seconds, keys }: Start): Promise<EchoFigures> {
   const audio = new EchoAudio(ports.length, seconds);
+  // Each call has numbers of its own.
+  const sealers = keys && ports.map(() => new Sealer(keys.remote, { audio: 0, control: 0 }));
+  const openers = keys && ports.map(() => new Opener(keys.local));
   const callOfPort = new Map(ports.map((port, call) => [port, call]));
-  socket.on('message', (packet, from) => audio.hear(callOfPort.get(from.port), packet));
-  await audio.sendAll(50, (call, packet) => socket.send(packet, ports[call]!, address));
+  socket.on('message', (packet, from) => {
+    const call = callOfPort.get(from.port);
+    const opened = openers && call !== undefined ? openers[call]!.audio(packet) : packet;
+    if (opened) audio.hear(call, opened as Buffer);
+  });
+  await audio.sendAll(50, (call, packet) =>
+    socket.send(sealers ? sealers[call]!.audio(packet)! : packet, ports[call]!, address),
+  );
   await new Promise((rest) => setTimeout(rest, 500));
   socket.close();
   return audio.figures();
 }
 
-const socket = createSocket({ type: 'udp4', lookup: (host, _options, told) => told(null, host, 4) });
-socket.bind(0, '127.0.0.1', () => {
+// Where it is to send from decides the family.
+const own = process.argv[2] ?? '127.0.0.1';
+const family = isIPv6(own) ? 6 : 4;
+await loadPacketCrypto().catch(() => {});
+const socket = createSocket({ type: `udp${family}`, lookup: (host, _options, told) => told(null, host, family) });
+socket.bind(0, own, () => {
   socket.setRecvBufferSize(4 * 1024 * 1024);
   process.send!(socket.address().port);
 });

@@ -104,11 +104,9 @@ export type LibCrypto = {
   EVP_CipherUpdate(context: number, out: number, outLength: number, octets: number, length: number): number;
   EVP_CipherFinal_ex(context: number, out: number, outLength: number): number;
   EVP_CIPHER_CTX_ctrl(context: number, type: number, length: number, octets: number): number;
-  HMAC_CTX_new(): number;
-  EVP_sha1(): number;
-  HMAC_Init_ex(context: number, key: number, length: number, hash: number, engine: number): number;
-  HMAC_Update(context: number, octets: number, length: number): number;
-  HMAC_Final(context: number, out: number, outLength: number): number;
+  SHA1_Init(state: number): number;
+  SHA1_Update(state: number, octets: number, length: number): number;
+  SHA1_Final(out: number, state: number): number;
 };
 
 const cryptoPrototypes = {
@@ -120,11 +118,9 @@ const cryptoPrototypes = {
   EVP_CipherUpdate: 'int EVP_CipherUpdate(uintptr_t, uintptr_t, uintptr_t, uintptr_t, int)',
   EVP_CipherFinal_ex: 'int EVP_CipherFinal_ex(uintptr_t, uintptr_t, uintptr_t)',
   EVP_CIPHER_CTX_ctrl: 'int EVP_CIPHER_CTX_ctrl(uintptr_t, int, int, uintptr_t)',
-  HMAC_CTX_new: 'uintptr_t HMAC_CTX_new()',
-  EVP_sha1: 'uintptr_t EVP_sha1()',
-  HMAC_Init_ex: 'int HMAC_Init_ex(uintptr_t, uintptr_t, int, uintptr_t, uintptr_t)',
-  HMAC_Update: 'int HMAC_Update(uintptr_t, uintptr_t, uintptr_t)',
-  HMAC_Final: 'int HMAC_Final(uintptr_t, uintptr_t, uintptr_t)',
+  SHA1_Init: 'int SHA1_Init(uintptr_t)',
+  SHA1_Update: 'int SHA1_Update(uintptr_t, uintptr_t, uintptr_t)',
+  SHA1_Final: 'int SHA1_Final(uintptr_t, uintptr_t)',
 } satisfies Record<Exclude<keyof LibCrypto, 'addressOf'>, string>;
 
 /** OpenSSL through koffi. @throws Error where koffi is missing, or Node does not show these functions. */

@@ -7,7 +7,10 @@ import { writeCounterStart, writeGcmStart } from './start.ts';
 /** Octets of the longest datagram, and of what stands behind it here: a trailer. */
 const longestPacket = 65_536;
 const room = 64;
-const authKeyOctets = 20;
+/** Octets of SHA-1: what it makes, the blocks it takes, and the state that OpenSSL keeps of it (`SHA_CTX`). */
+const digestOctets = 20;
+const blockOctets = 64;
+const stateOctets = 96;
 /** Of EVP_CIPHER_CTX_ctrl(3). */
 const getTag = 0x10;
 const setTag = 0x11;
@@ -24,6 +27,8 @@ class Work {
   readonly tagAt: number;
   readonly clearAt: number;
   readonly lengthAt: number;
+  readonly state: Uint8Array;
+  readonly stateAt: number;
 
   constructor(crypto: LibCrypto) {
     const memory = new Uint8Array(new ArrayBuffer(longestPacket + 6 * room));
@@ -37,6 +42,8 @@ class Work {
     [this.tag, this.tagAt] = piece(2);
     [this.clear, this.clearAt] = piece(3);
     [, this.lengthAt] = piece(4);
+    this.state = new Uint8Array(new ArrayBuffer(stateOctets));
+    this.stateAt = crypto.addressOf(this.state);
   }
 }
 
@@ -47,25 +54,22 @@ class Work {
 export class PacketCrypto {
   readonly #crypto: LibCrypto;
   readonly #work: Work;
-  readonly #hmac: number;
   readonly #contexts: Readonly<Record<'ctr' | 'gcm16' | 'gcm32', number>>;
 
   constructor(crypto: LibCrypto) {
     this.#crypto = crypto;
     this.#work = new Work(crypto);
-    this.#hmac = crypto.HMAC_CTX_new();
     this.#contexts = {
       ctr: this.#context(crypto.EVP_aes_128_ctr()),
       gcm16: this.#context(crypto.EVP_aes_128_gcm()),
       gcm32: this.#context(crypto.EVP_aes_256_gcm()),
     };
-    crypto.HMAC_Init_ex(this.#hmac, this.#work.at, authKeyOctets, crypto.EVP_sha1(), 0);
   }
 
   /** The transform of a suite, with a tag of so many octets. */
   transform(suite: SrtpSuiteSizes, keys: SessionKeys, tag: number): Transform {
     const shared = { crypto: this.#crypto, work: this.#work, keys };
-    if (!suite.aead) return new NativeCounterMode({ ...shared, context: this.#contexts.ctr, hmac: this.#hmac, tag });
+    if (!suite.aead) return new NativeCounterMode({ ...shared, context: this.#contexts.ctr, tag });
     const context = suite.key === 32 ? this.#contexts.gcm32 : this.#contexts.gcm16;
     return new NativeGcm({ ...shared, context, tag });
   }
@@ -96,15 +100,18 @@ function isEqual(one: Uint8Array, other: Uint8Array, from: number, length: numbe
 class NativeCounterMode implements Transform {
   readonly tag: number;
   readonly trailerIsLast = false;
-  readonly #shared: Shared & { hmac: number };
+  readonly #shared: Shared;
   readonly #cipher: { octets: Uint8Array; at: number };
-  readonly #auth: { octets: Uint8Array; at: number };
+  /** SHA-1 behind the first block of both passes of HMAC (RFC 2104 section 4), which the key alone decides. */
+  readonly #inner: Uint8Array;
+  readonly #outer: Uint8Array;
 
-  constructor(shared: Shared & { hmac: number }) {
+  constructor(shared: Shared) {
     this.tag = shared.tag;
     this.#shared = shared;
     this.#cipher = held(shared.crypto, shared.keys.cipher);
-    this.#auth = held(shared.crypto, shared.keys.auth);
+    this.#inner = this.#keyed(0x36);
+    this.#outer = this.#keyed(0x5c);
   }
 
   seal(packet: Uint8Array, layout: Layout): Buffer {
@@ -144,10 +151,22 @@ class NativeCounterMode implements Transform {
   }
 
   #prove(length: number): void {
-    const { crypto, work, hmac } = this.#shared;
-    crypto.HMAC_Init_ex(hmac, this.#auth.at, authKeyOctets, 0, 0);
-    crypto.HMAC_Update(hmac, work.at, length);
-    crypto.HMAC_Final(hmac, work.tagAt, work.lengthAt);
+    const { crypto, work } = this.#shared;
+    work.state.set(this.#inner);
+    crypto.SHA1_Update(work.stateAt, work.at, length);
+    crypto.SHA1_Final(work.tagAt, work.stateAt);
+    work.state.set(this.#outer);
+    crypto.SHA1_Update(work.stateAt, work.tagAt, digestOctets);
+    crypto.SHA1_Final(work.tagAt, work.stateAt);
+  }
+
+  #keyed(pad: number): Uint8Array {
+    const { crypto, work, keys } = this.#shared;
+    work.packet.fill(pad, 0, blockOctets);
+    for (const [at, octet] of keys.auth.entries()) work.packet[at]! ^= octet;
+    crypto.SHA1_Init(work.stateAt);
+    crypto.SHA1_Update(work.stateAt, work.at, blockOctets);
+    return work.state.slice();
   }
 }
 
