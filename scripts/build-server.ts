@@ -1,7 +1,8 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
+import { type Comment, parse } from 'acorn';
+import { build, type Plugin } from 'esbuild';
 
 /**
  * Compiles the server to dist: one file per entry point and one per part that is loaded on demand. Fewer modules start
@@ -11,12 +12,60 @@ import { build } from 'esbuild';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/** ES modules without files of their own beside the code. The others are loaded from node_modules. */
-const bundled = ['@hono/node-server', '@hono/node-ws', 'hono', 'nanoid', 'typebox', 'xstate'];
+/** Packages that need none of their files while they run. The others are loaded from node_modules. */
+const bundled = [
+  ...['@hono/node-server', '@hono/node-ws', '@opentelemetry/api', 'hono', 'nanoid', 'pino', 'prom-client', 'rtp.js'],
+  ...['sdp-transform', 'typebox', 'ws', 'xstate', 'yaml'],
+];
 const loaded = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !bundled.includes(name));
+/** What bundled packages load if it is there, or only for what the server does not do. */
+const optional = ['bufferutil', 'utf-8-validate', 'thread-stream'];
+
+/** The parts of prom-client that the server uses: the rest loads `cluster`. */
+const metrics = ['Counter', 'Gauge', 'Histogram', 'Registry']
+  .map((name) => `export { default as ${name} } from 'prom-client/lib/${name.toLowerCase()}.js';`)
+  .join('\n');
+
+/** The server speaks no HTTP/2, but @hono/node-server asks whether a request is one. */
+const noHttp2 = 'export class Http2ServerRequest {}; export const constants = { NGHTTP2_NO_ERROR: 0 };';
+
+/** Puts something smaller in the place of modules of which the server uses a part. */
+const parts: Plugin = {
+  name: 'parts of modules',
+  setup({ onLoad, onResolve }) {
+    const replace = (filter: RegExp, contents: string): void => {
+      onResolve({ filter }, ({ path }) => ({ path, namespace: path }));
+      onLoad({ filter, namespace: filter.source.slice(1, -1) }, () => ({ contents, resolveDir: root }));
+    };
+    replace(/^prom-client$/, metrics);
+    replace(/^node:http2$/, noHttp2);
+    // The same library as one ES module.
+    onResolve({ filter: /^yaml$/ }, () => ({ path: join(root, 'node_modules', 'yaml', 'browser', 'index.js') }));
+  },
+};
+
+/**
+ * Takes comments out. All else keeps its line and column, so that source maps stay true. V8 keeps the source of a module
+ * in memory, with two octets a character if one of them is not in Latin-1.
+ */
+function withoutComments(code: string): string {
+  const comments: Comment[] = [];
+  parse(code, { ecmaVersion: 'latest', sourceType: 'module', onComment: comments });
+  let left = '';
+  let end = 0;
+  for (const { start, end: after, value } of comments) {
+    if (start === 0 || value.startsWith('# sourceMappingURL')) continue;
+    const lineStart = code.lastIndexOf('\n', start) + 1;
+    const isAlone = code.slice(lineStart, start).trim() === '' && code[after] === '\n';
+    left += code.slice(end, isAlone ? Math.max(end, lineStart) : start);
+    left += code.slice(start, after).replace(/[^\n]/g, isAlone ? '' : ' ');
+    end = after;
+  }
+  return left + code.slice(end);
+}
 
 rmSync(join(root, 'dist'), { recursive: true, force: true });
-await build({
+const { outputFiles } = await build({
   absWorkingDir: root,
   // A media thread finds `worker` beside the file that starts it (src/media/start-worker.ts).
   entryPoints: { cli: 'src/cli.ts', worker: 'src/media/worker.ts' },
@@ -25,11 +74,19 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
-  external: loaded,
+  external: [...loaded, ...optional],
+  plugins: [parts],
+  // Bundled packages that are CommonJS load modules of Node by it.
+  banner: {
+    js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
+  },
   outdir: 'dist',
   chunkNames: '[name]-[hash]',
   sourcemap: true,
   sourcesContent: false,
   legalComments: 'none',
   logLevel: 'warning',
+  write: false,
 });
+mkdirSync(join(root, 'dist'));
+for (const { path, text } of outputFiles) writeFileSync(path, path.endsWith('.js') ? withoutComments(text) : text);

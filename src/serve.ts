@@ -50,7 +50,7 @@ export async function serve(
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
   compactHeap();
-  const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0);
+  const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);
   process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, config, log);
   // Last: the reader of the banner may send a signal at once.

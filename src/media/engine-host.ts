@@ -25,8 +25,8 @@ export type EngineWorld = {
   sockets: Sockets;
   /** The sockets of the warm-up of a media thread. */
   warmUpSockets?: OpenSockets;
-  /** Called once after the warm-up. */
-  warmedUp?: () => void;
+  /** Returns memory that is not used to the system: after the warm-up, and when nothing is under way. */
+  compact?: () => void;
   /** Connections to servers; none when left out. */
   wires?: Wires;
   /** 32 random bits, unpredictable to others. */
@@ -46,7 +46,7 @@ export type EngineWorld = {
  */
 export function hostEngine(
   { config, thread, wakeUp, heard }: WorkerStart,
-  { clock, sockets, warmUpSockets, warmedUp, wires = noWires, random32, files, wakeUps, loopDelay }: EngineWorld,
+  { clock, sockets, warmUpSockets, compact, wires = noWires, random32, files, wakeUps, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
@@ -90,13 +90,19 @@ export function hostEngine(
     hit,
   };
   const engine = new MediaEngine(options);
-  const warmUp = config.warmsUp && warmUpSockets ? beginWarmUp(options, warmUpSockets, warmedUp) : undefined;
-  if (config.codecs.includes('opus'))
+  const warmUp = config.warmsUp && warmUpSockets ? beginWarmUp(options, warmUpSockets, compact) : undefined;
+  let hasOpus = false;
+  // With the first stream of Opus: it says nothing for some tens of ms.
+  const needOpus = (): void => {
+    hasOpus = true;
     loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));
+  };
   const memory = createMemory();
   return (commands) => {
     for (const command of commands) {
+      if (command.type === 'configure' && command.flow.codec === 'opus' && !hasOpus) needOpus();
       if (command.type === 'shutdown') warmUp?.stop();
+      if (command.type === 'compact') compact?.();
       carryOut(engine, command, memory, tell, loopDelay);
     }
   };
@@ -203,6 +209,9 @@ function carryOut(
     }
     case 'measure':
       engine.measure(command.everyMs);
+      return;
+    case 'compact':
+      // The host does it.
       return;
     case 'ping':
       tell({ type: 'pong' });

@@ -183,6 +183,11 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     for (const link of this.#links) link?.send({ type: 'measure', everyMs });
   }
 
+  compact(): void {
+    if (this.#closed) return;
+    for (const link of this.#links) link?.send({ type: 'compact' });
+  }
+
   spread(): number[] {
     return this.#links.map((_link, place) => this.#loadOf(place));
   }

@@ -79,6 +79,8 @@ export type MediaCommand =
   | { type: 'load'; request: number; reader: LoopReader }
   /** Sessions are measured so often from now on, in ms; 0 = never. */
   | { type: 'measure'; everyMs: number }
+  /** Nothing is under way: memory that is not used goes back to the system. */
+  | { type: 'compact' }
   /** Whether the thread lives; it answers at once. */
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };

@@ -32,7 +32,7 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
     clock: systemClock,
     sockets,
     ...(openMore && { warmUpSockets: openMore }),
-    warmedUp: () => {
+    compact: () => {
       compactHeap();
       trimMemory?.();
     },

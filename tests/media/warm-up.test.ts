@@ -100,14 +100,14 @@ for (const afterMs of [0, 1, 2, 3, 30, 250, 300, 490, 520, 600])
   });
 
 /** A hosted engine that is told to warm up or not. */
-function host(warmsUp: boolean, warmUpSockets: OpenSockets) {
+function host(warmsUp: boolean, warmUpSockets: OpenSockets, compact = (): void => {}) {
   const clock = new ManualClock();
   const posted: MediaMessage[] = [];
   const start = {
     config: { ...defaultMediaConfig, warmsUp },
     ...{ thread: 0, wakeUp: newWakeUp(1), heard: newHeardCounter(), descriptors: newDescriptorTable() },
   };
-  const world = { clock, sockets: new FakeNetwork(), warmUpSockets, random32, wakeUps: inlineWakeUps() };
+  const world = { clock, sockets: new FakeNetwork(), warmUpSockets, compact, random32, wakeUps: inlineWakeUps() };
   const carryOut = hostEngine(start, world, (messages) => posted.push(...messages));
   return { clock, carryOut, posted };
 }
@@ -126,6 +126,21 @@ test('a thread warms up if it is configured to, until it ends', async () => {
   await clock.run(100);
   assert.equal([clocks.length, open.size], [1, 0]);
   assert.equal(posted.at(-1), { type: 'ended', request: 7 });
+});
+
+test('a thread returns memory when it is told to', () => {
+  let compacted = 0;
+  const { carryOut } = host(
+    false,
+    () => {
+      throw new Error('no sockets');
+    },
+    () => void compacted++,
+  );
+  carryOut([{ type: 'ping' }]);
+  assert.is(compacted, 0);
+  carryOut([{ type: 'compact' }]);
+  assert.is(compacted, 1);
 });
 
 test('a thread whose warm-up fails does all else', async () => {

@@ -1,5 +1,4 @@
-import type { OpusDecoderHandle, OpusEncoderHandle } from 'libopus-wasm';
-import { Application, Bandwidth, createDecoder, createEncoder, loadLibopus } from 'libopus-wasm';
+import type { Bandwidth, OpusDecoderHandle, OpusEncoderHandle } from 'libopus-wasm';
 import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
 import type { AudioCodec } from './audio-codec.ts';
 
@@ -54,8 +53,12 @@ export function opusOptionsOf(wishes: OpusWishes | undefined, sending: OpusSendi
 /** A packet of DTX: its frame is empty and stands for silence (RFC 6716 section 3.1). */
 const longestSilentPacket = 2;
 
+/** Several megabytes, which many servers never need. */
+const library = () => import('libopus-wasm');
+
 /** Loads the library once, so that streams opened from then on work at once. Rejects when it cannot be loaded. */
 export async function loadOpus(): Promise<void> {
+  const { loadLibopus } = await library();
   await loadLibopus();
 }
 
@@ -77,8 +80,9 @@ export class OpusCodec implements AudioCodec {
     this.#options = { ...defaultOpusOptions, ...options };
     const { sampleRate, bitRate, fec, lossPercent, dtx, complexity, maxPlaybackRate, cbr } = this.#options;
     this.sampleRate = sampleRate;
-    this.#encoder = new Lazy(() =>
-      createEncoder({
+    this.#encoder = new Lazy(async () => {
+      const { Application, Bandwidth, createEncoder } = await library();
+      return createEncoder({
         sampleRate,
         channels: 1,
         application: Application.Voip,
@@ -88,10 +92,10 @@ export class OpusCodec implements AudioCodec {
         packetLossPercent: lossPercent,
         dtx,
         vbr: !cbr,
-        maxBandwidth: bandwidthOf(maxPlaybackRate),
-      }),
-    );
-    this.#decoder = new Lazy(() => createDecoder({ sampleRate, channels: 1 }));
+        maxBandwidth: bandwidthOf(maxPlaybackRate, Bandwidth),
+      });
+    });
+    this.#decoder = new Lazy(async () => (await library()).createDecoder({ sampleRate, channels: 1 }));
   }
 
   /** Resolves when the stream encodes, decodes, or both. Rejects with an Error when the library cannot. */
@@ -155,8 +159,10 @@ export class OpusCodec implements AudioCodec {
   }
 }
 
+type Bandwidths = typeof import('libopus-wasm').Bandwidth;
+
 /** The widest bandwidth that a rate in Hz can play (RFC 7587 section 3.1.1). */
-function bandwidthOf(rate: number): Bandwidth {
+function bandwidthOf(rate: number, Bandwidth: Bandwidths): Bandwidth {
   if (rate >= 48_000) return Bandwidth.Fullband;
   if (rate >= 24_000) return Bandwidth.Superwideband;
   if (rate >= 16_000) return Bandwidth.Wideband;
