@@ -6,6 +6,7 @@
 FROM node:22-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
+COPY packages/importer/package.json packages/importer/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/prepare.mjs --compile && npm prune --omit=dev --ignore-scripts --no-audit --no-fund

@@ -75,7 +75,7 @@ function install() {
 /** Names and times of all sources: a file that was changed, added, renamed or removed makes another one. */
 function sourceFingerprint() {
   const hash = createHash('sha256');
-  const files = ['src', 'page'].flatMap((directory) =>
+  const files = ['src', 'page', 'packages'].flatMap((directory) =>
     readdirSync(inRoot(directory), { recursive: true })
       .filter((file) => /\.(ts|tsx|css|html|svg)$/.test(file))
       .map((file) => join(directory, file)),

@@ -48,8 +48,12 @@ export function problemOf({ source, flags }: Expression): string | undefined {
 }
 
 function check(): void {
-  const root = fileURLToPath(new URL('../src/', import.meta.url));
-  const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+  const root = fileURLToPath(new URL('..', import.meta.url));
+  const files = ['src', 'packages']
+    .flatMap((place) =>
+      readdirSync(join(root, place), { recursive: true, encoding: 'utf8' }).map((file) => join(place, file)),
+    )
+    .filter((file) => file.endsWith('.ts'));
   const programOf = (file: string): string =>
     transformSync(readFileSync(join(root, file), 'utf8'), { loader: 'ts', target: 'es2022' }).code;
   const all = files
@@ -57,7 +61,7 @@ function check(): void {
     .flatMap((file) => expressionsIn(programOf(file)).map((expression) => ({ file, expression })));
   const bad = all.flatMap(({ file, expression }) => {
     const problem = problemOf(expression);
-    return problem === undefined ? [] : [`src/${file}: /${expression.source}/${expression.flags}: ${problem}`];
+    return problem === undefined ? [] : [`${file}: /${expression.source}/${expression.flags}: ${problem}`];
   });
   for (const line of bad) process.stdout.write(`${line}\n`);
   process.stdout.write(`${all.length} regular expressions, ${bad.length} not linear\n`);

@@ -154,7 +154,8 @@ function typesOnly() {
 
 function reportCoverage() {
   const c8 = join(packages, 'c8', 'bin', 'c8.js');
-  const args = ['report', '--temp-directory', raw, '--reports-dir', 'coverage', '--all', '--src', 'src'];
+  const args = ['report', '--temp-directory', raw, '--reports-dir', 'coverage', '--all'];
+  args.push('--src', 'src', '--src', 'packages', '--include', 'packages/*/src/**/*.ts');
   args.push('--include', 'src/**/*.ts', ...typesOnly().flatMap((file) => ['--exclude', `src/${file}`]));
   args.push('--reporter', 'text-summary', '--reporter', 'lcov');
   // Every media thread of a test has left a file of 4 MB: read together they take 2 GB of memory.

@@ -314,8 +314,7 @@ Tell clients to trust ${files.certificate}.
 /** Prints the translated configuration to standard output and the report to standard error. */
 async function importFrom(directory: string | undefined): Promise<number> {
   if (directory === undefined) return refuseUsage('import needs --from <directory>, such as /etc/asterisk');
-  const { importConfiguration } = await import('./import/import.ts');
-  const { directoryFiles } = await import('./import/directory.ts');
+  const { directoryFiles, importConfiguration } = await import('../packages/importer/src/index.ts');
   let imported: ReturnType<typeof importConfiguration>;
   try {
     imported = importConfiguration(directoryFiles(directory));

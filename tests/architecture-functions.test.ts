@@ -16,7 +16,8 @@ const known = JSON.parse(readFileSync(new URL('known-functions.json', import.met
   Record<string, number>
 >;
 
-const functions = filesIn('src').flatMap(functionsOf);
+const code = ['src', 'packages'];
+const functions = code.flatMap((place) => filesIn(place)).flatMap(functionsOf);
 
 /** The largest figure of each function above the limit. Functions of one name in one file count as one. */
 function above(measure: Measure): Record<string, number> {
@@ -41,10 +42,10 @@ for (const measure of Object.keys(limits) as Measure[])
 /** Names of chart files that scripts and tests read by pattern, not by import. */
 const readByPattern = /^src\/machines\/.*#(?:\w+(?:Ignores|Machine|Operations|Commands)|refuse\w+)$/;
 
-const product = ['src', 'page', 'scripts', 'bench', 'examples'];
+const product = [...code, 'page', 'scripts', 'bench', 'examples'];
 
 test('every export is imported by another file', () => {
-  const wrong = exportsOf(['src'], [...product, 'tests'])
+  const wrong = exportsOf(code, [...product, 'tests'])
     .map(({ path, name, importedBy }) => ({ id: `${path}#${name}`, importedBy }))
     .filter(({ id, importedBy }) => importedBy.length === 0 && !readByPattern.test(id))
     .map(({ id }) => id);

@@ -25,7 +25,8 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   sip: ['lib'],
   media: ['lib', 'telephony'],
   drivers: ['lib', 'models', 'telephony', 'sip'],
-  import: ['lib', 'config', 'dialplan'],
+  // A package of its own: only the command line loads it, when it is asked to import.
+  'packages/importer': ['lib', 'config', 'dialplan'],
   virtual: ['lib', 'media', 'sip', 'config', 'http', 'build', 'main.ts', 'logging.ts'],
 };
 
@@ -49,7 +50,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   '@hono/node-ws': ['http'],
   ws: ['http', 'operator', 'sip/transport', 'media/external'],
   typebox: ['models', 'config', 'http', 'actors/dump-contexts.ts', 'actors/dumps.ts', 'build/server-data.ts'],
-  yaml: ['config', 'import/import.ts'],
+  yaml: ['config', 'packages/importer/src/import.ts'],
   nanoid: ['lib/ids.ts'],
   pino: ['lib/log.ts'],
   'pino-pretty': ['serve.ts'],
@@ -65,7 +66,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:fs': [
     'lib/open-within.ts',
     'config',
-    'import/directory.ts',
+    'packages/importer/src/directory.ts',
     'stores',
     'media/file',
     'media/rtp/descriptors.ts',
@@ -100,9 +101,9 @@ const linesAllowed = 500;
 
 type Source = { path: string; text: string; code: string; imports: { specifier: string; typesOnly: boolean }[] };
 
-const sources: readonly Source[] = filesIn('src').map((file) => {
+const sources: readonly Source[] = [...filesIn('src'), ...filesIn('packages')].map((file) => {
   const text = readFileSync(join(root, file), 'utf8');
-  return { path: relative('src', file), text, code: withoutComments(text), imports: importsOf(text) };
+  return { path: inSource(file), text, code: withoutComments(text), imports: importsOf(text) };
 });
 
 test('imports run one way: each layer knows only the layers below it', () => {
@@ -153,6 +154,19 @@ test('no media thread has sockets of node:dgram: Node may abort when such a thre
     wrong.map(({ path }) => path),
     [],
   );
+});
+
+test('only the command line loads the importer, and only when it is asked to import', () => {
+  const importers = sources.filter(
+    (source) =>
+      !source.path.startsWith('packages/') &&
+      targetsOf(source).some((target) => target.startsWith('packages/importer/')),
+  );
+  assert.equal(
+    importers.map(({ path }) => path),
+    ['cli.ts'],
+  );
+  assert.not.match(importers[0]!.code, /^import .*packages/m);
 });
 
 test('charts import no I/O: of the port only types and causes, of Node nothing', () => {
@@ -220,7 +234,7 @@ const unclear =
   /\b(?:whoever|whomever|otherwise than|of nobody|lest|as it were|go(?:es)? (?:its|their) way|rous(?:e|es|ed|ing)|hush(?:es|ed)?|passages?)\b/i;
 
 test('sources, pages and documents use plain words (CONTRIBUTING.md, rule 13)', () => {
-  const places = ['src', 'page', 'docs', 'examples', 'bench', 'scripts'];
+  const places = ['src', 'packages', 'page', 'docs', 'examples', 'bench', 'scripts'];
   const files = [...places.flatMap((place) => filesIn(place, /\.(?:tsx?|mjs|md)$/)), 'README.md', 'CONTRIBUTING.md'];
   const found = files.flatMap((file) =>
     readFileSync(join(root, file), 'utf8')
@@ -240,8 +254,16 @@ function filesIn(directory: string, names = /\.ts$/): string[] {
     .sort();
 }
 
+/** Files of `src` go by their path in it, those of packages by their path from the root. */
+function inSource(file: string): string {
+  return file.startsWith('src/') ? relative('src', file) : file;
+}
+
 function layerOf(path: string): string {
-  return path.split('/')[0] ?? '';
+  return path
+    .split('/')
+    .slice(0, path.startsWith('packages/') ? 2 : 1)
+    .join('/');
 }
 
 function mayImport(from: string, to: string): boolean {
@@ -251,7 +273,9 @@ function mayImport(from: string, to: string): boolean {
 
 /** The files of src that a file imports, types included. */
 const targetsOf = ({ path, imports }: Source): string[] =>
-  imports.filter(({ specifier }) => specifier.startsWith('.')).map(({ specifier }) => join(dirname(path), specifier));
+  imports
+    .filter(({ specifier }) => specifier.startsWith('.'))
+    .map(({ specifier }) => inSource(join(path.startsWith('packages/') ? '' : 'src', dirname(path), specifier)));
 
 const isIn = (path: string, places: readonly string[]) =>
   places.some((place) => path === place || path.startsWith(`${place}/`));

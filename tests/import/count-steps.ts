@@ -1,8 +1,8 @@
 import { Session } from 'node:inspector/promises';
-import { importConfiguration } from '../../src/import/import.ts';
+import { importConfiguration } from '../../packages/importer/src/import.ts';
 
 /**
- * Imports what is made with each of two sizes, and tells as JSON how many functions of `src/import` were called for each. In a
+ * Imports what is made with each of two sizes, and tells as JSON how many functions of `packages/importer` were called for each. In a
  * process of its own: counting calls would spoil what measures the coverage of tests.
  */
 const numbered = (count: number, line: (index: number) => string): string =>
@@ -64,7 +64,7 @@ async function stepsOf(files: Readonly<Record<string, string>>): Promise<number>
   });
   const { result } = await session.post('Profiler.takePreciseCoverage');
   return result
-    .filter(({ url }) => url.includes('/src/import/'))
+    .filter(({ url }) => url.includes('/packages/importer/src/'))
     .flatMap(({ functions }) => functions.map(({ ranges: [whole] }) => whole?.count ?? 0))
     .reduce((sum, count) => sum + count, 0);
 }

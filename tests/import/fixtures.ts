@@ -1,11 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { directoryFiles } from '../../packages/importer/src/directory.ts';
+import { type Imported, importConfiguration } from '../../packages/importer/src/import.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { validate } from '../../src/dialplan/parse.ts';
-import { directoryFiles } from '../../src/import/directory.ts';
-import { type Imported, importConfiguration } from '../../src/import/import.ts';
 
 /** Configurations of Asterisk in the shapes that people bring along. */
 

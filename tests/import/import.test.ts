@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { directoryFiles } from '../../src/import/directory.ts';
-import { readSections } from '../../src/import/source.ts';
+import { directoryFiles } from '../../packages/importer/src/directory.ts';
+import { readSections } from '../../packages/importer/src/source.ts';
 import { applicationsOnly, carrier, checked, company, imported, line, linesUnder, withDirectory } from './fixtures.ts';
 
 const importing = suite('the configuration of Asterisk brought along');

@@ -1,7 +1,7 @@
-import { applications } from '../dialplan/applications.ts';
-import { functionNames } from '../dialplan/functions.ts';
-import { parseStep, validate } from '../dialplan/parse.ts';
-import { isPattern, parsePattern, withoutDashes } from '../dialplan/patterns.ts';
+import { applications } from '../../../src/dialplan/applications.ts';
+import { functionNames } from '../../../src/dialplan/functions.ts';
+import { parseStep, validate } from '../../../src/dialplan/parse.ts';
+import { isPattern, parsePattern, withoutDashes } from '../../../src/dialplan/patterns.ts';
 import { translateHint } from './hints.ts';
 import type { Part } from './part.ts';
 import type { Report } from './report.ts';

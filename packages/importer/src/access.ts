@@ -1,4 +1,4 @@
-import { isNetwork } from '../lib/addresses.ts';
+import { isNetwork } from '../../../src/lib/addresses.ts';
 import { type Section, Values } from './source.ts';
 
 /** Access lists: `acl.conf`, and `permit`, `deny` and `acl` of objects in `pjsip.conf`. */

@@ -1,4 +1,4 @@
-import { compile } from '../dialplan/expressions.ts';
+import { compile } from '../../../src/dialplan/expressions.ts';
 import type { Report } from './report.ts';
 import type { Place } from './source.ts';
 import { withGlobals } from './steps.ts';

@@ -1,8 +1,8 @@
 import { Document, isMap, isScalar, type Node, type Pair } from 'yaml';
-import { check, type Problem } from '../config/check.ts';
-import { checkRules } from '../config/rules.ts';
-import { type Config, ConfigSchema } from '../config/schema.ts';
-import { validate } from '../dialplan/parse.ts';
+import { check, type Problem } from '../../../src/config/check.ts';
+import { checkRules } from '../../../src/config/rules.ts';
+import { type Config, ConfigSchema } from '../../../src/config/schema.ts';
+import { validate } from '../../../src/dialplan/parse.ts';
 import { importExtensions } from './extensions.ts';
 import { importFeatures } from './features.ts';
 import { importInterface } from './interface.ts';

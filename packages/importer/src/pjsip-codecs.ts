@@ -1,4 +1,4 @@
-import { formatNames, isVideoFormat, videoFormatNames } from '../lib/formats.ts';
+import { formatNames, isVideoFormat, videoFormatNames } from '../../../src/lib/formats.ts';
 import type { Report } from './report.ts';
 import type { Values } from './source.ts';
 

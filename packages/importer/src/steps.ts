@@ -1,5 +1,5 @@
-import { readCall } from '../dialplan/applications/conditional.ts';
-import { splitBranches } from '../dialplan/branches.ts';
+import { readCall } from '../../../src/dialplan/applications/conditional.ts';
+import { splitBranches } from '../../../src/dialplan/branches.ts';
 import { translateDial } from './dial.ts';
 import type { Report } from './report.ts';
 import type { Place } from './source.ts';

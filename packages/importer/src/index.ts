@@ -1,0 +1,2 @@
+export { directoryFiles } from './directory.ts';
+export { importConfiguration } from './import.ts';
