@@ -13,134 +13,140 @@ import type {
   SessionCommand,
 } from '../telephony/media.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
-import { apply, type PendingCommand, pendingCommandsOf } from './standing.ts';
+import { apply, type PlainCommand, plainCommandsOf, SessionCommands } from '../telephony/session-commands.ts';
 
-/** A session whose port is still being opened, and what has been asked of it meanwhile. */
-export interface PendingSession extends MediaSession {
-  /** Runs `fn` with the session: at once, or when the port is there; never when it could not be had. In order. */
-  whenOpen(fn: (session: RtpSession) => void): void;
-  /** Asks for what another session was asked for and had not done yet. */
-  ask(standing: readonly SessionCommand[]): void;
-}
+type Task = { run(session: RtpSession): void; failed(reason: string): void };
 
 /**
  * Stands in for an RTP session until its port is open: what is asked before is done then, in the same order.
- * Closing it closes the session, also one that opens later. @param onFailed hears once that no port could be had.
+ * Closing it closes the session, also one that opens later.
  */
-export function createPendingSession(
-  id: string,
-  opening: Promise<RtpSession>,
-  log: Logger,
-  onFailed: (error: unknown) => void,
-): PendingSession {
-  let session: RtpSession | undefined;
-  let state: 'opening' | 'open' | 'failed' | 'closed' = 'opening';
-  let waiting: { run(session: RtpSession): void; failed(reason: string): void }[] = [];
+export class PendingSession extends SessionCommands implements MediaSession {
+  readonly id: string;
+  readonly #log: Logger;
+  #session: RtpSession | undefined;
+  #state: 'opening' | 'open' | 'failed' | 'closed' = 'opening';
+  #waiting: Task[] = [];
   /** What is asked before the port is open, as data. */
-  const pending: PendingCommand[] = [];
+  readonly #pending: PlainCommand[] = [];
 
-  const settle = (reason: string) => {
-    const left = waiting;
-    waiting = [];
+  /** @param onFailed hears once that no port could be had. */
+  constructor(id: string, opening: Promise<RtpSession>, log: Logger, onFailed: (error: unknown) => void) {
+    super();
+    this.id = id;
+    this.#log = log;
+    opening.then(
+      (opened) => this.#opened(opened),
+      (error: unknown) => {
+        if (this.#state === 'closed') return;
+        this.#state = 'failed';
+        this.#settle('no port could be opened');
+        guarded(log, 'telling that no RTP port was had', onFailed)(error);
+      },
+    );
+  }
+
+  #opened(session: RtpSession): void {
+    if (this.#state === 'closed') {
+      session.close();
+      return;
+    }
+    this.#session = session;
+    this.#state = 'open';
+    const left = this.#waiting;
+    this.#waiting = [];
+    // Nobody hears the promise: what one throws is logged, and the others are done all the same.
+    for (const { run, failed } of left)
+      guarded(this.#log, 'what was asked of an RTP session', run, () => failed('the session could not do it'))(session);
+  }
+
+  #settle(reason: string): void {
+    const left = this.#waiting;
+    this.#waiting = [];
     for (const task of left) task.failed(reason);
-  };
+  }
 
-  const task = (run: (session: RtpSession) => void, failed: (reason: string) => void = () => {}) => {
-    if (session && state === 'open') run(session);
-    else if (state === 'opening') waiting.push({ run, failed });
+  #task(run: (session: RtpSession) => void, failed: (reason: string) => void = () => {}): void {
+    if (this.#session && this.#state === 'open') run(this.#session);
+    else if (this.#state === 'opening') this.#waiting.push({ run, failed });
     else failed('the session is closed');
-  };
+  }
 
-  const command = (asked: PendingCommand) => {
-    if (state === 'opening') pending.push(asked);
-    task((opened) => apply(opened, asked));
-  };
+  /** Starts what has a handle. @returns the handle once there is one, and a way to act on it in the order of calls. */
+  #start<H>(begin: (session: RtpSession) => H, failed: (reason: string) => void) {
+    let handle: H | undefined;
+    this.#task((opened) => {
+      handle = begin(opened);
+    }, failed);
+    return {
+      handle: () => handle,
+      control: (action: (handle: H) => void) => this.#task(() => handle && action(handle)),
+    };
+  }
 
-  const dump = (): MediaSessionDump => session?.dump() ?? { version: 1, id, standing: [...pending] };
+  /** Runs `fn` with the session: at once, or when the port is there; never when it could not be had. In order. */
+  whenOpen(fn: (session: RtpSession) => void): void {
+    this.#task(fn);
+  }
 
-  opening.then(
-    (opened) => {
-      if (state === 'closed') return opened.close();
-      session = opened;
-      state = 'open';
-      const left = waiting;
-      waiting = [];
-      // Nobody hears this promise: what one throws is logged, and the others are done all the same.
-      for (const { run, failed } of left)
-        guarded(log, 'what was asked of an RTP session', run, () => failed('the session could not do it'))(opened);
-    },
-    (error: unknown) => {
-      if (state === 'closed') return;
-      state = 'failed';
-      settle('no port could be opened');
-      guarded(log, 'telling that no RTP port was had', onFailed)(error);
-    },
-  );
+  protected command(asked: PlainCommand): void {
+    if (this.#state === 'opening') this.#pending.push(asked);
+    this.#task((opened) => apply(opened, asked));
+  }
 
-  return {
-    id,
-    whenOpen: (fn) => task(fn),
-    play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
-      let handle: PlayHandle | undefined;
-      task(
-        (opened) => {
-          handle = opened.play(item, told);
-        },
-        (reason) => told({ type: 'media.failed', reason }),
+  /** Asks for what another session was asked for and had not done yet. */
+  ask(standing: readonly SessionCommand[]): void {
+    for (const each of plainCommandsOf(standing)) this.command(each);
+  }
+
+  play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
+    const { control } = this.#start<PlayHandle>(
+      (opened) => opened.play(item, told),
+      (reason) => told({ type: 'media.failed', reason }),
+    );
+    return {
+      stop: () => control((playing) => playing.stop()),
+      pause: () => control((playing) => playing.pause()),
+      resume: () => control((playing) => playing.resume()),
+      restart: () => control((playing) => playing.restart()),
+      seek: (ms) => control((playing) => playing.seek(ms)),
+    };
+  }
+
+  record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
+    const { control, handle } = this.#start<RecordHandle>(
+      (opened) => opened.record(request, told),
+      (reason) => told({ type: 'record.failed', reason }),
+    );
+    return {
+      stop: () => control((recording) => recording.stop()),
+      discard: () => control((recording) => recording.discard()),
+      pause: () => control((recording) => recording.pause()),
+      resume: () => control((recording) => recording.resume()),
+      mute: () => control((recording) => recording.mute()),
+      unmute: () => control((recording) => recording.unmute()),
+      progress: () => handle()?.progress() ?? request.goOn ?? { durationMs: 0, talkingMs: 0 },
+    };
+  }
+
+  dump(): MediaSessionDump {
+    return this.#session?.dump() ?? { version: 1, id: this.id, standing: [...this.#pending] };
+  }
+
+  statistics(): Promise<RtpStatistics | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#task(
+        (opened) => opened.statistics().then(resolve, reject),
+        () => resolve(undefined),
       );
-      const control = (action: (handle: PlayHandle) => void) => task(() => handle && action(handle));
-      return {
-        stop: () => control((playing) => playing.stop()),
-        pause: () => control((playing) => playing.pause()),
-        resume: () => control((playing) => playing.resume()),
-        restart: () => control((playing) => playing.restart()),
-        seek: (ms) => control((playing) => playing.seek(ms)),
-      };
-    },
-    sendDigits: (sequence) => command({ type: 'sendDigits', sequence }),
-    indicate: (indication) => command({ type: 'indicate', indication }),
-    echo: (on) => command({ type: 'echo', on }),
-    mute: (directions) => command({ type: 'mute', in: directions.in, out: directions.out }),
-    music: (musicClass) => command({ type: 'music', musicClass }),
-    silence: (on) => command({ type: 'silence', on }),
-    detectTalking: (detection) => command({ type: 'detectTalking', detection }),
-    detectTone: (detection) => command({ type: 'detectTone', detection }),
-    ask(standing) {
-      for (const each of pendingCommandsOf(standing)) command(each);
-    },
-    record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
-      let handle: RecordHandle | undefined;
-      task(
-        (opened) => {
-          handle = opened.record(request, told);
-        },
-        (reason) => told({ type: 'record.failed', reason }),
-      );
-      const control = (action: (handle: RecordHandle) => void) => task(() => handle && action(handle));
-      return {
-        stop: () => control((recording) => recording.stop()),
-        discard: () => control((recording) => recording.discard()),
-        pause: () => control((recording) => recording.pause()),
-        resume: () => control((recording) => recording.resume()),
-        mute: () => control((recording) => recording.mute()),
-        unmute: () => control((recording) => recording.unmute()),
-        progress: () => handle?.progress() ?? request.goOn ?? { durationMs: 0, talkingMs: 0 },
-      };
-    },
-    dump,
-    statistics: () =>
-      new Promise<RtpStatistics | undefined>((resolve, reject) => {
-        task(
-          (opened) => opened.statistics().then(resolve, reject),
-          () => resolve(undefined),
-        );
-      }),
-    close() {
-      if (state === 'closed') return;
-      const open = state === 'open';
-      state = 'closed';
-      settle('the session is closed');
-      if (open) session?.close();
-    },
-  };
+    });
+  }
+
+  close(): void {
+    if (this.#state === 'closed') return;
+    const open = this.#state === 'open';
+    this.#state = 'closed';
+    this.#settle('the session is closed');
+    if (open) this.#session?.close();
+  }
 }

@@ -64,7 +64,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     const before = this.#remote;
     this.#remote = flow.remote;
     if (before && (before.address !== flow.remote.address || before.port !== flow.remote.port)) this.source = undefined;
-    this.ask({ type: 'configure', flow });
+    this.command({ type: 'configure', flow });
   }
 
   override get hasVideo(): boolean {

@@ -1,7 +1,5 @@
 import type { TracedKind } from '../lib/rtp-trace.ts';
 import type {
-  DigitSequence,
-  Indication,
   MediaMeasures,
   MediaReport,
   MediaSession,
@@ -15,10 +13,9 @@ import type {
   RecordReport,
   RecordRequest,
   SessionCommand,
-  TalkDetection,
-  ToneDetection,
 } from '../telephony/media.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
+import { SessionCommands } from '../telephony/session-commands.ts';
 import type { VideoMeasures } from '../telephony/video.ts';
 import { OverhearingSide } from './overhearers.ts';
 import type { EngineReport, OverhearCommand } from './protocol.ts';
@@ -49,7 +46,7 @@ const sessionClosed = 'the session was closed';
  * The main thread's side of a session, whatever it is: turns what is asked into commands, and reports into what is told.
  * It keeps what holds, so that the session can be opened again in another thread.
  */
-export abstract class SessionProxy implements MediaSession, Linked {
+export abstract class SessionProxy extends SessionCommands implements MediaSession, Linked {
   readonly id: string;
   /** Its number among all sessions. */
   listed = 0;
@@ -66,6 +63,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
   #ended = false;
 
   constructor(options: SessionProxyOptions) {
+    super();
     this.#options = options;
     this.id = options.id;
     this.told = options.told;
@@ -126,38 +124,6 @@ export abstract class SessionProxy implements MediaSession, Linked {
   /** Lets somebody listen to it. @returns a function that ends that; undefined when nothing can be heard of it. */
   overhear(overhearer: Overhearer): (() => void) | undefined {
     return this.audible() === undefined ? undefined : this.#overhearing.begin(overhearer);
-  }
-
-  sendDigits(sequence: DigitSequence): void {
-    this.#ask({ type: 'sendDigits', sequence });
-  }
-
-  indicate(indication: Indication | undefined): void {
-    this.#ask({ type: 'indicate', indication });
-  }
-
-  music(musicClass: string | undefined): void {
-    this.#ask({ type: 'music', musicClass });
-  }
-
-  silence(on: boolean): void {
-    this.#ask({ type: 'silence', on });
-  }
-
-  echo(on: boolean): void {
-    this.#ask({ type: 'echo', on });
-  }
-
-  mute(directions: { in: boolean; out: boolean }): void {
-    this.#ask({ type: 'mute', in: directions.in, out: directions.out });
-  }
-
-  detectTalking(detection: TalkDetection | undefined): void {
-    this.#ask({ type: 'detectTalking', detection });
-  }
-
-  detectTone(detection: ToneDetection | undefined): void {
-    this.#ask({ type: 'detectTone', detection });
   }
 
   async statistics(): Promise<RtpStatistics | undefined> {
@@ -306,7 +272,7 @@ export abstract class SessionProxy implements MediaSession, Linked {
     if (this.place) this.link?.send({ ...command, session: this.place.session });
   }
 
-  protected ask(command: SessionCommand): void {
+  protected command(command: SessionCommand): void {
     this.#ask(command);
   }
 

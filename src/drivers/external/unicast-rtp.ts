@@ -5,7 +5,7 @@ import { Cause } from '../../telephony/causes.ts';
 import { type Driver, DriverError, type Report } from '../../telephony/driver.ts';
 import type { ExternalChannelRequest, ExternalDirection, PreparedExternal } from '../../telephony/external.ts';
 import type { Codec, MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../telephony/media.ts';
-import { createPendingSession } from '../pending-session.ts';
+import { PendingSession } from '../pending-session.ts';
 import { readCodec, readOptions, readServer } from './dial-string.ts';
 import { ExternalLeg } from './external-leg.ts';
 
@@ -117,7 +117,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, l
           near,
         );
       });
-      const session = createPendingSession(channelId, opening, log, (error) => {
+      const session = new PendingSession(channelId, opening, log, (error) => {
         const reason = error instanceof Error ? error.message : String(error);
         log.warn({ channel: channelId, reason }, 'no audio can be sent to an external server');
         leg?.lose(Cause.temporaryFailure);

@@ -9,9 +9,9 @@ import {
   type Report,
 } from '../../telephony/driver.ts';
 import type { DigitSequence, MediaPlane, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
+import { apply, plainCommandsOf } from '../../telephony/session-commands.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
-import { apply, pendingCommandsOf } from '../standing.ts';
 
 /**
  * Local channels: two halves joined back to back. Dialing the first half offers the second to the dialplan; what
@@ -56,7 +56,7 @@ class LocalLeg extends QuietLeg implements Leg {
     this.#answered = from?.answered ?? false;
     this.#ended = from?.ended ?? false;
     this.#headers = new Map(from?.headers);
-    for (const command of pendingCommandsOf(from?.media.standing ?? [])) apply(media, command);
+    for (const command of plainCommandsOf(from?.media.standing ?? [])) apply(media, command);
   }
 
   /** Offers the second half to the dialplan. */

@@ -13,7 +13,7 @@ import type { LegReport, Report } from '../../telephony/driver.ts';
 import type { DigitSequence, MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import type { Party, Redirection } from '../../telephony/party.ts';
 import { heardOf } from '../heard.ts';
-import { createPendingSession, type PendingSession } from '../pending-session.ts';
+import { PendingSession } from '../pending-session.ts';
 import { type AskedTransfer, createAskedTransfers } from './asked-transfers.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
@@ -238,7 +238,7 @@ export function createLegCore(options: LegCoreOptions): LegCore {
   const withVideo = video
     ? opening.then((opened) => video.open(opened, options.video.offered).then(() => opened))
     : opening;
-  const session = createPendingSession(
+  const session = new PendingSession(
     options.channelId,
     options.locating === undefined
       ? withVideo

@@ -9,10 +9,10 @@ import type {
   MediaSession,
   MediaSessionDump,
 } from '../../telephony/media.ts';
+import { apply, plainCommandsOf } from '../../telephony/session-commands.ts';
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
-import { apply, pendingCommandsOf } from '../standing.ts';
 
 /** A leg as plain data. */
 type SnoopLegData = LegData &
@@ -120,7 +120,7 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
       const target = targetOf(targetId);
       if (!target) throw new DriverError('data', `the channel ${targetId} that was listened to is no more`);
       const leg = open({ channelId, targetId, target, spy, whisper }, report, ended);
-      for (const command of pendingCommandsOf(data.media.standing)) apply(leg.media, command);
+      for (const command of plainCommandsOf(data.media.standing)) apply(leg.media, command);
       return leg;
     },
 

@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createPendingSession } from '../../../src/drivers/pending-session.ts';
+import { PendingSession } from '../../../src/drivers/pending-session.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from '../../../src/drivers/sip/causes.ts';
 import { defaultAor } from '../../../src/drivers/sip/config.ts';
 import { parseInfoDigit } from '../../../src/drivers/sip/info-digits.ts';
@@ -95,7 +95,7 @@ test('addresses of messages name a resource with or without the technology', () 
 
 test('what is asked of a session before its port is open is done then, in order', async () => {
   const media = new FakeMedia();
-  const session = createPendingSession(
+  const session = new PendingSession(
     's',
     media.openRtp('s', () => {}),
     silentLog,
@@ -113,7 +113,7 @@ test('what is asked of a session before its port is open is done then, in order'
 
 test('a session closed while its port is being opened closes the port when it comes', async () => {
   const media = new FakeMedia();
-  const session = createPendingSession(
+  const session = new PendingSession(
     's',
     media.openRtp('s', () => {}),
     silentLog,
@@ -129,7 +129,7 @@ test('a port that cannot be had is told once, and what waited for it has failed'
   const media = new FakeMedia();
   media.failWith = new Error('none free');
   const told: string[] = [];
-  const session = createPendingSession(
+  const session = new PendingSession(
     's',
     media.openRtp('s', () => {}),
     silentLog,
