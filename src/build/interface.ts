@@ -27,6 +27,7 @@ import {
   systemVersion,
   versions,
 } from '../settings.ts';
+import { openKeptAnswers } from '../stores/kept-answers.ts';
 import { createModules } from '../stores/modules.ts';
 import { readPageFiles } from '../stores/page-files.ts';
 import { createSounds } from '../stores/sounds.ts';
@@ -128,13 +129,7 @@ export async function buildInterface(
   };
   const { answers, monitoring } = watched;
   const options = httpSettings(config);
-  const settings = options.tokens;
-  const tokens = openTokens({
-    directory: config.general.data_directory,
-    ...{ clock, log: log.child({ part: 'http' }), settings },
-    secret: (length) => ids.secret(length),
-  });
-  scope.defer(() => tokens.close());
+  const { tokens, keptAnswers } = openStores(base, options);
   const parts: AppDeps = {
     owners,
     options,
@@ -143,6 +138,7 @@ export async function buildInterface(
     page: { version, files: page },
     secret: () => ids.secret(secretLength),
     tokens,
+    keptAnswers,
     audit: watched.audit,
     clock,
     log: log.child({ part: 'http' }),
@@ -171,6 +167,7 @@ export async function buildInterface(
         'http.allowed_origins',
         'http.sessions',
         'http.tokens',
+        'http.idempotency',
         ...followedLimits.map((limit) => `http.limits.${limit}`),
       ],
       apply(next) {
@@ -194,6 +191,16 @@ export async function buildInterface(
     },
   });
   return { http, reloads };
+}
+
+/** What the interface keeps in the data directory. */
+function openStores({ config, clock, ids, log, scope, limitCounts }: Base, options: AppDeps['options']) {
+  const kept = { directory: config.general.data_directory, clock, log: log.child({ part: 'http' }) };
+  const tokens = openTokens({ ...kept, settings: options.tokens, secret: (length) => ids.secret(length) });
+  scope.defer(() => tokens.close());
+  const keptAnswers = openKeptAnswers({ ...kept, settings: options.idempotency, hit: limitCounts.hit });
+  scope.defer(() => keptAnswers.close());
+  return { tokens, keptAnswers };
 }
 
 /** What the recorder shows. */

@@ -15,6 +15,7 @@ import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
 import { createEventsSocket } from './events-socket.ts';
+import { createIdempotency } from './idempotency.ts';
 import { createListenSocket } from './listen-socket.ts';
 import { createLiveSocket } from './live-socket.ts';
 import { createLogIn, type LogIn } from './log-in.ts';
@@ -149,6 +150,27 @@ function mountMedia(
   return { sockets, take: upgradesOf(app) };
 }
 
+const tokenOperationsOf = ({ tokens, options, clock }: AppDeps) =>
+  tokens &&
+  createTokenOperations({
+    ...{ tokens, settings: options.tokens, names: operationNames, now: () => clock.now() },
+    users: () => options.users,
+  });
+
+/** Files what is recorded first only if the application comes back for the events it missed: filing all of it takes time. */
+const whereResumed = (next: Next, ofRecorder: (next: Next) => Next): Next => {
+  const filedFirst = ofRecorder(next);
+  return (c, sources, user) => (c.req.query('resume') === undefined ? next : filedFirst)(c, sources, user);
+};
+
+/** Whether a user is as it is configured, and its token as it was made. */
+const isStill = ({ token, ...user }: HttpUser, users: readonly HttpUser[], tokens: AppDeps['tokens']): boolean =>
+  users.some((other) =>
+    // A token may be for looking alone where its user is not.
+    isDeepStrictEqual(other, token && user.read_only ? { ...user, read_only: other.read_only } : user),
+  ) &&
+  (!token || tokens?.get(token.name)?.digest === token.digest);
+
 const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
   socket: limits.websocket_queue,
   total: limits.unread_total,
@@ -164,13 +186,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const { options, clock, log } = deps;
   const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
   const { tokens } = deps;
-  const tokenOperations =
-    tokens &&
-    createTokenOperations({
-      ...{ tokens, settings: options.tokens, names: operationNames, now: () => clock.now() },
-      users: () => options.users,
-    });
-  const owners: Deps = { ...deps.owners, sessions, tokens: deps.owners.tokens ?? tokenOperations };
+  const owners: Deps = { ...deps.owners, sessions, tokens: deps.owners.tokens ?? tokenOperationsOf(deps) };
   const origins = createOrigins(options.allowed_origins);
   const responder = createResponder({
     serverName,
@@ -200,19 +216,25 @@ export function createApp(deps: AppDeps): HttpApp {
   const requests = createRequests(deps.followers, clock);
   const audit = deps.audit && createAudit(deps.audit, clock);
   const letIn: LogIn = (...asked) => logIn(...asked);
-  const checked = createChecks({ logIn: letIn, limits, connections, origins, responder, requests, audit, log });
+  const idempotency = deps.keptAnswers && createIdempotency(deps.keptAnswers);
+  const checked = createChecks({
+    logIn: letIn,
+    limits,
+    connections,
+    origins,
+    responder,
+    requests,
+    audit,
+    idempotency,
+    log,
+  });
 
   const ofRecorder = (next: Next): Next => recorded(deps.followers?.recorder, next);
-  /** Files what is recorded first only if the application comes back for the events it missed: filing all of it takes time. */
-  const whereResumed = (next: Next): Next => {
-    const filedFirst = ofRecorder(next);
-    return (c, sources, user) => (c.req.query('resume') === undefined ? next : filedFirst)(c, sources, user);
-  };
-
   const guardOf = createGuards(owners);
   const [opensEvents, watches] = [operationNamed('events', 'eventWebsocket'), operationNamed('live', 'watch')];
   const events = createEventsSocket({ ...deps, owners, app, responder, unread, guard: guardOf(opensEvents) });
-  if (owners.applications) app.all(`${ari.base}/events`, checked(whereResumed(events.upgrade), gets(opensEvents)));
+  if (owners.applications)
+    app.all(`${ari.base}/events`, checked(whereResumed(events.upgrade, ofRecorder), gets(opensEvents)));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
   const { live, listening } = owners;
@@ -272,13 +294,8 @@ export function createApp(deps: AppDeps): HttpApp {
     log.error({ error, path: c.req.path }, 'request failed');
     return responder.refusal(c.req.raw, toRefusal(error));
   });
+  const still = (user: HttpUser): boolean => isStill(user, options.users, tokens);
   /** Ends log-ins of users that have changed and of tokens that are gone. */
-  const still = ({ token, ...user }: HttpUser): boolean =>
-    options.users.some((other) =>
-      // A token may be for looking alone where its user is not.
-      isDeepStrictEqual(other, token && user.read_only ? { ...user, read_only: other.read_only } : user),
-    ) &&
-    (!token || tokens?.get(token.name)?.digest === token.digest);
   const review = (): void => {
     sessions.review(still);
     events.review(still);
@@ -289,6 +306,7 @@ export function createApp(deps: AppDeps): HttpApp {
     Object.assign(limits, next.limits);
     Object.assign(options.sessions, next.sessions);
     Object.assign(options.tokens, next.tokens);
+    Object.assign(options.idempotency, next.idempotency);
     Object.assign(unreadLimits, unreadLimitsOf(next));
     events.limitMessages(limits.websocket_message);
     origins.replace(next.allowed_origins);

@@ -6,6 +6,7 @@ import type { Audit, AuditedOperation } from './audit.ts';
 import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
 import type { Env, HttpOptions } from './env.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { LogIn } from './log-in.ts';
 import type { Origins } from './origins.ts';
 import { queryOf, type Sources } from './parameters.ts';
@@ -37,6 +38,8 @@ type ChecksDeps = {
   requests: Requests;
   /** Writes down who did what; without it nobody does. */
   audit?: Audit | undefined;
+  /** Answers repeated requests; without it `Idempotency-Key` means nothing. */
+  idempotency?: Idempotency | undefined;
   log: Logger;
 };
 
@@ -58,7 +61,7 @@ type Admitted = { next: Next; operationOf: OperationOf };
  * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
  */
 export function createChecks(deps: ChecksDeps): Checks {
-  const { logIn, limits, connections, origins, responder, requests, audit, log } = deps;
+  const { logIn, limits, connections, origins, responder, requests, audit, idempotency, log } = deps;
   const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, { next, operationOf }: Admitted): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     const operation = operationOf(c.req.method);
@@ -67,7 +70,8 @@ export function createChecks(deps: ChecksDeps): Checks {
       // Here, so that what is refused is recorded as well.
       try {
         requireMayDo(user, c.req.method, operation);
-        return next(c, sources, user);
+        if (!idempotency || !operation) return next(c, sources, user);
+        return idempotency.once(c, { user, operation, sources }, () => next(c, sources, user));
       } catch (error) {
         return refuse(c, error);
       }

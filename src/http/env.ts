@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopDelay } from '../lib/loop-reader.ts';
+import type { KeptAnswerSettings, KeptAnswers } from '../stores/kept-answers.ts';
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import type { Health } from '../watch/health.ts';
 import type { Metrics } from '../watch/metrics.ts';
@@ -32,6 +33,7 @@ export type HttpOptions = {
   };
   sessions: SessionSettings;
   tokens: TokenSettings;
+  idempotency: KeptAnswerSettings;
   limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;
@@ -79,6 +81,8 @@ export type AppDeps = {
   log: Logger;
   /** Tokens that are kept; without it there are none. */
   tokens?: Tokens;
+  /** Answers to requests with an `Idempotency-Key`; without it the header means nothing. */
+  keptAnswers?: KeptAnswers;
   /** Takes the lines of the audit log; without it nobody writes down who did what. */
   audit?: AuditFile | undefined;
   /** Counts answers; without it none are. */

@@ -39,7 +39,7 @@ const secrets: ReadonlySet<string> = new Set(['api_key', 'password', 'ticket', '
 const leavesTraces = /\/listen$/;
 
 /** A query without its secrets. */
-function withoutSecrets(query: string): string {
+export function withoutSecrets(query: string): string {
   if (query === '') return '';
   return query
     .split('&')

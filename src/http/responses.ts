@@ -1,7 +1,7 @@
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Context } from 'hono';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
-import { AriError } from '../models/errors.ts';
+import { AriError, type AriErrorCode } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import type { AnswerCounts } from './answer-counts.ts';
 import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
@@ -24,6 +24,13 @@ type ResponderOptions = {
   /** Hears of the bounds that refusals tell of. */
   hit?: LimitHit | undefined;
 };
+
+/** Where a refusal carries its code: for what is done with it on the way out. */
+const refusedWith = Symbol('refusal');
+type Refused = Response & { [refusedWith]?: AriErrorCode };
+
+/** The code of the error that a response tells of; undefined for other responses. */
+export const refusalOf = (response: Response): AriErrorCode | undefined => (response as Refused)[refusedWith];
 
 /** Makes answers with the headers that every answer has. */
 export interface Responder {
@@ -126,10 +133,12 @@ export function createResponder({
       const { status, reason: statusText } = error;
       counts?.refused(error.code, status);
       countLimit(error, hit);
-      return new Response(
+      const response: Refused = new Response(
         stringify(error.toBody()),
         statusText ? { status, statusText, headers } : { status, headers },
       );
+      response[refusedWith] = error.code;
+      return response;
     },
     bare: (error) => {
       counts?.refused(error.code, error.status);

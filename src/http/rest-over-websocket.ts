@@ -43,8 +43,8 @@ type Inner = {
   query: string;
   contentType: string | undefined;
   body: string | undefined;
-  /** Headers that say where in a trace it is. */
-  trace: Record<string, string>;
+  /** Members that stand for headers: where in a trace it is, its idempotency key, the state that it assumes. */
+  headers: Record<string, string>;
 };
 type Problem = { problem: string };
 
@@ -64,12 +64,15 @@ function readQueryStrings(value: unknown): string | undefined {
   return value.map((pair) => `${encodeURIComponent(pair.name)}=${encodeURIComponent(pair.value)}`).join('&');
 }
 
-/** Where in a trace a request is. What is no value of these headers is left out, as over HTTP nobody would read it. */
-const readTrace = (request: Json): Record<string, string> =>
+/** Members of a request that stand for headers. */
+const headerMembers = ['traceparent', 'tracestate', 'idempotency_key', 'if_state'] as const;
+
+/** The headers that members stand for. A value that no header can have is left out, as over HTTP nobody would read it. */
+const readHeaders = (request: Json): Record<string, string> =>
   Object.fromEntries(
-    ['traceparent', 'tracestate'].flatMap((name) => {
+    headerMembers.flatMap((name) => {
       const value = textOf(request[name]);
-      return /^[\x20-\x7e]{1,512}$/.test(value) ? [[name, value]] : [];
+      return /^[\x20-\x7e]{1,512}$/.test(value) ? [[name.replace('_', '-'), value]] : [];
     }),
   );
 
@@ -97,10 +100,10 @@ function readInner(request: Json): Inner | Problem {
   if (query === undefined) return { problem: "Unable to parse 'query_strings' array." };
   const body = textOf(request.message_body);
   const contentType = textOf(request.content_type);
-  const trace = readTrace(request);
-  if (body === '') return { uri, method, query, contentType: undefined, body: undefined, trace };
+  const headers = readHeaders(request);
+  if (body === '') return { uri, method, query, contentType: undefined, body: undefined, headers };
   const problem = bodyProblem(body, contentType);
-  return problem ? { problem } : { uri, method, query, contentType, body, trace };
+  return problem ? { problem } : { uri, method, query, contentType, body, headers };
 }
 
 /** The URL that an inner request stands for; everything behind `/ari/` is the client's. */
@@ -163,7 +166,7 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
   };
 
   const ask = async (inner: Inner, id: string): Promise<Answer> => {
-    const headers: Record<string, string> = { ...inner.trace, authorization: deps.authorization };
+    const headers: Record<string, string> = { ...inner.headers, authorization: deps.authorization };
     // What is no name for a request is no header either.
     if (/^[\x21-\x7e]{1,64}$/.test(id)) headers['x-request-id'] = id;
     if (inner.contentType) headers['content-type'] = inner.contentType;

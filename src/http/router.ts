@@ -8,6 +8,8 @@ import { createGuards, type Guard } from './access/guard.ts';
 import type { Deps } from './deps.ts';
 import type { HttpOptions } from './env.ts';
 import type { FileAnswer } from './file-answers.ts';
+import { headerOf } from './idempotency.ts';
+import { createStateCheck, type StateCheck } from './if-state.ts';
 import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
@@ -31,6 +33,12 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'tooManyPipelined',
   'serviceTimeout',
   'serviceUnavailable',
+  'idempotencyKeyInvalid',
+  'idempotencyKeyReused',
+  'idempotencyKeyBusy',
+  'ifStateUnsupported',
+  'ifStateInvalid',
+  'stateDiffers',
 ]);
 
 type RouterDeps = {
@@ -63,6 +71,7 @@ type Prepared = {
   read: ParamReader;
   check: Check;
   guard: Guard;
+  stateCheck: StateCheck;
 };
 type Check = ((value: unknown) => string | undefined) | undefined;
 
@@ -120,7 +129,10 @@ export function createRoutes(operations: readonly Operation[], deps: RouterDeps)
     for (const path of operation.paths) {
       const here = byPath.get(path) ?? new Map<Method, Prepared>();
       if (here.has(operation.method)) throw new Error(`${operation.method} ${path} is declared twice`);
-      here.set(operation.method, prepare({ operation, path, owner, guardOf, fixed, validate: deps.validate }));
+      here.set(
+        operation.method,
+        prepare({ operation, path, owner, owners: deps.owners, guardOf, fixed, validate: deps.validate }),
+      );
       byPath.set(path, here);
     }
   }
@@ -131,12 +143,13 @@ type Declared = {
   operation: Operation;
   path: string;
   owner: unknown;
+  owners: Deps;
   guardOf: ReturnType<typeof createGuards>;
   fixed: ReadonlyMap<string, ReadonlySet<string>>;
   validate: boolean;
 };
 
-function prepare({ operation, path, owner, guardOf, fixed, validate }: Declared): Prepared {
+function prepare({ operation, path, owner, owners, guardOf, fixed, validate }: Declared): Prepared {
   const names = [...path.matchAll(variable)].map(([, name]) => name as string);
   const undeclared = names.find((name) => operation.params[name]?.in !== 'path');
   // An alias may put into the path what the main path takes from the query, but nothing unknown.
@@ -147,6 +160,7 @@ function prepare({ operation, path, owner, guardOf, fixed, validate }: Declared)
     names,
     read: createParamReader(operation.params, fixed),
     guard: guardOf(operation),
+    stateCheck: createStateCheck(operation, owners),
     check: validate && operation.returns && !operation.file ? createCheck(operation.returns) : undefined,
   };
 }
@@ -223,9 +237,13 @@ function createRunner({ responder, clock, log, validate, limits }: RouterDeps) {
     try {
       const path: Record<string, string> = {};
       for (const name of prepared.names) path[name] = c.req.param(name) ?? '';
-      const { operation, owner, guard } = prepared;
+      const { operation, owner, guard, stateCheck } = prepared;
       const params = prepared.read(path, sources);
-      const result = guard.perform(asker, params, () => operation.handle(owner, params, asker));
+      const assumed = headerOf(c, 'if-state');
+      const result = guard.perform(asker, params, () => {
+        if (assumed !== undefined) stateCheck(assumed, params);
+        return operation.handle(owner, params, asker);
+      });
       if (!(result instanceof Promise)) return succeed(prepared, c, result);
       return inTime(result, prepared.operation.nickname).then(
         (value) => succeed(prepared, c, value),

@@ -77,6 +77,21 @@ export const ariErrors = {
   nothingToHear: { status: 409, message: 'This channel has no audio to listen to' },
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection (http.limits.pipelined)' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
+  idempotencyKeyInvalid: {
+    status: 400,
+    message: 'The header Idempotency-Key must be 1 to 255 visible ASCII characters without quotes inside',
+  },
+  idempotencyKeyReused: {
+    status: 422,
+    message: 'This Idempotency-Key came with another request before. Use a new key for a new request',
+  },
+  idempotencyKeyBusy: {
+    status: 409,
+    message: 'The first request with this Idempotency-Key is still under way. Try again later',
+  },
+  ifStateUnsupported: { status: 400, message: 'The header If-State is not supported here: {what}' },
+  ifStateInvalid: { status: 400, message: "The header If-State names the unknown state '{state}'. Allowed: {allowed}" },
+  stateDiffers: { status: 412, message: 'The {kind} is in state {state}, not in {wanted} (If-State)' },
 
   // Channels.
   channelNotFound: { status: 404, message: 'Channel not found' },

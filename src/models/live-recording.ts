@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { int, model, text } from './schema.ts';
 
 /** States a live recording may show. */
-const recordingStates = ['queued', 'recording', 'paused', 'done', 'failed', 'canceled'] as const;
+export const recordingStates = ['queued', 'recording', 'paused', 'done', 'failed', 'canceled'] as const;
 export type RecordingState = (typeof recordingStates)[number];
 
 /** A recording under way. */

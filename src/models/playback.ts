@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { model, text, texts } from './schema.ts';
 
 /** States a playback may show. */
-const playbackStates = ['queued', 'playing', 'paused', 'continuing', 'done', 'failed'] as const;
+export const playbackStates = ['queued', 'playing', 'paused', 'continuing', 'done', 'failed'] as const;
 export type PlaybackState = (typeof playbackStates)[number];
 
 /** A list of media being played to a channel or bridge. */

@@ -30,7 +30,8 @@ export type LogFileOptions = {
 export interface LogFile {
   /** Whether it takes no lines now. */
   readonly failed: boolean;
-  write(line: string): void;
+  /** `done` is called once the line is in the file, or is lost. */
+  write(line: string, done?: () => void): void;
   /** Whether its path still leads to it; false once another program has renamed or removed it. */
   isAtItsPath(): boolean;
   /** Resolves once what was written is in the file; it is opened no more. */
@@ -101,13 +102,14 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
     failing = true;
     openLater();
   };
-  const put = (to: WriteStream, line: string, told: number): void => {
+  const put = (to: WriteStream, line: string, told: number, done: (() => void) | undefined): void => {
     to.write(line, (error) => {
       if (error) lost += told + 1;
       else {
         waitMs = retryMs.first;
         failing = false;
       }
+      done?.();
     });
   };
 
@@ -116,17 +118,18 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
     get failed() {
       return stream === undefined;
     },
-    write(line) {
+    write(line, done) {
       if (!stream || stream.writableLength > mostWaiting) {
         lost++;
+        done?.();
         return;
       }
       const untold = lost;
       const before = torn ? '\n' : '';
       lost = 0;
       torn = false;
-      if (untold === 0) put(stream, before + line, 0);
-      else put(stream, before + tellLost(untold) + line, untold);
+      if (untold === 0) put(stream, before + line, 0, done);
+      else put(stream, before + tellLost(untold) + line, untold, done);
     },
     isAtItsPath() {
       try {
@@ -141,7 +144,7 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
       closed = true;
       clock.clearTimeout(retry);
       const last = stream;
-      if (!last) return Promise.resolve();
+      if (!last || last.closed) return Promise.resolve();
       return new Promise((resolve) => {
         last.once('close', resolve);
         last.end();

@@ -11,8 +11,8 @@ import { openRotatedFile } from './rotated-file.ts';
 export interface OpenEntries<T> {
   /** Entries that an earlier process left open, and when that process was last known to run, in ms since the epoch. */
   readonly left: readonly { key: string; entry: T; aliveAt: number }[];
-  /** Opens an entry, or replaces it. */
-  set(key: string, entry: T): void;
+  /** Opens an entry, or replaces it; `written` is called once its line is in the journal, or is lost. */
+  set(key: string, entry: T, written?: () => void): void;
   get(key: string): T | undefined;
   delete(key: string): void;
   /** Resolves once all lines are written; entries that are open stay in the journal. */
@@ -25,8 +25,8 @@ type OpenEntriesOptions = {
   clock: Clock;
   /** Size at which a new journal begins with the open entries, in octets. */
   maximumOctets: number;
-  /** How often it is noted that the process runs while entries are open, in ms. */
-  aliveMs: number;
+  /** How often it is noted that the process runs while entries are open, in ms; left out, never. */
+  aliveMs?: number;
   onFailed(error: unknown): void;
 };
 
@@ -49,7 +49,7 @@ export function openEntries<T extends object>(options: OpenEntriesOptions): Open
   let timer: unknown;
   const stayAlive = (): void => {
     timer = undefined;
-    if (entries.size === 0) return;
+    if (entries.size === 0 || aliveMs === undefined) return;
     file.write(lineOf({}));
     timer = clock.setTimeout(stayAlive, aliveMs);
   };
@@ -57,10 +57,10 @@ export function openEntries<T extends object>(options: OpenEntriesOptions): Open
 
   return {
     left,
-    set(key, entry) {
+    set(key, entry, written) {
       entries.set(key, entry);
-      file.write(lineOf({ key, entry }));
-      timer ??= clock.setTimeout(stayAlive, aliveMs);
+      file.write(lineOf({ key, entry }), written);
+      if (aliveMs !== undefined) timer ??= clock.setTimeout(stayAlive, aliveMs);
     },
     get: (key) => entries.get(key),
     delete(key) {

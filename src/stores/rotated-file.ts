@@ -70,12 +70,12 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
     get failed() {
       return file.failed;
     },
-    write(line) {
+    write(line, done) {
       const size = Buffer.byteLength(line);
       const limit = Math.max(maximumOctets, 2 * headOctets);
       if (octets > 0 && octets + size > limit && !file.failed) rotate();
       octets += size;
-      file.write(line);
+      file.write(line, done);
     },
     limit(bounds) {
       try {

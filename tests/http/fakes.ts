@@ -346,6 +346,7 @@ export const options: HttpOptions = {
   validate: true,
   sessions: { lifetime: 3600, most: 3, ticket_lifetime: 30 },
   tokens: { most: 3, longest_lifetime: 86_400 },
+  idempotency: { lifetime: 86_400, most: 3, memory: 10_000, write_timeout: 1 },
   media_sockets: { log_in: true, message: 1_048_576 },
   limits: {
     body: 40_960,
@@ -377,7 +378,7 @@ export function createTestApp(
   changes: Partial<HttpOptions> = {},
   clock: Clock = systemClock,
   page: AppDeps['page'] = { version: '1.2.3', files: undefined },
-  more: Pick<AppDeps, 'tokens' | 'audit' | 'hit' | 'answers'> = {},
+  more: Pick<AppDeps, 'tokens' | 'keptAnswers' | 'audit' | 'hit' | 'answers'> = {},
 ): TestApp {
   const logged: Record<string, unknown>[] = [];
   let secrets = 0;

@@ -73,6 +73,16 @@ carried.before.each(() => {
   fakes.instead = undefined;
 });
 
+carried('members stand for the headers Idempotency-Key and If-State', async () => {
+  const { ask } = open();
+  const answer = { ...request, method: 'POST', uri: 'channels/c1/answer' };
+  const { status_code, message_body } = await ask({ ...answer, if_state: 'Ring' });
+  assert.equal([status_code, fakes.calls.map(([method]) => method)], [412, ['channels.get']], String(message_body));
+  assert.is((await ask({ ...answer, if_state: 'Up' })).status_code, 204);
+  // Answers are not kept by this test's server: the key means nothing there.
+  assert.is((await ask({ ...answer, idempotency_key: 'k1' })).status_code, 204);
+});
+
 carried('what a request puts off until its answer is on the way is done before the next request', async () => {
   const { rest, next } = open();
   const done: string[] = [];
