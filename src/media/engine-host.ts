@@ -62,7 +62,7 @@ export function hostEngine(
       hit('media.report_backlog');
       return;
     }
-    if (batch.length === 0) queueMicrotask(flush);
+    if (batch.length === 0) clock.soon(flush);
     batch.push(message);
   };
   const hit = limitTeller(clock, (counts) => tell({ type: 'limits', counts }));

@@ -236,9 +236,10 @@ export class ThreadLink {
     this.#planBeat();
   }
 
+  /** A message costs more than what is in it: both threads take part, and the other one is woken. */
   #post(command: MediaCommand): void {
     if (!this.#alive) return;
-    if (this.#batch.length === 0) queueMicrotask(() => this.#flush());
+    if (this.#batch.length === 0) this.#clock.soon(() => this.#flush());
     this.#batch.push(command);
   }
 

@@ -65,8 +65,19 @@ const MAX_LENGTH = 32_768;
 const MAX_LINES = 32;
 const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
 
-/** Reads a session description (RFC 8866). Never throws: what cannot be read comes back as a `problem` in words. */
+/** An offer is read when it is checked, when its codecs are asked for, and when it is answered: mostly one after the other. */
+let latest: { text: string; result: DescriptionResult } | undefined;
+
+/**
+ * Reads a session description (RFC 8866). Never throws: what cannot be read comes back as a `problem` in words. Do not
+ * change the result: the same text gives the same object again.
+ */
 export function parseDescription(text: string): DescriptionResult {
+  if (latest?.text !== text) latest = { text, result: readDescription(text) };
+  return latest.result;
+}
+
+function readDescription(text: string): DescriptionResult {
   if (text.length > MAX_LENGTH) return { ok: false, problem: 'the description is too long' };
   const lines = readMediaLines(text);
   if (typeof lines === 'string') return { ok: false, problem: lines };
