@@ -48,9 +48,12 @@ export interface PacketTaker {
   forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void;
   /** Whether it takes packets of digits; if not it is told of digits. */
   readonly takesEvents: boolean;
-  /** Says a frame that comes before the packets that are passed on. */
+  /** Says a frame at once: one that comes before packets that are passed on, or one of {@link End.sayTo}. */
   sayAtOnce(frame: Frame, now: number): void;
 }
+
+/** Takes frames when they come. */
+export type Hearer = Pick<PacketTaker, 'sayAtOnce'>;
 
 /** Mean amplitudes of what comes from a far side and goes there just now; undefined where nothing does. */
 export type Passing = { heard: number | undefined; said: number | undefined };
@@ -158,7 +161,7 @@ export abstract class End implements PacketTaker {
   }
 
   /** Gives what its far side says to `hearer` when it comes, until it is undefined: then it waits for ticks again. */
-  sayTo(_hearer: End | undefined): void {}
+  sayTo(_hearer: Hearer | undefined): void {}
 
   /** What its far side said in this tick; undefined when nothing, or when nobody listens. */
   get heard(): Frame | undefined {

@@ -147,6 +147,22 @@ export class IncomingAudio {
     return frame;
   }
 
+  /** The next 20 ms if they are there in full, without waiting for a tick. */
+  ready(): Frame | undefined {
+    if (this.#samples < this.#perFrame) return undefined;
+    this.#running = true;
+    this.#frames.reverse();
+    const frame = this.#frames[0];
+    this.#take(frame.samples);
+    return frame;
+  }
+
+  /** A tick that takes nothing, for what comes is given on at once. */
+  pass(now: number): void {
+    this.#ticks++;
+    this.#tickedAt = now;
+  }
+
   /** Changes how much has to be there. */
   #wait(byMs: number): void {
     this.#calmSince = this.#ticks;

@@ -4,12 +4,14 @@ import type { PlaneUsage, SessionCommand } from '../../telephony/media.ts';
 import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import type { MediaConfig } from '../config.ts';
-import { End, type EndOptions, levelOf, type Passing } from '../end.ts';
+import { End, type EndOptions, type Hearer, levelOf, type Passing } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { RateChanger } from '../rate-changer.ts';
 import { digitOfEvent } from '../rtp/telephone-event.ts';
+import { tickMs } from '../ticker.ts';
 import { Inbox } from './inbox.ts';
 import { IncomingAudio } from './incoming-audio.ts';
+import { Pace } from './pace.ts';
 import type { Wire } from './wires.ts';
 
 export type StreamEndOptions = EndOptions & {
@@ -38,6 +40,10 @@ export abstract class StreamEnd extends End {
   #muted = { in: false, out: false };
   #flowing = false;
   #stalledAt: number | undefined;
+  readonly #pace = new Pace();
+  #hearer: Hearer | undefined;
+  /** Something was given on since the last tick. */
+  #spoke = false;
   /** Frames that were left out because the server does not read. */
   unsentFrames = 0;
 
@@ -81,6 +87,11 @@ export abstract class StreamEnd extends End {
     return this.incoming.droppedMs;
   }
 
+  /** What the server sends waits until it is asked for. */
+  protected get held(): boolean {
+    return false;
+  }
+
   /** The connection to the server. */
   protected abstract readonly wire: Wire;
 
@@ -98,6 +109,7 @@ export abstract class StreamEnd extends End {
         return;
       case 'mute':
         this.#muted = { in: command.in, out: command.out };
+        this.mix?.reconsider();
         return;
       default:
         super.apply(command);
@@ -108,14 +120,40 @@ export abstract class StreamEnd extends End {
     return !this.tapped && !this.echoing;
   }
 
+  override get speaksAtOnce(): boolean {
+    return this.hearsAtOnce && this.#direction !== 'out' && !this.#muted.in && !this.held && this.#pace.even;
+  }
+
+  override sayTo(hearer: Hearer | undefined): void {
+    if (hearer === this.#hearer) return;
+    this.#hearer = hearer;
+    this.#sayOn(this.clock.monotonic());
+  }
+
   override sayAtOnce(frame: Frame, now: number): void {
     if (!this.player.active && this.digits.idle) this.#say(this.compose(frame), now);
   }
 
   override receive(now: number): void {
     this.inbox.goOn();
+    if (this.#pace.check(now)) this.mix?.reconsider();
+    if (this.#hearer) {
+      if (!this.#spoke) this.setHeard(undefined);
+      this.#spoke = false;
+      this.incoming.pass(now);
+      return;
+    }
     const frame = this.incoming.pull(now);
     this.setHeard(this.#muted.in || this.#direction === 'out' ? undefined : frame);
+  }
+
+  /** Gives on what is there in full. */
+  #sayOn(now: number): void {
+    for (let frame = this.#hearer && this.incoming.ready(); frame; frame = this.#hearer && this.incoming.ready()) {
+      this.#spoke = true;
+      this.setHeard(frame);
+      this.#hearer?.sayAtOnce(frame, now);
+    }
   }
 
   override send(now: number): void {
@@ -148,7 +186,14 @@ export abstract class StreamEnd extends End {
       this.#flowing = true;
       this.report({ type: 'flowing', session: this.session });
     }
+    const before = Math.floor(this.incoming.queuedMs / tickMs);
     this.incoming.put(octets);
+    const frames = Math.floor(this.incoming.queuedMs / tickMs);
+    if (frames <= before) return;
+    const now = this.clock.monotonic();
+    const waiting = frames - (this.#hearer ? 0 : before) - 1;
+    if (this.#pace.hear(waiting, now)) this.mix?.reconsider();
+    this.#sayOn(now);
   }
 
   /** The server told of a digit that was pressed there. */
@@ -159,6 +204,7 @@ export abstract class StreamEnd extends End {
 
   protected turn(direction: ExternalDirection): void {
     this.#direction = direction;
+    this.mix?.reconsider();
   }
 
   #isStalled(now: number): boolean {

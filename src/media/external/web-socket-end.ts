@@ -73,6 +73,10 @@ export class WebSocketEnd extends StreamEnd {
     this.#relayed?.hear(relay);
   }
 
+  protected override get held(): boolean {
+    return this.#paused;
+  }
+
   override receive(now: number): void {
     if (this.#paused) {
       this.inbox.goOn();
@@ -112,6 +116,7 @@ export class WebSocketEnd extends StreamEnd {
 
   #takeAudio(octets: Uint8Array): void {
     this.take(octets);
+    this.#passMarks();
     if (this.#stopped || this.#frames < mediaQueue.off) return;
     this.#stopped = true;
     this.#tell('MEDIA_XOFF');
@@ -149,9 +154,11 @@ export class WebSocketEnd extends StreamEnd {
         return;
       case 'PAUSE_MEDIA':
         this.#paused = true;
+        this.mix?.reconsider();
         return;
       case 'CONTINUE_MEDIA':
         this.#paused = false;
+        this.mix?.reconsider();
         return;
       case 'SET_MEDIA_DIRECTION':
         if (this.#form.json && (asked.direction === 'both' || asked.direction === 'in' || asked.direction === 'out'))

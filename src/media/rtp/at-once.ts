@@ -1,4 +1,4 @@
-import type { End } from '../end.ts';
+import type { Hearer } from '../end.ts';
 import type { Frame } from '../frame.ts';
 import type { Playout } from './playout.ts';
 import { Steadiness } from './steadiness.ts';
@@ -17,7 +17,7 @@ type FollowedPacket = { sequence: number; isAudio: boolean; lastsMs: number; jit
 export class AtOnce {
   readonly #options: AtOnceOptions;
   readonly #steadiness = new Steadiness();
-  #hearer: End | undefined;
+  #hearer: Hearer | undefined;
   /** Something was said since the last tick. */
   #spoke = false;
 
@@ -30,7 +30,7 @@ export class AtOnce {
   }
 
   /** Sets who is given it; what waits for a tick comes first. @param now monotonic ms. */
-  sayTo(hearer: End | undefined, playout: Playout | undefined, now: number): void {
+  sayTo(hearer: Hearer | undefined, playout: Playout | undefined, now: number): void {
     if (hearer === this.#hearer) return;
     this.#hearer = hearer;
     this.#say(playout, now);

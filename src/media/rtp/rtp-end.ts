@@ -6,7 +6,7 @@ import { isLaw, silenceOctet, silencePayload, storedFor } from '../codec/codecs.
 import { openCodec } from '../codec/open-codec.ts';
 import { type OpusOptions, opusOptionsOf } from '../codec/opus.ts';
 import type { MediaConfig } from '../config.ts';
-import { End, type EndOptions, type PacketTaker } from '../end.ts';
+import { End, type EndOptions, type Hearer, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { InbandDigits } from '../inband-digits.ts';
 import { RateChanger } from '../rate-changer.ts';
@@ -168,7 +168,7 @@ export class RtpEnd extends End {
     return this.forwardable !== undefined;
   }
 
-  override sayTo(hearer: End | undefined): void {
+  override sayTo(hearer: Hearer | undefined): void {
     this.#atOnce.sayTo(hearer, this.#playout, this.clock.monotonic());
   }
 

@@ -1,0 +1,51 @@
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { Pace } from '../../../src/media/external/pace.ts';
+
+/** Hears a frame every `everyMs`, `count` times. @returns when it ended. */
+function hear(pace: Pace, from: number, count: number, everyMs = 20): number {
+  for (let frame = 0; frame < count; frame++) pace.hear(0, from + frame * everyMs);
+  return from + count * everyMs;
+}
+
+test('a stream is even from its first frame on, while one comes every 20 ms, give or take 10', () => {
+  const pace = new Pace();
+  assert.not(pace.even);
+  assert.is(pace.hear(0, 1000), true);
+  for (let frame = 1; frame < 1000; frame++) assert.is(pace.hear(0, 1000 + 20 * frame + (frame % 2) * 9), false);
+  assert.ok(pace.even);
+});
+
+for (const [name, waiting, offMs] of [
+  ['a burst', 1, 0],
+  ['a frame that is early', 0, -11],
+  ['a frame that is late', 0, 11],
+] as const)
+  test(`${name} makes it uneven for the next ten seconds`, () => {
+    const pace = new Pace();
+    const now = hear(pace, 1000, 50) + offMs;
+    assert.is(pace.hear(waiting, now), true);
+    const calm = hear(pace, now + 20, 499);
+    assert.not(pace.even);
+    assert.is(pace.hear(0, calm), true);
+  });
+
+test('a pause is no trouble, though nobody waits for what follows', () => {
+  const pace = new Pace();
+  const now = hear(pace, 1000, 50);
+  assert.is(pace.check(now + 10), false);
+  assert.is(pace.check(now + 11), true);
+  assert.not(pace.even);
+  assert.is(pace.hear(0, now + 101), true);
+  assert.ok(pace.even);
+});
+
+test('a sender whose clock is a thousandth faster stays even, and one that sends faster than it is heard does not', () => {
+  const pace = new Pace();
+  hear(pace, 1000, 100_000, 19.98);
+  assert.ok(pace.even);
+  hear(pace, 2_999_000, 200, 19.8);
+  assert.not(pace.even);
+});
+
+test.run();
