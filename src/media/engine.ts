@@ -446,7 +446,7 @@ export class MediaEngine {
         this.#fault(end.session, error);
       }
     }
-    this.#pipes.tick();
+    this.#pipes.tick(now);
     this.#videos.tick(now);
     for (const mix of this.#mixes.values()) {
       try {

@@ -1,10 +1,16 @@
+import type { Clock } from '../../lib/clock.ts';
 import { Concealer } from '../dsp/concealer.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
+import { mostOwed, tickMs } from '../ticker.ts';
 
-/** Frames that may wait at most; beyond that all but the last are left out. */
+/** Frames that may wait at most, besides those of ticks that are owed; beyond that all but the last are left out. */
 const most = 4;
 /** After so many ticks in which more waited than were needed, one is left out. */
 const calmTicks = 250;
+/** The same while more wait than that, after frames came late. */
+const hurriedTicks = 25;
+/** Frames that wait in a pause. */
+const wanted = 2;
 /** Ticks for which audio that does not come is made up. */
 const longestConcealed = 3;
 
@@ -18,16 +24,38 @@ export class FrameQueue {
   #running = false;
   #concealed = 0;
   #calm = 0;
-  #fewest = most;
+  #fewest = Number.POSITIVE_INFINITY;
+  readonly #clock: Pick<Clock, 'monotonic'> | undefined;
+  /** When the last tick should have been, monotonic ms. */
+  #tickedAt: number | undefined;
+  /** Ticks for which nothing was there: what was meant for them may wait when it comes. */
+  #missed = 0;
+
+  /** @param clock tells how late ticks are: frames for those that are owed wait as well. */
+  constructor(clock?: Pick<Clock, 'monotonic'>) {
+    this.#clock = clock;
+  }
 
   /** Takes what was said in a tick; undefined = nothing. */
   put(frame: Frame | undefined): void {
     this.#waiting.push(frame);
-    if (this.#waiting.length > most) this.#waiting.splice(0, most);
+    const room = most + Math.min(mostOwed, this.#missed + this.#owed());
+    if (this.#waiting.length > room) this.#waiting.splice(0, this.#waiting.length - 1);
   }
 
-  /** What is said in this tick. */
-  take(): Frame | undefined {
+  /** Late ticks that follow at once, and take a frame each. */
+  #owed(): number {
+    if (!this.#clock || this.#tickedAt === undefined) return 0;
+    return Math.max(0, Math.floor((this.#clock.monotonic() - this.#tickedAt) / tickMs) - 1);
+  }
+
+  /** What is said in this tick. @param now nominal time of the tick. */
+  take(now?: number): Frame | undefined {
+    this.#tickedAt = now;
+    if (this.#waiting.length === 0) {
+      this.#missed = Math.min(mostOwed, this.#missed + 1);
+      this.#calm = 0;
+    } else if (this.#waiting.length <= most) this.#missed = 0;
     this.#shorten();
     if (this.#waiting.length === 0) return this.#make();
     const frame = this.#waiting.shift();
@@ -57,11 +85,14 @@ export class FrameQueue {
   }
 
   #shorten(): void {
+    // A pause is shorter than it was: nothing is lost by that.
+    while (this.#waiting.length > wanted && this.#waiting[0] === undefined) this.#waiting.shift();
     this.#fewest = Math.min(this.#fewest, this.#waiting.length);
-    if (++this.#calm < calmTicks) return;
-    if (this.#fewest > 1) this.#waiting.shift();
+    const isLong = this.#waiting.length > most + this.#owed();
+    if (++this.#calm < (isLong ? hurriedTicks : calmTicks)) return;
+    if (isLong || this.#fewest > 1) this.#waiting.shift();
     this.#calm = 0;
-    this.#fewest = most;
+    this.#fewest = Number.POSITIVE_INFINITY;
   }
 
   #concealerFor(sampleRate: number) {

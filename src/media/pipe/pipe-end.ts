@@ -1,24 +1,37 @@
-import { End, type EndOptions, type PacketTaker } from '../end.ts';
+import { End, type EndOptions, type Hearer, type PacketTaker } from '../end.ts';
 import type { Frame } from '../frame.ts';
 import { emptyHeader, type RtpHeader, readHeader } from '../rtp/header.ts';
 import { tickMs } from '../ticker.ts';
 import { FrameQueue } from './frame-queue.ts';
-import { type PipeListener, type PipeMessage, type PipeMode, type PipePlan, PipeWire } from './pipe-wire.ts';
+import {
+  type PipeListener,
+  type PipeMessage,
+  type PipeMode,
+  type PipeOffer,
+  type PipePlan,
+  PipeWire,
+} from './pipe-wire.ts';
 import type { WakeUps } from './wake-up.ts';
 
 /** Stands in a mix for an end that lives in another thread. */
 export class PipeEnd extends End implements PipeListener {
   readonly #wire: PipeWire;
-  readonly #queue = new FrameQueue();
+  readonly #queue: FrameQueue;
   readonly #header = emptyHeader();
-  #offer: { takesEvents: boolean; forwardable?: string; sampleRate?: number } = { takesEvents: true };
+  #offer: PipeOffer = { takesEvents: true, speaksAtOnce: false, hearsAtOnce: false };
   #mode: PipeMode | undefined;
   /** Where packets go, and where those went that are still on their way. */
   #partner: PacketTaker | undefined;
   #partnerBefore: PacketTaker | undefined;
+  /** Who is given what comes when it comes, and what the other side was told last of that. */
+  #hearer: Hearer | undefined;
+  #told = { speaks: false, hears: false };
+  /** Something was given on since the last tick. */
+  #spoke = false;
 
   constructor(options: EndOptions, plan: PipePlan, wakeUps: WakeUps) {
     super(options);
+    this.#queue = new FrameQueue(options.clock);
     this.#wire = new PipeWire(plan, wakeUps);
   }
 
@@ -44,7 +57,27 @@ export class PipeEnd extends End implements PipeListener {
     this.#partner = partner;
     if (!partner) return;
     this.#turn('forwarding');
-    for (const frame of this.#queue.flush()) this.#sayAtOnce(frame);
+    for (const frame of this.#queue.flush()) this.#passFrame(frame);
+  }
+
+  override get speaksAtOnce(): boolean {
+    return this.hearsAtOnce && this.#offer.speaksAtOnce;
+  }
+
+  override get hearsAtOnce(): boolean {
+    return this.#offer.hearsAtOnce && !this.tapped;
+  }
+
+  override sayTo(hearer: Hearer | undefined): void {
+    if (hearer === this.#hearer) return;
+    this.#hearer = hearer;
+    this.#tellAtOnce();
+    if (hearer) for (const frame of this.#queue.flush()) this.#hear(frame);
+  }
+
+  override sayAtOnce(frame: Frame): void {
+    this.#tellAtOnce();
+    this.#wire.frameAtOnce(frame);
   }
 
   override forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void {
@@ -61,19 +94,24 @@ export class PipeEnd extends End implements PipeListener {
     this.#wire.read(this);
   }
 
-  override receive(): void {
+  override receive(now: number): void {
     this.wake();
-    if (this.listened) this.setHeard(this.#queue.take());
+    if (this.#hearer && !this.#spoke) this.setHeard(undefined);
+    this.#spoke = false;
+    if (this.listened && !this.#hearer) this.setHeard(this.#queue.take(now));
   }
 
   override send(): void {
-    if (this.#mode === 'mixing') this.#wire.frame(this.inMix ? this.mixed : undefined);
+    this.#tellAtOnce();
+    if (this.#mode === 'mixing' && !this.saidAtOnce) this.#wire.frame(this.inMix ? this.mixed : undefined);
   }
 
   hearFrame(frame: Frame | undefined): void {
     this.#partnerBefore = undefined;
-    if (!this.#partner) this.#queue.put(frame);
-    else if (frame) this.#sayAtOnce(frame);
+    if (this.#partner) {
+      if (frame) this.#passFrame(frame);
+    } else if (!this.#hearer) this.#queue.put(frame);
+    else if (frame) this.#hear(frame);
   }
 
   hearPacket(packet: Uint8Array, isEvent: boolean): void {
@@ -108,11 +146,28 @@ export class PipeEnd extends End implements PipeListener {
   #turn(mode: PipeMode): void {
     if (mode === this.#mode) return;
     this.#mode = mode;
+    // The other side begins anew as well.
+    this.#told = { speaks: false, hears: false };
     this.#wire.tell({ type: 'mode', mode });
   }
 
+  /** Gives a frame to who hears it at once. */
+  #hear(frame: Frame): void {
+    this.#spoke = true;
+    this.setHeard(frame);
+    this.#hearer?.sayAtOnce(frame, this.clock.monotonic());
+  }
+
+  /** Tells the other side which frames are passed when they come, if that has changed. */
+  #tellAtOnce(): void {
+    const told = { speaks: this.#hearer !== undefined, hears: this.saidAtOnce };
+    if (told.speaks === this.#told.speaks && told.hears === this.#told.hears) return;
+    this.#told = told;
+    this.#wire.tell({ type: 'atOnce', ...told });
+  }
+
   /** Frames that were on their way when packets began to be passed on: they come before these. */
-  #sayAtOnce(frame: Frame): void {
+  #passFrame(frame: Frame): void {
     if (this.passAudio) this.#partner?.sayAtOnce(frame, this.clock.monotonic());
   }
 }

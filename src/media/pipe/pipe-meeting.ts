@@ -15,15 +15,18 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
   readonly isElsewhere = true;
   readonly #clock: Clock;
   readonly #wire: PipeWire;
-  readonly #queue = new FrameQueue();
+  readonly #queue: FrameQueue;
   readonly #header = emptyHeader();
   #mode: PipeMode | undefined;
   #offered: string | undefined;
+  /** What the end says is passed when it comes. */
+  #speaksAtOnce = false;
 
   constructor(end: End, plan: PipePlan, { clock, wakeUps }: { clock: Clock; wakeUps: WakeUps }) {
     this.pipe = plan.pipe;
     this.end = end;
     this.#clock = clock;
+    this.#queue = new FrameQueue(clock);
     this.#wire = new PipeWire(plan, wakeUps);
     end.mix = this;
     end.passAudio = true;
@@ -33,13 +36,13 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
 
   /** Tells the mix what has changed with the end. */
   reconsider(): void {
-    const { forwardable, sampleRate, takesEvents } = this.end;
-    const offer = `${forwardable} ${sampleRate} ${takesEvents}`;
+    const { forwardable, sampleRate, takesEvents, speaksAtOnce, hearsAtOnce } = this.end;
+    const offer = `${forwardable} ${sampleRate} ${takesEvents} ${speaksAtOnce} ${hearsAtOnce}`;
     if (offer === this.#offered) return;
     this.#offered = offer;
     this.#wire.tell({
       type: 'offer',
-      takesEvents,
+      ...{ takesEvents, speaksAtOnce, hearsAtOnce },
       ...(forwardable !== undefined && { forwardable }),
       ...(sampleRate !== undefined && { sampleRate }),
     });
@@ -62,7 +65,9 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
     return undefined;
   }
 
-  sayAtOnce(): void {}
+  sayAtOnce(frame: Frame): void {
+    if (this.#speaksAtOnce) this.#wire.frameAtOnce(frame);
+  }
 
   /** Takes what has come meanwhile. */
   wake(): void {
@@ -70,15 +75,15 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
   }
 
   /** Second phase of a tick: what the end said goes to the mix, and what the mix said to the end. */
-  tick(): void {
+  tick(now: number): void {
     this.wake();
     if (this.#mode !== 'mixing') return;
-    this.#wire.frame(this.end.heard);
-    this.end.mixed = this.#queue.take();
+    if (!this.#speaksAtOnce) this.#wire.frame(this.end.heard);
+    if (!this.end.saidAtOnce) this.end.mixed = this.#queue.take(now);
   }
 
   hearFrame(frame: Frame | undefined): void {
-    if (this.#mode === 'mixing') this.#queue.put(frame);
+    if (this.#mode === 'mixing' && !this.end.saidAtOnce) this.#queue.put(frame);
     else if (frame) this.end.sayAtOnce(frame, this.#clock.monotonic());
   }
 
@@ -91,6 +96,9 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
       case 'mode':
         if (message.mode === 'mixing') this.#mix();
         else this.#forward();
+        return;
+      case 'atOnce':
+        this.#turnAtOnce(message);
         return;
       case 'digit':
         this.end.sendDigit(message.digit, message.durationMs);
@@ -115,6 +123,16 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
     end.listen();
   }
 
+  #turnAtOnce({ speaks, hears }: { speaks: boolean; hears: boolean }): void {
+    const { end } = this;
+    if (this.#mode !== 'mixing') return;
+    if (hears && !end.saidAtOnce)
+      for (const frame of this.#queue.flush()) end.sayAtOnce(frame, this.#clock.monotonic());
+    end.saidAtOnce = hears;
+    this.#speaksAtOnce = speaks;
+    end.sayTo(speaks ? this : undefined);
+  }
+
   #forward(): void {
     const { end } = this;
     const before = this.#mode;
@@ -129,6 +147,9 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
   #endFrames(): void {
     const { end } = this;
     if (!end.inMix) return;
+    this.#speaksAtOnce = false;
+    end.sayTo(undefined);
+    end.saidAtOnce = false;
     end.inMix = false;
     end.mixed = undefined;
     end.unlisten();

@@ -11,10 +11,21 @@ export type PipePlan = WirePlan & {
 /** What the sides tell each other besides audio. */
 export type PipeMessage =
   /** Of the end: what its packets can be passed on as, and the rate its far side speaks at. */
-  | { type: 'offer'; takesEvents: boolean; forwardable?: string; sampleRate?: number }
+  | ({ type: 'offer' } & PipeOffer)
   /** Of the mix: whether packets are passed on as they are, or frames are mixed. */
   | { type: 'mode'; mode: PipeMode }
+  /** Of the mix: whether frames are passed when they come, of what the end says and of what it hears. */
+  | { type: 'atOnce'; speaks: boolean; hears: boolean }
   | { type: 'digit'; digit: string; durationMs: number };
+
+export type PipeOffer = {
+  takesEvents: boolean;
+  forwardable?: string;
+  sampleRate?: number;
+  /** Whether frames can be passed when they come: see `End`. */
+  speaksAtOnce: boolean;
+  hearsAtOnce: boolean;
+};
 
 export type PipeMode = 'forwarding' | 'mixing';
 
@@ -43,10 +54,12 @@ export class PipeWire {
   /** Says a frame; the other side looks for it in its tick. */
   frame(frame: Frame | undefined): void {
     if (!frame) this.#wire.write(kinds.nothing, false, none);
-    else {
-      const { buffer, byteOffset, byteLength } = frame.samples;
-      this.#wire.write(kinds.frame, false, new Uint8Array(buffer, byteOffset, byteLength));
-    }
+    else this.#wire.write(kinds.frame, false, octetsOf(frame));
+  }
+
+  /** Says a frame that the other side says at once. */
+  frameAtOnce(frame: Frame): void {
+    this.#wire.send(kinds.frame, false, octetsOf(frame));
   }
 
   /** Passes a packet on at once. */
@@ -83,3 +96,6 @@ export class PipeWire {
     }
   }
 }
+
+const octetsOf = ({ samples: { buffer, byteOffset, byteLength } }: Frame): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);

@@ -72,9 +72,9 @@ export class Pipes {
     };
   }
 
-  /** Second phase of a tick. */
-  tick(): void {
-    for (const meeting of this.#meetings.values()) this.#guard(meeting, () => meeting.tick());
+  /** Second phase of a tick. @param now nominal monotonic time of the tick. */
+  tick(now: number): void {
+    for (const meeting of this.#meetings.values()) this.#guard(meeting, () => meeting.tick(now));
   }
 
   #wake(slot: number): void {

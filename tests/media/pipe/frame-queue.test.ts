@@ -42,18 +42,66 @@ test('what is late is made up, and the wait that comes of it ends', () => {
   assert.is(behindAfter(500), 0, 'but not for ever');
 });
 
-test('nothing that comes for long is made up for ever, and a burst leaves only the last', () => {
+test('nothing that comes for long is made up for ever; what was meant for those ticks is heard, and of more only the last', () => {
   const queue = new FrameQueue();
   queue.put(frame(0));
   assert.equal(
     Array.from({ length: 6 }, () => queue.take() !== undefined),
     [true, true, true, true, false, false],
   );
+  for (let number = 1; number < 6; number++) queue.put(frame(number));
+  assert.equal(
+    Array.from({ length: 5 }, () => queue.take()?.samples[150]),
+    [1, 2, 3, 4, 5].map((number) => frame(number).samples[150]),
+  );
   for (let number = 0; number < 5; number++) queue.put(frame(number));
   assert.equal(
     queue.flush().map(({ samples }) => samples[1]),
     [frame(4).samples[1]],
   );
+});
+
+test('frames for ticks that are owed wait, up to those of a second', () => {
+  let now = 1000;
+  const queue = new FrameQueue({ monotonic: () => now });
+  queue.put(frame(0));
+  queue.take(now);
+  now += 500;
+  for (let number = 1; number <= 25; number++) queue.put(frame(number));
+  for (let number = 1; number <= 25; number++)
+    assert.is(queue.take(1000 + 20 * number)?.samples[1], frame(number).samples[1]);
+  now += 5000;
+  for (let number = 0; number < 60; number++) queue.put(frame(number));
+  assert.ok(queue.flush().length < 54);
+});
+
+/** A queue in which twenty frames wait, after they came twenty ticks late. */
+function lateQueue(): FrameQueue {
+  const queue = new FrameQueue();
+  for (let tick = 0; tick < 20; tick++) queue.take();
+  for (let number = 0; number < 20; number++) queue.put(frame(number));
+  return queue;
+}
+
+test('a long wait ends in a pause, without a loss', () => {
+  const queue = lateQueue();
+  for (let number = 0; number < 20; number++) {
+    queue.put(undefined);
+    assert.is(queue.take()?.samples[1], frame(number).samples[1]);
+  }
+  queue.put(frame(20));
+  const next = [queue.take(), queue.take(), queue.take()].find((taken) => taken !== undefined);
+  assert.is(next?.samples[1], frame(20).samples[1]);
+});
+
+test('a long wait ends within ten seconds where there is no pause', () => {
+  const queue = lateQueue();
+  for (let tick = 0; tick < 500; tick++) {
+    queue.put(frame(tick % 200));
+    queue.take();
+  }
+  const { length } = queue.flush();
+  assert.ok(length <= 4, `${length} wait`);
 });
 
 test.run();
