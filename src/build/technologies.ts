@@ -115,8 +115,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     hit: base.limitCounts.hit,
     isAmong: createExtensionLists(),
     resolveHost,
-    ...(names && { names }),
-    ...(!base.io.openUdp && { openProbe: openUdpProbe }),
+    ...(names && { names, openProbe: openUdpProbe }),
   });
   scope.defer(() => sip.close());
   rateLimiter.ignore((address) => bans.verdict(address).action === 'ignore');

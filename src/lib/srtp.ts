@@ -28,6 +28,8 @@ export type SrtpKey = {
   readonly key: string;
   /** Names the key in each packet (the MKI, RFC 3711 3.1), octets in hexadecimal; left out, packets name none. */
   readonly mki?: string;
+  /** Further keys of the same suite that its packets may be made with, named by octets of the same number. */
+  readonly others?: readonly { readonly key: string; readonly mki: string }[];
 };
 
 /** Both directions of a call's audio. */

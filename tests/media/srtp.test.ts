@@ -54,6 +54,22 @@ testBoth('RFC 3711 B.3: the keys of a session follow from the master key', () =>
   );
 });
 
+testBoth('packets may be made with any key of the far side that they name; its numbers go on from key to key', () => {
+  for (const suite of suites) {
+    const [one, other] = ['one', 'other'].map((seed, index) => ({ ...keyOf(suite, seed), mki: `0${index}` }));
+    const opener = new Opener({ ...one!, others: [{ key: other!.key, mki: other!.mki }] });
+    const rtcp = Buffer.concat([Buffer.from('81c80006', 'hex'), Buffer.alloc(24, 5)]);
+    const sealers = [one!, other!].map((key) => new Sealer(key, numbers()));
+    const packets = [0, 1, 0].map((by, index) => Buffer.from(sealers[by]!.audio(rtp(index + 1))!));
+    for (const [index, packet] of packets.entries())
+      assert.equal(opener.audio(Buffer.from(packet))?.toString('hex'), rtp(index + 1).toString('hex'));
+    assert.equal(opener.control(sealers[1]!.control(rtcp)!)?.toString('hex'), rtcp.toString('hex'));
+    const stranger = new Sealer({ ...keyOf(suite, 'third'), mki: '01' }, numbers());
+    assert.is(opener.audio(stranger.audio(rtp(4))!), undefined);
+    assert.is(opener.audio(packets[1]!), undefined, 'it came before');
+  }
+});
+
 testBoth(
   'an MKI stands where RFC 3711 3.1 and RFC 7714 8.2 have it, in audio and RTCP; another one, or none, is refused',
   () => {

@@ -148,6 +148,17 @@ export type SipDriverData = {
   readonly departing?: readonly DepartingCallData[];
 };
 
+/** The parts of the stack that a driver may be made without. */
+const given = ({ hit, resolveHost, names, peers }: SipDriverOptions): Partial<Stack> => ({
+  ...(hit && { hit }),
+  ...(resolveHost && { resolveHost }),
+  ...(names && { names }),
+  ...(peers && { peers }),
+});
+
+const probesOf = ({ openProbe, config, hit = uncounted }: SipDriverOptions): Partial<Stack> =>
+  openProbe ? { probes: new Probes(openProbe, () => config.failover.mostProbes, hit) } : {};
+
 export function createSipDriver(options: SipDriverOptions): SipDriver {
   const { config, transports, transactions, media, host, contacts, clock, ids } = options;
   const log = options.log.child({ technology: 'PJSIP' });
@@ -161,15 +172,10 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     userAgent: config.userAgent,
     mostBranches: config.mostBranches,
     waitingProvisional: config.waitingProvisional,
-    ...(options.hit && { hit: options.hit }),
-    ...(options.resolveHost && { resolveHost: options.resolveHost }),
-    ...(options.names && { names: options.names }),
-    ...(options.peers && { peers: options.peers }),
+    ...given(options),
     targets: new TargetMemory(clock, () => config.failover),
     locationLimits: () => config.location,
-    ...(options.openProbe && {
-      probes: new Probes(options.openProbe, () => config.failover.mostProbes, options.hit ?? uncounted),
-    }),
+    ...probesOf(options),
     announceDelayMs: () => config.announceDelayMs,
   };
   const { realm, algorithms, nonceLifetimeMs } = config;

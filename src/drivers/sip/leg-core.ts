@@ -28,7 +28,7 @@ import { createNegotiation, type Negotiation, type NegotiationData } from './neg
 import { OwnTransfers } from './own-transfers.ts';
 import { assertedParty } from './party.ts';
 import { PictureUpdates } from './picture-updates.ts';
-import { mediaAddress, type Services } from './services.ts';
+import { mediaAddress, mediaHosts, type Services, srtpPolicy } from './services.ts';
 
 /** `setup`: before the answer · `gone`: the far side has ended it, `hangup` is awaited · `ended`: nothing more is told. */
 type LegPhase = 'setup' | 'up' | 'gone' | 'ended';
@@ -285,10 +285,8 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       codecs,
       ...digitTerms(digits),
       opus: endpoint.opus ?? services.config.opus,
-      srtp: {
-        mode: endpoint.mediaEncryption,
-        random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
-      },
+      srtp: srtpPolicy(services, endpoint),
+      findAddress: mediaHosts(services, options.channelId, isOver),
       sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(stack.ids.hex(8), 16)),
       from: from?.negotiation,
       video,

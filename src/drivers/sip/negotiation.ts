@@ -17,8 +17,9 @@ import {
 } from '../../sip/sdp/offer-answer.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { AgreedVideo, LocalVideo } from '../../sip/sdp/video-lines.ts';
-import type { RtpSession } from '../../telephony/media.ts';
+import type { RtpFlow, RtpSession } from '../../telephony/media.ts';
 import type { VideoStreams } from './leg-video.ts';
+import { type FindAddress, MediaNames } from './media-names.ts';
 
 /** What was said and agreed so far: plain data. */
 export type NegotiationData = {
@@ -51,6 +52,8 @@ type NegotiationOptions = {
   from?: NegotiationData | undefined;
   /** The call's video; without it every stream of it is refused. */
   video?: VideoStreams | undefined;
+  /** Finds the addresses of host names in descriptions. */
+  findAddress: FindAddress;
   /** What is agreed does not reach the session: another one's does. */
   silent?: boolean;
   /** The far side has put us on hold, or taken us back. */
@@ -94,6 +97,19 @@ export function preferredFirst(codecs: readonly AudioCodec[], preferred: readonl
   return [...codecs.filter(isPreferred), ...codecs.filter((codec) => !isPreferred(codec))];
 }
 
+/** The flow of what is agreed. */
+function flowOf(next: AgreedAudio, { inbandDigits, opus }: NegotiationOptions, names: MediaNames): RtpFlow {
+  const { held: _held, ...flow } = next;
+  const looksForDigits =
+    inbandDigits === 'always' || (inbandDigits === 'without events' && flow.telephoneEvent === undefined);
+  return {
+    ...flow,
+    ...names.place(flow),
+    ...(flow.codec === 'opus' && opus && { opusSending: opus.sending }),
+    ...(looksForDigits && { inbandDigits: true }),
+  };
+}
+
 export function createNegotiation(options: NegotiationOptions): Negotiation {
   const { from } = options;
   const address = from?.address ?? options.address;
@@ -113,23 +129,17 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
   let offered: LocalVideo | undefined = from?.offered;
   let silent = options.silent ?? false;
   const { video } = options;
+  const names = new MediaNames(options.findAddress, () => silent || configureAll());
+  // Another process may have asked for it in vain.
+  if (agreed) names.place(agreed);
 
-  const looksForDigits = ({ telephoneEvent }: AgreedAudio): boolean =>
-    terms.inbandDigits === 'always' || (terms.inbandDigits === 'without events' && telephoneEvent === undefined);
-
-  const configure = (next: AgreedAudio) => {
-    const { held: _held, ...flow } = next;
-    options.session.configure({
-      ...flow,
-      ...(flow.codec === 'opus' && terms.opus && { opusSending: terms.opus.sending }),
-      ...(looksForDigits(next) && { inbandDigits: true }),
-    });
-  };
+  const configure = (next: AgreedAudio) => options.session.configure(flowOf(next, terms, names));
 
   const settle = (next: AgreedAudio) => {
     const wasHeld = agreed?.held ?? false;
     const { held } = next;
     agreed = next;
+    names.retry();
     if (silent) return;
     configure(next);
     if (held !== wasHeld) options.onHeld(held);
@@ -137,7 +147,13 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
 
   const settleVideo = (next: readonly AgreedVideo[] | undefined, said: LocalVideo | undefined, isOurOffer: boolean) => {
     videos = next ?? [];
-    if (!silent && said) video?.settle(videos, said, isOurOffer);
+    if (!silent && said) video?.settle(names.placed(videos), said, isOurOffer);
+  };
+
+  const configureAll = () => {
+    if (!agreed) return;
+    configure(agreed);
+    video?.resettle(names.placed(videos));
   };
 
   /** What we can do now, also of video. */
@@ -200,9 +216,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
       createNegotiation({ ...terms, from: data, silent: isSilent }),
     speakUp() {
       silent = false;
-      if (!agreed) return;
-      configure(agreed);
-      video?.resettle(videos);
+      configureAll();
     },
     change(change) {
       terms = { ...terms, ...change };

@@ -85,20 +85,27 @@ function allDetailsOf(
   ];
 }
 
+/** How long a REGISTER takes at most, in ms: all servers but the last are given up early. */
+const longestAnswerMs = ({ config, stack }: Services): number =>
+  (config.location.addresses - 1) * config.failover.patienceMs + 64 * stack.timing.t1Ms;
+
+/** Our Contact: the number that calls come in by, and the token that says whose they are. */
+function contactOf({ config, token }: Line, client: SipUri, own: NameAddr): NameAddr {
+  const uri = own.uri as SipUri;
+  return { ...own, uri: { ...uri, user: config.contactUser ?? client.user, params: { ...uri.params, line: token } } };
+}
+
 /**
  * Makes the part of the SIP driver that registers.
  * @param connectionLost hears of registrations that were made over a connection that is gone.
  */
 export function createLineRegistrations(services: Services, connectionLost: (id: string) => void): LineRegistrations {
-  const { stack, agent, endpoints, config: terms } = services;
+  const { stack, agent, endpoints } = services;
   const lines = new Map<string, Line>();
   const byToken = new Map<string, Line>();
 
-  /** How long a REGISTER takes at most: all servers but the last are given up early. */
-  const longestAnswerMs = (): number =>
-    (terms.location.addresses - 1) * terms.failover.patienceMs + 64 * stack.timing.t1Ms;
   const detailsOf = (endpoint: EndpointConfig, each: RegistrationConfig) =>
-    allDetailsOf(endpoint, each, longestAnswerMs());
+    allDetailsOf(endpoint, each, longestAnswerMs(services));
 
   const put = (line: Line): Line => {
     lines.set(line.id, line);
@@ -129,12 +136,6 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     line.peer = peer;
   };
 
-  /** Our Contact: the number that calls come in by, and the token that says whose they are. */
-  const contactOf = ({ config, token }: Line, client: SipUri, own: NameAddr): NameAddr => {
-    const uri = own.uri as SipUri;
-    return { ...own, uri: { ...uri, user: config.contactUser ?? client.user, params: { ...uri.params, line: token } } };
-  };
-
   const ask = (line: Line, expiresMs: number, answer: (answer: RegistrationAnswer) => void): void => {
     const { endpoint, config } = line;
     const server = parseUri(config.server);
@@ -142,10 +143,9 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     if (!server || !client)
       return void answer({ type: 'refused', reason: 'its server is no SIP URI', permanent: true });
     let peer: Target | undefined;
-    let servers = 1;
+    let servers = 0;
     const seconds = Math.round(expiresMs / 1000);
     const self: NameAddr = { uri: client, params: {} };
-    const digest = endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids);
     agent.request(
       {
         method: 'REGISTER',
@@ -163,15 +163,12 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
           ['Expires', String(seconds)],
           ['Allow', agent.allow],
         ],
-        digest,
+        digest: endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids),
       },
       {
-        onLocated: (count) => {
-          servers = count;
-        },
+        onLocated: (count) => void (servers = count > 1 ? count : 0),
         onFinal(response) {
-          const failoverMs = servers > 1 ? servers * terms.failover.patienceMs : undefined;
-          const made = answerOf(response, line.token, seconds, failoverMs);
+          const made = answerOf(response, line.token, seconds, servers * services.config.failover.patienceMs);
           if (lines.get(line.id) === line) hold(line, made.type === 'accepted' && seconds > 0 ? peer : undefined);
           answer(made);
         },
@@ -228,7 +225,7 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
 }
 
 /** What a final response says (RFC 3261 10.2.4, 10.2.8). */
-function answerOf(response: SipResponse, token: string, asked: number, failoverMs?: number): RegistrationAnswer {
+function answerOf(response: SipResponse, token: string, asked: number, failoverMs: number): RegistrationAnswer {
   const { status } = response;
   if (status < 300) {
     const ours = response.contacts.find(({ uri }) => uri.scheme === 'sip' && uri.params['line'] === token);
@@ -236,7 +233,7 @@ function answerOf(response: SipResponse, token: string, asked: number, failoverM
     return {
       type: 'accepted',
       expiresMs: Math.max(1, seconds) * 1000,
-      ...(failoverMs !== undefined && { failoverMs }),
+      ...(failoverMs > 0 && { failoverMs }),
     };
   }
   if (status === 423) {

@@ -1,11 +1,14 @@
+import { guarded } from '../../lib/guard.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { IncomingCall } from '../../sip/dialog/incoming-call.ts';
+import { addressOfHost } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall } from '../../sip/dialog/outgoing-call.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import type { UserAgent } from '../../sip/dialog/user-agent.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import { isNowhere } from '../../sip/sdp/description.ts';
+import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { MediaPlane, RtpSession } from '../../telephony/media.ts';
 import type { Bindings } from './bindings.ts';
@@ -13,6 +16,7 @@ import type { EndpointConfig, SipConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { IdentityTokens } from './identity-tokens.ts';
 import type { Legs, TellSubscriber } from './legs.ts';
+import type { FindAddress } from './media-names.ts';
 
 /** A text message between endpoints (RFC 3428). */
 export type TextMessage = {
@@ -73,6 +77,26 @@ export function mediaAddress(services: Services, { local }: RtpSession, peer: Ta
   if (configured !== undefined) return configured;
   return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
 }
+
+/** Whether audio with an endpoint is secret, and where the keys come from. */
+export const srtpPolicy = ({ stack }: Services, { mediaEncryption: mode }: EndpointConfig): SrtpPolicy => ({
+  mode,
+  random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
+});
+
+/** Finds addresses of hosts that the descriptions of a channel name; one that has none is logged. */
+export const mediaHosts =
+  ({ stack }: Services, channel: string, isOver: () => boolean): FindAddress =>
+  (host, version, found) => {
+    const take = guarded(stack.log, 'taking the address of a host in SDP', (address: string | undefined) => {
+      if (isOver()) return;
+      if (address === undefined)
+        stack.log.warn({ channel, host, version }, 'a host in SDP has no address: nothing is sent there');
+      found(address);
+    });
+    // Never rejects: what it awaits is caught there.
+    void addressOfHost(stack, host, version).then(take);
+  };
 
 /** The name of a new channel of an endpoint. */
 export const channelName = ({ stack }: Services, endpoint: EndpointConfig): string =>

@@ -1,11 +1,11 @@
-import type { SrtpKey } from '../../lib/srtp.ts';
 import type { Transform } from './layout.ts';
 
 /** The octets that name the key in each packet (the MKI, RFC 3711 3.1). Nothing proves them, and they are not secret. */
 export class KeyName {
   readonly #octets: Buffer;
 
-  constructor({ mki = '' }: SrtpKey) {
+  /** @param mki octets in hexadecimal; left out, packets name no key. */
+  constructor(mki = '') {
     this.#octets = Buffer.from(mki, 'hex');
   }
 

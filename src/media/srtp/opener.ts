@@ -22,6 +22,19 @@ type SourceState = {
   readonly control: ReplayWindow;
 };
 
+/** One key of the far side: its name in packets, and what it opens. */
+type NamedKey = { readonly name: KeyName; readonly audio: Transform; readonly control: Transform };
+
+function namedKey(key: SrtpKey): NamedKey {
+  const suite = srtpSuites[key.suite];
+  const keys = sessionKeys(key);
+  return {
+    name: new KeyName(key.mki),
+    audio: createTransform(suite, keys.rtp, 'rtp'),
+    control: createTransform(suite, keys.rtcp, 'rtcp'),
+  };
+}
+
 /** Sources remembered; a call has one, and another one when its far side changes. */
 const MAX_SOURCES = 4;
 
@@ -39,35 +52,32 @@ export interface HeardNumbers {
  * out, and changes nothing.
  */
 export class Opener {
-  readonly #audio: Transform;
-  readonly #control: Transform;
+  readonly #keys: readonly NamedKey[];
   readonly #sources = new Map<number, SourceState>();
-  readonly #name: KeyName;
   readonly #numbers: HeardNumbers;
   /** Packets that were left out. */
   refused = 0;
 
   /** @param numbers with what was known before of the far side, if anything was. */
   constructor(key: SrtpKey, numbers: HeardNumbers = { audio: 0, control: 0, source: 0 }) {
-    this.#name = new KeyName(key);
+    this.#keys = [key, ...(key.others ?? [])].map((each) => namedKey({ suite: key.suite, ...each }));
     this.#numbers = numbers;
-    const suite = srtpSuites[key.suite];
-    const keys = sessionKeys(key);
-    this.#audio = createTransform(suite, keys.rtp, 'rtp');
-    this.#control = createTransform(suite, keys.rtcp, 'rtcp');
     if (numbers.source > 0) this.#remember(numbers.source - 1, numbers.audio - 1, numbers.control - 1);
   }
 
   /** Octets that a packet of audio has beyond the one within. */
   get overhead(): number {
-    return this.#audio.tag + this.#name.length;
+    const [{ audio, name }] = this.#keys as [NamedKey];
+    return audio.tag + name.length;
   }
 
   /** The packet of audio within; undefined when it is left out. */
   audio(named: Uint8Array): Buffer | undefined {
-    const packet = this.#name.takeFrom(named, this.#audio);
-    const header = packet && rtpHeaderLength(packet);
-    if (!packet || header === undefined || packet.length < header + this.#audio.tag) return this.#refuse();
+    const unnamed = this.#unnamed(named, 'audio');
+    if (!unnamed) return this.#refuse();
+    const [packet, transform] = unnamed;
+    const header = rtpHeaderLength(packet);
+    if (header === undefined || packet.length < header + transform.tag) return this.#refuse();
     const ssrc = read32(packet, 8);
     const sequence = (packet[2]! << 8) | packet[3]!;
     const state = this.#sources.get(ssrc);
@@ -76,7 +86,7 @@ export class Opener {
     for (const index of candidates) {
       if (index < 0 || (state && !state.audio.admits(index))) continue;
       const layout = { header, ssrc, index, trailer: word(rolloversOf(index)), sendsTrailer: false };
-      const opened = this.#audio.open(packet, layout);
+      const opened = transform.open(packet, layout);
       if (!opened) continue;
       const known = state ?? this.#remember(ssrc);
       known.audio.take(index);
@@ -92,12 +102,11 @@ export class Opener {
 
   /** The compound RTCP packet within; undefined when it is left out. */
   control(named: Uint8Array): Buffer | undefined {
-    const { tag } = this.#control;
-    const packet = this.#name.takeFrom(named, this.#control);
-    if (!packet || packet.length < controlHeaderLength + 4 + tag) return this.#refuse();
+    const [packet, transform] = this.#unnamed(named, 'control') ?? [];
+    if (!packet || !transform || packet.length < controlHeaderLength + 4 + transform.tag) return this.#refuse();
     const ssrc = read32(packet, 4);
     // GCM has the index at the very end, counter mode before the tag (RFC 3711 3.4, RFC 7714 9).
-    const at = this.#trailerAt(packet.length);
+    const at = packet.length - 4 - (transform.trailerIsLast ? 0 : transform.tag);
     const trailer = packet.subarray(at, at + 4);
     const marked = read32(packet, at);
     const index = marked % encryptedMark;
@@ -105,15 +114,20 @@ export class Opener {
     // What is not encrypted was never agreed on.
     if (marked < encryptedMark || (state && !state.control.admits(index))) return this.#refuse();
     const layout = { header: controlHeaderLength, ssrc, index, trailer, sendsTrailer: true };
-    const opened = this.#control.open(packet, layout);
+    const opened = transform.open(packet, layout);
     if (!opened) return this.#refuse();
     (state ?? this.#remember(ssrc)).control.take(index);
     this.#numbers.control = Math.max(this.#numbers.control, index + 1);
     return opened;
   }
 
-  #trailerAt(length: number): number {
-    return this.#control.trailerIsLast ? length - 4 : length - 4 - this.#control.tag;
+  /** A packet without the name of its key, and what opens it; undefined when it names none of the keys. */
+  #unnamed(named: Uint8Array, part: 'audio' | 'control'): [packet: Uint8Array, transform: Transform] | undefined {
+    for (const key of this.#keys) {
+      const packet = key.name.takeFrom(named, key[part]);
+      if (packet) return [packet, key[part]];
+    }
+    return undefined;
   }
 
   /** What a source that is new may have counted: it begins, or goes on where another key left off. */

@@ -56,7 +56,7 @@ export class Sealer {
     const keys = sessionKeys(key);
     this.#audio = createTransform(suite, keys.rtp, 'rtp');
     this.#control = createTransform(suite, keys.rtcp, 'rtcp');
-    this.#name = new KeyName(key);
+    this.#name = new KeyName(key.mki);
     this.#numbers = numbers;
   }
 

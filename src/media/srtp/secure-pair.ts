@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SrtpKeys } from '../../lib/srtp.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
@@ -57,10 +58,8 @@ export class SecurePair implements PortPair {
   /** Keys that are the same go on; another one of either side begins. */
   use(keys: SrtpKeys): void {
     const { local, remote } = this.#keys;
-    const isSame = (one: SrtpKeys['local'], other: SrtpKeys['local']) =>
-      one.key === other.key && one.suite === other.suite && one.mki === other.mki;
-    if (!isSame(local, keys.local)) this.#sealer = this.#newSealer(keys);
-    if (!isSame(remote, keys.remote)) {
+    if (!isDeepStrictEqual(local, keys.local)) this.#sealer = this.#newSealer(keys);
+    if (!isDeepStrictEqual(remote, keys.remote)) {
       // What was made with another key is no proof of what may still come with this one.
       this.#memory[openedSource] = 0;
       this.#memory[openedControl] = 0;

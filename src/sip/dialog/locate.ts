@@ -66,6 +66,16 @@ const speaks =
 
 const chance = ({ ids }: Stack): number => Number.parseInt(ids.hex(8), 16) / 0x1_0000_0000;
 
+/** The first address of a host that is of a version of IP; undefined when it has none, or cannot be asked for. */
+export async function addressOfHost(stack: Stack, host: string, version: 4 | 6): Promise<string | undefined> {
+  const known = await (stack.names ? stack.names.addresses(host).catch(() => []) : oneOf(resolved(stack, host)));
+  return known
+    .map(({ address }) => address)
+    .find((address) => literalAddress(address) !== undefined && address.includes(':') === (version === 6));
+}
+
+const oneOf = async (address: Promise<string | undefined>) => [{ address: (await address) ?? '' }];
+
 /** Over TLS the peer has to prove the name that it was found by. */
 const targetAt = ({ protocol, host, port }: Place, address: string): Target => ({
   protocol,

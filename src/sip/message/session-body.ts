@@ -88,9 +88,15 @@ function readOne(part: Part, budget: Budget): SessionBody {
   if (part.type.startsWith('multipart/'))
     return budget.nested > 1 ? readNested(part, budget) : malformed('its body has parts within parts within parts');
   const isSession = part.disposition === '' || part.disposition === 'session';
-  const isPlain = /^(?:|7bit|8bit|binary)$/.test(part.encoding);
-  if (part.type !== DESCRIPTION || !isSession || !isPlain) return foreign(part);
-  return { kind: 'description', text: part.content.toString('utf8') };
+  const content = part.type === DESCRIPTION && isSession ? decoded(part) : undefined;
+  return content ? { kind: 'description', text: content.toString('utf8') } : foreign(part);
+}
+
+/** Its octets as they were before their transfer (RFC 2045 6); undefined where that cannot be told. */
+function decoded({ content, encoding }: Part): Buffer | undefined {
+  if (/^(?:|7bit|8bit|binary)$/.test(encoding)) return content;
+  // Line ends and other signs are not of the alphabet, and left out (RFC 2045 6.8).
+  return encoding === 'base64' ? Buffer.from(content.toString('latin1'), 'base64') : undefined;
 }
 
 function readNested(part: Part, budget: Budget): SessionBody {

@@ -2,13 +2,14 @@ import { parse } from 'sdp-transform';
 import { type WarningCode, warnings } from '../message/warning.ts';
 import { type AudioCodec, codecNamed, codecOfStatic, comfortNoiseType } from './codecs.ts';
 import {
-  addressOf,
   addressProblem,
   type Direction,
   directionSaid,
   type MediaLine,
+  type Place,
   parametersOf,
   payloadTypes,
+  placeOf,
   plainProfiles,
   type RawMedia,
   type RawSession,
@@ -30,6 +31,8 @@ export type AudioStream = {
   /** Keys of SRTP that we understand (RFC 4568), when there are any. */
   keys?: readonly SdesLine[];
   address: string;
+  /** `address` is a host name, and stands for an address of that version of IP. */
+  named?: 4 | 6;
   port: number;
   /** Our codecs among those listed, in the order listed, with their payload types, and what `fmtp` says of them. */
   codecs: readonly { codec: AudioCodec; payloadType: number; parameters?: string }[];
@@ -149,11 +152,10 @@ function findAudios(
     if (line.type !== 'audio' || line.port === 0) continue;
     const media = session.media[index]!;
     const secret = secretProfiles.includes(line.protocol);
-    const address = addressOf(media, session);
+    const place = placeOf(media, session);
     if (!secret && !plainProfiles.includes(line.protocol)) obstacle ??= otherProfile(line.protocol);
-    else if (address === undefined)
-      obstacle ??= { problem: addressProblem(media, session), code: warnings.incompatibleAddress };
-    else audios.push(readAudio(index, line, media, { address, session, secret }));
+    else if (!place) obstacle ??= { problem: addressProblem(media, session), code: warnings.incompatibleAddress };
+    else audios.push(readAudio(index, line, media, { place, session, secret }));
   }
   return { audios, obstacle };
 }
@@ -171,7 +173,7 @@ function readAudio(
   index: number,
   line: MediaLine,
   media: RawMedia,
-  { address, session, secret }: { address: string; session: RawSession; secret: boolean },
+  { place, session, secret }: { place: Place; session: RawSession; secret: boolean },
 ): AudioStream {
   const direction = directionSaid(media, session);
   const maps = rtpmapsOf(media);
@@ -187,7 +189,7 @@ function readAudio(
     ...(secret && { secret }),
     ...(isDtls && { dtls: true }),
     ...(keys.length > 0 && { keys }),
-    address,
+    ...place,
     port: line.port,
     codecs: payloadTypes(line).flatMap((payloadType) => {
       const codec = codecOf(maps.get(payloadType), payloadType);

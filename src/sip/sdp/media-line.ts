@@ -1,4 +1,5 @@
 import type { parse } from 'sdp-transform';
+import { isHostName } from '../transport/address.ts';
 
 /** A description as `sdp-transform` reads it, and one of its media sections. */
 export type RawSession = ReturnType<typeof parse>;
@@ -35,21 +36,42 @@ export function parametersOf(media: RawMedia, payloadType: number): string | und
   return parameters === undefined ? undefined : String(parameters);
 }
 
-/** Where its packets are to go; undefined where no address of the type that is said stands there (RFC 8866 5.7). */
-export function addressOf(media: RawMedia, session: RawSession): string | undefined {
+/** Where packets go: an address, or the name of a host that has one of that version of IP. */
+export type Place = { readonly address: string; readonly named?: 4 | 6 };
+
+/** A place with its port. */
+export type RemotePlace = Place & { readonly port: number };
+
+/** The place of a stream alone. */
+export const remotePlace = ({ address, named, port }: RemotePlace): RemotePlace => ({
+  address,
+  port,
+  ...(named && { named }),
+});
+
+/**
+ * Where its packets are to go: an address of the type that is said, or a host name (RFC 8866 5.7); undefined where neither
+ * stands there.
+ */
+export function placeOf(media: RawMedia, session: RawSession): Place | undefined {
   const { version, ip } = connectionOf(media, session) ?? {};
   const address = String(ip ?? '');
-  return version !== undefined && version === versionOf(address) ? address : undefined;
+  if (version !== 4 && version !== 6) return undefined;
+  if (version === versionOf(address)) return { address };
+  return isName(address) ? { address, named: version } : undefined;
 }
 
-/** What is wrong with where its packets are to go, where {@link addressOf} finds nothing. */
+/** The last word of a host name is not a number (RFC 1123 2.1): what looks like an address and is none is no name. */
+const isName = (text: string): boolean => isHostName(text) && !/(?:^|\.)\d+\.?$/.test(text);
+
+/** What is wrong with where its packets are to go, where {@link placeOf} finds nothing. */
 export function addressProblem(media: RawMedia, session: RawSession): string {
   const { version, ip } = connectionOf(media, session) ?? {};
   if (ip === undefined) return 'its audio has no address';
   const address = String(ip).slice(0, LONGEST_SHOWN);
   if (version !== 4 && version !== 6) return `IP${version} is no type of address`;
   if (versionOf(address) !== undefined) return `${address} is no address of type IP${version}`;
-  return `${address} is no address; names are not resolved`;
+  return `${address} is neither an address nor a host name`;
 }
 
 const connectionOf = (media: RawMedia, session: RawSession) => media.connection ?? session.connection;

@@ -16,7 +16,7 @@ import {
   receives,
   sends,
 } from './description.ts';
-import type { Direction, MediaLine } from './media-line.ts';
+import { type Direction, type MediaLine, type RemotePlace, remotePlace } from './media-line.ts';
 import { readOpusWishes, usualOpusWishes, writeOpusWishes } from './opus-parameters.ts';
 import {
   answeredKey,
@@ -65,7 +65,7 @@ export type LocalAudio = {
 
 /** What both sides agreed on, ready for the media plane. */
 export type AgreedAudio = {
-  remote: { address: string; port: number };
+  remote: RemotePlace;
   codec: AudioCodec;
   /** The numbers that we send with: the other side's. */
   payloadType: number;
@@ -327,7 +327,7 @@ function agree(
 ): AgreedAudio {
   const nowhere = isNowhere(remote.address);
   return {
-    remote: { address: remote.address, port: remote.port },
+    remote: remotePlace(remote),
     codec: chosen.codec,
     payloadType: chosen.payloadType,
     ...(event && { telephoneEvent: event.payloadType }),

@@ -20,7 +20,7 @@ export type ToldKeys = Readonly<Partial<Record<SrtpSuite, string>>>;
 const MAX_LINES = 16;
 const MAX_TAG = 999_999_999;
 
-/** The lines of a media section that we can use: those with other suites, several keys or parameters are passed over. */
+/** The lines of a media section that we can use: those with other suites or session parameters are passed over. */
 export function readSdes(raw: unknown): SdesLine[] {
   if (!Array.isArray(raw)) return [];
   return (raw as { id?: unknown; suite?: unknown; config?: unknown; sessionConfig?: unknown }[])
@@ -28,10 +28,28 @@ export function readSdes(raw: unknown): SdesLine[] {
     .flatMap(({ id, suite, config, sessionConfig }) => {
       const tag = Number(id);
       // Names of suites are read without regard to case (RFC 4568 9.1).
-      const key = keyOf(String(suite).toUpperCase(), String(config));
+      const key = keysOf(String(suite).toUpperCase(), String(config));
       const isPlain = sessionConfig === undefined || String(sessionConfig).trim() === '';
       return Number.isInteger(tag) && tag >= 0 && tag <= MAX_TAG && key && isPlain ? [{ tag, key }] : [];
     });
+}
+
+/** Keys of one line, at most. */
+const MAX_KEYS = 16;
+
+/** The key of a line, or its keys separated by `;`: several have names of one length, each its own (RFC 4568 6.1). */
+function keysOf(suite: string, config: string): SrtpKey | undefined {
+  if (!isSrtpSuite(suite) || config.length > LONGEST_CONFIG) return undefined;
+  const parts = config.split(';', MAX_KEYS + 1);
+  const keys = parts.flatMap((part) => keyOf(suite, part) ?? []);
+  const [first, ...rest] = keys;
+  if (!first || keys.length !== parts.length || keys.length > MAX_KEYS) return undefined;
+  const others = rest.flatMap(({ key, mki }) =>
+    mki !== undefined && mki.length === first.mki?.length ? { key, mki } : [],
+  );
+  const names = new Set(keys.map(({ mki }) => mki));
+  if (others.length !== rest.length || names.size !== keys.length) return undefined;
+  return others.length > 0 ? { ...first, others } : first;
 }
 
 /** `inline:<key and salt>[|<lifetime>][|<MKI>:<its octets>]` (RFC 4568 6.1): one key, of the right length. */
@@ -41,10 +59,9 @@ const mkiPattern = /^(\d+):(\d{1,3})$/;
 const LONGEST_LIFETIME = 17;
 /** Octets of the longest MKI (RFC 4568 6.1). */
 const LONGEST_MKI = 128;
-const LONGEST_CONFIG = 700;
+const LONGEST_CONFIG = 2_048;
 
-function keyOf(suite: string, config: string): SrtpKey | undefined {
-  if (!isSrtpSuite(suite) || config.length > LONGEST_CONFIG) return undefined;
+function keyOf(suite: SrtpSuite, config: string): SrtpKey | undefined {
   const [inline = '', ...parameters] = config.split('|');
   const [, key] = inlinePattern.exec(inline) ?? [];
   if (key === undefined) return undefined;

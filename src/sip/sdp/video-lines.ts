@@ -2,7 +2,7 @@ import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
 import { type Description, directionOf, isNowhere, mirrored, receives, sends } from './description.ts';
 import { type H264Terms, h264Terms } from './h264-parameters.ts';
-import type { Direction, MediaLine } from './media-line.ts';
+import { type Direction, type MediaLine, type RemotePlace, remotePlace } from './media-line.ts';
 import {
   answeredKey,
   besideKey,
@@ -55,7 +55,7 @@ export type LocalVideo = {
 export type AgreedVideo = {
   /** Its number among the video lines. */
   stream: number;
-  remote: { address: string; port: number };
+  remote: RemotePlace;
   codec: VideoFormatName;
   /** The number that we send with: the other side's. */
   payloadType: number;
@@ -289,13 +289,13 @@ function agree(
   direction: Direction,
   ours: readonly VideoFormatName[],
 ): AgreedVideo {
-  const { address, port, maxBitrate, formats } = remote;
+  const { address, maxBitrate, formats } = remote;
   const { codec, payloadType, feedback } = chosen;
   const alternatives = ours.filter((each) => each !== codec && formats.some((format) => format.codec === each));
   const h264 = codec === 'h264' ? h264Terms(chosen.parameters) : undefined;
   return {
     stream,
-    remote: { address, port },
+    remote: remotePlace(remote),
     codec,
     payloadType,
     feedback,

@@ -1,11 +1,12 @@
 import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
 import {
-  addressOf,
   type Direction,
   directionSaid,
   type MediaLine,
+  type Place,
   parametersOf,
   payloadTypes,
+  placeOf,
   plainProfiles,
   type RawMedia,
   type RawSession,
@@ -32,6 +33,8 @@ export type VideoStream = {
   secret: boolean;
   keys?: readonly SdesLine[];
   address: string;
+  /** `address` is a host name, and stands for an address of that version of IP. */
+  named?: 4 | 6;
   port: number;
   /** Our codecs among those listed, in the order listed. */
   formats: readonly VideoFormat[];
@@ -51,8 +54,8 @@ export function readVideos(lines: readonly MediaLine[], session: RawSession): Vi
     const secret = secretProfiles.includes(line.protocol);
     if (line.type !== 'video' || line.port === 0 || !(secret || plainProfiles.includes(line.protocol))) return [];
     const media = session.media[index]!;
-    const address = addressOf(media, session);
-    return address === undefined ? [] : [readVideo(index, line, media, session, { secret, address })];
+    const place = placeOf(media, session);
+    return place ? [readVideo(index, line, media, session, { secret, place })] : [];
   });
 }
 
@@ -65,7 +68,7 @@ function readVideo(
   line: MediaLine,
   media: RawMedia,
   session: RawSession,
-  { secret, address }: { secret: boolean; address: string },
+  { secret, place }: { secret: boolean; place: Place },
 ): VideoStream {
   const maps = rtpmapsOf(media);
   const keys = readSdes((media as { crypto?: unknown }).crypto);
@@ -75,7 +78,7 @@ function readVideo(
     line: index,
     secret,
     ...(keys.length > 0 && { keys }),
-    address,
+    ...place,
     port: line.port,
     formats: payloadTypes(line).flatMap((payloadType) => {
       const map = maps.get(payloadType);

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EndpointConfig } from '../../../src/drivers/sip/config.ts';
+import type { NameServer } from '../../../src/sip/location/names.ts';
 import type { SipResponse } from '../../../src/sip/message/message.ts';
 import { audioAt, Carrier } from './carrier.ts';
 import { anybody, createPhone, type Phone, trunkTo } from './support.ts';
@@ -11,9 +12,10 @@ const offers = suite('offers and bodies');
 const phones: Phone[] = [];
 const carriers: Carrier[] = [];
 
-async function world(rest: Partial<EndpointConfig> = {}) {
+async function world(rest: Partial<EndpointConfig> = {}, names?: NameServer) {
   const carrier = await Carrier.open();
-  const phone = await createPhone({ config: { endpoints: [trunkTo(carrier.uri, rest), { ...anybody, ...rest }] } });
+  const endpoints = [trunkTo(carrier.uri, rest), { ...anybody, ...rest }];
+  const phone = await createPhone({ config: { endpoints }, ...(names && { names }) });
   carriers.push(carrier);
   phones.push(phone);
   return { carrier, phone };
@@ -97,9 +99,9 @@ offers('an offer that we cannot take is refused with a Warning that says why', a
   const dtls = '302 hookswitch "DTLS-SRTP is not supported; offer RTP/AVP, or RTP/SAVP with a=crypto"';
   const rows: [string, number, string][] = [
     [
-      offering('c=IN IP4 phone.example', plain),
+      offering('c=IN IP4 192.0.2.256', plain),
       488,
-      '301 hookswitch "phone.example is no address; names are not resolved"',
+      '301 hookswitch "192.0.2.256 is neither an address nor a host name"',
     ],
     [offering('c=IN IP4 ::1', plain), 488, '301 hookswitch "::1 is no address of type IP4"'],
     [offering(plain), 488, '301 hookswitch "its audio has no address"'],
@@ -135,10 +137,7 @@ offers('inside a call such an offer is refused as well, and changes nothing', as
   carrier.send({ method: 'ACK', toTag });
   const rows: [string, string][] = [
     [offering(here, 'm=audio x'), `399 hookswitch "the media line 'm=audio x' cannot be read"`],
-    [
-      offering('c=IN IP4 phone.example', 'm=audio 10002 RTP/AVP 0'),
-      '301 hookswitch "phone.example is no address; names are not resolved"',
-    ],
+    [offering('c=IN IP4 ::1', 'm=audio 10002 RTP/AVP 0'), '301 hookswitch "::1 is no address of type IP4"'],
   ];
   let number = 1;
   for (const method of ['INVITE', 'UPDATE'])
@@ -152,6 +151,105 @@ offers('inside a call such an offer is refused as well, and changes nothing', as
   assert.is((await carrier.response('OPTIONS')).status, 200);
   assert.equal(remotePorts(phone, id), [10_000]);
   assert.equal(inbound.told, ['leg.answered']);
+});
+
+/** A name server that answers when the test says so. */
+function createDns() {
+  const asked: string[] = [];
+  const waiting: ((addresses: readonly string[]) => void)[] = [];
+  const names: NameServer = {
+    naptr: async () => [],
+    srv: async () => [],
+    addresses(name) {
+      asked.push(name);
+      return new Promise((resolve) =>
+        waiting.push((addresses) => resolve(addresses.map((address) => ({ address, ttl: 60 })))),
+      );
+    },
+  };
+  return { names, asked, answer: (...addresses: string[]) => waiting.shift()!(addresses) };
+}
+
+const flowsOf = (phone: Phone, id: string) =>
+  phone.media.sessions.get(id)!.flows.map(({ remote, send }) => [remote.address, remote.port, send]);
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+offers('a host name in an offer is found meanwhile: the call is answered at once, and audio follows', async () => {
+  const dns = createDns();
+  const { carrier, phone } = await world({}, dns.names);
+  const sdp = offering('c=IN IP4 phone.example', 'm=audio 10000 RTP/AVP 0');
+  carrier.send({ method: 'INVITE', port: phone.port, sdp });
+  const { leg, id } = await phone.rung();
+  leg.answer();
+  const { status, toTag } = await carrier.response('INVITE');
+  carrier.send({ method: 'ACK', toTag });
+  assert.equal([status, dns.asked], [200, ['phone.example']]);
+  assert.equal(flowsOf(phone, id), [['0.0.0.0', 10_000, false]]);
+  dns.answer('2001:db8::1', '192.0.2.7');
+  await settled();
+  assert.equal(flowsOf(phone, id).slice(1), [['192.0.2.7', 10_000, true]]);
+  // A new offer with the same name has its address at once; another name is asked for.
+  carrier.send({ method: 'INVITE', number: 2, toTag, sdp: sdp.replace('10000', '10002') });
+  assert.is((await answerTo(carrier, 2)).status, 200);
+  carrier.send({ method: 'ACK', number: 2, toTag });
+  assert.equal(flowsOf(phone, id).slice(2), [['192.0.2.7', 10_002, true]]);
+  carrier.send({
+    method: 'UPDATE',
+    number: 3,
+    toTag,
+    sdp: offering('c=IN IP6 other.example', 'm=audio 10004 RTP/AVP 0'),
+  });
+  assert.is((await answerTo(carrier, 3)).status, 200);
+  assert.equal(flowsOf(phone, id).slice(3), [['::', 10_004, false]]);
+  dns.answer();
+  await settled();
+  assert.equal(flowsOf(phone, id).slice(4), [['::', 10_004, false]]);
+  assert.equal(dns.asked, ['phone.example', 'other.example']);
+});
+
+offers('a call that waits for the address of its host holds up no other, and may end meanwhile', async () => {
+  const dns = createDns();
+  const { carrier, phone } = await world({}, dns.names);
+  const sdp = offering('c=IN IP4 phone.example', 'm=audio 10000 RTP/AVP 0');
+  carrier.send({ method: 'INVITE', port: phone.port, callId: 'slow', branch: 'z9hG4bK-slow', sdp });
+  const slow = await phone.rung();
+  slow.leg.progress();
+  carrier.send({ method: 'INVITE', callId: 'quick', sdp: audioAt(10_002) });
+  const quick = await phone.rung(1);
+  quick.leg.answer();
+  assert.is((await carrier.response('INVITE', 'quick')).status, 200);
+  assert.equal(flowsOf(phone, quick.id), [['127.0.0.1', 10_002, true]]);
+  carrier.send({ method: 'CANCEL', callId: 'slow', branch: 'z9hG4bK-slow' });
+  await slow.heard('leg.hungUp');
+  slow.leg.hangup(16);
+  const before = flowsOf(phone, slow.id);
+  dns.answer('192.0.2.7');
+  await settled();
+  assert.equal(flowsOf(phone, slow.id), before);
+});
+
+offers('answers in a 200 and in an ACK may name a host, too', async () => {
+  const dns = createDns();
+  const { carrier, phone } = await world({}, dns.names);
+  const body = offering('c=IN IP4 phone.example', 'm=audio 10000 RTP/AVP 0');
+  const out = phone.open('600@trunk');
+  out.leg.dial();
+  const invite = await carrier.request('INVITE');
+  carrier.reply(invite, 200, { contentType: 'application/sdp', body });
+  await out.heard('leg.answered');
+  dns.answer('192.0.2.7');
+  await settled();
+  assert.equal(flowsOf(phone, out.id).at(-1), ['192.0.2.7', 10_000, true]);
+  carrier.send({ method: 'INVITE', callId: 'without', port: phone.port });
+  const inbound = await phone.rung();
+  inbound.leg.answer();
+  const { toTag } = await carrier.response('INVITE', 'without');
+  carrier.send({ method: 'ACK', callId: 'without', toTag, sdp: body });
+  carrier.send({ method: 'OPTIONS', callId: 'without', number: 2, toTag });
+  await carrier.response('OPTIONS', 'without');
+  dns.answer('192.0.2.8');
+  await settled();
+  assert.equal(flowsOf(phone, inbound.id).at(-1), ['192.0.2.8', 10_000, true]);
 });
 
 offers('an offer in a PRACK that we cannot take gets 200 with all streams refused, and the call goes on', async () => {

@@ -55,7 +55,15 @@ test('parts of other dispositions or encodings describe no session', () => {
   const early = sdpPart('\r\nContent-Disposition: early-session', 'early');
   assert.equal(read(mixed(early, sdpPart())), description);
   assert.equal(read(mixed(early)), { kind: 'foreign', type: 'application/sdp' });
-  assert.equal(read(mixed(sdpPart('\r\nContent-Transfer-Encoding: base64', 'dj0w'), sdpPart())), description);
+  const quoted = sdpPart('\r\nContent-Transfer-Encoding: quoted-printable', 'v=3D0');
+  assert.equal(read(mixed(quoted, sdpPart())), description);
+});
+
+test('a part in base64 is decoded, in lines or not (RFC 2045 6.8)', () => {
+  const encoded = Buffer.from(sdp).toString('base64');
+  const part = (content: string) => mixed(sdpPart('\r\nContent-Transfer-Encoding: Base64', content));
+  assert.equal(read(part(encoded)), description);
+  assert.equal(read(part(encoded.replace(/.{8}/g, '$&\r\n'))), description);
 });
 
 test('a part that has to be understood and is not makes the whole foreign, as in Asterisk', () => {

@@ -97,7 +97,12 @@ test('the first suite of the offer that we have is taken; lines that we cannot u
     'm=audio 5000 RTP/SAVP 0',
     `a=crypto:1 AES_256_CM_HMAC_SHA1_80 ${inline(46)}`,
     `a=crypto:2 AES_CM_128_HMAC_SHA1_80 ${inline(29)}`,
-    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|1:4;${inline(30)}|2^20|2:4`,
+    // Keys without a name, with names of two lengths, with one name for both, of two lengths, and too many of them.
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20;${inline(30)}|2^20`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|1:4;${inline(30)}|2^20|2:2`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|1:4;${inline(30)}|2^20|1:4`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|1:4;${inline(29)}|2^20|2:4`,
+    `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${Array.from({ length: 17 }, (_, each) => `${inline(30)}|${each}:1`).join(';')}`,
     `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|2^20|256:1`,
     `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|1:0`,
     `a=crypto:3 AES_CM_128_HMAC_SHA1_80 ${inline(30)}|1:129`,
@@ -136,6 +141,27 @@ test('a key with an MKI is taken, and ours beside it has the same (RFC 4568 6.1)
   assert.equal(
     lines.map((line) => line.replace(/inline:[^|]*/, '')),
     ['a=crypto:1 AES_CM_128_HMAC_SHA1_80 |1:4', 'a=crypto:2 AES_CM_128_HMAC_SHA1_80 |66051:3'],
+  );
+});
+
+test('a line may have several keys with names: the far side sends with any of them (RFC 4568 6.1)', () => {
+  const inline = (fill: number, mki: number) => `inline:${Buffer.alloc(30, fill).toString('base64')}|2^20|${mki}:4`;
+  const offer = [
+    ...['v=0', 'o=- 1 1 IN IP4 192.0.2.9', 's=-', 'c=IN IP4 192.0.2.9', 't=0 0', 'm=audio 5000 RTP/SAVP 0'],
+    ...[`a=crypto:1 AES_CM_128_HMAC_SHA1_80 ${inline(7, 1)};${inline(8, 2)};${inline(9, 3)}`, ''],
+  ].join('\r\n');
+  const answered = answerOffer(newSession('2'), read(offer), side('optional'));
+  assert.ok(answered.ok);
+  if (!answered.ok) return;
+  const { local, remote } = answered.agreed.srtp!;
+  assert.equal([local.mki, local.others], ['00000001', undefined]);
+  assert.equal(
+    [remote, ...remote.others!].map(({ key, mki }) => [Buffer.from(key, 'base64')[0], mki]),
+    [
+      [7, '00000001'],
+      [8, '00000002'],
+      [9, '00000003'],
+    ],
   );
 });
 
