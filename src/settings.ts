@@ -25,6 +25,13 @@ import {
 } from './drivers/sip/config.ts';
 import type { HttpOptions } from './http/env.ts';
 import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
+import {
+  aorAttributes,
+  endpointAttributes,
+  fieldsOf,
+  identityAttributes,
+  registrationAttributes,
+} from './models/endpoint-attributes.ts';
 import type { BuildInfo, Module } from './models/system.ts';
 import type { RecorderSettings } from './recorder/recorder.ts';
 import type { CacheLimits } from './sip/location/cached-names.ts';
@@ -314,12 +321,7 @@ function lineDefaults({ registrations, outbound_auth, from_user, from_domain, ao
 
 const registrationSettings = (registration: EndpointConfig['registrations'][number]): RegistrationConfig => ({
   server: registration.server,
-  ...(registration.client === '' ? {} : { client: registration.client }),
-  ...(registration.contact_user === '' ? {} : { contactUser: registration.contact_user }),
-  expirationSeconds: registration.expiration,
-  retryMs: registration.retry * 1000,
-  longestRetryMs: registration.longest_retry * 1000,
-  rejectedRetryMs: registration.rejected_retry * 1000,
+  ...fieldsOf(registrationAttributes, registration),
 });
 
 /** What an endpoint may do; nothing where nothing is restricted. */
@@ -340,55 +342,23 @@ function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {
     ...defaultEndpoint,
     name,
     context: endpoint.context,
-    ...(endpoint.subscribe_context === '' ? {} : { subscribeContext: endpoint.subscribe_context }),
     ...(auth ? { auth: { username: auth.username, password: auth.password ?? '' } } : {}),
     ...(outbound ? { outboundAuth: outbound } : {}),
     match: endpoint.match,
-    aor: {
-      maxContacts: aor.max_contacts,
-      contacts,
-      qualifyFrequencyMs: aor.qualify_frequency * 1000,
-      qualifyTimeoutMs: aor.qualify_timeout * 1000,
-      minimumExpirationSeconds: aor.minimum_expiration,
-      maximumExpirationSeconds: aor.maximum_expiration,
-      defaultExpirationSeconds: aor.default_expiration,
-    },
+    aor: { ...fieldsOf(aorAttributes, aor), contacts },
     ...allowanceOf(endpoint),
     codecs: endpoint.codecs,
     ...(endpoint.opus && { opus: opusTerms(endpoint.opus) }),
     videoCodecs: endpoint.video_codecs,
-    maxVideoStreams: endpoint.max_video_streams,
-    ...(endpoint.max_video_bandwidth > 0 && { maxVideoBitrate: endpoint.max_video_bandwidth * 1000 }),
-    digits: endpoint.digits,
-    mediaEncryption: endpoint.media_encryption,
-    symmetric: endpoint.symmetric,
+    ...fieldsOf(endpointAttributes, endpoint),
     ...(fromUser === '' ? {} : { fromUser }),
     ...(fromDomain === '' ? {} : { fromDomain }),
     ...(registrations.length > 0 && { registrations: registrations.map(registrationSettings) }),
-    ...(endpoint.outbound_proxy === '' ? {} : { outboundProxy: endpoint.outbound_proxy }),
     ...(endpoint.caller_id === '' ? {} : { callerId: parseCallerId(endpoint.caller_id) }),
     trustIdentity: endpoint.trust_id || endpoint.trust_id_inbound,
-    identity: {
-      pai: endpoint.trust_id || endpoint.send_pai,
-      rpid: endpoint.send_rpid,
-      restricted: endpoint.trust_id_outbound,
-      diversion: endpoint.send_diversion,
-      historyInfo: endpoint.send_history_info,
-      identityTokens: endpoint.pass_identity,
-    },
-    sendConnectedLine: endpoint.send_connected_line,
-    reliable: endpoint['100rel'],
-    timers: endpoint.timers,
-    sessionSeconds: endpoint.timers_sess_expires,
-    shortestSessionSeconds: endpoint.timers_min_se,
-    redirects: endpoint.redirect_method,
-    allowTransfer: endpoint.allow_transfer,
-    allowReplaces: endpoint.allow_replaces,
+    identity: { ...fieldsOf(identityAttributes, endpoint), pai: endpoint.trust_id || endpoint.send_pai },
     transferHandling: transferHandlingIn(endpoint.variables) ?? endpoint.transfer_handling,
-    ...(endpoint.language === '' ? {} : { language: endpoint.language }),
     ...(Object.keys(endpoint.variables).length === 0 ? {} : { variables: endpoint.variables }),
-    ...(endpoint.account_code === '' ? {} : { accountCode: endpoint.account_code }),
-    ...(endpoint.tenant_id === '' ? {} : { tenantId: endpoint.tenant_id }),
   };
 }
 

@@ -26,7 +26,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   media: ['lib', 'telephony'],
   drivers: ['lib', 'models', 'telephony', 'sip'],
   // A package of its own: only the command line loads it, when it is asked to import.
-  'packages/importer': ['lib', 'config', 'dialplan'],
+  'packages/importer': ['lib', 'models', 'config', 'dialplan'],
   virtual: ['lib', 'media', 'sip', 'config', 'http', 'build', 'main.ts', 'logging.ts'],
 };
 

@@ -1,4 +1,11 @@
 import { Type } from 'typebox';
+import {
+  aorAttributes,
+  endpointAttributes,
+  identityAttributes,
+  registrationAttributes,
+} from '../models/endpoint-attributes.ts';
+import { settingsOf } from './attribute-settings.ts';
 import { choice, codec, flag, group, list, named, number, opaque, optional, port, text, whole } from './setting.ts';
 import { sipLimits } from './sip-limits.ts';
 import { opusSettings } from './sound-settings.ts';
@@ -34,26 +41,7 @@ const networks = (description: string) =>
 const registration = group(
   {
     server: text({ rule: 'sipUri', description: 'SIP URI of the registrar, e.g. sip:sip.provider.example.' }),
-    client: text({
-      default: '',
-      description: 'SIP URI to register. Empty: the user of outbound_auth at the server.',
-    }),
-    contact_user: text({
-      default: '',
-      description: 'Extension that its calls enter. Empty: the registered user.',
-    }),
-    expiration: whole(30, 604_800, { default: 3_600, unit: 's', description: 'Requested registration time.' }),
-    retry: number(1, 86_400, {
-      default: 15,
-      unit: 's',
-      description: 'Pause after a failure. It doubles with each further failure, less a random part.',
-    }),
-    longest_retry: number(1, 86_400, { default: 600, unit: 's', description: 'Longest such pause.' }),
-    rejected_retry: number(0, 604_800, {
-      default: 3_600,
-      unit: 's',
-      description: 'Pause after a permanent refusal such as 403. 0: no further attempt until a restart.',
-    }),
+    ...settingsOf(registrationAttributes),
   },
   'A registration at a provider.',
 );
@@ -68,10 +56,6 @@ export const endpoint = group(
         "Templates of sip.templates. Later templates win over earlier ones, and the endpoint's own settings win over all.",
     }),
     context: text({ default: 'default', description: 'Dialplan context of its calls.' }),
-    subscribe_context: text({
-      default: '',
-      description: 'Dialplan context of the hints that it may subscribe to (BLF). Empty: `context`.',
-    }),
     auth: optional(
       group(
         {
@@ -97,39 +81,10 @@ export const endpoint = group(
     ),
     aor: group(
       {
-        max_contacts: whole(0, 100, {
-          default: 1,
-          unit: 'contacts',
-          description: 'Contacts that may be registered. The newest replaces the oldest. 0 refuses registration.',
-        }),
+        ...settingsOf(aorAttributes),
         contacts: list(Type.String({ rule: 'sipUri' }), {
           default: [],
           description: 'SIP URIs that reach the endpoint without registration, e.g. sip:10.0.0.7:5060.',
-        }),
-        qualify_frequency: number(0, 86_400, {
-          default: 0,
-          unit: 's',
-          description: 'Interval between OPTIONS requests that check each contact. 0: never.',
-        }),
-        qualify_timeout: number(0.1, 60, {
-          default: 3,
-          unit: 's',
-          description: 'Time limit for the response to such a check.',
-        }),
-        minimum_expiration: whole(1, 86_400, {
-          default: 60,
-          unit: 's',
-          description: 'Shortest registration that is accepted. Shorter ones are refused with 423.',
-        }),
-        maximum_expiration: whole(1, 604_800, {
-          default: 7_200,
-          unit: 's',
-          description: 'Longest registration. Longer requests are shortened to this.',
-        }),
-        default_expiration: whole(1, 604_800, {
-          default: 3_600,
-          unit: 's',
-          description: 'Registration time of a phone that requests none.',
         }),
       },
       'Address of record: the contacts of the endpoint.',
@@ -150,88 +105,11 @@ export const endpoint = group(
       description:
         "Trusts the identity that it asserts (P-Asserted-Identity) and sends it the caller's: trust_id_inbound and send_pai in one.",
     }),
-    trust_id_inbound: flag({
-      default: false,
-      description: 'Trusts the identity that it asserts (P-Asserted-Identity, Remote-Party-ID).',
-    }),
-    trust_id_outbound: flag({
-      default: false,
-      description: 'Sends it private identities too (CALLERID(pres)), marked as private. Otherwise they are withheld.',
-    }),
-    send_pai: flag({
-      default: false,
-      description: "Sends it the caller's identity in P-Asserted-Identity (RFC 3325).",
-    }),
-    send_rpid: flag({ default: false, description: "Sends it the caller's identity in Remote-Party-ID." }),
-    send_diversion: flag({
-      default: true,
-      description: 'Sends it the original target of a redirected call (Diversion, RFC 5806).',
-    }),
-    send_history_info: flag({
-      default: false,
-      description: 'Sends it the redirections of a call as History-Info (RFC 7044).',
-    }),
-    pass_identity: flag({
-      default: false,
-      description:
-        'Passes signed caller identities (Identity headers, RFC 8224) unchanged to other endpoints with this setting.',
-    }),
-    send_connected_line: flag({
-      default: true,
-      description: 'Sends it changes of the connected line (UPDATE, else re-INVITE). Needs send_pai or send_rpid.',
-    }),
-    timers: choice(['no', 'yes', 'required', 'always'], {
-      default: 'yes',
-      description:
-        'Session timers (RFC 4028). no: none. yes: if the peer supports them; on its own calls, if it requests them. required: calls without them fail. always: the server refreshes alone if the peer does not support them.',
-    }),
-    timers_sess_expires: whole(90, 86_400, {
-      default: 1_800,
-      unit: 's',
-      description: 'Session interval: a call ends if it is not refreshed for this long.',
-    }),
-    timers_min_se: whole(90, 86_400, {
-      default: 90,
-      unit: 's',
-      description: 'Shortest session interval that is accepted (Min-SE).',
-    }),
-    '100rel': choice(['no', 'yes', 'required', 'peer_supported'], {
-      default: 'yes',
-      description:
-        'Reliable provisional responses (RFC 3262). no: none. yes: if the peer requires them. peer_supported: also if a caller supports them. required: calls without them fail.',
-    }),
-    language: text({ default: '', description: 'Language of prompts. Empty: sounds.default_language.' }),
-    account_code: text({ default: '', description: 'Account code of its channels.' }),
+    ...settingsOf(identityAttributes),
+    ...settingsOf(endpointAttributes),
     variables: named(text({ description: 'The value of the variable.' }), {
       default: {},
       description: 'Variables set on its channels at their start.',
-    }),
-    tenant_id: text({ default: '', description: 'Tenant of its channels. Empty: that of the caller.' }),
-    digits: choice(['auto', 'info', 'inband', 'auto_inband'], {
-      default: 'auto',
-      description:
-        'How digits are sent. auto: RFC 4733 events if the peer supports them, else SIP INFO. info: SIP INFO. inband: tones, which are also detected. auto_inband: RFC 4733 events, else tones.',
-    }),
-    media_encryption: choice(['off', 'optional', 'best_effort', 'required'], {
-      default: 'off',
-      description:
-        'SRTP with keys in SDP. off: never. optional: if the peer offers it. best_effort: offered beside plain RTP. required: calls without it fail. Use it over tls or wss: the keys are only as secret as SIP.',
-    }),
-    symmetric: flag({
-      default: true,
-      description: 'Sends to the source address of its messages instead of its Contact. For phones behind a NAT.',
-    }),
-    from_user: text({
-      default: '',
-      description: "User part of the From header towards it. Empty: the caller's number.",
-    }),
-    from_domain: text({
-      default: '',
-      description: "Host part of the From header towards it. Empty: the server's address.",
-    }),
-    outbound_proxy: text({
-      default: '',
-      description: 'SIP URI of the proxy for all requests to it. Empty: none.',
     }),
     registrations: list(registration, {
       default: [],
@@ -259,20 +137,6 @@ export const endpoint = group(
       },
       'Limits of the endpoint, which reduce the damage of a stolen password.',
     ),
-    redirect_method: choice(['none', 'user', 'uri_core'], {
-      default: 'none',
-      description:
-        'Whether calls that it redirects (302) are forwarded. none: no. user: to the named user, dialed in its context within allow.extensions. uri_core: to the named address.',
-    }),
-    allow_transfer: flag({
-      default: true,
-      description: 'Accepts transfers (REFER) from it, to targets that it may call itself: see allow.extensions.',
-    }),
-    allow_replaces: flag({
-      default: false,
-      description:
-        'Lets it take over calls of other endpoints with the same context: by INVITE with Replaces (pickup by a BLF key) or by REFER. Its own calls are always allowed in a REFER.',
-    }),
     transfer_handling: choice(['core', 'client'], {
       default: 'core',
       description:

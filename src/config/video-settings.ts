@@ -9,18 +9,6 @@ export const endpointVideo = {
     commaList: true,
     description: 'Video codecs to offer and accept, the preferred one first: vp8, vp9, h264, av1. Empty: no video.',
   }),
-  max_video_streams: whole(1, 32, {
-    default: 1,
-    unit: 'streams',
-    description:
-      'Video streams of a call: its own camera and, in a video_sfu bridge, those of others. Each uses two ports.',
-  }),
-  max_video_bandwidth: whole(0, 1_000_000, {
-    default: 0,
-    unit: 'kbit/s',
-    description:
-      'Largest bit rate that its camera is asked to send, in each stream (b=AS and b=TIAS). 0: no limit is sent.',
-  }),
 };
 
 /** Video of calls. */

@@ -1,3 +1,5 @@
+import { registrationAttributes } from '../../../src/models/endpoint-attributes.ts';
+import { settingsIn } from './attributes.ts';
 import { add, aorsOf, type World } from './pjsip-objects.ts';
 import type { Values } from './source.ts';
 import { tellUnused } from './unused.ts';
@@ -72,18 +74,12 @@ export function registrationsOf(each: Values, world: World): { registrations?: o
     const isUri = (text: string): boolean => /^sips?:[^\s<>"]+$/i.test(text);
     if (!isUri(server))
       world.report.missing(registration.place, `the registration at ${server} is dropped: not a SIP URI`);
-    const expiration = registration.number('expiration', 30, 604_800);
-    const retry = registration.number('retry_interval', 1, 86_400);
-    const rejected = registration.number('forbidden_retry_interval', 0, 604_800);
     return isUri(server)
       ? [
           {
             server,
             ...(isUri(client) ? { client } : {}),
-            ...(registration.text('contact_user') ? { contact_user: registration.text('contact_user') } : {}),
-            ...(expiration === undefined ? {} : { expiration }),
-            ...(retry === undefined ? {} : { retry }),
-            ...(rejected === undefined ? {} : { rejected_retry: rejected }),
+            ...settingsIn(registration, registrationAttributes, ['client']),
           },
         ]
       : [];

@@ -1,4 +1,6 @@
+import { aorAttributes, endpointAttributes, identityAttributes } from '../../../src/models/endpoint-attributes.ts';
 import { asNetwork, createAccess, together } from './access.ts';
+import { settingsIn } from './attributes.ts';
 import { bindOf, type Part } from './part.ts';
 import { codecsOf } from './pjsip-codecs.ts';
 import { credentialsOf } from './pjsip-credentials.ts';
@@ -202,7 +204,7 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
     ...(sources.length === 0 ? {} : { allow: { sources } }),
     ...aorOf(each, world),
     ...codecsOf(each, report),
-    ...callerOf(each),
+    ...attributesOf(each),
     ...routingOf(each, report),
     ...(encryption === 'sdes'
       ? { media_encryption: each.flag('media_encryption_optimistic') ? 'best_effort' : 'required' }
@@ -280,52 +282,33 @@ function aorOf(each: Values, { named, report }: World): Record<string, unknown> 
   if (names.length > 1) report.approximated(each.place, 'the AORs of one endpoint were merged');
   const contacts =
     found.length > 1 ? [...new Set(found.flatMap((each) => contactsOf(each, report)))] : contactsOf(aor, report);
-  const number = (key: string, least: number, most: number) => {
-    const value = aor.number(key, least, most);
-    return value === undefined ? {} : { [key]: value };
-  };
   report.took('contacts of endpoints (AORs)');
   return {
     aor: {
       max_contacts: Math.min(100, aor.number('max_contacts', 0, 1_000_000) ?? 0),
       ...(contacts.length === 0 ? {} : { contacts }),
-      ...number('qualify_frequency', 0, 86_400),
-      ...number('qualify_timeout', 0.1, 60),
-      ...number('minimum_expiration', 1, 86_400),
-      ...number('maximum_expiration', 1, 604_800),
-      ...number('default_expiration', 1, 604_800),
+      ...settingsIn(aor, aorAttributes, ['max_contacts']),
     },
   };
 }
 
-/** What reliable provisional responses may be, where it is not as usual. */
-const reliable = new Set(['no', 'required', 'peer_supported']);
+/** Attributes that have a rule of their own here. */
+const special = [
+  ...[
+    'subscribe_context',
+    'symmetric',
+    'outbound_proxy',
+    'redirect_method',
+    'max_video_streams',
+    'max_video_bandwidth',
+  ],
+];
 
-/** Who is believed, and told, where that is not as usual. */
-function trustOf(each: Values): Endpoint {
-  const names = ['trust_id_inbound', 'trust_id_outbound', 'send_pai', 'send_rpid', 'send_history_info'];
-  return {
-    ...Object.fromEntries(names.flatMap((name) => (each.flag(name) ? [[name, true]] : []))),
-    ...Object.fromEntries(
-      ['send_diversion', 'send_connected_line'].flatMap((name) => (each.flag(name) === false ? [[name, false]] : [])),
-    ),
-  };
-}
-
-function callerOf(each: Values): Endpoint {
-  const text = (key: string, name: string) => (each.text(key) === '' ? {} : { [name]: each.text(key) });
-  return {
-    ...text('callerid', 'caller_id'),
-    ...trustOf(each),
-    ...(reliable.has(each.text('100rel').toLowerCase()) ? { '100rel': each.text('100rel').toLowerCase() } : {}),
-    ...text('language', 'language'),
-    ...text('accountcode', 'account_code'),
-    ...text('tenantid', 'tenant_id'),
-  };
-}
-
-/** How digits travel, where it is not as usual. */
-const digitModes: Readonly<Record<string, string>> = { auto: 'auto_inband', inband: 'inband', info: 'info' };
+const attributesOf = (each: Values): Endpoint => ({
+  ...(each.text('callerid') === '' ? {} : { caller_id: each.text('callerid') }),
+  ...settingsIn(each, identityAttributes),
+  ...settingsIn(each, endpointAttributes, special),
+});
 
 /** Where calls that a phone forwards go on. */
 const redirectMethods: Readonly<Record<string, string>> = {
@@ -333,31 +316,14 @@ const redirectMethods: Readonly<Record<string, string>> = {
   uri_pjsip: 'uri_core',
 };
 
-/** How calls are watched by refreshing them, where it is not as usual. */
-function timersOf(each: Values): Endpoint {
-  const timers = each.text('timers').toLowerCase();
-  const [expires, least] = ['timers_sess_expires', 'timers_min_se'].map((key) => each.number(key, 90, 86_400));
-  return {
-    ...(['no', 'required', 'always'].includes(timers) ? { timers } : {}),
-    ...(expires === undefined ? {} : { timers_sess_expires: Math.round(expires) }),
-    ...(least === undefined ? {} : { timers_min_se: Math.round(least) }),
-  };
-}
-
 function routingOf(each: Values, report: Report): Endpoint {
-  const digits = each.text('dtmf_mode').toLowerCase();
   const isDirect = each.flag('force_rport') === false && !each.flag('rewrite_contact') && !each.flag('rtp_symmetric');
   const proxy = each.text('outbound_proxy');
   const isUri = /^sips?:[^\s<>"]+$/i.test(proxy);
   if (proxy !== '' && !isUri) report.missing(each.place, `outbound_proxy ${proxy} is not a SIP URI and is dropped`);
   return {
-    ...(Object.hasOwn(digitModes, digits) ? { digits: digitModes[digits] } : {}),
     redirect_method: redirectMethods[each.text('redirect_method').toLowerCase()] ?? 'user',
-    ...(each.flag('allow_transfer') === false ? { allow_transfer: false } : {}),
-    ...timersOf(each),
     ...(isDirect ? { symmetric: false } : {}),
-    ...(each.text('from_user') ? { from_user: each.text('from_user') } : {}),
-    ...(each.text('from_domain') ? { from_domain: each.text('from_domain') } : {}),
     ...(proxy !== '' && isUri ? { outbound_proxy: proxy } : {}),
   };
 }

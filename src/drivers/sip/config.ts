@@ -1,11 +1,18 @@
 import type { OpusSending, OpusWishes, VideoFormatName } from '../../lib/formats.ts';
+import {
+  aorAttributes,
+  endpointAttributes,
+  type FieldsOf,
+  fieldsOf,
+  identityAttributes,
+  type registrationAttributes,
+} from '../../models/endpoint-attributes.ts';
 import type { DigestAlgorithm } from '../../sip/auth/digest.ts';
 import type { SessionTerms } from '../../sip/dialog/session-timer.ts';
 import { defaultAnnounceDelayMs } from '../../sip/dialog/stack.ts';
 import { defaultLocationLimits, type LocationLimits } from '../../sip/location/places.ts';
 import type { FailoverTimes } from '../../sip/location/target-memory.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
-import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { TransferHandling } from '../../telephony/driver.ts';
 import type { Party } from '../../telephony/party.ts';
 import type { Allowance } from './allowance.ts';
@@ -14,62 +21,24 @@ import type { Allowance } from './allowance.ts';
 export type EndpointSecret = { password: string } | { ha1: string };
 
 /** Where an endpoint can be reached. Times in seconds are as on the wire, others in ms. */
-export type AorConfig = {
+export type AorConfig = FieldsOf<typeof aorAttributes> & {
   /** What phones register as (the user part of To), in any case of letters; the endpoint's name when left out. */
   name?: string;
-  /** Places that may be registered at once; 0 refuses registration. The newest displaces the oldest. */
-  maxContacts: number;
   /** SIP URIs where the endpoint is without registering. */
   contacts: readonly string[];
-  /** ms between OPTIONS to each contact; 0 = never. */
-  qualifyFrequencyMs: number;
-  /** ms to wait for the answer. */
-  qualifyTimeoutMs: number;
-  /** Shortest registration accepted, longest given, and what is given when none is asked for. */
-  minimumExpirationSeconds: number;
-  maximumExpirationSeconds: number;
-  defaultExpirationSeconds: number;
 };
 
 /** A registrar that has to be told where an endpoint's calls are to come to. Times in seconds are as on the wire. */
-export type RegistrationConfig = {
+export type RegistrationConfig = FieldsOf<typeof registrationAttributes> & {
   /** SIP URI of the registrar. */
   server: string;
-  /** SIP URI to register; our user name at the server when left out. */
-  client?: string;
-  /** User part of our Contact: what calls that come in are dialed to; that of `client` when left out. */
-  contactUser?: string;
-  expirationSeconds: number;
-  /** ms before the second try, and the longest that it grows to. */
-  retryMs: number;
-  longestRetryMs: number;
-  /** ms before another try after a refusal for good; 0 = none. */
-  rejectedRetryMs: number;
 };
 
 /** What an endpoint is told of who calls it, or answers it. */
-export type IdentityTelling = {
-  /** P-Asserted-Identity (RFC 3325), Remote-Party-ID. */
-  pai: boolean;
-  rpid: boolean;
-  /** Those who do not want to be known are told to it, with their wish: it keeps them to itself. */
-  restricted: boolean;
-  /** How the call came to be redirected: Diversion (RFC 5806), History-Info (RFC 7044). */
-  diversion: boolean;
-  historyInfo: boolean;
-  /** Identity headers (RFC 8224) are passed on to it, and those of its calls to others. */
-  identityTokens: boolean;
-};
+export type IdentityTelling = FieldsOf<typeof identityAttributes>;
 
 /** What is told as usual. */
-export const defaultIdentity: IdentityTelling = {
-  pai: false,
-  rpid: false,
-  restricted: false,
-  diversion: true,
-  historyInfo: false,
-  identityTokens: false,
-};
+export const defaultIdentity: IdentityTelling = fieldsOf(identityAttributes, {});
 
 /**
  * What Asterisk's words mean for calls that come in. In calls that we place, all but `no` say that we understand reliable
@@ -87,14 +56,12 @@ export function sessionTermsOf({ timers, sessionSeconds, shortestSessionSeconds 
 /** What far sides are asked for of Opus, and how that is sent to them at most. */
 export type OpusTerms = { wishes: OpusWishes; sending: OpusSending };
 
-/** A phone or a line. */
-export type EndpointConfig = {
+/** A phone or a trunk. Its plain attributes are those of {@link endpointAttributes}. */
+export type EndpointConfig = FieldsOf<typeof endpointAttributes> & {
   /** What comes after `PJSIP/` in dial strings, and the user part of the AOR. */
   name: string;
   /** Dialplan context of its calls. */
   context: string;
-  /** Dialplan context whose hints it may watch; that of its calls when left out. */
-  subscribeContext?: string;
   /** What it must know to register and to call. Without it only `match` lets its requests in. */
   auth?: { username: string } & EndpointSecret;
   /** What we answer when it asks us for a password; without `realm` whatever its realm is. */
@@ -108,68 +75,20 @@ export type EndpointConfig = {
   opus?: OpusTerms;
   /** Of video, likewise; without any its calls have none. */
   videoCodecs: readonly VideoFormatName[];
-  /** Video streams that a call of it may have. */
-  maxVideoStreams: number;
-  /** What it is asked to send of video at most in each stream, in bit/s; nothing is asked where left out. */
-  maxVideoBitrate?: number;
-  /**
-   * How digits travel: `auto` = RFC 4733 events when the other side takes them, else INFO; `info` = always INFO; `inband` =
-   * as tones in the audio; `auto_inband` = RFC 4733 events when the other side takes them, else as tones.
-   */
-  digits: 'auto' | 'info' | 'inband' | 'auto_inband';
-  /** Whether its audio is secret (SRTP with keys in SDP, RFC 4568): see {@link SrtpPolicy}. */
-  mediaEncryption: SrtpPolicy['mode'];
   /** Caller id of its calls; without it what the phone says. */
   callerId?: Party;
-  /** Believe P-Asserted-Identity and Remote-Party-ID from it. */
-  trustIdentity: boolean;
   /** What it is told of who calls it. */
   identity: IdentityTelling;
-  /**
-   * Whether its calls are watched (RFC 4028), by Asterisk's words, how long without a refresh and at least, in s. Calls that
-   * come from it are watched as it asks for, with `required` and `always` also where it asks for nothing; `always`: by us
-   * alone where it knows nothing of that.
-   */
-  timers: 'no' | 'yes' | 'required' | 'always';
-  sessionSeconds: number;
-  shortestSessionSeconds: number;
-  /** Reliable provisional responses (RFC 3262), by Asterisk's words: see {@link reliabilityOf}. */
-  reliable: 'no' | 'yes' | 'required' | 'peer_supported';
-  /** Tell it who it is connected to when that changes; only by the headers of {@link IdentityTelling}. */
-  sendConnectedLine: boolean;
-  /** User and host of our From towards it instead of the caller's number and our address. */
-  fromUser?: string;
-  fromDomain?: string;
-  /** SIP URI of the proxy that all its requests go through. */
-  outboundProxy?: string;
-  /** Send to where its messages come from rather than to what its Contact says (phones behind NAT). */
-  symmetric: boolean;
   /** Where we register it. Without any, its calls are identified by other means. */
   registrations?: readonly RegistrationConfig[];
   /** What it may do; without it all that its context offers, from wherever its password is known. */
   allowance?: Allowance;
-  /**
-   * Whether calls that it forwards (302) go on there, by Asterisk's words: `user` as what it dials, in its context;
-   * `uri_core` at the address that it names.
-   */
-  redirects: 'none' | 'user' | 'uri_core';
-  /** Whether its calls may be put through to others when it asks for that. */
-  allowTransfer: boolean;
-  /**
-   * Whether it may take over calls of other endpoints with its context: by INVITE with Replaces, or by a transfer that names
-   * them. Its BLF shows how these calls are named (RFC 4235) only then.
-   */
-  allowReplaces: boolean;
   /** Who carries out the transfers that it asks for. */
   transferHandling: TransferHandling;
   /** Mailboxes whose message counts it may watch; without any, the one of its own name. */
   mailboxes?: readonly string[];
-  language?: string;
-  accountCode?: string;
   /** Variables that its calls have from the start. */
   variables?: Readonly<Record<string, string>>;
-  /** Tenant that its channels belong to. */
-  tenantId?: string;
 };
 
 /** What the SIP driver is told by the configuration. */
@@ -229,38 +148,18 @@ export type SipConfig = {
 };
 
 /** An AOR as an endpoint has it when nothing is said. */
-export const defaultAor: AorConfig = {
-  maxContacts: 1,
-  contacts: [],
-  qualifyFrequencyMs: 0,
-  qualifyTimeoutMs: 3000,
-  minimumExpirationSeconds: 60,
-  maximumExpirationSeconds: 7200,
-  defaultExpirationSeconds: 3600,
-};
+export const defaultAor: AorConfig = { ...fieldsOf(aorAttributes, {}), contacts: [] };
 
 /** An endpoint with everything but its name as usual. */
 export const defaultEndpoint: Omit<EndpointConfig, 'name'> = {
+  ...fieldsOf(endpointAttributes, {}),
   context: 'default',
   match: [],
   aor: defaultAor,
   codecs: ['ulaw', 'alaw'],
   videoCodecs: [],
-  maxVideoStreams: 1,
-  digits: 'auto',
-  mediaEncryption: 'off',
-  trustIdentity: false,
   identity: defaultIdentity,
-  timers: 'yes',
-  sessionSeconds: 1800,
-  shortestSessionSeconds: 90,
-  reliable: 'yes',
-  sendConnectedLine: true,
-  redirects: 'none',
-  allowTransfer: true,
-  allowReplaces: false,
   transferHandling: 'core',
-  symmetric: true,
 };
 
 /** The driver's settings as usual; `endpoints` is empty. */

@@ -10,7 +10,7 @@ export const keptByEndpoints = `
   media_encryption_optimistic media_use_received_transport moh_passthrough mwi_from_user
   mwi_subscribe_replaces_unsolicited notify_early_inuse_ringing one_touch_recording outgoing_call_offer_pref
   overlap_context preferred_codec_only record_off_feature record_on_feature refer_blind_progress rpid_immediate rtcp_mux
-  rtp_engine rtp_ipv6 sdp_owner sdp_session security_mechanisms send_aoc send_connected_line
+  rtp_engine rtp_ipv6 sdp_owner sdp_session security_mechanisms send_aoc
   srtp_tag_32 sub_min_expiry suppress_moh_on_sendonly suppress_q850_reason_headers t38_bind_udptl_to_media_address
   t38_udptl t38_udptl_ec t38_udptl_ipv6 t38_udptl_maxdatagram t38_udptl_nat  tos_audio
   tos_video trust_connected_line use_ptime`;

@@ -1,5 +1,17 @@
 import { isNetwork } from '../../lib/addresses.ts';
 import { absentFormatNames, isVideoFormat, videoFormatNames } from '../../lib/formats.ts';
+import {
+  aorAttributes,
+  asteriskName,
+  asteriskWords,
+  type EndpointAttribute,
+  type EndpointAttributes,
+  endpointAttributes,
+  fieldsFromAsterisk,
+  identityAttributes,
+  registrationAttributes,
+  toAsterisk,
+} from '../../models/endpoint-attributes.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import { audioCodecs, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import { transferHandlingIn } from '../../telephony/driver.ts';
@@ -8,12 +20,10 @@ import {
   type AorConfig,
   defaultAor,
   defaultEndpoint,
-  defaultIdentity,
   type EndpointConfig,
   type EndpointSecret,
   type RegistrationConfig,
 } from './config.ts';
-import { digitsOfMode } from './digit-modes.ts';
 import { keptByEndpoints } from './kept-attributes.ts';
 
 /**
@@ -198,7 +208,22 @@ export function attributeOf({ values }: SipObject, name: string): string | undef
 
 const isId = (id: string): boolean => id.length >= 1 && id.length <= 80 && isPlain(id) && !/[\s/@;,<>"]/.test(id);
 
-const aor = defaultAor;
+/** The attributes of a table as Asterisk has them. */
+const attributesOf = (table: EndpointAttributes): Record<string, Attribute> =>
+  Object.fromEntries(
+    Object.entries(table).flatMap(([name, each]) => {
+      const theirs = asteriskName(name, each);
+      return theirs === undefined ? [] : [[theirs, attributeFor(each)]];
+    }),
+  );
+
+function attributeFor(each: EndpointAttribute): Attribute {
+  const { initial, whole } = { initial: toAsterisk(each, each.default), whole: false, ...each.asterisk };
+  if (each.kind === 'flag') return flag(initial === 'yes' ? 'yes' : 'no');
+  if (each.kind === 'choice') return word(initial, ...Object.keys(asteriskWords(each)));
+  if (each.kind !== 'text') return number(Number(initial), each.least, each.most, whole || each.kind === 'whole');
+  return each.form === 'host' ? host : each.form === 'sipUri' ? uriOrNothing : text();
+}
 
 export const sipObjectTypes = {
   endpoint: {
@@ -212,30 +237,8 @@ export const sipObjectTypes = {
       outbound_auth: text(),
       aors: text(),
       callerid: text(),
-      language: text(),
-      accountcode: text(),
-      tenantid: text(),
-      dtmf_mode: word('rfc4733', 'rfc4733', 'inband', 'auto', 'info', 'auto_info'),
-      rewrite_contact: flag('yes'),
-      trust_id_inbound: flag('no'),
-      trust_id_outbound: flag('no'),
-      send_pai: flag('no'),
-      send_rpid: flag('no'),
-      send_diversion: flag('yes'),
-      send_history_info: flag('no'),
-      send_connected_line: flag('yes'),
-      allow_transfer: flag('yes'),
-      redirect_method: word('user', 'none', 'user', 'uri_core', 'uri_pjsip'),
-      max_video_streams: number(1, 1, 32),
-      max_video_bandwidth: number(0, 0, 1_000_000),
-      from_user: text(),
-      from_domain: host,
-      outbound_proxy: uriOrNothing,
-      '100rel': word('yes', 'yes', 'no', 'required', 'peer_supported'),
-      subscribe_context: text(),
-      timers: word('yes', 'yes', 'no', 'required', 'always', 'forced'),
-      timers_sess_expires: number(1800, 90, 86_400),
-      timers_min_se: number(90, 90, 86_400),
+      ...attributesOf(endpointAttributes),
+      ...attributesOf(identityAttributes),
       // What follows is kept only.
       aggregate_mwi: flag('yes'),
       allow_subscribe: flag('yes'),
@@ -286,13 +289,7 @@ export const sipObjectTypes = {
       Number(least) > Number(most) ? 'minimum_expiration must not exceed maximum_expiration' : undefined,
     attributes: {
       contact: uris,
-      // As in Asterisk an AOR takes no registrations unless told to.
-      max_contacts: number(0, 0, 100),
-      minimum_expiration: number(aor.minimumExpirationSeconds, 1, 86_400),
-      maximum_expiration: number(aor.maximumExpirationSeconds, 1, 604_800),
-      default_expiration: number(aor.defaultExpirationSeconds, 1, 604_800),
-      qualify_frequency: number(aor.qualifyFrequencyMs / 1000, 0, 86_400),
-      qualify_timeout: number(aor.qualifyTimeoutMs / 1000, 0.1, 60, false),
+      ...attributesOf(aorAttributes),
       // What follows is kept only: the newest contact always displaces the oldest.
       remove_existing: flag('no'),
       remove_unavailable: flag('no'),
@@ -339,13 +336,9 @@ export const sipObjectTypes = {
     check: ({ server_uri: server }: Values) => (server === '' ? 'server_uri is missing' : undefined),
     attributes: {
       server_uri: uriOrNothing,
-      client_uri: uriOrNothing,
-      contact_user: text(),
+      ...attributesOf(registrationAttributes),
       endpoint: text(),
       outbound_auth: text(),
-      expiration: number(3_600, 30, 604_800),
-      retry_interval: number(60, 1, 86_400),
-      forbidden_retry_interval: number(0, 0, 604_800),
       security_negotiation: never,
       // Calls that a registration brings are known by its Contact in any case; proxies are those of the endpoint.
       ...kept(`line transport max_retries fatal_retry_interval auth_rejection_permanent support_path support_outbound
@@ -381,16 +374,10 @@ function aorOf(endpoint: SipObject, find: FindObject): AorConfig {
   const [first] = found;
   const contacts = found.flatMap(({ values }) => itemsOf(values['contact'] ?? ''));
   if (!first) return { ...defaultAor, maxContacts: 0, contacts };
-  const numberOf = (attribute: string) => Number(first.values[attribute]);
   return {
     name: first.id,
-    maxContacts: numberOf('max_contacts'),
+    ...fieldsFromAsterisk(aorAttributes, first.values),
     contacts,
-    qualifyFrequencyMs: numberOf('qualify_frequency') * 1000,
-    qualifyTimeoutMs: numberOf('qualify_timeout') * 1000,
-    minimumExpirationSeconds: numberOf('minimum_expiration'),
-    maximumExpirationSeconds: numberOf('maximum_expiration'),
-    defaultExpirationSeconds: numberOf('default_expiration'),
   };
 }
 
@@ -402,21 +389,16 @@ function belongsTo({ values }: SipObject, endpoint: SipObject): boolean {
   return credentials.length > 0 && namesIn(endpoint, 'outbound_auth')[0] === credentials[0];
 }
 
-/** Where an endpoint registers; tries are at most ten minutes apart. */
+/** Where an endpoint registers; tries are at most ten minutes apart, or as far as asked for. */
 const registrationsOf = (endpoint: SipObject, made: readonly SipObject[]): RegistrationConfig[] =>
   made
     .filter((registration) => belongsTo(registration, endpoint))
     .map(({ values }) => {
-      const { server_uri: server = '', client_uri: client, contact_user: contactUser } = values;
-      const retryMs = Number(values['retry_interval']) * 1000;
+      const fields = fieldsFromAsterisk(registrationAttributes, values);
       return {
-        server,
-        ...(client && { client }),
-        ...(contactUser && { contactUser }),
-        expirationSeconds: Number(values['expiration']),
-        retryMs,
-        longestRetryMs: Math.max(retryMs, 600_000),
-        rejectedRetryMs: Number(values['forbidden_retry_interval']) * 1000,
+        ...fields,
+        server: values['server_uri'] ?? '',
+        longestRetryMs: Math.max(fields.retryMs, fields.longestRetryMs),
       };
     });
 
@@ -437,8 +419,6 @@ export function endpointOf(
   const inbound = credentialsOf(namesIn(endpoint, 'auth'), find);
   const outbound = credentialsOf(namesIn(endpoint, 'outbound_auth'), find);
   const lines = registrationsOf(endpoint, registrations);
-  const unlessEmpty = <K extends string>(key: K, attribute: string) =>
-    (value(attribute) === '' ? {} : { [key]: value(attribute) }) as Partial<Record<K, string>>;
   return {
     ...defaultEndpoint,
     name: endpoint.id,
@@ -451,47 +431,12 @@ export function endpointOf(
     ...(lines.length > 0 && { registrations: lines }),
     codecs: itemsOf(value('allow')).filter(isAudioCodec),
     videoCodecs: itemsOf(value('allow')).filter(isVideoFormat),
-    maxVideoStreams: Number(value('max_video_streams')),
-    ...(Number(value('max_video_bandwidth')) > 0 && { maxVideoBitrate: Number(value('max_video_bandwidth')) * 1000 }),
-    digits: digitsOfMode[value('dtmf_mode')] ?? 'auto',
-    symmetric: value('rewrite_contact') === 'yes',
-    trustIdentity: value('trust_id_inbound') === 'yes',
-    identity: {
-      ...defaultIdentity,
-      pai: value('send_pai') === 'yes',
-      rpid: value('send_rpid') === 'yes',
-      restricted: value('trust_id_outbound') === 'yes',
-      diversion: value('send_diversion') === 'yes',
-      historyInfo: value('send_history_info') === 'yes',
-    },
-    sendConnectedLine: value('send_connected_line') === 'yes',
-    reliable: reliableOf(value('100rel')),
-    timers: timersOf(value('timers')),
-    sessionSeconds: Number(value('timers_sess_expires')),
-    shortestSessionSeconds: Number(value('timers_min_se')),
-    redirects: redirectsOf(value('redirect_method')),
-    allowTransfer: value('allow_transfer') === 'yes',
+    ...fieldsFromAsterisk(endpointAttributes, endpoint.values),
+    identity: fieldsFromAsterisk(identityAttributes, endpoint.values),
     transferHandling: transferHandlingIn(variablesOf(value('set_var'))) ?? 'core',
     ...(value('callerid') === '' ? {} : { callerId: callerIds.parse(value('callerid')) }),
-    ...unlessEmpty('fromUser', 'from_user'),
-    ...unlessEmpty('fromDomain', 'from_domain'),
-    ...unlessEmpty('outboundProxy', 'outbound_proxy'),
-    ...unlessEmpty('language', 'language'),
-    ...unlessEmpty('accountCode', 'accountcode'),
-    ...unlessEmpty('subscribeContext', 'subscribe_context'),
-    ...unlessEmpty('tenantId', 'tenantid'),
   };
 }
-
-/** `forced` is another word for `always`. */
-const redirectsOf = (text: string): EndpointConfig['redirects'] =>
-  text === 'none' || text === 'user' ? text : 'uri_core';
-
-const timersOf = (text: string): EndpointConfig['timers'] =>
-  text === 'no' || text === 'required' ? text : text === 'always' || text === 'forced' ? 'always' : 'yes';
-
-const reliableOf = (text: string): EndpointConfig['reliable'] =>
-  text === 'no' || text === 'required' || text === 'peer_supported' ? text : 'yes';
 
 /** The source addresses that objects name for an endpoint. */
 const matchOf = ({ id }: SipObject, identifies: readonly SipObject[]): string[] =>

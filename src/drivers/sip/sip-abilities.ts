@@ -1,13 +1,13 @@
 import { isVideoFormat } from '../../lib/formats.ts';
+import { asteriskWords, endpointAttributes, fromAsterisk, toAsterisk } from '../../models/endpoint-attributes.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import { isAudioCodec } from '../../sip/sdp/codecs.ts';
 import type { SipAbilities } from '../../telephony/driver.ts';
-import { digitsOfMode, modeOfDigits } from './digit-modes.ts';
 import type { LegCore } from './leg-core.ts';
 import { namesThatBegin } from './request-headers.ts';
 
 /** Words for how digits travel that applications may set. */
-const modes = new Set(['rfc4733', 'inband', 'info', 'auto', 'auto_info']);
+const modes = new Set(Object.keys(asteriskWords(endpointAttributes.digits)));
 
 /** What applications may ask of a SIP call beside what all calls can. */
 export function sipAbilities(
@@ -28,11 +28,11 @@ export function sipAbilities(
       answer()?.filter(([each]) => each.toLowerCase() === name.toLowerCase())[index - 1]?.[1],
     responseHeaderNames: (beginning) => namesThatBegin(answer() ?? [], beginning),
     get digitMode() {
-      return modeOfDigits[core.digits];
+      return toAsterisk(endpointAttributes.digits, core.digits);
     },
     setDigitMode(mode) {
       if (!modes.has(mode)) return false;
-      core.change({ digits: digitsOfMode[mode] ?? 'auto' });
+      core.change({ digits: fromAsterisk(endpointAttributes.digits, mode) });
       return true;
     },
     setFormats(formats) {

@@ -25,10 +25,10 @@ export type FastRelayPlan = {
 };
 
 /** Decrypts SRTP. Undefined = the packet proves nothing or came before, and nothing has changed. */
-export type PacketOpener = { open(packet: Uint8Array): Uint8Array | undefined; readonly overhead: number };
+type PacketOpener = { open(packet: Uint8Array): Uint8Array | undefined; readonly overhead: number };
 
 /** Encrypts a packet. Undefined = it cannot be sent. */
-export type PacketSealer = { seal(packet: Uint8Array): Uint8Array | undefined };
+type PacketSealer = { seal(packet: Uint8Array): Uint8Array | undefined };
 
 /**
  * A socket's descriptor with an address as the kernel has it: family and port, then the address of IPv4. An address of IPv6 has

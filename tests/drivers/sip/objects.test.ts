@@ -85,6 +85,12 @@ objects('every attribute takes what it is to begin with', () => {
       if (name !== 'disallow') assert.is(read(kind as SipObjectKind, name, initial), initial, `${kind}.${name}`);
 });
 
+objects('a new endpoint hears whom it is connected to, as in Asterisk', () => {
+  const { initial } = (sipObjectTypes.endpoint.attributes as Record<string, Attribute>)['send_connected_line']!;
+  assert.is(initial, 'yes');
+  assert.ok(endpointOf({ id: 'a', values: bare('endpoint', {}) }, () => undefined, callerIds).sendConnectedLine);
+});
+
 objects('an id is the name of a phone', () => {
   const { isId } = sipObjectTypes.endpoint;
   for (const id of ['alice', '100', 'a-b_c.d', 'é']) assert.ok(isId(id), id);
