@@ -24,7 +24,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   operator: ['lib', 'models'],
   sip: ['lib'],
   media: ['lib', 'telephony'],
-  drivers: ['lib', 'models', 'telephony', 'sip'],
+  drivers: ['lib', 'models', 'telephony', 'machines', 'sip'],
   // A package of its own: only the command line loads it, when it is asked to import.
   'packages/importer': ['lib', 'models', 'config', 'dialplan'],
   virtual: ['lib', 'media', 'sip', 'config', 'http', 'build', 'main.ts', 'logging.ts'],

@@ -10,6 +10,7 @@ import { contactMachine } from '../../src/machines/contact.ts';
 import { dialMachine } from '../../src/machines/dial.ts';
 import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
+import { legMachine } from '../../src/machines/leg.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
@@ -418,6 +419,20 @@ export const chartSamples: readonly ChartSamples[] = [
       ]),
       { type: 'registration.changed', registration: { ...line, expiresMs: 60_000 } },
       ...plain('registration.removed', 'connection.lost', 'system.closing'),
+    ],
+  }),
+  samplesOf(legMachine, {
+    inputs: [{} as never],
+    events: [
+      ...plain(...(['dial', 'ring', 'forwarding', 'progress', 'stopRinging', 'answer', 'hold', 'unhold'] as const)),
+      ...plain(...(['renegotiate', 'release', 'call.answered', 'far.held', 'far.unheld'] as const)),
+      { type: 'deflect', uri: 'sip:bob@10.0.0.2', cause: 23, techCause: 302 },
+      { type: 'refer', uri: 'sip:bob@10.0.0.2' },
+      { type: 'hangup', cause: 16 },
+      { type: 'call.ended', cause: 17, techCause: 486 },
+      { type: 'call.forwarded', target: 'PJSIP/bob' },
+      { type: 'media.silent', cause: 44 },
+      { type: 'media.lost', cause: 41 },
     ],
   }),
   samplesOf(watcherMachine, {

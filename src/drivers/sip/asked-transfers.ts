@@ -37,7 +37,7 @@ type AskedTransfersOptions = {
 };
 
 /** Transfers that the far side of one call asks for: REFER in a dialog, and the subscription that it makes (RFC 3515). */
-interface AskedTransfers {
+export interface AskedTransfers {
   receiveRefer: ReferReceiver;
   /** SUBSCRIBE to how a transfer goes: refreshes the subscription, or ends it. */
   receiveSubscribe(request: SipRequest): UsageAnswer;

@@ -1,4 +1,5 @@
 import { guarded } from '../../lib/guard.ts';
+import { isBeforeAnswer, isUp } from '../../machines/leg.ts';
 import type {
   IncomingCall,
   IncomingCallData,
@@ -17,7 +18,8 @@ import type { DigitSequence } from '../../telephony/media.ts';
 import type { Party } from '../../telephony/party.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
 import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
-import { createLegCore, type LegCore, type LegCoreData } from './leg-core.ts';
+import { LegCore } from './leg-core.ts';
+import type { LegCoreData } from './leg-data.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
@@ -155,7 +157,7 @@ class InboundLeg implements Leg {
     this.protocolId = call.request.callId;
     this.source = textOf(call.source);
     this.#earlyAnswer = from?.earlyAnswer;
-    this.core = createLegCore({
+    this.core = new LegCore({
       services,
       endpoint,
       channelId,
@@ -171,7 +173,10 @@ class InboundLeg implements Leg {
         answer: (negotiation) => this.#answered(negotiation),
       },
       onChanged: () => services.legs.changed(endpoint.name),
+      begins: 'setup',
       onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
+      end: (cause = Cause.normalClearing) => call.hangup(statusFromCause(cause), reasonHeaders(cause)),
+      deflect: (uri) => call.refuse(302, { contact: { uri: parseUri(uri)!, params: {} } }),
     });
     this.#token = services.legs.add(endpoint.name, {
       channelId,
@@ -185,8 +190,8 @@ class InboundLeg implements Leg {
 
   /** Before the answer what the caller has offered and its endpoint may use. */
   get formats(): readonly string[] {
-    const { formats, phase } = this.core;
-    if (phase !== 'setup' || formats.length === 1) return formats;
+    const { formats, state } = this.core;
+    if (!isBeforeAnswer(state) || formats.length === 1) return formats;
     this.#offered ??= codecsIn(this.#call.offer ?? '', this.#endpoint);
     const common = formats.filter((codec) => this.#offered?.includes(codec));
     return common.length > 0 ? common : formats;
@@ -203,32 +208,29 @@ class InboundLeg implements Leg {
   dial(): void {}
 
   ring(): void {
-    if (this.core.phase === 'up') this.media.indicate('ringing');
-    else this.core.when('ring');
+    this.core.send({ type: 'ring' });
   }
 
   forwarding(): void {
-    if (this.core.phase === 'setup') this.core.when('forwarding');
+    this.core.send({ type: 'forwarding' });
   }
 
   stopRinging(): void {
-    if (this.core.phase === 'up') this.media.indicate(undefined);
+    this.core.send({ type: 'stopRinging' });
   }
 
   progress(prefers?: readonly string[]): void {
     this.#prefer(prefers);
-    this.core.when('progress');
+    this.core.send({ type: 'progress' });
   }
 
   answer(prefers?: readonly string[]): void {
     this.#prefer(prefers);
-    this.core.when('answer');
+    this.core.send({ type: 'answer' });
   }
 
   hangup(cause: number): void {
-    if (this.core.phase === 'ended') return;
-    this.#finish(cause);
-    this.core.ended();
+    this.core.send({ type: 'hangup', cause });
   }
 
   sendDigits(sequence: DigitSequence): void {
@@ -236,11 +238,11 @@ class InboundLeg implements Leg {
   }
 
   hold(): void {
-    this.core.hold(true);
+    this.core.send({ type: 'hold' });
   }
 
   unhold(): void {
-    this.core.hold(false);
+    this.core.send({ type: 'unhold' });
   }
 
   present(party: Party): void {
@@ -250,13 +252,8 @@ class InboundLeg implements Leg {
   redirect(target: string): boolean {
     const { core } = this;
     const uri = transferTarget(this.#services, target, this.#call.source);
-    if (uri === undefined || core.phase === 'gone' || core.phase === 'ended') return false;
-    if (core.phase === 'up') core.refer(uri);
-    else {
-      this.#call.refuse(302, { contact: { uri: parseUri(uri)!, params: {} } });
-      core.gone(REDIRECTED, 302);
-    }
-    return true;
+    if (uri === undefined) return false;
+    return core.send({ type: 'refer', uri }) || core.send({ type: 'deflect', uri, cause: REDIRECTED, techCause: 302 });
   }
 
   mayCall(extension: string): boolean {
@@ -290,7 +287,6 @@ class InboundLeg implements Leg {
   removeHeader(): void {}
 
   release(): void {
-    if (this.core.phase !== 'ended') this.#finish(Cause.normalClearing);
     this.core.release();
     if (this.#call.usage.state !== 'closed') this.#services.departing.keep(this.#call, { endpoint: this.#endpoint });
     this.#services.legs.remove(this.#token);
@@ -314,12 +310,12 @@ class InboundLeg implements Leg {
    */
   #prefer(formats: readonly string[] = []): void {
     const { codecs } = this.#endpoint;
-    if (this.core.phase !== 'setup' || this.#earlyAnswer !== undefined || this.core.formats !== codecs) return;
+    if (!isBeforeAnswer(this.core.state) || this.#earlyAnswer !== undefined || this.core.formats !== codecs) return;
     if (codecs.some((codec) => formats.includes(codec))) this.core.change({ codecs: preferredFirst(codecs, formats) });
   }
 
   #progressed(negotiation: Negotiation): void {
-    if (this.core.phase !== 'setup') return;
+    if (!isBeforeAnswer(this.core.state)) return;
     // Without an offer there is nothing to answer before the 200, and an offer of ours needs a reliable response.
     const sdp = !this.#call.wantsOffer || this.#call.isReliable ? this.#description(negotiation) : undefined;
     this.#provisional(183, sdp);
@@ -332,8 +328,8 @@ class InboundLeg implements Leg {
 
   /** The call as BLF shows it. */
   #view(): CallView | undefined {
-    const { phase, held } = this.core;
-    if (phase !== 'setup' && phase !== 'up') return undefined;
+    const { state } = this.core;
+    if (state === 'gone' || state === 'ended') return undefined;
     const { local, remote } = this.#call.usage.dialog;
     const setup = this.#call.isEarly ? 'early' : 'trying';
     return {
@@ -342,8 +338,8 @@ class InboundLeg implements Leg {
       localTag: remote.params['tag'],
       remoteTag: local.params['tag'],
       direction: 'initiator',
-      state: phase === 'up' ? 'confirmed' : setup,
-      held,
+      state: isUp(state) ? 'confirmed' : setup,
+      held: state === 'held',
     };
   }
 
@@ -353,7 +349,7 @@ class InboundLeg implements Leg {
   }
 
   #answered(negotiation: Negotiation): void {
-    if (this.core.phase !== 'setup') return;
+    if (!isBeforeAnswer(this.core.state)) return;
     const sdp = this.#description(negotiation);
     if (sdp === undefined) {
       this.#call.refuse(488, { headers: reasonHeaders(Cause.bearerNotAvailable) });
@@ -369,10 +365,6 @@ class InboundLeg implements Leg {
     const said = offer === undefined ? negotiation.offer() : this.core.usageHandlers.answerOffer(offer, request);
     if (typeof said === 'string') this.#earlyAnswer = said;
     return this.#earlyAnswer;
-  }
-
-  #finish(cause: number): void {
-    this.#call.hangup(statusFromCause(cause), reasonHeaders(cause));
   }
 }
 

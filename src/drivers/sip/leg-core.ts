@@ -1,5 +1,6 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
+import { isBeforeAnswer, isUp, type LegEvent, type LegState } from '../../machines/leg.ts';
 import type { InviteUsage } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { OfferAnswer, UsageAnswer, UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
@@ -9,333 +10,395 @@ import { hasBody } from '../../sip/message/session-body.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { LegReport, Report } from '../../telephony/driver.ts';
+import type { LegReport } from '../../telephony/driver.ts';
 import type { DigitSequence, MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
-import type { Party, Redirection } from '../../telephony/party.ts';
+import type { Party } from '../../telephony/party.ts';
 import { heardOf } from '../heard.ts';
 import { PendingSession } from '../pending-session.ts';
-import { type AskedTransfer, createAskedTransfers } from './asked-transfers.ts';
+import { type AskedTransfers, createAskedTransfers } from './asked-transfers.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { digitTerms } from './digit-modes.ts';
-import { EarlyMedia, type EarlyMediaData } from './early-media.ts';
+import { EarlyMedia } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
-import { InfoDigits, type InfoToSend, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
+import { InfoDigits, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
+import { type LegCoreData, type LegCoreOptions, stateOf } from './leg-data.ts';
+import { LegLife } from './leg-life.ts';
 import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
 import type { ReferReceiver } from './legs.ts';
 import { receiveMessage } from './messages.ts';
-import { createNegotiation, type Negotiation, type NegotiationData } from './negotiation.ts';
+import { createNegotiation, type Negotiation } from './negotiation.ts';
 import { OwnTransfers } from './own-transfers.ts';
 import { assertedParty } from './party.ts';
 import { PictureUpdates } from './picture-updates.ts';
-import { mediaAddress, mediaHosts, type Services, srtpPolicy } from './services.ts';
-
-/** `setup`: before the answer · `gone`: the far side has ended it, `hangup` is awaited · `ended`: nothing more is told. */
-type LegPhase = 'setup' | 'up' | 'gone' | 'ended';
-
-/** What inbound and outbound legs have in common, as plain data. */
-export type LegCoreData = {
-  readonly phase: LegPhase;
-  /** What is to be done as soon as the port is open, in order. */
-  readonly intents: readonly string[];
-  readonly negotiation?: NegotiationData;
-  /** What several called ones have answered the offer with. */
-  readonly early?: EarlyMediaData;
-  /** How digits travel and which formats there may be, where they are not as the endpoint has them. */
-  readonly digits?: EndpointConfig['digits'];
-  readonly codecs?: readonly AudioCodec[];
-  /** Who the far side last said that it is. */
-  readonly connected?: Party;
-  /** Who the far side was told last that it is connected to. */
-  readonly presented?: Party;
-  /** The far side holds us, and that was told. */
-  readonly heldTold: boolean;
-  /** Nothing was heard of the far side before the answer. */
-  readonly silentEarly: boolean;
-  /** Digits still to be sent as INFO. */
-  readonly infos: readonly InfoToSend[];
-  /** We have asked the far side for a transfer. */
-  readonly referred?: true;
-  /** Transfers that the far side has asked for and that are not decided. */
-  readonly transfers?: readonly AskedTransfer[];
-  readonly video?: VideoStreamsData;
-  readonly media: MediaSessionDump;
-};
-
-export type LegCoreOptions = {
-  services: Services;
-  endpoint: EndpointConfig;
-  channelId: string;
-  /** A channel that it will probably meet. */
-  near?: string | undefined;
-  codecs: readonly AudioCodec[];
-  /** Codecs of video; without any there is none. And how many streams of it are in the offer that the call came with. */
-  video: { codecs: readonly VideoFormatName[]; offered: number };
-  /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
-  peer: Target | undefined;
-  /** Finds the peer, where that has to be known before anything is described; never rejects. */
-  locating?: Promise<Target | undefined> | undefined;
-  report: Report;
-  /** What is done when `when` was asked for it and the port is open, by name. */
-  intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;
-  /** Who the far side is told is calling it. */
-  presented?: Party | undefined;
-  /** The far side is called: who it is connected to is who calls it. */
-  calls?: boolean;
-  /** Where another process left off, with the call inside its dialog when it stood. */
-  from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;
-  /** The call has changed: its phase, or who holds it. */
-  onChanged(): void;
-  /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
-  onMediaLost(cause: number): void;
-};
+import { mediaAddress, mediaHosts, srtpPolicy } from './services.ts';
 
 /** What inbound and outbound legs have in common: media, reports, and the call inside its dialog. */
-export interface LegCore {
-  readonly phase: LegPhase;
-  /** The far side holds us. */
-  readonly held: boolean;
-  /** The codec agreed on; before, all that may be. */
-  readonly formats: readonly AudioCodec[];
+export class LegCore {
   readonly media: PendingSession;
   readonly video: VideoStreams | undefined;
   readonly usageHandlers: UsageHandlers;
-  /** Does what an intent says once the port is open, in order, unless the leg is over by then. */
-  when(intent: string): void;
-  tell(report: LegReport): void;
+  /** Takes a REFER of the far side, sent inside the call or outside it. */
+  readonly receiveRefer: ReferReceiver;
+  readonly #options: LegCoreOptions;
+  readonly #life: LegLife;
+  readonly #timers: Timers;
+  readonly #infos: InfoDigits;
+  readonly #pictures: PictureUpdates;
+  readonly #transfers: AskedTransfers;
+  readonly #ownTransfers: OwnTransfers;
+  readonly #intents: string[] = [];
+  #usage: InviteUsage | undefined;
+  #negotiation: Negotiation | undefined;
+  #early: EarlyMedia | undefined;
+  #digits: EndpointConfig['digits'];
+  #codecs: readonly AudioCodec[];
+  #connected: Party | undefined;
+  #presented: Party | undefined;
+  #peer: Target | undefined;
+
+  constructor(options: LegCoreOptions) {
+    const { services, endpoint } = options;
+    const { stack } = services;
+    const from = options.from?.data;
+    this.#options = options;
+    this.#life = this.#begin(from);
+    this.#timers = new Timers(stack, 'a leg', () => this.#breakDown());
+    this.#usage = options.from?.usage;
+    this.#digits = from?.digits ?? endpoint.digits;
+    this.#codecs = from?.codecs ?? options.codecs;
+    this.#connected = from?.connected;
+    this.#presented = from ? from.presented : options.presented;
+    this.#peer = options.peer;
+    this.#infos = new InfoDigits(this.#timers, stack.clock, (body) =>
+      this.#usage?.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
+    );
+    this.video = this.#showVideo(from?.video);
+    this.#pictures = new PictureUpdates({
+      clock: stack.clock,
+      intervalMs: services.config.video.keyFrameIntervalMs,
+      send: (info) => {
+        if (this.#isUp) this.#usage?.request(PictureUpdates.label, 'INFO', info);
+        return this.#isUp && this.#usage !== undefined;
+      },
+      show: () => this.video?.askKeyFrame(),
+    });
+    this.#transfers = createAskedTransfers({
+      services,
+      endpoint,
+      isUp: () => this.#isUp,
+      send: (label, headers, body) =>
+        this.#usage?.request(label, 'NOTIFY', { headers, contentType: 'message/sipfrag;version=2.0', body }),
+      ask: (transfer) => this.tell({ type: 'leg.transferAsked', transfer }),
+      from: from?.transfers,
+    });
+    this.receiveRefer = this.#transfers.receiveRefer;
+    this.#ownTransfers = new OwnTransfers({
+      from: from?.referred ?? false,
+      send: (headers) => this.#usage?.request('refer', 'REFER', { headers }),
+      succeeded: () => this.gone(Cause.normalClearing),
+    });
+    this.usageHandlers = this.#handlers();
+    this.media = this.#openMedia(from?.media);
+    this.media.whenOpen(this.#contain('negotiating', (opened: RtpSession) => this.#negotiate(opened, from)));
+    // Where the port was not open yet there is nothing but what was asked meanwhile.
+    if (from && !from.media.local) this.media.ask(from.media.standing);
+    for (const intent of from?.intents ?? []) this.#when(intent);
+    this.#infos.send(from?.infos ?? []);
+  }
+
+  get state(): LegState {
+    return this.#life.state;
+  }
+
+  /** The codec agreed on; before, all that may be. */
+  get formats(): readonly AudioCodec[] {
+    const agreed = this.#negotiation?.agreed?.codec;
+    return agreed ? [agreed] : this.#codecs;
+  }
+
+  /** How digits travel. */
+  get digits(): EndpointConfig['digits'] {
+    return this.#digits;
+  }
+
+  get #isUp(): boolean {
+    return isUp(this.state);
+  }
+
+  get #isOver(): boolean {
+    return this.state === 'gone' || this.state === 'ended';
+  }
+
+  /** Takes a command, or what became of the call, as the chart of legs says. @returns false if that ignores it. */
+  send(event: LegEvent): boolean {
+    return this.#life.send(event);
+  }
+
+  /** Whether the chart would take such an event now. */
+  takes(type: LegEvent['type']): boolean {
+    return this.#life.takes(type);
+  }
+
+  tell(what: LegReport): void {
+    if (this.state !== 'ended') this.#options.report(what);
+  }
+
   /** What a branch of a call that we place has said of its audio before the answer; false when that makes no sense. */
-  earlyAnswer(branch: string, sdp: string): boolean;
+  earlyAnswer(branch: string, sdp: string): boolean {
+    if (this.#negotiation) this.#early ??= new EarlyMedia(this.#negotiation, this.#options.services);
+    return this.#early?.accept(branch, sdp) ?? false;
+  }
+
   /** Our answer to a new offer of a branch. */
-  earlyOffer(branch: string, sdp: string): OfferAnswer;
+  earlyOffer(branch: string, sdp: string): OfferAnswer {
+    return this.#early?.answer(branch, sdp);
+  }
+
   /** Another branch is heard from now on, if there is one. */
-  earlyEnded(branch: string): void;
+  earlyEnded(branch: string): void {
+    this.#early?.end(branch);
+  }
+
   /**
    * A branch has answered the call, with a description or with what it said before.
    * @returns false when nothing is agreed on.
    */
-  won(branch: string, sdp: string | undefined): boolean;
+  won(branch: string, sdp: string | undefined): boolean {
+    const winner = this.#early?.winner(branch);
+    this.#early = undefined;
+    if (winner) this.#negotiation = winner;
+    return sdp === undefined ? winner !== undefined : (this.#negotiation?.accept(sdp) ?? false);
+  }
+
   /** The call stands; tells `leg.answered`. */
-  up(usage: InviteUsage): void;
+  up(usage: InviteUsage): void {
+    if (!this.takes('call.answered')) return;
+    this.#usage = usage;
+    this.send({ type: 'call.answered' });
+  }
+
   /** The far side has ended or refused it. */
-  gone(cause: number, techCause?: number): void;
-  forwarded(target: string, redirection?: Redirection): void;
-  /** Tells `leg.ended`, the last report. */
-  ended(): void;
-  /** Tells the far side who it is connected to, unless it knows or is not to. */
-  present(party: Party): void;
-  identity(): HeaderLines;
+  gone(cause: number, techCause?: number): void {
+    this.send({ type: 'call.ended', cause, techCause });
+  }
+
   /** Tells `leg.connectedLine` when a trusted peer says who it is. */
-  identify(message: SipMessage): void;
-  sendDigits(sequence: DigitSequence): void;
-  hold(on: boolean): void;
-  /** Asks the far side to call somebody else (RFC 3515). */
-  refer(uri: string): void;
-  /** Takes a REFER of the far side, sent inside the call or outside it. */
-  readonly receiveRefer: ReferReceiver;
+  identify(message: SipMessage): void {
+    const party = this.#options.endpoint.trustIdentity ? assertedParty(message) : undefined;
+    if (!party || this.#isOver || isSame(party, this.#connected)) return;
+    this.#connected = party;
+    this.tell({ type: 'leg.connectedLine', party });
+  }
+
+  /** Headers that say who the far side is connected to. */
+  identity(): HeaderLines {
+    const { services, endpoint, calls } = this.#options;
+    const target = this.#usage?.dialog.flow ?? this.#peer;
+    if (!endpoint.sendConnectedLine || !this.#presented || !target) return [];
+    return identityHeaders(services, endpoint, this.#presented, target, calls ? 'calling' : 'called');
+  }
+
+  /** Tells the far side who it is connected to, unless it knows or is not to. */
+  present(party: Party): void {
+    if (isSame(party, this.#presented)) return;
+    this.#presented = party;
+    if (this.#isUp && this.identity().length > 0) this.#usage?.announce();
+  }
+
+  sendDigits(sequence: DigitSequence): void {
+    const inAudio = this.#digits === 'inband' || this.#digits === 'auto_inband';
+    const agreed = this.#negotiation?.agreed;
+    if (!inAudio && this.#usage && agreed && agreed.telephoneEvent === undefined)
+      this.#infos.send(infosOf(sequence, this.#options.services.stack.clock.now()));
+    else this.media.sendDigits(sequence);
+  }
+
   /** Tells the far side how the transfer goes that it asked for. */
-  tellTransfer(id: string, status: number): void;
-  expectEnd(ms: number): void;
-  readonly digits: EndpointConfig['digits'];
+  tellTransfer(id: string, status: number): void {
+    this.#transfers.tell(id, status);
+  }
+
+  expectEnd(ms: number): void {
+    this.#usage?.expectBye(ms);
+  }
+
   /** Other terms from the next offer on, which a call that stands is made at once. */
   change(terms: {
     digits?: EndpointConfig['digits'];
     codecs?: readonly AudioCodec[];
     videoCodecs?: readonly VideoFormatName[];
-  }): void;
+  }): void {
+    this.#digits = terms.digits ?? this.#digits;
+    this.#codecs = terms.codecs ?? this.#codecs;
+    this.#negotiation?.change({ codecs: this.#codecs, ...digitTerms(this.#digits) });
+    if (terms.videoCodecs) this.video?.change(terms.videoCodecs);
+    this.send({ type: 'renegotiate' });
+  }
+
   /** See `SipAbilities.refresh`. */
-  refresh(method: 'invite' | 'update'): boolean;
-  release(): void;
-  dump(): LegCoreData;
-}
+  refresh(method: 'invite' | 'update'): boolean {
+    if (!this.#usage || !this.takes('renegotiate')) return false;
+    if (method === 'invite') this.send({ type: 'renegotiate' });
+    else this.#usage.announce();
+    return true;
+  }
 
-export function createLegCore(options: LegCoreOptions): LegCore {
-  const { services, endpoint, report } = options;
-  const { stack, media } = services;
-  const from = options.from?.data;
-  const timers = new Timers(stack, 'a leg', () => breakDown());
-  let phase: LegPhase = from?.phase ?? 'setup';
-  let usage: InviteUsage | undefined = options.from?.usage;
-  let negotiation: Negotiation | undefined;
-  let early: EarlyMedia | undefined;
-  let digits = from?.digits ?? endpoint.digits;
-  let codecs = from?.codecs ?? options.codecs;
-  let connected = from?.connected;
-  let presented = from ? from.presented : options.presented;
-  let heldTold = from?.heldTold ?? false;
-  let silentEarly = from?.silentEarly ?? false;
-  const intents: string[] = [];
-  const infos = new InfoDigits(timers, stack.clock, (body) =>
-    usage?.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
-  );
+  release(): void {
+    this.send({ type: 'release' });
+    this.#timers.clearAll();
+    this.#transfers.close();
+    this.video?.close();
+    this.media.close();
+  }
 
-  const video =
-    options.video.codecs.length === 0
-      ? undefined
-      : new VideoStreams({
-          stack,
-          timers,
-          channelId: options.channelId,
-          hit: services.hit,
-          codecs: options.video.codecs,
-          most: endpoint.maxVideoStreams,
-          maxBitrate: endpoint.maxVideoBitrate,
-          pace: services.config.video,
-          canOffer: () => phase === 'up',
-          offer: () => usage?.reinvite(),
-          changed: () => tell({ type: 'leg.videoChanged' }),
-          from: from?.video,
-        });
+  dump(): LegCoreData {
+    const { state } = this;
+    const { endpoint, codecs } = this.#options;
+    const transfers = this.#transfers.dump();
+    return {
+      phase: isBeforeAnswer(state) ? 'setup' : isUp(state) ? 'up' : (state as 'gone' | 'ended'),
+      intents: [...this.#intents],
+      ...(this.#negotiation && { negotiation: this.#negotiation.dump() }),
+      ...(this.#early && { early: this.#early.dump() }),
+      ...(this.#digits !== endpoint.digits && { digits: this.#digits }),
+      ...(this.#codecs !== codecs && { codecs: this.#codecs }),
+      ...(this.#connected && { connected: this.#connected }),
+      ...(this.#presented && { presented: this.#presented }),
+      heldTold: state === 'held',
+      silentEarly: state === 'unheard',
+      infos: this.#infos.waiting,
+      ...(this.#ownTransfers.asked && { referred: true }),
+      ...(transfers.length > 0 && { transfers }),
+      ...(this.video && { video: this.video.dump() }),
+      media: this.media.dump(),
+    };
+  }
 
-  const pictures = new PictureUpdates({
-    clock: stack.clock,
-    intervalMs: services.config.video.keyFrameIntervalMs,
-    send(info) {
-      if (phase === 'up') usage?.request(PictureUpdates.label, 'INFO', info);
-      return phase === 'up' && usage !== undefined;
-    },
-    show: () => video?.askKeyFrame(),
-  });
+  #begin(from: LegCoreData | undefined): LegLife {
+    const { begins, report, onChanged, onMediaLost, end, deflect } = this.#options;
+    return new LegLife(from ? stateOf(from, begins) : begins, {
+      placeCall: () => this.#when('dial'),
+      sendRinging: () => this.#when('ring'),
+      sendForwarding: () => this.#when('forwarding'),
+      sendProgress: () => this.#when('progress'),
+      answerCall: () => this.#when('answer'),
+      playRinging: () => this.media.indicate('ringing'),
+      stopRinging: () => this.media.indicate(undefined),
+      holdCall: () => this.#hold(true),
+      unholdCall: () => this.#hold(false),
+      offerAgain: () => this.#usage?.reinvite(),
+      deflectCall: ({ uri }) => deflect?.(uri),
+      referCall: ({ uri }) => this.#ownTransfers.ask(uri),
+      refuseCall: ({ cause }) => onMediaLost(cause),
+      endCall: (event) => end('cause' in event ? event.cause : undefined),
+      renewMedia: () => this.#negotiation?.renew(),
+      considerVideo: () => this.video?.consider(),
+      tellAnswered: () => this.tell({ type: 'leg.answered' }),
+      tellHeld: () => this.tell({ type: 'leg.held', musicClass: 'default' }),
+      tellUnheld: () => this.tell({ type: 'leg.unheld' }),
+      tellHungUp: (event) => {
+        const techCause = 'techCause' in event ? event.techCause : undefined;
+        report({ type: 'leg.hungUp', cause: event.cause, ...(techCause !== undefined && { techCause }) });
+      },
+      tellForwarded: ({ target, redirection }) =>
+        report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) }),
+      tellEnded: () => report({ type: 'leg.ended' }),
+      noteChange: onChanged,
+    });
+  }
 
-  const transfers = createAskedTransfers({
-    services,
-    endpoint,
-    isUp: () => phase === 'up',
-    send: (label, headers, body) =>
-      usage?.request(label, 'NOTIFY', { headers, contentType: 'message/sipfrag;version=2.0', body }),
-    ask: (transfer) => tell({ type: 'leg.transferAsked', transfer }),
-    from: from?.transfers,
-  });
+  #showVideo(from: VideoStreamsData | undefined): VideoStreams | undefined {
+    const { services, endpoint, channelId, video } = this.#options;
+    if (video.codecs.length === 0) return undefined;
+    return new VideoStreams({
+      stack: services.stack,
+      timers: this.#timers,
+      channelId,
+      hit: services.hit,
+      codecs: video.codecs,
+      most: endpoint.maxVideoStreams,
+      maxBitrate: endpoint.maxVideoBitrate,
+      pace: services.config.video,
+      canOffer: () => this.#isUp,
+      offer: () => this.#usage?.reinvite(),
+      changed: () => this.tell({ type: 'leg.videoChanged' }),
+      from,
+    });
+  }
 
-  const ownTransfers = new OwnTransfers({
-    from: from?.referred ?? false,
-    send: (headers) => usage?.request('refer', 'REFER', { headers }),
-    succeeded: () => gone(Cause.normalClearing),
-  });
-
-  const tell = (what: LegReport) => {
-    if (phase !== 'ended') report(what);
-  };
-
-  const isOver = () => phase === 'gone' || phase === 'ended';
-
-  const gone = (cause: number, techCause?: number) => {
-    if (isOver()) return;
-    phase = 'gone';
-    report({ type: 'leg.hungUp', cause, ...(techCause !== undefined && { techCause }) });
-    options.onChanged();
-  };
-
-  /** What the leg does for something that happened: when it throws, this leg ends and no other. */
-  const contain = <Args extends unknown[]>(what: string, fn: (...args: Args) => void) =>
-    guarded(stack.log, what, fn, () => breakDown());
-  const breakDown = () => loseMedia(Cause.temporaryFailure);
-
-  const told = contain('a report of the media', (report: MediaReport) => hear(report));
-  // Where the port was not open yet there is nothing but what was asked meanwhile.
-  const reopened = from?.media.local && from.media;
-  let { peer } = options;
-  const opening = reopened ? media.reopenRtp(reopened, told) : media.openRtp(options.channelId, told, options.near);
-  const withVideo = video
-    ? opening.then((opened) => video.open(opened, options.video.offered).then(() => opened))
-    : opening;
-  const session = new PendingSession(
-    options.channelId,
-    options.locating === undefined
-      ? withVideo
-      : Promise.all([withVideo, options.locating]).then(([opened, found]) => {
-          peer ??= found;
-          return opened;
-        }),
-    stack.log,
-    (error) => {
+  #openMedia(from: MediaSessionDump | undefined): PendingSession {
+    const { services, channelId, near, video, locating } = this.#options;
+    const { media, stack } = services;
+    const told = this.#contain('a report of the media', (report: MediaReport) => this.#hear(report));
+    const opening = from?.local ? media.reopenRtp(from, told) : media.openRtp(channelId, told, near);
+    const streams = this.video;
+    const withVideo = streams
+      ? opening.then((opened) => streams.open(opened, video.offered).then(() => opened))
+      : opening;
+    const located = async (found: Promise<Target | undefined>): Promise<RtpSession> => {
+      const [opened, peer] = await Promise.all([withVideo, found]);
+      this.#peer ??= peer;
+      return opened;
+    };
+    return new PendingSession(channelId, locating ? located(locating) : withVideo, stack.log, (error) => {
       // When ports run out this is told for every call: the reason, not where in the program it was found.
       const reason = error instanceof Error ? error.message : String(error);
-      stack.log.warn({ channel: options.channelId, reason }, 'no RTP port could be opened');
-      loseMedia(Cause.congestion);
-    },
-  );
-
-  const loseMedia = (cause: number) => {
-    if (isOver()) return;
-    options.onMediaLost(cause);
-    gone(cause);
-  };
-
-  const hear = (told: MediaReport) => {
-    if (isOver()) return;
-    const heard = heardOf(told);
-    if (heard) return tell(heard);
-    switch (told.type) {
-      case 'media.timedOut':
-        // Before the answer many phones send nothing, and need not.
-        if (phase === 'setup') silentEarly = true;
-        else gone(Cause.requestedChannelUnavailable);
-        return;
-      case 'media.keyFrameNeeded':
-        return pictures.ask();
-      case 'media.lost':
-        return loseMedia(Cause.temporaryFailure);
-    }
-  };
-
-  const negotiate = (opened: RtpSession) => {
-    negotiation = createNegotiation({
-      session: opened,
-      address: mediaAddress(services, opened, peer),
-      codecs,
-      ...digitTerms(digits),
-      opus: endpoint.opus ?? services.config.opus,
-      srtp: srtpPolicy(services, endpoint),
-      findAddress: mediaHosts(services, options.channelId, isOver),
-      sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(stack.ids.hex(8), 16)),
-      from: from?.negotiation,
-      video,
-      onHeld: tellHeld,
+      stack.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
+      this.#loseMedia(Cause.congestion);
     });
-    if (from?.early) early = new EarlyMedia(negotiation, services, from.early);
-  };
+  }
 
-  /** A call that begins on hold is not put on hold: only changes of a call that stands are told. */
-  const tellHeld = (held: boolean) => {
-    if (phase !== 'up' || held === heldTold) return;
-    heldTold = held;
-    tell(held ? { type: 'leg.held', musicClass: 'default' } : { type: 'leg.unheld' });
-    options.onChanged();
-  };
+  #handlers(): UsageHandlers {
+    const { services, endpoint, channelId } = this.#options;
+    const { log } = services.stack;
+    return {
+      owner: () => channelId,
+      answerOffer: (sdp, request) => {
+        const answer = this.#negotiation?.answer(sdp);
+        if (typeof answer === 'string') this.identify(request);
+        return answer;
+      },
+      rejectOffer: (sdp) => this.#negotiation?.reject(sdp),
+      makeOffer: () => this.#negotiation?.offer() ?? '',
+      standingHeaders: () => this.identity(),
+      onUpdated: (message) => this.identify(message),
+      acceptAnswer: (sdp) => this.#negotiation?.accept(sdp) ?? false,
+      onOfferRefused: (status) => {
+        log.info({ channel: channelId, status }, 'a new offer was refused');
+        this.video?.refused();
+      },
+      onRequestEnded: (label, status) => {
+        this.#transfers.ended(label, status);
+        this.#pictures.ended(label, status);
+        if (label === 'refer' && status >= 300)
+          log.info({ channel: channelId, status }, 'the far side refused the transfer');
+      },
+      challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
+      onRequest: (request) => this.#receive(request),
+      onEnded: (end) => {
+        if (end.by === 'bye') this.gone(causeFromReason(end.request) ?? Cause.normalClearing);
+        else this.gone(causeFromStatus(end.status), end.status);
+      },
+      onClosed() {},
+    };
+  }
 
-  const identify = (message: SipMessage) => {
-    const party = endpoint.trustIdentity ? assertedParty(message) : undefined;
-    if (!party || isOver() || (party.name === connected?.name && party.number === connected.number)) return;
-    connected = party;
-    tell({ type: 'leg.connectedLine', party });
-  };
-
-  const identity = (): HeaderLines => {
-    const target = usage?.dialog.flow ?? peer;
-    if (!endpoint.sendConnectedLine || !presented || !target) return [];
-    return identityHeaders(services, endpoint, presented, target, options.calls ? 'calling' : 'called');
-  };
-
-  const present = (party: Party) => {
-    if (party.name === presented?.name && party.number === presented.number) return;
-    presented = party;
-    if (phase === 'up' && identity().length > 0) usage?.announce();
-  };
-
-  const receive = (request: SipRequest): UsageAnswer => {
+  #receive(request: SipRequest): UsageAnswer {
+    const { services, endpoint } = this.#options;
     switch (request.method) {
       case 'INFO': {
         const pressed = parseInfoDigit(request);
-        if (pressed && !isOver()) tell({ type: 'leg.digit', ...pressed });
+        if (pressed && !this.#isOver) this.tell({ type: 'leg.digit', ...pressed });
         // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
-        return pressed || !hasBody(request) ? 200 : (pictures.receive(request) ?? unknownInfo);
+        return pressed || !hasBody(request) ? 200 : (this.#pictures.receive(request) ?? unknownInfo);
       }
       case 'NOTIFY':
-        return ownTransfers.receive(request);
+        return this.#ownTransfers.receive(request);
       case 'REFER':
-        return transfers.receiveRefer(request);
+        return this.#transfers.receiveRefer(request);
       case 'SUBSCRIBE':
-        return transfers.receiveSubscribe(request);
+        return this.#transfers.receiveSubscribe(request);
       case 'MESSAGE':
         return receiveMessage(services, endpoint, request);
       case 'OPTIONS':
@@ -343,156 +406,67 @@ export function createLegCore(options: LegCoreOptions): LegCore {
       default:
         return 405;
     }
-  };
+  }
 
-  const act = contain('a leg whose port is open', () => {
-    const intent = intents.shift();
-    if (intent !== undefined && negotiation && !isOver()) options.intents[intent]?.(negotiation);
-  });
-  const when = (intent: string) => {
-    intents.push(intent);
-    session.whenOpen(act);
-  };
+  #hear(told: MediaReport): void {
+    if (this.#isOver) return;
+    const heard = heardOf(told);
+    if (heard) this.tell(heard);
+    else if (told.type === 'media.keyFrameNeeded') this.#pictures.ask();
+    else if (told.type === 'media.timedOut')
+      this.send({ type: 'media.silent', cause: Cause.requestedChannelUnavailable });
+    else if (told.type === 'media.lost') this.#loseMedia(Cause.temporaryFailure);
+  }
 
-  session.whenOpen(contain('negotiating', negotiate));
-  if (from && !reopened) session.ask(from.media.standing);
-  for (const intent of from?.intents ?? []) when(intent);
-  infos.send(from?.infos ?? []);
+  #negotiate(opened: RtpSession, from: LegCoreData | undefined): void {
+    const { services, endpoint } = this.#options;
+    const { ids } = services.stack;
+    this.#negotiation = createNegotiation({
+      session: opened,
+      address: mediaAddress(services, opened, this.#peer),
+      codecs: this.#codecs,
+      ...digitTerms(this.#digits),
+      opus: endpoint.opus ?? services.config.opus,
+      srtp: srtpPolicy(services, endpoint),
+      findAddress: mediaHosts(services, this.#options.channelId, () => this.#isOver),
+      sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(ids.hex(8), 16)),
+      from: from?.negotiation,
+      video: this.video,
+      onHeld: (held) => void this.send({ type: held ? 'far.held' : 'far.unheld' }),
+    });
+    if (from?.early) this.#early = new EarlyMedia(this.#negotiation, services, from.early);
+  }
 
-  return {
-    get phase() {
-      return phase;
-    },
-    get held() {
-      return heldTold;
-    },
-    get formats() {
-      const agreed = negotiation?.agreed?.codec;
-      return agreed ? [agreed] : codecs;
-    },
-    media: session,
-    video,
-    usageHandlers: {
-      owner: () => options.channelId,
-      answerOffer(sdp, request) {
-        const answer = negotiation?.answer(sdp);
-        if (typeof answer === 'string') identify(request);
-        return answer;
-      },
-      rejectOffer: (sdp) => negotiation?.reject(sdp),
-      makeOffer: () => negotiation?.offer() ?? '',
-      standingHeaders: identity,
-      onUpdated: identify,
-      acceptAnswer: (sdp) => negotiation?.accept(sdp) ?? false,
-      onOfferRefused(status) {
-        stack.log.info({ channel: options.channelId, status }, 'a new offer was refused');
-        video?.refused();
-      },
-      onRequestEnded(label, status) {
-        transfers.ended(label, status);
-        pictures.ended(label, status);
-        if (label === 'refer' && status >= 300)
-          stack.log.info({ channel: options.channelId, status }, 'the far side refused the transfer');
-      },
-      challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
-      onRequest: receive,
-      onEnded(end) {
-        if (end.by === 'bye') gone(causeFromReason(end.request) ?? Cause.normalClearing);
-        else gone(causeFromStatus(end.status), end.status);
-      },
-      onClosed() {},
-    },
-    when,
-    tell,
-    earlyAnswer(branch, sdp) {
-      if (negotiation) early ??= new EarlyMedia(negotiation, services);
-      return early?.accept(branch, sdp) ?? false;
-    },
-    earlyOffer: (branch, sdp) => early?.answer(branch, sdp),
-    earlyEnded: (branch) => early?.end(branch),
-    won(branch, sdp) {
-      const winner = early?.winner(branch);
-      early = undefined;
-      if (winner) negotiation = winner;
-      return sdp === undefined ? winner !== undefined : (negotiation?.accept(sdp) ?? false);
-    },
-    up(confirmed) {
-      usage = confirmed;
-      phase = 'up';
-      if (silentEarly) negotiation?.renew();
-      tell({ type: 'leg.answered' });
-      video?.consider();
-      options.onChanged();
-    },
-    gone,
-    forwarded(target, redirection) {
-      if (isOver()) return;
-      phase = 'gone';
-      report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) });
-    },
-    ended() {
-      if (phase === 'ended') return;
-      phase = 'ended';
-      report({ type: 'leg.ended' });
-    },
-    identify,
-    identity,
-    present,
-    sendDigits(sequence) {
-      const current = usage;
-      const inAudio = digits === 'inband' || digits === 'auto_inband';
-      if (!inAudio && current && negotiation?.agreed && negotiation.agreed.telephoneEvent === undefined)
-        infos.send(infosOf(sequence, stack.clock.now()));
-      else session.sendDigits(sequence);
-    },
-    hold(on) {
-      if (phase !== 'up') return;
-      negotiation?.hold(on);
-      usage?.reinvite();
-    },
-    refer: (uri) => ownTransfers.ask(uri),
-    receiveRefer: transfers.receiveRefer,
-    tellTransfer: transfers.tell,
-    expectEnd: (ms) => usage?.expectBye(ms),
-    get digits() {
-      return digits;
-    },
-    change(terms) {
-      digits = terms.digits ?? digits;
-      codecs = terms.codecs ?? codecs;
-      negotiation?.change({ codecs, ...digitTerms(digits) });
-      if (terms.videoCodecs) video?.change(terms.videoCodecs);
-      if (phase === 'up') usage?.reinvite();
-    },
-    refresh(method) {
-      if (phase !== 'up' || !usage) return false;
-      if (method === 'invite') usage.reinvite();
-      else usage.announce();
-      return true;
-    },
-    release() {
-      phase = 'ended';
-      timers.clearAll();
-      transfers.close();
-      video?.close();
-      session.close();
-    },
-    dump: () => ({
-      phase,
-      intents: [...intents],
-      ...(negotiation && { negotiation: negotiation.dump() }),
-      ...(early && { early: early.dump() }),
-      ...(digits !== endpoint.digits && { digits }),
-      ...(codecs !== options.codecs && { codecs }),
-      ...(connected && { connected }),
-      ...(presented && { presented }),
-      heldTold,
-      silentEarly,
-      infos: infos.waiting,
-      ...(ownTransfers.asked && { referred: true }),
-      ...(transfers.dump().length > 0 && { transfers: transfers.dump() }),
-      ...(video && { video: video.dump() }),
-      media: session.dump(),
-    }),
-  };
+  /** Does what an intent says once the port is open, in order, unless the leg is over by then. */
+  #when(intent: string): void {
+    if (!Object.hasOwn(this.#options.intents, intent)) return;
+    this.#intents.push(intent);
+    this.media.whenOpen(this.#contain('a leg whose port is open', () => this.#act()));
+  }
+
+  #act(): void {
+    const intent = this.#intents.shift();
+    if (intent !== undefined && this.#negotiation && !this.#isOver) this.#options.intents[intent]?.(this.#negotiation);
+  }
+
+  #hold(on: boolean): void {
+    this.#negotiation?.hold(on);
+    this.#usage?.reinvite();
+  }
+
+  /** What the leg does for something that happened: when it throws, this leg ends and no other. */
+  #contain<Args extends unknown[]>(what: string, fn: (...args: Args) => void): (...args: Args) => void {
+    return guarded(this.#options.services.stack.log, what, fn, () => this.#breakDown());
+  }
+
+  #breakDown(): void {
+    this.#loseMedia(Cause.temporaryFailure);
+  }
+
+  #loseMedia(cause: number): void {
+    this.send({ type: 'media.lost', cause });
+  }
 }
+
+const isSame = (one: Party, other: Party | undefined): boolean =>
+  one.name === other?.name && one.number === other.number;

@@ -1,4 +1,5 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
+import { isBeforeAnswer, isUp } from '../../machines/leg.ts';
 import { locate } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
 import type { UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
@@ -16,7 +17,8 @@ import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } fr
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { forwardOf } from './forwards.ts';
 import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
-import { createLegCore, type LegCore, type LegCoreData, type LegCoreOptions } from './leg-core.ts';
+import { LegCore } from './leg-core.ts';
+import type { LegCoreData, LegCoreOptions } from './leg-data.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { redirectionHeaders } from './redirections.ts';
@@ -89,7 +91,6 @@ class OutboundLeg implements Leg {
   readonly #told: Set<Progress>;
   readonly #token: LegToken;
   #winner: OutgoingCall | undefined;
-  #dialed: boolean;
   /** Who calls. */
   #caller: Party;
   /** Headers of the 2xx. */
@@ -104,11 +105,10 @@ class OutboundLeg implements Leg {
     this.#headers = createRequestHeaders(from?.headers);
     this.#failures = [...(from?.failures ?? [])];
     this.#told = new Set(from?.told);
-    this.#dialed = from?.dialed ?? false;
     this.#caller = request.caller;
     this.#redirection = from?.redirection;
     this.#answer = from?.answer;
-    this.#core = createLegCore({
+    this.#core = new LegCore({
       services,
       endpoint: resolved.endpoint,
       channelId: request.channelId,
@@ -122,7 +122,9 @@ class OutboundLeg implements Leg {
       from: from && { data: from.core, usage: this.#resume(from)?.usage },
       intents: { dial: (negotiation) => this.#placeAll(negotiation) },
       onChanged: () => this.#changed(),
+      begins: from?.dialed ? 'setup' : 'undialed',
       onMediaLost() {},
+      end: (cause) => this.#hangupAll(cause === undefined ? undefined : reasonHeaders(cause)),
     });
     this.#token = services.legs.add(resolved.endpoint.name, {
       channelId: request.channelId,
@@ -144,20 +146,19 @@ class OutboundLeg implements Leg {
   }
 
   dial(details?: DialDetails): void {
-    if (this.#dialed) return;
+    if (!this.#core.takes('dial')) return;
     if (details) this.present(details.caller);
     if (details?.prefers) this.#prefer(details.prefers);
     this.#redirection = details?.redirection;
-    this.#dialed = true;
-    this.#core.when('dial');
+    this.#core.send({ type: 'dial' });
   }
 
   ring(): void {
-    if (this.#core.phase === 'up') this.media.indicate('ringing');
+    this.#core.send({ type: 'ring' });
   }
 
   stopRinging(): void {
-    this.media.indicate(undefined);
+    this.#core.send({ type: 'stopRinging' });
   }
 
   progress(): void {}
@@ -165,9 +166,7 @@ class OutboundLeg implements Leg {
   answer(): void {}
 
   hangup(cause: number): void {
-    if (this.#core.phase === 'ended') return;
-    this.#hangupAll(reasonHeaders(cause));
-    this.#core.ended();
+    this.#core.send({ type: 'hangup', cause });
   }
 
   sendDigits(sequence: DigitSequence): void {
@@ -175,15 +174,15 @@ class OutboundLeg implements Leg {
   }
 
   hold(): void {
-    this.#core.hold(true);
+    this.#core.send({ type: 'hold' });
   }
 
   unhold(): void {
-    this.#core.hold(false);
+    this.#core.send({ type: 'unhold' });
   }
 
   present(party: Party): void {
-    if (!this.#dialed) this.#caller = party;
+    if (this.#core.state === 'undialed') this.#caller = party;
     this.#core.present(party);
   }
 
@@ -191,9 +190,8 @@ class OutboundLeg implements Leg {
     const { services, resolved } = this.#options;
     const peer = this.#winner?.usage?.dialog.flow ??
       resolved.destinations()[0]?.target ?? { protocol: 'udp', address: '127.0.0.1', port: 5060 };
-    const uri = this.#core.phase === 'up' ? transferTarget(services, target, peer) : undefined;
-    if (uri !== undefined) this.#core.refer(uri);
-    return uri !== undefined;
+    const uri = this.#core.takes('refer') ? transferTarget(services, target, peer) : undefined;
+    return uri !== undefined && this.#core.send({ type: 'refer', uri });
   }
 
   mayCall(extension: string): boolean {
@@ -218,7 +216,7 @@ class OutboundLeg implements Leg {
   }
 
   addHeader(name: string, value: string): boolean {
-    return !this.#dialed && this.#headers.add(name, value);
+    return this.#core.state === 'undialed' && this.#headers.add(name, value);
   }
 
   updateHeader(name: string, value: string): boolean {
@@ -230,7 +228,6 @@ class OutboundLeg implements Leg {
   }
 
   release(): void {
-    this.#hangupAll();
     this.#core.release();
     const { services, resolved } = this.#options;
     for (const [call, { destination }] of this.#calls)
@@ -248,7 +245,7 @@ class OutboundLeg implements Leg {
       ...(this.#options.videoCodecs.length > 0 && { videoCodecs: this.#options.videoCodecs }),
       callId: this.protocolId,
       core: this.#core.dump(),
-      dialed: this.#dialed,
+      dialed: this.#core.state !== 'undialed',
       branches: [...this.#calls].map(([call, placed]) => ({ placed, call: call.dump() })),
       winner: this.#winner ? calls.indexOf(this.#winner) : -1,
       failures: [...this.#failures],
@@ -287,10 +284,10 @@ class OutboundLeg implements Leg {
 
   /** The call as BLF shows it: of several branches the one that answered, or else the one that got furthest. */
   #view(): CallView | undefined {
-    const { phase, held } = this.#core;
+    const { state } = this.#core;
     const calls = [...this.#calls.keys()];
     const call = this.#winner ?? calls.find(({ identity }) => identity.remoteTag !== undefined) ?? calls[0];
-    if (!call || (phase !== 'setup' && phase !== 'up')) return undefined;
+    if (!call || state === 'gone' || state === 'ended') return undefined;
     const { localTag, remoteTag } = call.identity;
     const setup = remoteTag === undefined ? 'trying' : 'early';
     return {
@@ -299,8 +296,8 @@ class OutboundLeg implements Leg {
       localTag: remoteTag,
       remoteTag: localTag,
       direction: 'recipient',
-      state: phase === 'up' ? 'confirmed' : setup,
-      held,
+      state: isUp(state) ? 'confirmed' : setup,
+      held: state === 'held',
     };
   }
 
@@ -378,7 +375,7 @@ class OutboundLeg implements Leg {
   }
 
   #provisional(response: SipResponse, branch: string): void {
-    if (this.#core.phase !== 'setup') return;
+    if (!isBeforeAnswer(this.#core.state)) return;
     this.#core.identify(response);
     const sdp = descriptionIn(response);
     const media = sdp !== undefined && this.#core.earlyAnswer(branch, sdp);
@@ -389,7 +386,7 @@ class OutboundLeg implements Leg {
   }
 
   #tellOnce(type: Progress): void {
-    if (this.#core.phase !== 'setup' || this.#told.has(type)) return;
+    if (!isBeforeAnswer(this.#core.state) || this.#told.has(type)) return;
     this.#told.add(type);
     this.#core.tell({ type });
     this.#changed();
@@ -416,9 +413,9 @@ class OutboundLeg implements Leg {
     // 6xx speaks for all branches (RFC 3261 16.7 step 5).
     if (failure.status >= 600) this.#hangupAll();
     else if (this.#calls.size > 0) return;
-    if (this.#winner || core.phase !== 'setup') return;
+    if (this.#winner || !isBeforeAnswer(core.state)) return;
     const best = this.#failures.reduce((a, b) => (rank(b) < rank(a) ? b : a));
-    if (best.forward) core.forwarded(best.forward.target, best.forward.redirection);
+    if (best.forward) core.send({ type: 'call.forwarded', ...best.forward });
     else core.gone(best.cause, best.status);
   }
 

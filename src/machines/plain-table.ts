@@ -1,0 +1,43 @@
+import type { AnyStateMachine, EventFrom, StateValueFrom } from 'xstate';
+
+/** What an event does in a state of a plain chart: the next state, and the effects in order. */
+type Row<State, Effect> = { readonly to: State; readonly effects: readonly Effect[] };
+
+/** A plain chart by state and event. Without a row an event changes nothing. */
+type PlainTable<M extends AnyStateMachine, Effect extends string> = Readonly<
+  Record<
+    StateValueFrom<M> & string,
+    Readonly<Partial<Record<EventFrom<M>['type'], Row<StateValueFrom<M> & string, Effect>>>>
+  >
+>;
+
+/**
+ * Writes a plain chart as a table. Technologies run charts this way: one look-up for each event, no actor.
+ * @throws Error if the chart has guards, delays, a context that changes, or actions on entry and exit.
+ */
+export function plainTable<M extends AnyStateMachine, Effect extends string>(machine: M): PlainTable<M, Effect> {
+  const { root } = machine;
+  const table: Record<string, Record<string, Row<string, string>>> = {};
+  for (const node of Object.values(root.states)) {
+    const { always = [], after, entry, exit, states } = node;
+    if (always.length + after.length + entry.length + exit.length + Object.keys(states).length > 0)
+      throw new Error(`${node.id} is no plain state`);
+    const rows: Record<string, Row<string, string>> = {};
+    for (const [type, [transition, ...others]] of [...root.transitions, ...node.transitions]) {
+      if (!transition || transition.guard !== undefined || others.length > 0)
+        throw new Error(`${type} in ${node.id} is no plain transition`);
+      const effects = transition.actions.map((action) => (typeof action === 'string' ? action : nameOf(action)));
+      const [{ key: to } = node] = transition.target ?? [];
+      rows[type] = { to, effects };
+    }
+    table[node.key] = rows;
+  }
+  return table as PlainTable<M, Effect>;
+}
+
+function nameOf(action: unknown): string {
+  const { type, params } = action as { type?: string; params?: unknown };
+  if (type === undefined || type.startsWith('xstate.') || params !== undefined)
+    throw new Error(`${type} is no plain effect`);
+  return type;
+}
