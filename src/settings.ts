@@ -197,6 +197,7 @@ export function strangerLimits(
   rateLimiter: RateLimits;
   transactions: TransactionLimits;
   connections: TransportLimits;
+  callWaitMs: number;
 } {
   return {
     rateLimiter: {
@@ -221,7 +222,9 @@ export function strangerLimits(
       firstMessageTimeout: limits.first_message * 1000,
       partialTimeout: limits.partial_message * 1000,
       idleTimeout: limits.idle_connection * 1000,
+      maxWaiting: limits.waiting,
     },
+    callWaitMs: limits.call_wait * 1000,
   };
 }
 

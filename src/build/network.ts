@@ -29,6 +29,7 @@ const followedLimits = [
   'source_rate',
   'source_burst',
   'stranger_rate',
+  'call_wait',
   'sources',
   'transactions',
   'transaction_bytes',
@@ -79,6 +80,7 @@ export async function buildNetwork(base: Base) {
   const outside = await buildOutside(base);
   let origins = new Set(config.sip.allowed_origins);
   const limits = strangerLimits(config);
+  let { callWaitMs } = limits;
   const peers = createKnownPeers();
   const rateLimiter = createRateLimiter({ limits: limits.rateLimiter, peers, clock, log: sipLog, hit });
   const sockets = createTransports({
@@ -112,6 +114,11 @@ export async function buildNetwork(base: Base) {
   const transactions = createTransactionLayer({
     ...{ transports, clock, ids, log: sipLog, timers },
     ...{ limits: limits.transactions, hit, peers, awaitsRestore: from !== undefined },
+    isLate() {
+      const isLate = transports.waitedMs > callWaitMs;
+      if (isLate) hit('sip.limits.call_wait');
+      return isLate;
+    },
   });
   scope.defer(() => transactions.close());
   const reloads: Reloadable[] = [
@@ -138,6 +145,7 @@ export async function buildNetwork(base: Base) {
       apply(next) {
         const changed = strangerLimits(next);
         rateLimiter.reconfigure(changed.rateLimiter);
+        callWaitMs = changed.callWaitMs;
         transactions.reconfigure(changed.transactions);
       },
     },

@@ -24,11 +24,23 @@ export const sipLimits = group(
       unit: 'addresses',
       description: 'Addresses whose rate is tracked. Beyond this those that were quiet longest are forgotten.',
     }),
+    waiting: whole(100, 1_000_000, {
+      default: 10_000,
+      unit: 'messages',
+      description:
+        'UDP messages, also of known peers, that may wait while the server is busy. Beyond this they are dropped.',
+    }),
+    call_wait: number(0.01, 60, {
+      default: 0.25,
+      unit: 's',
+      description:
+        'Time that a new call may wait in this queue. A call that waited longer gets 503 with Retry-After; calls that exist go on.',
+    }),
     transactions: whole(100, 10_000_000, {
-      default: 20_000,
+      default: 100_000,
       unit: 'transactions',
       description:
-        'Server transactions kept for retransmissions. Beyond this calls get 503 and other answers are not repeated.',
+        'Server transactions kept for retransmissions. A call has two, for 32 s each. Beyond this calls get 503 and other answers are not repeated.',
     }),
     transaction_bytes: whole(1_048_576, 4_294_967_296, {
       default: 67_108_864,

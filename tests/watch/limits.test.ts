@@ -296,7 +296,7 @@ limits('each setting that is named is one', () => {
     ...['source_transaction_bytes', 'connections', 'source_connections', 'source_handshakes', 'handshake'].map(
       (name) => `sip.limits.${name}`,
     ),
-    ...['connection_queue', 'connection_queues', 'first_message', 'partial_message'].map(
+    ...['connection_queue', 'connection_queues', 'first_message', 'partial_message', 'waiting', 'call_wait'].map(
       (name) => `sip.limits.${name}`,
     ),
     ...['sip.subscriptions.most', 'sip.subscriptions.per_endpoint', 'sip.transfers.per_call', 'media.rtp_ports'],

@@ -46,7 +46,7 @@ export class ArrivedRequest implements ServerTransaction {
   readonly target: Target;
   readonly key: string;
   readonly merged: boolean;
-  readonly #isKnown: boolean;
+  readonly isKnown: boolean;
   readonly #context: ArrivalContext;
   /** The transaction, when the request is remembered. */
   #kept: RunningServer | undefined;
@@ -62,7 +62,7 @@ export class ArrivedRequest implements ServerTransaction {
     this.target = target;
     this.key = key;
     this.merged = merged;
-    this.#isKnown = isKnown;
+    this.isKnown = isKnown;
     this.#context = context;
   }
 
@@ -81,7 +81,7 @@ export class ArrivedRequest implements ServerTransaction {
   }
 
   get toTag(): string {
-    return (this.#toTag ??= this.request.toTag ?? (this.#isKnown ? this.#context.newTag() : this.#stableTag()));
+    return (this.#toTag ??= this.request.toTag ?? (this.isKnown ? this.#context.newTag() : this.#stableTag()));
   }
 
   /** Stores the request; false when the quota is used up. */
@@ -105,7 +105,7 @@ export class ArrivedRequest implements ServerTransaction {
 
   /** Called when the user had its turn: what is not answered by then has to be remembered, or refused. */
   settle(): void {
-    if (!this.#kept && !this.#over && !this.keep('pending')) this.#refuseForRoom();
+    if (!this.#kept && !this.#over && !this.keep('pending')) this.refuseForRoom();
   }
 
   respond(response: SipResponse): boolean {
@@ -119,7 +119,7 @@ export class ArrivedRequest implements ServerTransaction {
     if (this.#isAnsweredOnce(response.status)) return this.#answerOnce(response);
     if (this.keep('accepted')) return this.respond(response);
     if (this.request.method !== 'INVITE') return this.#answerOnce(response);
-    this.#refuseForRoom();
+    this.refuseForRoom();
     return false;
   }
 
@@ -153,7 +153,7 @@ export class ArrivedRequest implements ServerTransaction {
    */
   #fitting(response: SipResponse): Buffer | undefined {
     const bytes = response.toBuffer();
-    if (this.#isKnown || this.source.protocol !== 'udp') return bytes;
+    if (this.isKnown || this.source.protocol !== 'udp') return bytes;
     const most = LARGEST_FACTOR * this.request.octets;
     if (bytes.length <= most) return bytes;
     if (isChallenge(response.status)) return undefined;
@@ -161,7 +161,9 @@ export class ArrivedRequest implements ServerTransaction {
     return bare.length <= most ? bare : undefined;
   }
 
-  #refuseForRoom(): void {
+  /** Answers 503 once (RFC 3261 21.5.4). The request is not remembered, so a repeated one may be taken. */
+  refuseForRoom(): void {
+    this.#toTag ??= this.request.toTag ?? this.#stableTag();
     this.#answerOnce(
       buildResponse(this.request, 503, { toTag: this.toTag, headers: [['Retry-After', RETRY_AFTER_SECONDS]] }),
     );

@@ -43,6 +43,8 @@ type TransactionLayerOptions = {
   readonly limits?: Partial<TransactionLimits> | undefined;
   /** Hears of the bounds that were met. */
   readonly hit?: LimitHit | undefined;
+  /** Whether the message that is being handled waited too long for a new call to be begun; without it none did. */
+  readonly isLate?: (() => boolean) | undefined;
   /** Who has shown who it is; without it everybody has. */
   readonly peers?: KnownPeers | undefined;
   /** Nothing that comes in before {@link TransactionLayer.restore} is heard: peers retransmit. */
@@ -64,6 +66,7 @@ class Transactions implements TransactionLayer {
   readonly #ids: Ids;
   readonly #log: Logger;
   readonly #peers: KnownPeers | undefined;
+  readonly #isLate: () => boolean;
   readonly #context: ClientContext & ServerContext & ArrivalContext;
   readonly #clients = new SlotMap<string, RunningClient>();
   readonly #servers = new SlotMap<string, RunningServer>();
@@ -92,12 +95,14 @@ class Transactions implements TransactionLayer {
     limits,
     hit,
     peers,
+    isLate = () => false,
     inspect,
     awaitsRestore = false,
   }: TransactionLayerOptions) {
     this.#deaf = awaitsRestore;
     this.#transports = transports;
     this.#peers = peers;
+    this.#isLate = isLate;
     this.#ids = ids;
     this.#log = log;
     this.#context = {
@@ -306,6 +311,11 @@ class Transactions implements TransactionLayer {
   }
 
   #receiveNew(request: SipRequest, source: Source, key: string): void {
+    // Refusing a call costs a tenth of taking it: those that are up, and those taken, go on as if nothing were.
+    if (request.method === 'INVITE' && request.toTag === undefined && this.#isLate()) {
+      this.#arrivedFrom(request, source, key).refuseForRoom();
+      return;
+    }
     const arrived = this.#arrive(request, source, key);
     try {
       if (this.#onRequest) this.#onRequest(arrived);
@@ -332,13 +342,17 @@ class Transactions implements TransactionLayer {
 
   /** A request of a known peer becomes a transaction at once, within the quota; one of a stranger only when it is admitted. */
   #arrive(request: SipRequest, source: Source, key: string): ArrivedRequest {
+    const arrived = this.#arrivedFrom(request, source, key);
+    if (arrived.isKnown) arrived.keep('accepted');
+    return arrived;
+  }
+
+  #arrivedFrom(request: SipRequest, source: Source, key: string): ArrivedRequest {
     const merge = mergeKey(request);
     const merged = merge !== undefined && this.#mergeKeys.has(merge);
     const isKnown = this.#peers?.isKnown(source) ?? true;
     const target = responseTarget(request.topVia, source, isKnown);
-    const arrived = new ArrivedRequest({ request, source, target, key, merged, isKnown }, this.#context);
-    if (isKnown) arrived.keep('accepted');
-    return arrived;
+    return new ArrivedRequest({ request, source, target, key, merged, isKnown }, this.#context);
   }
 
   #keep(arrived: ArrivedRequest, why: KeepReason): RunningServer | undefined {

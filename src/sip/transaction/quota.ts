@@ -12,7 +12,7 @@ export type TransactionLimits = {
 };
 
 export const defaultTransactionLimits: TransactionLimits = {
-  transactions: 20_000,
+  transactions: 100_000,
   octets: 67_108_864,
   sourceTransactions: 200,
   sourceOctets: 1_048_576,

@@ -35,6 +35,9 @@ export function tracedTransports(
       transports.send(bytes, target, onFailure);
     },
     localAddress: (target) => transports.localAddress(target),
+    get waitedMs() {
+      return transports.waitedMs;
+    },
     counts: () => transports.counts(),
     close: () => transports.close(),
   };

@@ -114,6 +114,8 @@ export interface Transports {
   send(bytes: Buffer, target: Target, onFailure?: (failure: SendFailure) => void): void;
   /** Our address towards `target`: for Via's sent-by and Contact. Undefined when nothing bound can reach it. */
   localAddress(target: Target): LocalAddress | undefined;
+  /** How long the UDP message waited that is being handled, in ms: more than 0 when more come than can be handled. */
+  readonly waitedMs: number;
   counts(): TransportCounts;
   /** Closes every socket; resolves when all are closed. Sends after that report `closed`. */
   close(): Promise<void>;

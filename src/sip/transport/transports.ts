@@ -11,6 +11,7 @@ import type { Frame } from '../message/stream-framer.ts';
 import { formatVia } from '../message/via.ts';
 import type { Connection, ConnectionLimits } from './connection.ts';
 import { Connections, type ConnectionsOptions, type StreamListener } from './connections.ts';
+import { Intake } from './intake.ts';
 import { kindOf } from './kind.ts';
 import { createLocalAddresses } from './local-address.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -59,7 +60,10 @@ export type TransportLimits = Partial<
     Pick<
       ConnectionsOptions,
       'maxConnections' | 'maxSourceConnections' | 'maxSourceHandshakes' | 'handshakeTimeout' | 'maxQueuedBytesInAll'
-    >
+    > & {
+      /** UDP messages that may wait to be handled. */
+      maxWaiting: number;
+    }
 >;
 
 const defaultLimits = {
@@ -73,6 +77,7 @@ const defaultLimits = {
   maxSourceHandshakes: 16,
   handshakeTimeout: 10_000,
   maxQueuedBytesInAll: 16_777_216,
+  maxWaiting: 10_000,
 };
 
 type Bound = { readonly listener: Listener; readonly udp?: UdpSocket; readonly stream?: StreamListener };
@@ -89,6 +94,7 @@ class SocketTransports implements Transports {
   readonly #rateLimiter: Pick<RateLimiter, 'admits'> | undefined;
   readonly #traffic: TrafficWatch | undefined;
   readonly #connections: Connections;
+  readonly #intake: Intake;
   readonly #localAddressFor: (peer: string) => string;
   readonly #bound: Bound[] = [];
   readonly #closedHandlers: ((connection: number, target: Target) => void)[] = [];
@@ -122,6 +128,12 @@ class SocketTransports implements Transports {
     this.#rateLimiter = rateLimiter;
     this.#localAddressFor = createLocalAddresses(clock);
     const all = { ...defaultLimits, ...limits };
+    this.#intake = new Intake({
+      clock: guardedClock(clock, log, 'taking SIP datagrams'),
+      most: all.maxWaiting,
+      take: guarded(log, 'taking a SIP datagram', (bytes: Buffer, source: Source) => void this.#take(bytes, source)),
+      full: () => hit('sip.limits.waiting'),
+    });
     this.#connections = new Connections({
       clock: guardedClock(clock, log, 'a timer of a SIP connection'),
       limits: all,
@@ -247,6 +259,10 @@ class SocketTransports implements Transports {
     return { host: advertisedHost ?? this.#outside(target.address) ?? own, port: advertisedPort ?? port };
   }
 
+  get waitedMs(): number {
+    return this.#intake.waitedMs;
+  }
+
   counts(): TransportCounts {
     return {
       received: this.#received,
@@ -260,6 +276,7 @@ class SocketTransports implements Transports {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#intake.close();
     const listening = this.#bound.splice(0).map(closeBound);
     await Promise.all([...listening, this.#connections.close()]);
   }
@@ -286,7 +303,7 @@ class SocketTransports implements Transports {
     if (this.#rateLimiter && !this.#rateLimiter.admits(source)) return;
     // RFC 5626 4.4.2, 5.4: a phone finds out in this way whether its NAT still lets us through.
     if (isStun) this.#answerStun(bytes, source);
-    else this.#take(start === 0 ? bytes : bytes.subarray(start), source);
+    else this.#intake.arrived(start === 0 ? bytes : bytes.subarray(start), source);
   }
 
   #answerStun(request: Buffer, source: Source): void {

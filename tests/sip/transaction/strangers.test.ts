@@ -12,7 +12,7 @@ import { FakeTransports, incoming, outgoing, peer, whatIs } from './fake-transpo
 const limits = { transactions: 8, octets: 100_000, sourceTransactions: 2, sourceOctets: 10_000 };
 
 /** A layer that knows nobody, with a user that answers as it is told. */
-function createBench(answer: (transaction: ServerTransaction) => void = () => {}) {
+function createBench(answer: (transaction: ServerTransaction) => void = () => {}, isLate?: () => boolean) {
   const clock = new ManualClock();
   const transports = new FakeTransports(clock);
   let ids = 0;
@@ -25,6 +25,7 @@ function createBench(answer: (transaction: ServerTransaction) => void = () => {}
     log: createRecordingLog().log,
     limits,
     peers,
+    isLate,
   });
   const transactions: ServerTransaction[] = [];
   layer.onRequest((transaction) => {
@@ -54,6 +55,26 @@ test('a challenge to the known is not repeated either', () => {
   clock.advance(40_000);
   assert.equal(sent().map(whatIs), ['401 INVITE']);
   assert.equal([layer.counts().servers, clock.pending], [0, 0]);
+});
+
+test('a new call that waited too long gets 503 with Retry-After, and may come again; calls that exist go on', () => {
+  let isLate = true;
+  const { clock, peers, layer, deliver, sent } = createBench(
+    (transaction) => transaction.reply(200),
+    () => isLate,
+  );
+  peers.trust(() => true);
+  deliver(incoming('INVITE'));
+  assert.equal([layer.counts().servers, clock.pending], [0, 0]);
+  deliver(incoming('BYE', { branch: branch(2) }));
+  isLate = false;
+  deliver(incoming('INVITE'));
+  isLate = true;
+  deliver(incoming('INVITE'));
+  const answers = sent();
+  assert.equal(answers.map(whatIs), ['503 INVITE', '200 BYE', '200 INVITE']);
+  assert.is(answers[0]?.header('Retry-After'), '10');
+  layer.close();
 });
 
 test('answers that nobody remembers have the same To tag each time, and another for each request', () => {
