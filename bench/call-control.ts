@@ -71,7 +71,6 @@ const operations = createChannelOperations({
   applications,
   dialplan,
   formats: new Set(['ulaw']),
-  compatibility: 'hookswitch',
   clock,
 });
 

@@ -165,6 +165,7 @@ export const httpSettings = (
   },
   pretty: general.pretty,
   validate: general.validate,
+  compatibility: general.compatibility,
   media_sockets: { log_in: external_media.log_in, message: external_media.websocket_message },
 });
 

@@ -48,7 +48,6 @@ export type ChannelDialingOptions = {
   /** Formats that may be asked for. */
   formats: ReadonlySet<string>;
   /** `asterisk`: answers of Asterisk where ours are better (decisions marked **switch**). */
-  compatibility: 'hookswitch' | 'asterisk';
   /** Variables that a channel may be made with; any number when left out. */
   variablesLimit?: number | undefined;
   /** The priority that a label stands for. @throws AriError labelNotFound, priorityIllegal. */
@@ -70,7 +69,6 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       return channels.openOutbound(request);
     } catch (error) {
       if (!(error instanceof DriverError)) throw error;
-      if (options.compatibility === 'asterisk') throw new AriError('allocationFailedUnnamed', {}, { cause: error });
       throw new AriError('allocationFailed', { reason: error.message }, { cause: error });
     }
   };

@@ -39,7 +39,6 @@ type ExternalMediaOptions = {
   /** Steps that a request causes after the server has connected follow from it. */
   turn: Pick<Turn, 'request' | 'following'>;
   /** `asterisk`: answers of Asterisk where ours are better. */
-  compatibility: 'hookswitch' | 'asterisk';
   /** Variables that a channel may be made with. */
   variablesLimit: number;
 };
@@ -49,12 +48,11 @@ export type ExternalMedia = ReturnType<typeof createExternalMedia>;
 
 /** Creates external media channels. They are dialed like others and enter an application when Up. */
 export function createExternalMedia(options: ExternalMediaOptions) {
-  const { channels, applications, driver, turn, compatibility, variablesLimit } = options;
+  const { channels, applications, driver, turn, variablesLimit } = options;
 
   /** Says in the interface's words why there is no connection. */
   const refusal = (error: unknown): unknown => {
     if (!(error instanceof DriverError)) return error;
-    if (compatibility === 'asterisk') return new AriError('externalFailed', {}, { cause: error });
     return new AriError('allocationFailed', { reason: error.message }, { cause: error });
   };
 
@@ -111,7 +109,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
     /**
      * Creates a channel that exchanges audio with a server, once that is connected.
      * @throws AriError (rejects) those of {@link readVariables} and {@link readExternal}, limitReached,
-     * uniqueIdTooLong, channelIdExists. If creation fails: allocationFailed, or externalFailed as Asterisk has it.
+     * uniqueIdTooLong, channelIdExists. If creation fails: allocationFailed.
      */
     async externalMedia(request: ExternalMediaRequest): Promise<Channel> {
       const requested = readVariables(request.variables);

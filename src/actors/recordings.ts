@@ -43,7 +43,7 @@ export interface Recordings {
   /**
    * Begins a recording, or queues it on its target.
    * @throws AriError recordingNameInvalid, recordingExists (a stored one, unless the plan says what to do; one under way
-   *   always), in the words of the compatibility; tooManyRecordings.
+   *   always), tooManyRecordings.
    */
   recordOn(target: RecordTarget, plan: RecordingPlan): LiveRecording;
   /** @throws AriError recordingNotFound, also as soon as it is over. */
@@ -92,14 +92,13 @@ type RecordingsOptions = {
   /** Most recordings at a time, waiting ones included. */
   most: number;
   /** `asterisk`: a name in use is 409, as in Asterisk. */
-  compatibility: 'hookswitch' | 'asterisk';
   /** Hears when a recording has begun. */
   onStarted?: (target: Pick<RecordTarget, 'kind' | 'id'>, name: string) => void;
 };
 
 /** Owns every live recording, found by the name it will be stored by. */
 export function createRecordings(options: RecordingsOptions): Recordings {
-  const { bus, runtime, log, stored, most, compatibility, onStarted } = options;
+  const { bus, runtime, log, stored, most, onStarted } = options;
   const registry = new Registry<Entry>('recordingNotFound');
   /** Recordings by target, and callbacks for their end. */
   const byTarget = new SlotMap<string, { entries: Set<Entry>; settled: (() => void)[] }>();
@@ -227,13 +226,11 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     return entry;
   };
 
-  const inUse = (name: string): AriError =>
-    new AriError(compatibility === 'asterisk' ? 'recordingExistsConflict' : 'recordingExists', { name });
-
   return {
     recordOn(target, plan) {
       const path = stored.placeFor(plan.name, plan.format);
-      if (registry.has(plan.name) || (plan.ifExists === 'fail' && stored.has(plan.name))) throw inUse(plan.name);
+      if (registry.has(plan.name) || (plan.ifExists === 'fail' && stored.has(plan.name)))
+        throw new AriError('recordingExists', { name: plan.name });
       if (registry.size >= most) throw new AriError('tooManyRecordings', { recordings: String(most) });
       return recordingModel(start(target, plan, path).actor.getSnapshot());
     },

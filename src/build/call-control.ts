@@ -48,14 +48,12 @@ export function buildCallControl(
     hit: limitCounts.hit,
   });
   const stored = createStoredRecordings({ directory: config.recordings.directory, log });
-  const { compatibility } = general;
   const recordings = createRecordings({
     bus,
     runtime,
     log,
     stored,
     most: config.recordings.live,
-    compatibility,
     onStarted: ({ kind, id }, name) =>
       story.recorded(kind, kind === 'channel' ? (meeting.snoopDriver.targetOf(id) ?? id) : id, name),
   });
@@ -91,7 +89,6 @@ export function buildCallControl(
     applications,
     dialplan,
     formats: new Set([...config.media.codecs, ...videoFormatNames]),
-    compatibility: general.compatibility,
     variablesLimit: limits.channel_variables,
     clock,
   });

@@ -242,7 +242,6 @@ function buildExternal(
     applications,
     driver,
     turn: runtime.turn,
-    compatibility: config.general.compatibility,
     variablesLimit: config.limits.channel_variables,
   });
   return { connections, externalMedia };

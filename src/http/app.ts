@@ -258,10 +258,10 @@ export function createApp(deps: AppDeps): HttpApp {
   }
   mountDocuments(app, owners, checked, responder);
   if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
-  const { validate } = options;
+  const { validate, compatibility } = options;
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, limits })) {
+    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, compatibility, limits })) {
       const run = operate(route, responder);
       const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
       const next = asksRecorder ? ofRecorder(run) : run;

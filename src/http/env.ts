@@ -24,6 +24,7 @@ export type HttpOptions = {
   allowed_origins: readonly string[];
   pretty: boolean;
   validate: boolean;
+  compatibility: 'hookswitch' | 'asterisk';
   /** WebSockets that servers open for audio. */
   media_sockets: {
     /** They give the password of a user. */

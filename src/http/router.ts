@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
 import { createGuards, type Guard } from './access/guard.ts';
+import { asteriskError } from './asterisk-errors.ts';
 import type { Deps } from './deps.ts';
 import type { HttpOptions } from './env.ts';
 import type { FileAnswer } from './file-answers.ts';
@@ -48,6 +49,8 @@ type RouterDeps = {
   log: Logger;
   /** Check answers against their models, and refusals against what was declared. */
   validate: boolean;
+  /** Whose errors to answer with where they differ. */
+  compatibility: HttpOptions['compatibility'];
   /** How long an operation may take, in s: asked at each one. */
   limits: Pick<HttpOptions['limits'], 'answer_timeout'>;
 };
@@ -181,7 +184,7 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
   };
 }
 
-function createRunner({ responder, clock, log, validate, limits }: RouterDeps) {
+function createRunner({ responder, clock, log, validate, compatibility, limits }: RouterDeps) {
   /** The promise's outcome, or a refusal naming the operation when it takes too long. */
   const inTime = <T>(promise: Promise<T>, service: string): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -222,9 +225,10 @@ function createRunner({ responder, clock, log, validate, limits }: RouterDeps) {
 
   const fail = ({ operation }: Prepared, c: Context, error: unknown): Response => {
     const request = c.req.raw;
-    const refusal = toRefusal(error);
+    const own = toRefusal(error);
+    const refusal = compatibility === 'asterisk' ? asteriskError(own, operation.errors) : own;
     const { nickname } = operation;
-    if (refusal !== error) log.error({ operation: nickname, error }, 'operation failed');
+    if (own !== error) log.error({ operation: nickname, error }, 'operation failed');
     if (!validate || commonErrors.has(refusal.code) || operation.errors.includes(refusal.code)) {
       putReason(c, refusal);
       return responder.refusal(request, refusal);

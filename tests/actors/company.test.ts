@@ -279,7 +279,7 @@ function openOutside(w: ReturnType<typeof createCallControl>) {
   for (const each of driver.drivers) channels.addDriver(each);
   const media = createExternalMedia({
     ...{ channels, applications, driver, turn: runtime.turn },
-    ...{ compatibility: 'hookswitch', variablesLimit: 100 },
+    variablesLimit: 100,
   });
   const host = { external_host: 'server.example:9092', transport: 'tcp', encapsulation: 'audiosocket', format: 'slin' };
   return {

@@ -212,7 +212,6 @@ export function createCallControl({
       },
     },
     most: 1_000,
-    compatibility,
   });
   const dialplan = createDialplan({ contexts: { default: { s: ['Wait(60)'] }, ...contexts }, clock, log });
   const applications = createApplications({
@@ -346,7 +345,6 @@ export function createCallControl({
     applications,
     dialplan,
     formats: new Set(['ulaw', 'alaw']),
-    compatibility,
     clock,
   });
   const bridgeOperations = createBridgeOperations({
