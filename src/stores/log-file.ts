@@ -30,6 +30,8 @@ export type LogFileOptions = {
 export interface LogFile {
   /** Whether it takes no lines now. */
   readonly failed: boolean;
+  /** How often it was opened again after its disk took no more lines. */
+  readonly openings: number;
   /** `done` is called once the line is in the file, or is lost. */
   write(line: string, done?: () => void): void;
   /** Whether its path still leads to it; false once another program has renamed or removed it. */
@@ -71,6 +73,7 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
   let closed = false;
   /** What the file ends with is half a line: of a disk that was full, or of a process that was killed. */
   let torn = false;
+  let openings = 0;
 
   const open = (): void => {
     mkdirSync(dirname(path), { recursive: true });
@@ -91,6 +94,7 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
   const openAgain = (): void => {
     try {
       open();
+      openings++;
     } catch {
       openLater();
     }
@@ -117,6 +121,9 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
   return {
     get failed() {
       return stream === undefined;
+    },
+    get openings() {
+      return openings;
     },
     write(line, done) {
       if (!stream || stream.writableLength > mostWaiting) {

@@ -39,12 +39,14 @@ export function openEntries<T extends object>(options: OpenEntriesOptions): Open
   const aliveAt = readInto(entries, path);
   const left = [...entries].map(([key, entry]) => ({ key, entry, aliveAt }));
   const lineOf = (line: Omit<Line<T>, 'at'>): string => `${JSON.stringify({ at: clock.now(), ...line })}\n`;
+  const head = (): string => [...entries].map(([key, entry]) => lineOf({ key, entry })).join('');
   const file = openRotatedFile({
     ...{ path, clock, maximumOctets, keep: 1, onFailed, onStuck: onFailed },
-    tellLost: () => lineOf({}),
+    // Any of them may be what was lost.
+    tellLost: head,
     // It holds who calls whom.
     mode: 0o600,
-    head: () => [...entries].map(([key, entry]) => lineOf({ key, entry })).join(''),
+    head,
   });
   let timer: unknown;
   const stayAlive = (): void => {

@@ -18,7 +18,7 @@ export type RotatedFileOptions = LogFileOptions &
   };
 
 /** A file that can be given other bounds while it is written. */
-export interface RotatedFile extends Omit<LogFile, 'isAtItsPath'> {
+export interface RotatedFile extends Omit<LogFile, 'isAtItsPath' | 'openings'> {
   /** Takes up other bounds: what was put aside beyond them goes now, a file that is too large with its next line. */
   limit(bounds: RotationBounds): void;
   /** Opens the path again if another program has renamed or removed the file. A failure is told to `onStuck`. */
@@ -34,6 +34,7 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
   let { maximumOctets, keep } = options;
   let octets = sizeOf(path);
   let headOctets = 0;
+  let openings = 0;
   let file = openLogFile(options);
   const closing = new Set<Promise<void>>();
 
@@ -45,6 +46,7 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
     closing.add(closed);
     void closed.then(() => closing.delete(closed));
     file = next;
+    openings = 0;
     octets = sizeOf(path);
     const first = head?.() ?? '';
     headOctets = Buffer.byteLength(first);
@@ -72,6 +74,9 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
     },
     write(line, done) {
       const size = Buffer.byteLength(line);
+      // What was lost is not in the file: it would put aside an empty one, and drop what was kept before.
+      if (file.failed || file.openings !== openings) octets = sizeOf(path);
+      openings = file.openings;
       const limit = Math.max(maximumOctets, 2 * headOctets);
       if (octets > 0 && octets + size > limit && !file.failed) rotate();
       octets += size;

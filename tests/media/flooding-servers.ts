@@ -8,12 +8,12 @@ import { Authority } from '../support/certificates.ts';
 
 /** 20 ms that are no silence, as octets of linear samples. */
 const loud = new Uint8Array(new Int16Array(160).fill(5000).buffer);
-const everyMs = 2;
+const everyMs = 10;
 const mostUnsent = 100_000;
 
 type Kind = 'tcp' | 'ws' | 'wss';
 
-/** Servers of AudioSocket, WebSocket and WebSocket over TLS, which send audio ten times as fast as it is heard. */
+/** Servers of AudioSocket, WebSocket and WebSocket over TLS, which send audio twice as fast as it is heard. */
 export class FloodingServers {
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();

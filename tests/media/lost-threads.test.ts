@@ -138,7 +138,7 @@ class SecretPhone {
       sequence = (sequence + 1) & 0xffff;
       const plain = encodePacket({ ...packet, sequence, timestamp: 160 * sequence });
       for (const [at, sealer] of sealers.entries()) this.#socket.send(sealer.audio(plain)!, ports[at], '127.0.0.1');
-    }, 5);
+    }, 20);
   }
 
   close(): void {

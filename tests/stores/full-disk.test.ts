@@ -29,8 +29,16 @@ need('unshare').test(
         encoding: 'utf8',
       });
       assert.equal(JSON.parse(said), {
-        told: ['recording: disk, no space is left on the disk', 'records: ENOSPC', 'spool: ENOSPC false'],
+        told: [
+          ...['audit: ENOSPC', 'journal: ENOSPC', 'recording: disk, no space is left on the disk', 'records: ENOSPC'],
+          ...['spool: ENOSPC false', 'undone: one', 'undone: two'],
+        ],
         said: true,
+        refused: ['storageFailed', 'storageFailed'],
+        variables: ['before', 'soon', 'again', 'after'],
+        logged: 1,
+        audit: [1, 2, 3, 4, 'torn', '60 lost', 5],
+        calls: ['first', 'call 2', 'call 3', 'call 4', 'call 5', 'last'],
         records: [1, 'torn', '3 lost', 5],
         log: [1, 'torn', '2 lost', 5],
         waiting: [1, 2, 3, 4],

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { createLogger } from '../../src/lib/log.ts';
 import { defaultRecordingLimits, openRecording } from '../../src/media/file/recording-writer.ts';
 import { readWav } from '../../src/media/file/wav.ts';
+import { openKeptMap } from '../../src/stores/kept-map.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
+import { openEntries } from '../../src/stores/open-entries.ts';
 import { openRotatedFile } from '../../src/stores/rotated-file.ts';
 import { openSpool } from '../../src/stores/spool.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -40,6 +42,26 @@ const channels = createLogChannels({
 });
 const log = createLogger({ level: 'info', destination: channels.destination });
 channels.add('all', '*');
+const loggedErrors: string[] = [];
+const variables = openKeptMap<{ name: string; text: string }>({
+  ...{ directory, name: 'variables.json', clock, keyOf: ({ name }) => name, read: (element) => element as never },
+  log: createLogger({ level: 'error', destination: { write: (line: string) => void loggedErrors.push(line) } }),
+  onUndone: ({ name }) => told.push(`undone: ${name}`),
+});
+await variables.set('before', { name: 'before', text: 'x' });
+const journal = openEntries<{ id: number }>({
+  ...{ path: join(directory, 'open-calls.jsonl'), clock, maximumOctets: 1_000_000 },
+  onFailed: (error) => told.push(`journal: ${(error as NodeJS.ErrnoException).code}`),
+});
+journal.set('first', { id: 1 });
+/** Small: three lines fill a file. */
+const rotated = openRotatedFile({
+  ...{ path: join(directory, 'audit.jsonl'), clock, maximumOctets: 30_000, keep: 2 },
+  tellLost: (lost) => `${JSON.stringify({ lost })}\n`,
+  onStuck: () => told.push('audit: stuck'),
+  onFailed: (error) => told.push(`audit: ${(error as NodeJS.ErrnoException).code}`),
+});
+for (const id of [1, 2, 3, 4]) rotated.write(record(id));
 const writer = await openRecording(
   {
     ...defaultRecordingLimits,
@@ -53,7 +75,9 @@ spool.put(record(1));
 log.info({ id: 1, text: 'x'.repeat(9_000) }, 'before');
 for (let frame = 0; frame < 50; frame++) writer.write(new Int16Array(writer.sampleRate / 50).fill(500));
 await until(() => readFileSync(join(directory, 'said.wav.part')).length > 16_000);
-await until(() => [textOf('calls.jsonl'), textOf('log/all')].every((text) => text.endsWith('\n')));
+await until(() =>
+  [textOf('calls.jsonl'), textOf('log/all'), textOf('audit.jsonl')].every((text) => text.endsWith('\n')),
+);
 for (let size = 65_536; size >= 1_024; size /= 2)
   for (let number = 0; ; number++)
     try {
@@ -62,6 +86,24 @@ for (let size = 65_536; size >= 1_024; size /= 2)
       break;
     }
 
+const big = 'x'.repeat(20_000);
+const refused = await Promise.all(
+  ['one', 'two'].map((name) =>
+    variables.set(name, { name, text: big }).then(
+      () => 'kept',
+      (error: { code?: string }) => error.code,
+    ),
+  ),
+);
+variables.setSoon('soon', { name: 'soon', text: big });
+for (let number = 0; number < 3; number++) variables.setSoon('again', { name: 'again', text: big + number });
+for (let number = 2; number < 6; number++) journal.set(`call ${number}`, { id: number, ...{ text: big } });
+// A line is lost, the file is opened again, and the next one is lost: for an hour.
+for (let time = 0; time < 60; time++) {
+  rotated.write(record(100));
+  await until(() => rotated.failed);
+  clock.advance(60_000);
+}
 for (const id of [2, 3]) {
   records.write(record(id));
   spool.put(record(id));
@@ -80,12 +122,24 @@ for (let size = 65_536; size >= 1_024; size /= 2)
   for (let number = 0; number < 1_000; number++) rmSync(join(directory, `ballast-${size}-${number}`), { force: true });
 const said = readWav(readFileSync(join(directory, 'said.wav')));
 rmSync(join(directory, 'said.wav'));
-clock.advance(1_000);
+// What was tried again meanwhile waits for longer.
+clock.advance(60_000);
+await until(() => textOf('variables.json').includes('"soon"'));
 records.write(record(5));
+rotated.write(record(5));
+journal.set('last', { id: 9 });
 spool.put(record(4));
 log.info({ id: 5 }, 'after');
 const kept = await spool.oldest();
-await Promise.all([records.close(), spool.close(), channels.close()]);
+await variables.set('after', { name: 'after', text: 'x' });
+await Promise.all([
+  records.close(),
+  spool.close(),
+  channels.close(),
+  rotated.close(),
+  journal.close(),
+  variables.close(),
+]);
 
 type Line = { id?: number; lost?: number };
 /** The ids of the lines in a file, and how many were lost; `torn` where the disk took but a part of one. */
@@ -105,6 +159,16 @@ process.stdout.write(
   JSON.stringify({
     told: told.toSorted(),
     said: said.length >= 8_000 && said.every((sample) => sample === 500),
+    refused,
+    variables: (JSON.parse(textOf('variables.json')) as { name: string }[]).map(({ name }) => name),
+    logged: loggedErrors.length,
+    audit: ['audit.jsonl.1', 'audit.jsonl'].flatMap(linesOf),
+    calls: openEntries({
+      path: join(directory, 'open-calls.jsonl'),
+      clock,
+      maximumOctets: 20_000,
+      onFailed() {},
+    }).left.map(({ key }) => key),
     records: linesOf('calls.jsonl'),
     log: linesOf('log/all'),
     waiting: kept?.lines.map((line) => (JSON.parse(line) as Line).id),
