@@ -1,7 +1,7 @@
-import type { Server } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { Clock } from '../lib/clock.ts';
 import { handshakeFailure } from '../lib/handshake-failure.ts';
 import type { Logger } from '../lib/log.ts';
@@ -82,6 +82,18 @@ function followCertificates(server: HttpsServer, { clock, log, tls }: ServerDeps
   });
 }
 
+/** Whether anything follows the head of a request (RFC 9112 6.3). */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+
+/** Bodies that nobody reads are read away for a while. That costs a timer and four listeners: nothing is done without one. */
+function listenerOf({ fetch }: HttpApp['app']): RequestListener {
+  const hostname = 'localhost';
+  const withBody = getRequestListener(fetch, { hostname });
+  const withoutBody = getRequestListener(fetch, { hostname, autoCleanupIncoming: false });
+  return (incoming, outgoing) => void (hasBody(incoming) ? withBody : withoutBody)(incoming, outgoing);
+}
+
 /** Serves the interface. Rejects with Node's error (`EADDRINUSE` …) when it cannot listen. */
 export async function startHttpServer(
   { app, sockets, connections, unreadable }: HttpApp,
@@ -91,16 +103,11 @@ export async function startHttpServer(
   const { clock, tls } = deps;
   let { limits } = options;
   const serverOptions = { maxHeaderSize: limits.headers, connectionsCheckingInterval: 1000 };
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    hostname: 'localhost',
-    ...(options.tls
-      ? {
-          createServer: createHttpsServer,
-          serverOptions: { ...serverOptions, ...certified(tls), handshakeTimeout: limits.header_timeout * 1000 },
-        }
-      : { serverOptions }),
-  }) as Server;
+  const listener = listenerOf(app);
+  const handshakeTimeout = limits.header_timeout * 1000;
+  const server: Server = options.tls
+    ? createHttpsServer({ ...serverOptions, ...certified(tls), handshakeTimeout }, listener)
+    : createHttpServer(serverOptions, listener);
   if (options.tls) followCertificates(server as HttpsServer, deps);
   limit(server, options.limits);
   sockets.attach(server);
