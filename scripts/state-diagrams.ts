@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import {
   type Actions,
@@ -19,6 +19,7 @@ import {
   regionsOf,
   transitionsOf,
 } from './charts.ts';
+import { importFile } from './compiled.ts';
 
 /**
  * Writes docs/state-diagrams/<noun>.md from the charts in src/machines: diagram, states, what each command does in
@@ -361,7 +362,7 @@ export async function chartPages(): Promise<ChartPage[]> {
   const pages: ChartPage[] = [];
   for (const name of readdirSync(join(root, 'src', 'machines')).sort()) {
     if (!name.endsWith('.ts')) continue;
-    const module = (await import(pathToFileURL(join(root, 'src', 'machines', name)).href)) as Record<string, unknown>;
+    const module = await importFile(`src/machines/${name}`);
     for (const [exported, value] of Object.entries(module)) {
       if (!exported.endsWith('Machine') || !(value as AnyStateMachine).root) continue;
       const noun = exported.replace(/Machine$/, '').replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

@@ -6,10 +6,11 @@
 // Files run side by side, as many as there are processors (HOOKSWITCH_TEST_WORKERS says otherwise).
 // Exit code 0 only when tests ran and none failed; with CI set, a skipped test is a failure too.
 import { spawn, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { compiledPath, compileTests } from './compile-tests.mjs';
 import { quickFiles } from './quick-tests.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -58,7 +59,7 @@ function startWorker() {
   const env = { ...process.env };
   if (takesCoverage) env.NODE_V8_COVERAGE = raw;
   const preload = (name) => ['--import', pathToFileURL(join(root, 'tests', 'support', name)).href];
-  const preloads = [...preload('unhandled.mjs'), ...preload('typescript.mjs'), ...preload('chance.mjs')];
+  const preloads = [...preload('unhandled.mjs'), ...preload('chance.mjs')];
   if (isQuick) preloads.push(...preload('no-sockets.mjs'));
   if (process.stdout.isTTY) env.FORCE_COLOR = '1';
   else env.NO_COLOR = '1';
@@ -95,7 +96,7 @@ function work(files, told) {
       child.stdin.end();
       expect(endMs, 'the tests are over, but something they opened keeps the process alive');
     } else {
-      child.stdin.write(`${file}\n`);
+      child.stdin.write(`${file} ${compiledPath(file)}\n`);
       expect(quietMs, `a test of ${file} hangs: nothing was heard of it for ten minutes`);
     }
   };
@@ -167,11 +168,13 @@ function reportCoverage() {
 const sum = (results, name) => results.reduce((all, result) => all + result[name], 0);
 
 rmSync(raw, { recursive: true, force: true });
+await compileTests();
 const begun = performance.now();
 const { results, failures, problems } = await runTests();
 const took = performance.now() - begun;
 if (takesCoverage) reportCoverage();
 
+if (process.env.H21C) writeFileSync(process.env.H21C, JSON.stringify(results));
 const passed = sum(results, 'passed');
 const skipped = sum(results, 'skipped');
 const failed = Math.max(sum(results, 'total') - passed, failures.length, problems.length > 0 ? 1 : 0);

@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocketServer } from 'ws';
+import { nodeArguments } from '../scripts/compiled.ts';
 
-const preload = new URL('./support/typescript.mjs', import.meta.url).href;
-const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+const cli = nodeArguments('src/cli.ts');
 const directory = mkdtempSync(join(tmpdir(), 'hookswitch-cli-'));
 const running = new Set<ChildProcess>();
 
@@ -28,7 +28,7 @@ type Started = {
 function start(args: readonly string[], env: Record<string, string> = {}, cwd = process.cwd()): Started {
   const settings = { HOOKSWITCH_HTTP_PORT: '0', HOOKSWITCH_SIP_PORT: '0', HOOKSWITCH_RTP_PORTS: '0-0' };
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
-  const child = spawn(process.execPath, ['--import', preload, cli, ...args], {
+  const child = spawn(process.execPath, [...cli, ...args], {
     env: { ...Object.fromEntries(inherited), ...settings, HOOKSWITCH_DATA: join(directory, 'data'), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
     cwd,

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nodeArguments } from '../../scripts/compiled.ts';
 import { defaults } from '../../src/config/load.ts';
 import { startServer } from '../../src/main.ts';
 import { need } from '../support/need.ts';
@@ -41,11 +41,10 @@ need('unshare').test(
   'a disk that is full in the middle of a recording fails it and nothing else',
   async (unshare) => {
     const directory = mkdtempSync(join(tmpdir(), 'hookswitch-full-'));
-    const script = fileURLToPath(new URL('./record-on-full-disk.ts', import.meta.url));
-    const loader = fileURLToPath(new URL('../support/typescript.mjs', import.meta.url));
     // A disk of 48 KiB in a namespace of its own, which ends with the program.
-    const mounted = 'mount -t tmpfs -o size=48k tmpfs "$1" && exec "$2" --import "$3" "$4" "$1"';
-    const args = ['-rm', 'sh', '-c', mounted, 'sh', directory, process.execPath, loader, script];
+    const mounted = 'mount -t tmpfs -o size=48k tmpfs "$0" && exec "$@"';
+    const program = [process.execPath, ...nodeArguments('tests/e2e/record-on-full-disk.ts'), directory];
+    const args = ['-rm', 'sh', '-c', mounted, directory, ...program];
     const { stdout } = await promisify(execFile)(unshare, args, { timeout: 2 * patienceMs });
     assert.match(stdout, /done\n$/);
     rmSync(directory, { recursive: true, force: true });

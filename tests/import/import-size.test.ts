@@ -1,13 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+import { nodeArguments } from '../../scripts/compiled.ts';
 
 test('an import of twice the size takes twice the steps, whatever there is more of', () => {
   const { NODE_V8_COVERAGE: _, ...env } = process.env;
-  const program = ['--import', here('../support/typescript.mjs'), here('count-steps.ts')];
+  const program = nodeArguments('tests/import/count-steps.ts');
   const steps = JSON.parse(execFileSync(process.execPath, program, { encoding: 'utf8', env })) as Record<
     string,
     [number, number]

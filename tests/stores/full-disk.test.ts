@@ -2,13 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nodeArguments } from '../../scripts/compiled.ts';
 import { need } from '../support/need.ts';
 
 const full = suite('a disk that is full');
-const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
 /** As whoever runs the tests, in a name space of one's own, where anybody may mount. */
 need('unshare').test(
@@ -18,13 +17,7 @@ need('unshare').test(
     const directory = mkdtempSync(join(tmpdir(), 'hookswitch-full-'));
     try {
       const mounted = 'mount -t tmpfs -o size=512k tmpfs "$0" && exec "$@"';
-      const program = [
-        process.execPath,
-        '--import',
-        here('../support/typescript.mjs'),
-        here('full-disk.ts'),
-        directory,
-      ];
+      const program = [process.execPath, ...nodeArguments('tests/stores/full-disk.ts'), directory];
       const said = execFileSync('unshare', ['--mount', '--map-root-user', 'sh', '-c', mounted, directory, ...program], {
         encoding: 'utf8',
       });

@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nodeArguments } from '../../scripts/compiled.ts';
 import { type KeptMap, openKeptMap } from '../../src/stores/kept-map.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -92,12 +92,11 @@ keeping('what nobody waits for stands while others fail, and is kept as soon as 
 
 /* ---- Killed without warning -------------------------------------------------------------------------------------- */
 
-const preload = new URL('../support/typescript.mjs', import.meta.url).href;
-const program = fileURLToPath(new URL('./kept-map-writer.ts', import.meta.url));
+const program = nodeArguments('tests/stores/kept-map-writer.ts');
 
 /** Lets another process make changes, kills it after so many have been acknowledged, and says which those were. */
 async function acknowledgedBefore(directory: string, count: number): Promise<Map<string, number>> {
-  const child: ChildProcess = spawn(process.execPath, ['--import', preload, program, directory], {
+  const child: ChildProcess = spawn(process.execPath, [...program, directory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const acknowledged = new Map<string, number>();

@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import type { AnyStateMachine, EventFrom, InputFrom } from 'xstate';
+import { importFile } from '../../scripts/compiled.ts';
 import { applicationMachine } from '../../src/machines/application.ts';
 import { bridgeMachine } from '../../src/machines/bridge.ts';
 import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
@@ -467,9 +468,7 @@ export async function allCharts(): Promise<{ machine: AnyStateMachine; module: R
   const files = readdirSync(directory)
     .filter((name) => name.endsWith('.ts'))
     .sort();
-  const modules = await Promise.all(
-    files.map(async (name) => (await import(new URL(name, directory).href)) as Record<string, unknown>),
-  );
+  const modules = await Promise.all(files.map((name) => importFile(`src/machines/${name}`)));
   return modules.flatMap((module) =>
     Object.entries(module)
       .filter(([name, value]) => name.endsWith('Machine') && (value as AnyStateMachine).root)

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { nodeArguments } from '../../scripts/compiled.ts';
 import { untilHolds } from './waiting.ts';
 
 /** A program in a process of its own: a phone, a proxy, an example. */
@@ -84,6 +85,6 @@ export class Command {
 export class Program extends Command {
   /** @param file relative to the root of the project. @param env what stands above this process's environment. */
   constructor(file: string, args: readonly string[] = [], env: Record<string, string> = {}) {
-    super(process.execPath, ['--import', 'tsx', file, ...args], env);
+    super(process.execPath, [...nodeArguments(file), ...args], env);
   }
 }

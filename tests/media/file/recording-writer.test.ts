@@ -3,9 +3,9 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { nodeArguments } from '../../../scripts/compiled.ts';
 import { formatOfExtension } from '../../../src/media/file/formats.ts';
 import { readAll } from '../../../src/media/file/pcm-reader.ts';
 import { recordingFormats } from '../../../src/media/file/recording-formats.ts';
@@ -324,9 +324,8 @@ test('the disk is asked once for a batch, not for each frame', async () => {
 
 /** Starts a process that records, and kills it at once when it has recorded for two seconds. */
 async function killed(path: string, format: string): Promise<void> {
-  const script = fileURLToPath(new URL('record-until-killed.ts', import.meta.url));
-  const loader = new URL('../../support/typescript.mjs', import.meta.url).href;
-  const child = spawn(process.execPath, ['--import', loader, script, path, format], {
+  const program = nodeArguments('tests/media/file/record-until-killed.ts');
+  const child = spawn(process.execPath, [...program, path, format], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
