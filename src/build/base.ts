@@ -16,6 +16,7 @@ import type { OpenUdp } from '../sip/transport/udp.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
+import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import { createCallLog } from '../watch/call-log.ts';
 import { createChartLog } from '../watch/chart-log.ts';
@@ -29,6 +30,8 @@ export type ServerIo = {
   ids?: CountedIds;
   /** What plays, mixes and records. */
   media?: MediaPlane;
+  /** Where recordings are kept. */
+  stored?: StoredRecordings;
   /** UDP sockets for SIP. */
   openUdp?: OpenUdp;
   /** The addresses of host names. */

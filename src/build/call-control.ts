@@ -22,7 +22,7 @@ export type CallControl = ReturnType<typeof buildCallControl>;
 
 /** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
 export function buildCallControl(
-  { config, clock, ids, log, runtime, scope, story, tracing, limitCounts }: Base,
+  { config, clock, ids, log, runtime, scope, story, tracing, limitCounts, io }: Base,
   state: State,
   { media }: Network,
 ) {
@@ -47,7 +47,7 @@ export function buildCallControl(
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
     hit: limitCounts.hit,
   });
-  const stored = createStoredRecordings({ directory: config.recordings.directory, log });
+  const stored = io.stored ?? createStoredRecordings({ directory: config.recordings.directory, log });
   const recordings = createRecordings({
     bus,
     runtime,

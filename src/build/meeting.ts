@@ -118,6 +118,7 @@ export function buildMeeting(
     transfers,
     consultations,
     dials,
+    companies,
     featureKeys,
     bridgeOperations,
     recordingOperations,

@@ -14,7 +14,9 @@ function world(compatibility: 'hookswitch' | 'asterisk') {
   const said = (): string[] =>
     events
       .splice(0)
-      .filter(({ type }) => !['ChannelDialplan', 'EndpointStateChange', 'StasisEnd'].includes(type))
+      .filter(
+        ({ type }) => !['ChannelDialplan', 'DeviceStateChanged', 'EndpointStateChange', 'StasisEnd'].includes(type),
+      )
       .map((event) => `${inShort(event)}${'channel' in event && event.channel ? ` ${event.channel.id}` : ''}`);
   return { ...control, said };
 }

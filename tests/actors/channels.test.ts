@@ -31,6 +31,7 @@ order('inbound, hung up by the caller, with every channel subscribed', async () 
   leg.report({ type: 'leg.hungUp', cause: 16 });
   assert.equal(events.map(inShort), [
     'ChannelCreated',
+    'DeviceStateChanged',
     'EndpointStateChange',
     'ChannelDialplan Stasis',
     'ChannelVarset STASISSTATUS=',
@@ -39,6 +40,7 @@ order('inbound, hung up by the caller, with every channel subscribed', async () 
     'StasisEnd',
     'ChannelVarset STASISSTATUS=SUCCESS',
     'ChannelDestroyed 16',
+    'DeviceStateChanged',
     'EndpointStateChange',
   ]);
   assert.equal(leg.calls, ['hangup 16', 'release']);
@@ -168,7 +170,7 @@ order('continue waits for what is played, then runs the dialplan to its end', as
   );
   leg.media.finish();
   await settled();
-  assert.equal(events.map(inShort).slice(5), [
+  assert.equal(events.map(inShort).slice(6), [
     'PlaybackStarted',
     'PlaybackFinished done',
     'StasisEnd',
@@ -176,6 +178,7 @@ order('continue waits for what is played, then runs the dialplan to its end', as
     'ChannelDialplan NoOp',
     'ChannelDialplan Hangup',
     'ChannelDestroyed 21',
+    'DeviceStateChanged',
     'EndpointStateChange',
   ]);
   assert.ok(leg.calls.includes('progress'), 'media on a ringing call opens the early audio path');
@@ -284,7 +287,7 @@ owner('an application that is not there: an originated call ends, a dialplan cal
   call.incoming('c2', '100', 'in');
   await settled();
   assert.ok(events.map(inShort).includes('ChannelVarset STASISSTATUS=FAILED'));
-  assert.is(events.map(inShort).at(-2), 'ChannelDestroyed 21');
+  assert.is(events.map(inShort).at(-3), 'ChannelDestroyed 21');
 });
 
 owner('a leg that breaks ends its channel alone, and everything is let go of', async () => {

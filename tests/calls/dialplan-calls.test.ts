@@ -32,11 +32,12 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
   w.said();
   w.report(bob, { type: 'leg.ringing' });
   assert.equal(caller.calls, ['ring']);
-  assert.equal(w.said(), [`ChannelStateChange Ringing ${bob}`, 'Dial RINGING']);
+  assert.equal(w.said(), [`ChannelStateChange Ringing ${bob}`, 'DeviceStateChanged', 'Dial RINGING']);
   w.report(bob, { type: 'leg.answered' });
   await settled();
   assert.equal(w.said(), [
     `ChannelStateChange Up ${bob}`,
+    'DeviceStateChanged',
     'Dial ANSWER',
     'ChannelStateChange Up a',
     'BridgeCreated []',
@@ -67,6 +68,7 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
     'ChannelVarset DIALEDPEERNUMBER=bob a',
     'ChannelVarset ANSWEREDTIME=0 a',
     'ChannelDestroyed 16 a',
+    'DeviceStateChanged',
   ]);
   assert.equal([w.channels.size, w.bridges.size], [0, 0]);
 });
@@ -86,7 +88,7 @@ test('Dial passes on early media, then that it rings, and joins both in a bridge
   assert.equal([caller.calls, earlyAudio(w)], [['progress'], [`a,${bob}`]]);
   w.report(bob, { type: 'leg.ringing' });
   assert.equal(caller.calls, ['progress', 'ring']);
-  assert.equal(w.said(), ['Dial PROGRESS', `ChannelStateChange Ringing ${bob}`, 'Dial RINGING']);
+  assert.equal(w.said(), ['Dial PROGRESS', `ChannelStateChange Ringing ${bob}`, 'DeviceStateChanged', 'Dial RINGING']);
   w.report(bob, { type: 'leg.answered' });
   await settled();
   assert.equal(earlyAudio(w), ['closed']);

@@ -1,40 +1,23 @@
-import { createApplications } from '../../src/actors/applications.ts';
-import { createBridgeOperations } from '../../src/actors/bridge-operations.ts';
-import { createBridges } from '../../src/actors/bridges.ts';
-import { createBroadcasts } from '../../src/actors/broadcasts.ts';
-import { createChannelOperations } from '../../src/actors/channel-operations.ts';
-import { createChannels } from '../../src/actors/channels.ts';
-import { createContacts } from '../../src/actors/contacts.ts';
-import { createDialplanSystem } from '../../src/actors/dialplan-system.ts';
+import { createCallStory } from '../../src/actors/call-story.ts';
 import type { OutboundConnectionSettings } from '../../src/actors/outbound-connection-entry.ts';
-import { createOutboundConnections } from '../../src/actors/outbound-connections.ts';
-import { createPlaybacks } from '../../src/actors/playbacks.ts';
-import { createRecordingOperations } from '../../src/actors/recording-operations.ts';
-import { createRecordings } from '../../src/actors/recordings.ts';
-import { createRegistrations } from '../../src/actors/registrations.ts';
-import { createSnoops } from '../../src/actors/snoops.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
-import { createWatchers } from '../../src/actors/watchers.ts';
-import { createBus } from '../../src/bus/bus.ts';
-import { Companies } from '../../src/calls/companies.ts';
-import { createConsultations } from '../../src/calls/consultations.ts';
-import { createDialplanCalls } from '../../src/calls/dialplan-calls.ts';
-import { createFeatureKeys } from '../../src/calls/feature-keys.ts';
-import { createPlaces } from '../../src/calls/places.ts';
-import { createReplacing } from '../../src/calls/replacing.ts';
-import { RunningDials } from '../../src/calls/running-dials.ts';
-import { createTransfers } from '../../src/calls/transfers.ts';
-import { createDialplan } from '../../src/dialplan/dialplan.ts';
+import type { Base } from '../../src/build/base.ts';
+import { buildCallControl } from '../../src/build/call-control.ts';
+import type { Network } from '../../src/build/network.ts';
+import { buildState } from '../../src/build/state.ts';
+import { defaults } from '../../src/config/load.ts';
+import type { Config } from '../../src/config/schema.ts';
 import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
 import { createLocalDriver } from '../../src/drivers/local/local.ts';
-import { createSnoopDriver } from '../../src/drivers/snoop/snoop.ts';
 import { createIds } from '../../src/lib/ids.ts';
-import type { Logger } from '../../src/lib/log.ts';
-import { createEventCheck } from '../../src/models/check-event.ts';
+import { LimitCounts } from '../../src/lib/limit-counts.ts';
+import type { RootLogger } from '../../src/lib/log.ts';
+import { Scope } from '../../src/lib/scope.ts';
 import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
-import { createEndpoints } from '../../src/stores/endpoints.ts';
-import { createGlobalVariables } from '../../src/stores/variables.ts';
+import { Recorder } from '../../src/recorder/recorder.ts';
+import { recorderSettings } from '../../src/settings.ts';
+import type { StoredRecordings } from '../../src/stores/stored-recordings.ts';
 import type {
   DialDetails,
   Driver,
@@ -60,7 +43,7 @@ export class PromptClock extends ManualClock {
 export { FakeMedia } from './fake-audio.ts';
 
 /** A log that keeps what it is told, for tests that expect words in it. */
-export function recordingLog(): Logger & { lines: { level: string; message: string; fields: object }[] } {
+export function recordingLog(): RootLogger & { lines: { level: string; message: string; fields: object }[] } {
   const lines: { level: string; message: string; fields: object }[] = [];
   const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, fields });
   const log = {
@@ -72,6 +55,11 @@ export function recordingLog(): Logger & { lines: { level: string; message: stri
     error: at('error'),
     child: () => log,
     enabled: () => true,
+    levels: { level: 'trace' as const, parts: {} },
+    setLevel() {},
+    setLevels() {},
+    onLevels() {},
+    nameCalls() {},
   };
   return log;
 }
@@ -164,7 +152,25 @@ export class FakeLeg implements Leg {
   }
 }
 
-/** Call control with everything real but the network: Local channels, a fake technology, a simulated clock. */
+const usual: Config = {
+  ...defaults(),
+  recorder: { ...defaults().recorder, off: true },
+  media: { ...defaults().media, codecs: ['ulaw', 'alaw'] },
+  recordings: { ...defaults().recordings, directory: '/recordings', live: 1_000 },
+};
+
+/** A connection as the configuration has it. */
+const configured = ({ kind, target, ...connection }: OutboundConnectionSettings): Config['applications'][string] => ({
+  ...{ type: kind === 'persistent' ? 'persistent' : 'per_call', url: target.url, protocols: [...target.protocols] },
+  ...{ username: target.username, password: target.password, token: target.token ?? '' },
+  ...{ local_user: target.localUser, local_token: target.localToken ?? '' },
+  ...{ apps: [...connection.apps], subscribe_all: connection.subscribeAll },
+  connection_timeout: connection.connectionTimeoutMs / 1000,
+  reconnect_interval: connection.reconnectIntervalMs / 1000,
+  reconnect_attempts: connection.reconnectAttempts,
+});
+
+/** Call control as the server builds it, but for the network: Local channels, a fake technology, a simulated clock. */
 export function createCallControl({
   contexts = {},
   channelvars = [],
@@ -187,127 +193,76 @@ export function createCallControl({
 } = {}) {
   const clock = new PromptClock(now);
   const log = recordingLog();
-  const bus = createBus({ log });
   const ids = createIds(clock);
   const runtime = createRuntime(clock, log);
-  const endpoints = createEndpoints({ bus });
-  const contacts = createContacts({ bus, runtime, log, endpoints });
-  endpoints.add('Fake', 'phone');
-  const playbacks = createPlaybacks({ bus, runtime, ids, log });
+  const config: Config = {
+    ...usual,
+    general: { ...usual.general, channelvars, compatibility, validate: true, data_directory: '/nowhere' },
+    dialplan: { default: { s: ['Wait(60)'] }, ...contexts },
+    // Few events fill it.
+    ...(connections.length > 0 && {
+      http: { ...usual.http, limits: { ...usual.http.limits, websocket_queue: 4_000 } },
+    }),
+    applications: Object.fromEntries(connections.map((connection) => [connection.name, configured(connection)])),
+    bridges: { ...usual.bridges, most: limits.bridges, channels: limits.members },
+    features: { ...usual.features, transfer_attempts: 2 },
+    sip: {
+      ...usual.sip,
+      transfers: {
+        ...{ ...usual.sip.transfers, timeout: 60, call_back: transferring.callsBack ?? false },
+        bye_timeout: (transferring.byeTimeoutMs ?? 0) / 1000,
+      },
+    },
+  };
   /** Names of recordings that are stored, and what was thrown away. */
   const stored = { names: new Set<string>(), discarded: [] as string[] };
-  const recordings = createRecordings({
-    bus,
-    runtime,
-    log,
-    stored: {
-      has: (name) => stored.names.has(name),
-      placeFor(name, format) {
-        if (name.includes('..')) throw new AriError('recordingNameInvalid');
-        return `/recordings/${name}.${format}`;
-      },
-      discard(path) {
-        stored.discarded.push(path);
-        return Promise.resolve();
-      },
-    },
-    most: 1_000,
-  });
-  const dialplan = createDialplan({ contexts: { default: { s: ['Wait(60)'] }, ...contexts }, clock, log });
-  const applications = createApplications({
-    bus,
-    clock,
-    log,
-    runtime,
-    entityId: '02:00:00:00:00:01',
-    check: createEventCheck(),
-    resolve: {
-      channel: (id) => {
-        const entry = channels.findByIdOrName(id);
-        return entry && channels.model(entry);
-      },
-      bridge: (id) => (bridges.find(id) ? bridges.get(id) : undefined),
-      endpoint: (technology, resource) => endpoints.find(technology, resource),
-      technology: (name) => endpoints.technology(name),
-    },
-  });
-  const registrations = createRegistrations({ runtime, log, ids, endpoints });
-  const watchers = createWatchers({ runtime, log });
-  const outbound = createOutboundConnections({ connections, applications, bus, runtime, log, queueLimit: 2_000 });
-  const system = createDialplanSystem();
-  system.add({ globals: createGlobalVariables({ bus }), dialplan });
-  const channels = createChannels({
-    bus,
-    runtime,
-    ids,
-    dialplan,
-    applications: { ...applications, admit: outbound.admit },
-    playbacks,
-    recordings,
-    endpoints,
-    system,
-    settings: { channelvars, defaultLanguage: 'en', asteriskEvents: compatibility === 'asterisk' },
-  });
-
   const meeting = new FakeMeeting();
-  const bridges = createBridges({
-    bus,
-    runtime,
-    log,
-    media: meeting,
-    channels,
-    playbacks,
-    recordings,
-    applications,
-    defaultLanguage: 'en',
-    limits,
-  });
-  const companies = new Companies();
-  const places = createPlaces({ channels, bridges, companies, log });
-  const consultations = createConsultations({ runtime, channels, bridges, companies, places, log });
-  const transfers = createTransfers({
-    ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
-    consultations,
-    timeoutMs: 60_000,
-    ...transferring,
-    asteriskEvents: compatibility === 'asterisk',
-  });
-  channels.onTransferAsked((channel, request) => transfers.ask(channel, request));
-  channels.onReplacing(createReplacing({ channels, bridges, places, log }));
-  channels.onEnding(transfers.departing);
-  channels.onDeparture(transfers.departing);
-  channels.onDeparture(bridges.leave);
-  channels.onHold(bridges.held);
-  channels.onVideo(bridges.videoChanged);
-  const broadcasts = createBroadcasts({ bus, clock, ids, applications, model: channels.model });
-  const featureKeys = createFeatureKeys({
-    ...{ runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan },
-    settings: {
-      codes: {
-        ...{ blindxfer: '#1', disconnect: '*0', automon: '*1', automixmon: '*3' },
-        ...{ atxfer: '*2', atxferabort: '*1', atxfercomplete: '*2' },
-      },
-      ...{ digitTimeoutMs: 1_000, numberTimeoutMs: 3_000, attempts: 2, noAnswerTimeoutMs: 15_000, beep: false },
+  const pairs: FakeMedia[] = [];
+  const media = Object.assign(meeting, {
+    openPair: (pair: [string, string]) => {
+      const halves = pair.map((id) => new FakeMedia(id, () => {}));
+      pairs.push(...halves);
+      return halves;
     },
-  });
-  const dials = new RunningDials();
-  channels.onGone((id) => dials.forget(id));
-  channels.bringTogether(
-    createDialplanCalls({
-      runtime,
-      media: meeting,
-      featureKeys,
-      running: dials,
-      channels,
-      bridges,
-      companies,
-      broadcasts,
-      stored: { placeFor: (name, format) => `/recordings/${name}.${format}` },
-      ids,
-      clock,
+  }) as unknown as FakeMeeting & MediaPlane;
+  const base = {
+    ...{ config, clock, ids, log, runtime, scope: new Scope(), story: createCallStory(runtime) },
+    recorder: new Recorder({
+      ...runtime,
       log,
+      settings: recorderSettings(usual),
     }),
-  );
+    ...{ limitCounts: new LimitCounts(), entityId: '02:00:00:00:00:01', tracing: undefined },
+    io: {
+      stored: {
+        has: (name: string) => stored.names.has(name),
+        placeFor(name: string, format: string) {
+          if (name.includes('..')) throw new AriError('recordingNameInvalid');
+          return `/recordings/${name}.${format}`;
+        },
+        discard(path: string) {
+          stored.discarded.push(path);
+          return Promise.resolve();
+        },
+      } as StoredRecordings,
+    },
+  } as unknown as Base;
+  const state = buildState(base);
+  const { bus, applications, endpoints, contacts, registrations, watchers } = state;
+  endpoints.add('Fake', 'phone');
+  const calls = buildCallControl(base, state, { media } as unknown as Network);
+  const { playbacks, recordings, channels, operations, outbound, broadcasts } = calls;
+  const {
+    bridges,
+    transfers,
+    consultations,
+    dials,
+    companies,
+    featureKeys,
+    bridgeOperations,
+    recordingOperations,
+    snoops,
+  } = calls.meeting;
 
   const legs = new Map<string, FakeLeg>();
   const fake: Driver = {
@@ -323,14 +278,6 @@ export function createCallControl({
       return leg;
     },
   };
-  const pairs: FakeMedia[] = [];
-  const media = {
-    openPair: (pair: [string, string]) => {
-      const halves = pair.map((id) => new FakeMedia(id, () => {}));
-      pairs.push(...halves);
-      return halves;
-    },
-  } as unknown as MediaPlane;
   channels.addDriver(fake);
   channels.addDriver(
     createLocalDriver({
@@ -339,30 +286,6 @@ export function createCallControl({
     }),
   );
   const servers = createFakeServers({ channels, runtime, ids });
-  const operations = createChannelOperations({
-    channels,
-    playbacks,
-    applications,
-    dialplan,
-    formats: new Set(['ulaw', 'alaw']),
-    clock,
-  });
-  const bridgeOperations = createBridgeOperations({
-    bridges,
-    channels,
-    playbacks,
-    recordings,
-    ids,
-    clock,
-    compatibility,
-    variablesLimit: 1000,
-  });
-  const recordingOperations = createRecordingOperations({ channels, bridges, playbacks, recordings, compatibility });
-  const snoops = createSnoops({
-    channels,
-    driver: createSnoopDriver({ media: meeting, ids }),
-  });
-
   return {
     clock,
     log,
