@@ -5,7 +5,7 @@ import { createBus, type Publication } from '../../src/bus/bus.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import { DriverError } from '../../src/telephony/driver.ts';
 import type { MessageDriver } from '../../src/telephony/messages.ts';
-import { recordingLog } from '../support/call-control.ts';
+import { recordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 function create(outcome: () => Promise<void> = () => Promise.resolve()) {

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilAudioFlows } from '../support/audio-flow.ts';
-import { startBaresip } from '../support/baresip.ts';
+import { startBaresip, tell } from '../support/baresip.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
@@ -140,16 +138,6 @@ function pieces({ samples, rate }: { samples: Int16Array; rate: number }, tones:
     if (heard.length > 0) return heard.join('+');
     return Math.sqrt(piece.reduce((sum, sample) => sum + sample ** 2, 0) / size) > 100 ? 'other' : 'nothing';
   });
-}
-
-/** Asks something of a phone by its control connection: one command as a netstring of JSON. */
-async function tell(port: number, command: string, params?: string): Promise<void> {
-  const socket = connect(port, '127.0.0.1');
-  await once(socket, 'connect');
-  const text = JSON.stringify({ command, ...(params !== undefined && { params }) });
-  socket.write(`${text.length}:${text},`);
-  await once(socket, 'data');
-  socket.destroy();
 }
 
 need('baresip').test(

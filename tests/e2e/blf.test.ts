@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startBaresipProgram } from '../support/baresip-program.ts';
+import { startBaresipProgram } from '../support/baresip.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';

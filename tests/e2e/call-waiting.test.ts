@@ -1,7 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { startBaresip } from '../support/baresip.ts';
-import { tell } from '../support/baresip-control.ts';
+import { startBaresip, tell } from '../support/baresip.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';

@@ -10,7 +10,7 @@ import { hashPassword } from '../../src/config/password-hash.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import { startServer } from '../../src/main.ts';
 import type { AriEvent } from '../../src/models/events.ts';
-import { startBaresipProgram } from '../support/baresip-program.ts';
+import { startBaresipProgram } from '../support/baresip.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { need } from '../support/need.ts';
 import { untilAsked, untilFound } from '../support/waiting.ts';

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { srtpSuites } from '../../src/lib/srtp.ts';
 import { untilAudioFlows } from '../support/audio-flow.ts';
-import { startBaresipProgram } from '../support/baresip-program.ts';
+import { startBaresipProgram } from '../support/baresip.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { Kamailio } from '../support/kamailio.ts';
 import { Linphone, type LinphoneOptions } from '../support/linphone.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { RTPstat } from '../../src/models/rtp-statistics.ts';
-import { startBaresipProgram } from '../support/baresip-program.ts';
+import { startBaresipProgram } from '../support/baresip.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { onServer, type TestServer } from '../support/server.ts';

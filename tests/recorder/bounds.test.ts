@@ -6,7 +6,7 @@ import type { CallRecord } from '../../src/recorder/call-record.ts';
 import { CallStore } from '../../src/recorder/call-store.ts';
 import { EventEntry, SipEntry } from '../../src/recorder/entries.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
-import { recordingLog } from '../support/call-control.ts';
+import { recordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const bounds = suite('bounds of the recorder');

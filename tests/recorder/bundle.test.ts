@@ -7,9 +7,10 @@ import type { Bundle } from '../../src/recorder/bundle.ts';
 import { createCalls } from '../../src/recorder/calls.ts';
 import { createStuck } from '../../src/recorder/stuck.ts';
 import { perform, scenario } from '../support/call-acts.ts';
-import { createCallControl, PromptClock, recordingLog } from '../support/call-control.ts';
+import { createCallControl, PromptClock } from '../support/call-control.ts';
 import { probe } from '../support/chart-runs.ts';
 import { chartSamples } from '../support/chart-samples.ts';
+import { recordingLog } from '../support/log.ts';
 import { createTestRecorder } from '../support/recorder.ts';
 
 const bundles = suite('bundles');

@@ -11,7 +11,7 @@ import { systemClock } from '../../src/lib/clock.ts';
 import { Scope } from '../../src/lib/scope.ts';
 import { formatTimestamp } from '../../src/models/timestamp.ts';
 import { type OpenUdp, openUdpSocket } from '../../src/sip/transport/udp.ts';
-import { recordingLog } from '../support/call-control.ts';
+import { recordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { createTestRecorder } from '../support/recorder.ts';
 

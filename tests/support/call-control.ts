@@ -11,7 +11,6 @@ import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
 import { createLocalDriver } from '../../src/drivers/local/local.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { LimitCounts } from '../../src/lib/limit-counts.ts';
-import type { RootLogger } from '../../src/lib/log.ts';
 import { Scope } from '../../src/lib/scope.ts';
 import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
@@ -31,6 +30,7 @@ import type { MediaPlane } from '../../src/telephony/media.ts';
 import type { Party } from '../../src/telephony/party.ts';
 import { FakeMedia, FakeMeeting } from './fake-audio.ts';
 import { createFakeServers } from './fake-servers.ts';
+import { recordingLog } from './log.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /** A simulated clock whose turns of the event loop are over at once: what is done soon is done now. */
@@ -41,28 +41,6 @@ export class PromptClock extends ManualClock {
 }
 
 export { FakeMedia } from './fake-audio.ts';
-
-/** A log that keeps what it is told, for tests that expect words in it. */
-export function recordingLog(): RootLogger & { lines: { level: string; message: string; fields: object }[] } {
-  const lines: { level: string; message: string; fields: object }[] = [];
-  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, fields });
-  const log = {
-    lines,
-    trace: at('trace'),
-    debug: at('debug'),
-    info: at('info'),
-    warn: at('warn'),
-    error: at('error'),
-    child: () => log,
-    enabled: () => true,
-    levels: { level: 'trace' as const, parts: {} },
-    setLevel() {},
-    setLevels() {},
-    onLevels() {},
-    nameCalls() {},
-  };
-  return log;
-}
 
 /** A leg that writes down what it is asked; the test reports for the far side. */
 export class FakeLeg implements Leg {

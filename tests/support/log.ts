@@ -1,4 +1,4 @@
-import type { Logger } from '../../src/lib/log.ts';
+import type { Logger, RootLogger } from '../../src/lib/log.ts';
 
 const silent = (): void => {};
 
@@ -21,11 +21,12 @@ export type LoggedLine = {
 };
 
 /** A logger that keeps every line, those of its children too; what `child` adds is left out. */
-export function createRecordingLog(): { log: Logger; lines: LoggedLine[] } {
+export function recordingLog(): RootLogger & { lines: LoggedLine[] } {
   const lines: LoggedLine[] = [];
   const at = (level: LoggedLine['level']) => (fields: object, message: string) =>
     void lines.push({ level, message, fields: fields as Record<string, unknown> });
-  const log: Logger = {
+  const log: RootLogger & { lines: LoggedLine[] } = {
+    lines,
     trace: at('trace'),
     debug: at('debug'),
     info: at('info'),
@@ -33,6 +34,17 @@ export function createRecordingLog(): { log: Logger; lines: LoggedLine[] } {
     error: at('error'),
     child: () => log,
     enabled: () => true,
+    levels: { level: 'trace', parts: {} },
+    setLevel: silent,
+    setLevels: silent,
+    onLevels: silent,
+    nameCalls: silent,
   };
-  return { log, lines };
+  return log;
+}
+
+/** The same, with its lines beside it. */
+export function createRecordingLog(): { log: Logger; lines: LoggedLine[] } {
+  const log = recordingLog();
+  return { log, lines: log.lines };
 }
