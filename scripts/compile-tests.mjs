@@ -2,13 +2,14 @@
 // Only what has changed since the last time is compiled. Processes and threads of tests then load plain JavaScript; to compile
 // in each of them took most of the time of all tests.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const compiledRoot = join(root, 'compiled');
-const directories = ['src', 'tests', 'scripts', 'bench', 'examples', 'page'];
+const server = ['src', 'packages'];
+const tools = ['tests', 'scripts', 'bench', 'examples', 'page'];
 const isTypeScript = /(?<!\.d)\.tsx?$/;
 
 /** Where the compiled form of a file is, from the root. */
@@ -27,9 +28,9 @@ const imports = {
       return { path: pathToFileURL(resolve(resolveDir, path)).href, external: true };
     });
     // Tests and tools find files of the repository from where they are. The server does so as in its package.
-    onLoad({ filter: /[\\/](tests|scripts|bench|examples|page)[\\/].*\.tsx?$/ }, ({ path }) => {
-      const from = relative(root, path);
-      if (from.startsWith('src') || from === join('scripts', 'compiled.ts')) return undefined;
+    onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
+      const [directory] = relative(root, path).split(sep);
+      if (!tools.includes(directory) || path === join(root, 'scripts', 'compiled.ts')) return undefined;
       const here = JSON.stringify(pathToFileURL(path).href);
       const contents = readFileSync(path, 'utf8').replaceAll('import.meta.url', here);
       return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts' };
@@ -39,7 +40,7 @@ const imports = {
 
 /** Compiles what has changed. @throws Error when a file cannot be compiled. */
 export async function compileTests() {
-  const files = directories.flatMap((directory) =>
+  const files = [...server, ...tools].flatMap((directory) =>
     readdirSync(join(root, directory), { recursive: true })
       .filter((file) => isTypeScript.test(file) && !file.includes('node_modules'))
       .map((file) => join(directory, file)),

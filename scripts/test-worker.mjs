@@ -1,6 +1,6 @@
 // Runs test files (uvu), one at a time, as scripts/test.mjs names them: a path and that of its compiled form on each
-// line of standard input. Ends with
-// its input. Behind the output of each file stands a line that begins with a NUL: {"file", "total", "passed", "skipped", "ms"}.
+// line of standard input. Ends with its input. Behind the output of each file stands a line that begins with a NUL:
+// {"file", "total", "passed", "skipped", "ms", "cpu"}.
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';

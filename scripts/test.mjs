@@ -3,18 +3,18 @@
 //   12 passed, 0 failed, 0 skipped
 // `--quick` runs only tests without processes and sockets (`npm run test:quick`), also without coverage.
 // Words after `npm test --` choose the test files whose path contains one of them; then no coverage is taken.
-// Files run side by side, as many as there are processors (HOOKSWITCH_TEST_WORKERS says otherwise).
+// Files run side by side, one more than there are processors (HOOKSWITCH_TEST_WORKERS says otherwise), the slowest first.
+// `--record` writes anew which those are.
 // Exit code 0 only when tests ran and none failed; with CI set, a skipped test is a failure too.
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { compiledPath, compileTests } from './compile-tests.mjs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { compiledPath, compileTests, root } from './compile-tests.mjs';
+import { reportCoverage } from './coverage.mjs';
 import { quickFiles } from './quick-tests.mjs';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const packages = join(root, 'node_modules');
 const raw = join(root, 'coverage', 'tmp');
 /** A test that prints nothing for this long hangs: tests themselves give up waiting long before. */
 const quietMs = 600_000;
@@ -22,25 +22,29 @@ const quietMs = 600_000;
 const endMs = 300_000;
 /** Files that one worker runs before another takes its place: loaded modules stay in memory. */
 const filesOfWorker = 40;
-/** Directories whose files take longest. They come first, so that no long file is left for the end. */
-const slowFirst = ['tests/e2e', 'tests/clients', 'tests/deploy', 'tests/conformance', 'tests/virtual', 'tests/media'];
+/** Files that take longest, and the longest of them first: no long file is left for the end. `--record` writes it. */
+const slowFiles = join(root, 'scripts', 'slow-tests.json');
+/** From this share of all CPU on a file is one of them. */
+const slowShare = 0.002;
 
 const isQuick = process.argv.includes('--quick');
+const records = process.argv.includes('--record');
 const filters = process.argv
   .slice(2)
-  .filter((word) => word !== '--quick')
+  .filter((word) => !word.startsWith('--'))
   .map((word) => word.replace(/^tests\//, ''));
 /** A choice of files says little about what the tests cover. */
 const takesCoverage = filters.length === 0 && !isQuick;
-const workers = Number(process.env.HOOKSWITCH_TEST_WORKERS ?? availableParallelism());
+/** Phones and servers of tests often wait for each other: one file more than there are processors makes use of that. */
+const workers = Number(process.env.HOOKSWITCH_TEST_WORKERS ?? availableParallelism() + (isQuick ? 0 : 1));
 if (!Number.isInteger(workers) || workers < 1) throw new Error('HOOKSWITCH_TEST_WORKERS: an integer from 1 is allowed');
 
 /** Paths of the test files to run, from the root. */
 function chosenFiles() {
   const files = readdirSync(join(root, 'tests'), { recursive: true }).filter((file) => file.endsWith('.test.ts'));
   const chosen = files.filter((file) => filters.length === 0 || filters.some((word) => file.includes(word)));
-  const rank = (file) =>
-    slowFirst.findIndex((directory) => file.startsWith(`${directory}/`)) + 1 || slowFirst.length + 1;
+  const slow = JSON.parse(readFileSync(slowFiles, 'utf8'));
+  const rank = (file) => slow.indexOf(file) + 1 || slow.length + 1;
   const paths = chosen.map((file) => join('tests', file));
   return (isQuick ? quickFiles(paths, root) : paths).sort(
     (one, other) => rank(one) - rank(other) || one.localeCompare(other),
@@ -64,7 +68,7 @@ function startWorker() {
   if (process.stdout.isTTY) env.FORCE_COLOR = '1';
   else env.NO_COLOR = '1';
   const program = join(root, 'scripts', 'test-worker.mjs');
-  const child = spawn(process.execPath, [...preloads, program], {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...preloads, program], {
     cwd: root,
     env,
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -146,25 +150,6 @@ async function runTests() {
   return { results, failures, problems };
 }
 
-/** Files of types alone leave nothing to run, so nothing to cover. */
-function typesOnly() {
-  const files = readdirSync(join(root, 'src'), { recursive: true }).filter((file) => file.endsWith('.ts'));
-  const hasCode = /^(export (default )?)?(async )?(const|let|function|class)\b/m;
-  return files.filter((file) => !hasCode.test(readFileSync(join(root, 'src', file), 'utf8')));
-}
-
-function reportCoverage() {
-  const c8 = join(packages, 'c8', 'bin', 'c8.js');
-  const args = ['report', '--temp-directory', raw, '--reports-dir', 'coverage', '--all'];
-  args.push('--src', 'src', '--src', 'packages', '--include', 'packages/*/src/**/*.ts');
-  args.push('--include', 'src/**/*.ts', ...typesOnly().flatMap((file) => ['--exclude', `src/${file}`]));
-  args.push('--reporter', 'text-summary', '--reporter', 'lcov');
-  // Every media thread of a test has left a file of 4 MB: read together they take 2 GB of memory.
-  args.push('--merge-async');
-  spawnSync(process.execPath, [c8, ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] });
-  rmSync(raw, { recursive: true, force: true });
-}
-
 const sum = (results, name) => results.reduce((all, result) => all + result[name], 0);
 
 rmSync(raw, { recursive: true, force: true });
@@ -172,17 +157,32 @@ await compileTests();
 const begun = performance.now();
 const { results, failures, problems } = await runTests();
 const took = performance.now() - begun;
-if (takesCoverage) reportCoverage();
+if (takesCoverage) reportCoverage(raw);
 
-if (process.env.H21C) writeFileSync(process.env.H21C, JSON.stringify(results));
+if (records) {
+  const slow = results
+    .filter(({ cpu }) => cpu > slowShare * sum(results, 'cpu'))
+    .sort((one, other) => other.ms - one.ms);
+  writeFileSync(
+    slowFiles,
+    `${JSON.stringify(
+      slow.map(({ file }) => file),
+      undefined,
+      2,
+    )}\n`,
+  );
+}
 const passed = sum(results, 'passed');
 const skipped = sum(results, 'skipped');
 const failed = Math.max(sum(results, 'total') - passed, failures.length, problems.length > 0 ? 1 : 0);
 if (passed + failed === 0) problems.push('no test ran');
 if (skipped > 0 && process.env.CI) problems.push('skipped tests are failures where CI is set');
 const slowest = results.toSorted((one, other) => other.ms - one.ms).slice(0, 10);
-process.stdout.write(`\nslowest files of ${Math.round(took / 1000)} s:\n`);
-for (const { file, ms } of slowest) process.stdout.write(`  ${(ms / 1000).toFixed(1).padStart(6)} s  ${file}\n`);
+const seconds = (ms) => `${(ms / 1000).toFixed(1).padStart(6)} s`;
+process.stdout.write(
+  `\nslowest files of ${Math.round(took / 1000)} s (CPU of all: ${Math.round(sum(results, 'cpu') / 1000)} s):\n`,
+);
+for (const { file, ms, cpu } of slowest) process.stdout.write(`${seconds(ms)}  CPU ${seconds(cpu)}  ${file}\n`);
 // Once more at the end, for readers of the end of a long output.
 if (failures.length > 0) process.stdout.write(`\nfailed:\n${failures.map((title) => `  ${title}\n`).join('')}`);
 for (const problem of problems) process.stdout.write(`${problem}\n`);
