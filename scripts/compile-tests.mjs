@@ -2,7 +2,7 @@
 // Only what has changed since the last time is compiled. Processes and threads of tests then load plain JavaScript; to compile
 // in each of them took most of the time of all tests.
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, relative, resolve, sep } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
@@ -17,6 +17,19 @@ export const compiledPath = (file) => join('compiled', file.replace(/\.tsx?$/, '
 
 const modified = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
+const options = {
+  absWorkingDir: root,
+  outbase: '.',
+  outdir: 'compiled',
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  sourcemap: true,
+  sourcesContent: false,
+  logLevel: 'warning',
+};
+
 /** Keeps imports as they are, but names the compiled files; other files are where they were. */
 const imports = {
   name: 'imports of compiled files',
@@ -27,12 +40,17 @@ const imports = {
       if (isTypeScript.test(path)) return { path: path.replace(/\.tsx?$/, '.js'), external: true };
       return { path: pathToFileURL(resolve(resolveDir, path)).href, external: true };
     });
-    // Tests and tools find files of the repository from where they are. The server does so as in its package.
+  },
+};
+
+/** Tests and tools find files of the repository from where their sources are; the server does so as in its package. */
+const sourceUrl = {
+  name: 'import.meta.url of the source',
+  setup({ onLoad }) {
     onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
-      const [directory] = relative(root, path).split(sep);
-      if (!tools.includes(directory) || path === join(root, 'scripts', 'compiled.ts')) return undefined;
-      const here = JSON.stringify(pathToFileURL(path).href);
-      const contents = readFileSync(path, 'utf8').replaceAll('import.meta.url', here);
+      const source = readFileSync(path, 'utf8');
+      if (!source.includes('import.meta.url')) return undefined;
+      const contents = `const sourceUrl$ = ${JSON.stringify(pathToFileURL(path).href)};${source}`;
       return { contents, loader: path.endsWith('x') ? 'tsx' : 'ts' };
     });
   },
@@ -60,18 +78,14 @@ export async function compileTests() {
     if (file.endsWith('.js') && !wanted.has(join('compiled', file))) rmSync(join(compiledRoot, file));
   const stale = files.filter(isStale);
   if (stale.length === 0) return;
-  await build({
-    absWorkingDir: root,
-    entryPoints: stale,
-    outbase: '.',
-    outdir: 'compiled',
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    sourcemap: true,
-    sourcesContent: false,
-    logLevel: 'warning',
-    plugins: [imports],
-  });
+  const isTool = (file) => tools.includes(file.split(sep)[0]) && file !== join('scripts', 'compiled.ts');
+  await Promise.all([
+    build({ ...options, entryPoints: stale.filter((file) => !isTool(file)), plugins: [imports] }),
+    build({
+      ...options,
+      entryPoints: stale.filter(isTool),
+      define: { 'import.meta.url': 'sourceUrl$' },
+      plugins: [imports, sourceUrl],
+    }),
+  ]);
 }
