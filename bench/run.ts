@@ -5,6 +5,10 @@
  *
  * compares this tree with the fixed reference revision (`reference.ts`).
  *
+ *   npm run bench -- scale [--size 1]
+ *
+ * shows what many phones, calls and applications cost, and which operations they make slower (`scale.ts`).
+ *
  *   npm run bench -- yardstick
  *
  * compares the CPU of a call with that of a request to plain node:http, and fails when that is much more than recorded.
@@ -21,6 +25,7 @@ import { benchControlPlane } from './control-plane.ts';
 import { benchMedia } from './media-calls.ts';
 import { scenarios, scenariosOf } from './media-scenarios.ts';
 import { benchReference } from './reference.ts';
+import { benchScale } from './scale.ts';
 import { referenceServer } from './server-process.ts';
 import { benchVideo } from './video.ts';
 import { benchYardstick } from './yardstick.ts';
@@ -29,6 +34,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     seconds: { type: 'string', default: '10' },
+    size: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '3' },
     calls: { type: 'string', default: '100,500,1000' },
     scenarios: { type: 'string', default: scenarios.map(({ name }) => name).join(',') },
@@ -41,6 +47,7 @@ const seconds = Number(values.seconds);
 const wanted = (part: string): boolean => positionals.length === 0 || positionals.includes(part);
 
 if (positionals.includes('reference')) await benchReference(Number(values.rounds), Math.min(seconds, 4), reference);
+if (positionals.includes('scale')) await benchScale(Number(values.size));
 if (positionals.includes('yardstick') && !(await benchYardstick())) process.exitCode = 1;
 if (wanted('control')) await benchControlPlane(seconds, reference);
 if (wanted('media'))

@@ -94,10 +94,16 @@ export function referenceServer(): Subject | undefined {
 /**
  * Starts `dist/cli.js serve` on ports that the system chooses.
  * @param endpoints further ones of `sip.endpoints`. @param media further settings of `media`.
+ * @param http further settings of `http`, and variables of its environment.
  */
-export function startServerProcess(endpoints: object = {}, media: object = {}): Promise<ServerProcess> {
+export function startServerProcess(
+  endpoints: object = {},
+  media: object = {},
+  { http = {}, env = {} }: { http?: object; env?: NodeJS.ProcessEnv } = {},
+): Promise<ServerProcess> {
   const sip = { ...settings.sip, endpoints: { ...settings.sip.endpoints, ...endpoints } };
-  return start(root, 'hookswitch', { ...settings, sip, media: { ...settings.media, ...media } });
+  const all = { ...settings, sip, media: { ...settings.media, ...media }, http: { ...settings.http, ...http } };
+  return start(root, 'hookswitch', all, env);
 }
 
 /** Starts the server that is built in a checkout, of any revision, with settings that all of them know. */
@@ -117,6 +123,7 @@ async function start(
   checkout: string,
   name: string,
   config: { general: object } & Readonly<Record<string, object>>,
+  env: NodeJS.ProcessEnv = {},
 ): Promise<ServerProcess> {
   const cli = join(checkout, 'dist', 'cli.js');
   if (!existsSync(cli)) throw new Error(`there is no ${cli}: run \`npm run build\` first`);
@@ -125,6 +132,7 @@ async function start(
   writeFileSync(file, JSON.stringify({ ...config, general: { ...config.general, data_directory: directory } }));
   const child = spawn(process.execPath, [cli, 'serve', '--config', file], {
     cwd: checkout,
+    env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const banner = await readBanner(child);
