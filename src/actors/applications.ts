@@ -82,6 +82,8 @@ type UserEventRequest = {
 export interface Applications {
   /** All applications known, inactive ones included. */
   list(): Application[];
+  /** Their names, in the same order. */
+  names(): string[];
   /** @throws AriError applicationNotFound */
   get(name: string): Application;
   /**
@@ -331,14 +333,13 @@ export function createApplications(options: ApplicationsOptions): Applications {
     if (added > 0) requireWithin('applications', registry.size + added, limits.applications);
   };
 
+  const names = (): string[] => registry.all().map((actor) => actor.getSnapshot().context.name);
   return {
     requireRegistrable,
-    list: () => registry.all().map((actor) => model(actor.getSnapshot().context.name)),
+    list: () => names().map(model),
+    names,
 
-    get(name) {
-      registry.get(name);
-      return model(name);
-    },
+    get: (name) => model(registry.get(name).getSnapshot().context.name),
 
     subscribe(name, eventSources) {
       const held = delivery.topicsOf(name);

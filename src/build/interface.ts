@@ -239,7 +239,7 @@ function buildViews(
     calls,
     clock,
     log,
-    applications: () => applications.list().map(({ name }) => inNumbers(name)),
+    applications: () => applications.names().map(inNumbers),
     application: (name) => inNumbers(applications.get(name).name),
     stuck: stuck.all,
   });
@@ -330,7 +330,7 @@ async function buildOwners(
         sip: sip.counts().legs,
         local: channels.size - sip.counts().legs,
         playbacks: playbacks.size,
-        applications: applications.list().length,
+        applications: applications.names().length,
       }),
     ),
   };

@@ -56,7 +56,7 @@ export function buildMonitoring(
       [...runtime.actors].map((actor) => [actor.chart, stateText(actor.getSnapshot().value)] as const),
       (chart, name, count) => ({ chart, state: name, count }),
     ),
-    applications: state.applications.list().map(({ name }) => ({
+    applications: state.applications.names().map((name) => ({
       name,
       ...state.applications.figures(name),
       connected: state.applications.isConnected(name),
