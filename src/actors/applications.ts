@@ -129,6 +129,8 @@ export interface Applications {
   removeInterest(name: string, topic: Topic): void;
   /** Removes all subscriptions to an object that has ended. */
   forget(topic: Topic): void;
+  /** The events of an application after a number, as far as they are kept, and a message about those that are not. */
+  eventsAfter(name: string, number: number): { events: readonly string[]; lost?: string };
   /** As `Delivery.figures`. */
   figures(name: string): { events: number; missed: number; unread: number };
   /** Applications that were connected to a server before this one, and how many events wait for them to come back. */
@@ -195,6 +197,26 @@ const membersOf = (body: unknown): object =>
   typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
 
 const unlimited = { applications: Number.POSITIVE_INFINITY, subscriptions: Number.POSITIVE_INFINITY };
+
+type Missed = { name: string; last: number; notBefore: number };
+
+/** The kept events of an application behind its last one, of `made` events, and a message about those that are lost. */
+function eventsOf({ kept, entityId, clock }: ApplicationsOptions, made: number, { name, last, notBefore }: Missed) {
+  const from = Math.max(last, notBefore);
+  const nothingKept: Resumption = { events: [], lost: from === made ? 0 : undefined };
+  const { events, lost: gone } = kept && from !== made ? kept(name, from, made) : nothingKept;
+  const lost = gone === undefined ? undefined : gone + (from - last);
+  if (lost === 0) return { events };
+  const told: EventsLost = {
+    type: 'EventsLost',
+    application: name,
+    asterisk_id: entityId,
+    timestamp: formatTimestamp(clock.now()),
+    after: last,
+    ...(lost === undefined ? {} : { lost }),
+  };
+  return { events, lost: JSON.stringify(told) };
+}
 
 /** Owns every application: its chart, its connection, its place in delivery. */
 export function createApplications(options: ApplicationsOptions): Applications {
@@ -307,24 +329,13 @@ export function createApplications(options: ApplicationsOptions): Applications {
 
   /** @param notBefore events up to this number are not sent. */
   const resume = (name: string, send: Connection['send'], last: number, notBefore = 0): void => {
-    const made = delivery.figures(name).events;
-    const from = Math.max(last, notBefore);
-    const nothingKept: Resumption = { events: [], lost: from === made ? 0 : undefined };
-    const { events, lost: gone } = options.kept && from !== made ? options.kept(name, from, made) : nothingKept;
-    const lost = gone === undefined ? undefined : gone + (from - last);
-    if (lost !== 0) {
-      const told: EventsLost = {
-        type: 'EventsLost',
-        application: name,
-        asterisk_id: entityId,
-        timestamp: formatTimestamp(clock.now()),
-        after: last,
-        ...(lost === undefined ? {} : { lost }),
-      };
-      send(JSON.stringify(told));
-    }
+    const { events, lost } = eventsAfter(name, last, notBefore);
+    if (lost !== undefined) send(lost);
     for (const json of events) send(json);
   };
+
+  const eventsAfter = (name: string, last: number, notBefore = 0) =>
+    eventsOf(options, delivery.figures(name).events, { name, last, notBefore });
 
   const requireRegistrable: Applications['requireRegistrable'] = (names, observes) => {
     const taken = observes ? names.find((name) => registry.has(name) && !observed.has(name)) : undefined;
@@ -438,6 +449,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     addInterest: (name, topic) => void delivery.subscribe(name, topic),
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),
     forget: (topic) => delivery.forget(topic),
+    eventsAfter: (name, number) => eventsAfter(name, number),
     figures: (name) => delivery.figures(name),
     waiting: () => [...away].map(([application, outbox]) => ({ application, events: outbox.waiting().length })),
 

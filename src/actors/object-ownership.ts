@@ -1,4 +1,5 @@
 import type { Bus } from '../bus/bus.ts';
+import type { ChannelContext } from '../machines/channel.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 
 /** The creator of an object that names no application itself. */
@@ -15,7 +16,12 @@ type CreatorDump = { kind: 'channel' | 'bridge'; id: string; user: string; appli
 /** Lookup of objects: each part of the system adds its own as it is built. */
 type ThingLookup = {
   /** By id or name. */
-  channel(idOrName: string): { readonly ownership: { getSnapshot(): { context: OwnershipContext } } } | undefined;
+  channel(idOrName: string):
+    | {
+        readonly actor: { getSnapshot(): { context: Pick<ChannelContext, 'linked'> } };
+        readonly ownership: { getSnapshot(): { context: OwnershipContext } };
+      }
+    | undefined;
   bridge(id: string): { readonly stays: ReadonlyMap<string, unknown> } | undefined;
 };
 
@@ -26,6 +32,8 @@ export interface ObjectOwnership {
    * is no such channel. By id or name.
    */
   applicationOf(channel: string): string | undefined;
+  /** The call (`linkedid`) of a channel; undefined if there is no such channel. */
+  callOf(channel: string): string | undefined;
   /** The members of a bridge; undefined for an unknown bridge. */
   membersOf(bridge: string): readonly string[] | undefined;
   /** The creator of an object; undefined if unknown or ended. */
@@ -66,6 +74,7 @@ export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwners
       const { app, onAnswer } = context;
       return app || (onAnswer?.type === 'application' ? onAnswer.app : '');
     },
+    callOf: (id) => lookup.channel?.(id)?.actor.getSnapshot().context.linked.id,
     membersOf(id) {
       const bridge = lookup.bridge?.(id);
       return bridge && [...bridge.stays.keys()];

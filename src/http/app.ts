@@ -14,6 +14,7 @@ import { type Checks, createChecks, type Next, type OperationOf } from './checks
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
+import { createEventGroups } from './event-groups.ts';
 import { createEventsSocket } from './events-socket.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createListenSocket } from './listen-socket.ts';
@@ -157,6 +158,24 @@ const tokenOperationsOf = ({ tokens, options, clock }: AppDeps) =>
     users: () => options.users,
   });
 
+/** The base path itself, which has no operation. */
+const rootOf =
+  (responder: Responder): Next =>
+  (c, _sources, user) => {
+    if (c.req.method === 'OPTIONS') return responder.options(c.req.raw, 'OPTIONS', user !== undefined);
+    return responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
+  };
+
+const groupsOf = ({ owners: { applications, objectOwnership }, followers, entityId, clock, log }: AppDeps) =>
+  applications &&
+  createEventGroups({
+    ...{ applications, entityId, clock, log },
+    callOf: (channel) => objectOwnership?.callOf(channel),
+    recorded: async () => {
+      if (followers?.recorder?.isBehind) await followers.recorder.settled();
+    },
+  });
+
 /** Files what is recorded first only if the application comes back for the events it missed: filing all of it takes time. */
 const whereResumed = (next: Next, ofRecorder: (next: Next) => Next): Next => {
   const filedFirst = ofRecorder(next);
@@ -186,7 +205,13 @@ export function createApp(deps: AppDeps): HttpApp {
   const { options, clock, log } = deps;
   const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
   const { tokens } = deps;
-  const owners: Deps = { ...deps.owners, sessions, tokens: deps.owners.tokens ?? tokenOperationsOf(deps) };
+  const groups = groupsOf(deps);
+  const owners: Deps = {
+    ...deps.owners,
+    sessions,
+    groups: deps.owners.groups ?? groups,
+    tokens: deps.owners.tokens ?? tokenOperationsOf(deps),
+  };
   const origins = createOrigins(options.allowed_origins);
   const responder = createResponder({
     serverName,
@@ -232,7 +257,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const ofRecorder = (next: Next): Next => recorded(deps.followers?.recorder, next);
   const guardOf = createGuards(owners);
   const [opensEvents, watches] = [operationNamed('events', 'eventWebsocket'), operationNamed('live', 'watch')];
-  const events = createEventsSocket({ ...deps, owners, app, responder, unread, guard: guardOf(opensEvents) });
+  const events = createEventsSocket({ ...deps, owners, app, responder, unread, groups, guard: guardOf(opensEvents) });
   if (owners.applications)
     app.all(`${ari.base}/events`, checked(whereResumed(events.upgrade, ofRecorder), gets(opensEvents)));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
@@ -268,16 +293,12 @@ export function createApp(deps: AppDeps): HttpApp {
       app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(next, route.operationOf));
     }
   };
-  const root: Next = (c, _sources, user) => {
-    if (c.req.method === 'OPTIONS') return responder.options(c.req.raw, 'OPTIONS', user !== undefined);
-    return responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
-  };
   const page = createPage({ name: serverName, ...deps.page, bases: apis.map(({ base }) => base) });
   app.all('/', page.root);
   app.all('/page/:file', page.file);
   for (const api of apis) {
     mountRoutes(api);
-    const guarded = checked(root);
+    const guarded = checked(rootOf(responder));
     app.all(api.base, (c) => page.about(c, api.base) ?? guarded(c));
     app.all(`${api.base}/`, guarded);
   }

@@ -28,6 +28,7 @@ import type { Sounds } from '../stores/sounds.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { System } from '../stores/system.ts';
 import type { LogLevelControl } from '../watch/log-levels.ts';
+import type { EventGroups } from './event-groups.ts';
 import type { Sessions } from './sessions.ts';
 import type { TokenOperations } from './token-operations.ts';
 
@@ -47,7 +48,7 @@ export type Owners = {
   playbacks: Pick<Playbacks, 'get' | 'possible' | 'stop' | 'control'> & { playOnChannel: ChannelOperations['play'] };
   applications: Pick<
     Applications,
-    'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent' | 'requireRegistrable'
+    'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent' | 'requireRegistrable' | 'eventsAfter'
   > & {
     connect: Connect;
   };
@@ -83,11 +84,13 @@ export type Owners = {
   calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'mask' | 'bundle' | 'stuck'> &
     Partial<Pick<Calls, 'record'>>;
   /** Whom channels and bridges belong to. */
-  objectOwnership: Pick<ObjectOwnership, 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
+  objectOwnership: Pick<ObjectOwnership, 'callOf' | 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
   /** Tells what happens to who watches. */
   live: Pick<Live, 'watch' | 'require'>;
   /** Lets users listen to calls. */
   listening: Pick<Listening, 'require' | 'begin'>;
+  /** Connections that share applications; made by the interface itself. */
+  groups: Pick<EventGroups, 'list' | 'drain'>;
   /** What stands for users in place of their passwords; made by the interface itself. */
   tokens: TokenOperations;
   /** Counts what the server holds. */

@@ -7,6 +7,7 @@ import type { Guard } from './access/guard.ts';
 import { narrowOf } from './access/visibility.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials } from './auth.ts';
 import type { Env } from './env.ts';
+import type { EventGroups, GroupRequest } from './event-groups.ts';
 import {
   createSession,
   goingAway,
@@ -27,6 +28,7 @@ type EventsSocketDeps = SessionDeps & {
   responder: Responder;
   /** Refuses names that the user's scope does not cover. */
   guard: Guard;
+  groups?: EventGroups | undefined;
 };
 
 /** The events WebSocket: upgrades, delivery, requests carried over it. */
@@ -51,13 +53,24 @@ export interface EventsSocket {
 /** What a WebSocket begins with. */
 export type SocketStart = Pick<SessionOptions, 'socket' | 'opened'>;
 
-type Names = { names: string[]; subscribeAll: boolean; resume?: ReadonlyMap<string, number> };
+type Names = {
+  names: string[];
+  subscribeAll: boolean;
+  resume?: ReadonlyMap<string, number>;
+  group?: GroupRequest;
+};
 
 const readParams = createParamReader(connectParams);
 
 /** The applications that ask to connect; undefined when none is named. @throws AriError for a name that cannot be. */
 function readNames(sources: Sources): Names | undefined {
-  const asked = readParams({}, sources) as { app?: string[]; subscribeAll?: boolean; resume?: string[] };
+  const asked = readParams({}, sources) as {
+    app?: string[];
+    subscribeAll?: boolean;
+    resume?: string[];
+    group?: string;
+    member?: string;
+  };
   const { app, subscribeAll, resume } = asked;
   if (!app || (app.length === 1 && app[0] === '')) return undefined;
   const wrong = app.find((name) => name === '' || name.length > longestApplicationName);
@@ -66,7 +79,18 @@ function readNames(sources: Sources): Names | undefined {
     names: [...new Set(app)],
     subscribeAll: subscribeAll === true,
     ...(resume && { resume: readResume(app, resume) }),
+    ...readGroup(asked),
   };
+}
+
+/** The group that a connection joins. @throws AriError 400. */
+function readGroup({ group, member }: { group?: string; member?: string }): { group?: GroupRequest } {
+  for (const [name, value] of Object.entries({ group, member }))
+    if (value !== undefined && !/^[\w.-]{1,64}$/.test(value))
+      throw new AriError('parameterInvalid', { name, expected: '1 to 64 letters, digits, `.`, `-` or `_`' });
+  if (group === undefined && member !== undefined)
+    throw new AriError('parameterInvalid', { name: 'member', expected: 'given with `group`' });
+  return group === undefined ? {} : { group: { group, member } };
 }
 
 /** The last event that each application had; an empty place stands for one that does not ask. @throws AriError 400. */
@@ -164,6 +188,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         return createSession(deps, writers.ofServer, {
           ...{ ...names, observes, authorization, ...start, user, narrow: user && narrowOf(user, owners) },
           ...(localUser && { localUser }),
+          ...(names.group && deps.groups && { connect: deps.groups.connect(user, names.group) }),
         });
       });
     },

@@ -73,6 +73,21 @@ export const EventsLost = model('EventsLost', 'Events that a connection asked fo
 });
 export type EventsLost = Static<typeof EventsLost>;
 
+/** Told to a member of a group of connections that drains, when its last call is over. */
+export const GroupMemberDrained = model(
+  'GroupMemberDrained',
+  'The last call of a draining member of a group is over.',
+  {
+    type: Type.Literal('GroupMemberDrained'),
+    application: text('Application that the group shares.'),
+    group: text('Name of the group.'),
+    member: text('Name of the member.'),
+    asterisk_id: text('Id of this system.'),
+    timestamp: Timestamp,
+  },
+);
+export type GroupMemberDrained = Static<typeof GroupMemberDrained>;
+
 /** The body of every refusal. */
 export const ErrorBody = model('Error', 'Why a request was refused.', {
   message: Type.Optional(text('What is wrong, in words.')),

@@ -40,6 +40,7 @@ const playback = (id: string) => ({ ...samples.playback, id, target_uri: `channe
 const owners: Deps = {
   ...fakes.owners,
   objectOwnership: {
+    callOf: () => undefined,
     applicationOf,
     membersOf: (id) => (applicationOf(id) === undefined ? undefined : [id]),
     creatorOf: () => undefined,

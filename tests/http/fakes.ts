@@ -74,6 +74,7 @@ export const samples = {
     ...{ name: 'ci', user: 'writer', scopes: [{ operations: ['channels'] }], read_only: false, made_by: 'writer' },
     ...{ created: timestamp, expires: timestamp },
   },
+  group: { application: 'hello', group: 'g', members: [{ name: 'm', state: 'active', calls: 1 }] },
   ban: {
     address: '192.0.2.1',
     attempts: 3,
@@ -283,6 +284,7 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
   modules: { list: [samples.module], get: samples.module },
   dynamicConfig: { get: [samples.tuple], update: [samples.tuple] },
   usage: { get: Promise.resolve(samples.usage) },
+  groups: { list: [samples.group] },
   bans: { list: [samples.ban], lift: true },
   calls: {
     list: callPage,

@@ -20,7 +20,7 @@ type Row = {
 };
 
 const { channel, playback, application, endpoint, variable, variables, ping, info, sound } = samples;
-const { deviceState, mailbox, logChannel, module, tuple, statistics, usage, ban, logging } = samples;
+const { deviceState, mailbox, logChannel, module, tuple, statistics, usage, ban, group, logging } = samples;
 const { bridge, recording, stored } = samples;
 /** Who asks, as operations are told that want to know. */
 const asker = { user: { name: 'writer', password: 'secret', read_only: false }, token: undefined };
@@ -458,6 +458,12 @@ const rows: Row[] = [
     status: 204,
   },
   { ask: 'DELETE /mailboxes/m', call: ['mailboxes.delete', 'm'], status: 204 },
+  { ask: 'GET /hookswitch/groups', call: ['groups.list'], status: 200, answer: [group] },
+  {
+    ask: 'POST /hookswitch/groups/hello/g/members/m/drain',
+    call: ['groups.drain', 'hello', 'g', 'm'],
+    status: 204,
+  },
   { ask: 'GET /hookswitch/bans', call: ['bans.list'], status: 200, answer: [ban] },
   { ask: 'DELETE /hookswitch/bans/2001:db8::%2F64', call: ['bans.lift', '2001:db8::/64'], status: 204 },
   ...['channels', 'bridges', 'playbacks', 'recordings'].map((kind) => ({

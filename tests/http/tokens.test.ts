@@ -30,6 +30,7 @@ function createWorld(directory: string, clock = new ManualClock()) {
   const store = openTokens({ directory, clock, log, settings, secret });
   // Every channel is there, in an application that all users may have.
   const objectOwnership: Deps['objectOwnership'] = {
+    callOf: () => undefined,
     applicationOf: () => 'desk',
     membersOf: () => undefined,
     creatorOf: () => undefined,

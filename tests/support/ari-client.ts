@@ -24,12 +24,15 @@ export class AriClient {
   /** Registers as applications (comma-separated) on the events WebSocket. */
   async connect(
     apps: string,
-    { subscribeAll = false, resume }: { subscribeAll?: boolean; resume?: string } = {},
+    {
+      subscribeAll = false,
+      ...more
+    }: { subscribeAll?: boolean; resume?: string; group?: string; member?: string } = {},
   ): Promise<this> {
     const query = new URLSearchParams({
       app: apps,
       ...(subscribeAll && { subscribeAll: 'true' }),
-      ...(resume && { resume }),
+      ...more,
     });
     const headers = { authorization: this.#authorization };
     this.#socket = new WebSocket(`${this.#base.replace('http', 'ws')}/events?${query}`, { headers });

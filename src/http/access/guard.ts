@@ -268,6 +268,7 @@ function withinScope(possible: AllowedOperations, user: Asker['user']): AllowedO
 const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   'Channel[]': listOf<{ id: string }>(({ id }, visibility) => visibility.sees('channel', id) === true),
   'Bridge[]': listOf<{ id: string }>(({ id }, visibility) => visibility.sees('bridge', id) === true),
+  'EventGroup[]': listOf<{ application: string }>(({ application }, visibility) => visibility.seesAll([application])),
   'Application[]': listOf<{ name: string }>(({ name }, visibility) => visibility.seesAll([name])),
   'WaitingFor[]': listOf<WaitingFor>((waiting, visibility) => seesWaiting(waiting, visibility)),
   'Endpoint[]': (answer, visibility) => (answer as Endpoint[]).map((endpoint) => withoutChannels(endpoint, visibility)),

@@ -13,6 +13,14 @@ export const connectParams = {
     'The `seq` of the last event that was had, for each of the applications in their order: those since then come first, as far as they are kept. EventsLost tells of a gap.',
     { own: true },
   ),
+  group: queryParam(
+    'string',
+    'Share the applications with the other connections of this group: each call goes to one of them. 1 to 64 letters, digits, `.`, `-`, `_`.',
+    { own: true },
+  ),
+  member: queryParam('string', 'Name in that group. A new connection of the same name takes over its calls.', {
+    own: true,
+  }),
 } as const;
 
 /** Events: the WebSocket, and events that clients make. */

@@ -11,6 +11,7 @@ import { charts } from './charts.ts';
 import { deviceStates } from './device-states.ts';
 import { endpoints } from './endpoints.ts';
 import { events } from './events.ts';
+import { groups } from './groups.ts';
 import { listening } from './listening.ts';
 import { live } from './live.ts';
 import { logging } from './logging.ts';
@@ -59,6 +60,7 @@ export const hookswitch: Api = {
     bans,
     calls,
     charts,
+    groups,
     listening,
     live,
     logging,
