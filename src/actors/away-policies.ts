@@ -1,5 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { type AwayPolicyEvent, type AwayPolicyRun, awayPolicyTable } from '../machines/away-policy.ts';
+import { TableRun } from '../machines/table-run.ts';
 
 /** Policy for the channels of an application whose connection stays away. */
 export type AwayPolicy = {
@@ -40,10 +42,10 @@ export function createAwayPolicies({
   hangup,
   goOn,
 }: AwayPoliciesOptions): AwayPolicies {
-  const timers = new Map<string, unknown>();
+  /** Those that wait, by application. */
+  const runs = new Map<string, AwayPolicyRun>();
 
-  const expire = (application: string, action: AwayPolicy['action']): void => {
-    timers.delete(application);
+  const release = (application: string, action: AwayPolicy['action']): void => {
     const channels = channelsOf(application);
     if (channels.length === 0) return;
     log.warn({ application, channels: channels.length, action }, 'an application has not come back');
@@ -58,20 +60,37 @@ export function createAwayPolicies({
     }
   };
 
+  /** The run of an application's policy. One that waits for nothing is not kept. */
+  const begin = (application: string, policy: AwayPolicy): AwayPolicyRun => {
+    let timer: unknown;
+    const run: AwayPolicyRun = new TableRun(awayPolicyTable, 'idle', {
+      startTimer() {
+        timer = clock.setTimeout(() => send(application, run, { type: 'time.over' }), policy.afterMs);
+      },
+      stopTimer: () => clock.clearTimeout(timer),
+      releaseChannels: () => release(application, policy.action),
+    });
+    return run;
+  };
+
+  const send = (application: string, run: AwayPolicyRun, event: AwayPolicyEvent): void => {
+    run.send(event);
+    if (run.state === 'away') runs.set(application, run);
+    else if (runs.get(application) === run) runs.delete(application);
+  };
+
   return {
     changed(application, present) {
-      clock.clearTimeout(timers.get(application));
-      timers.delete(application);
-      const policy = present ? undefined : policyOf(application);
-      if (!policy || policy.action === 'keep') return;
-      timers.set(
-        application,
-        clock.setTimeout(() => expire(application, policy.action), policy.afterMs),
-      );
+      const run = runs.get(application);
+      if (present) return run && send(application, run, { type: 'application.back' });
+      const policy = policyOf(application);
+      if (!policy || policy.action === 'keep') return run && send(application, run, { type: 'application.kept' });
+      // It is awaited anew: the policy may have changed.
+      if (run) send(application, run, { type: 'application.kept' });
+      send(application, begin(application, policy), { type: 'application.lost' });
     },
     close() {
-      for (const timer of timers.values()) clock.clearTimeout(timer);
-      timers.clear();
+      for (const [application, run] of runs) send(application, run, { type: 'system.closing' });
     },
   };
 }

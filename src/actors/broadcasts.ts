@@ -3,6 +3,13 @@ import type { BroadcastOutcome, BroadcastRequest, Ongoing } from '../dialplan/ca
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import {
+  type BroadcastOfferEvent,
+  type BroadcastOfferRun,
+  broadcastOfferTable,
+  refuseBroadcastOfferOperation,
+} from '../machines/broadcast-offer.ts';
+import { TableRun } from '../machines/table-run.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
@@ -29,12 +36,11 @@ export interface Broadcasts {
   readonly size: number;
 }
 
-/** A call that is offered. */
-type Offer = { claim(application: string): void; winner: string | undefined };
+type Claim = Extract<BroadcastOfferEvent, { type: 'claim' }>;
 
 export function createBroadcasts({ bus, clock, ids, applications, model }: BroadcastsOptions): Broadcasts {
   /** By channel id, until the time for claims is over: a late claim gets an error. */
-  const offers = new SlotMap<string, Offer>();
+  const offers = new SlotMap<string, BroadcastOfferRun>();
 
   const tell = (names: readonly string[], event: AriEventBody): void => {
     for (const to of names) bus.publish({ event, topics: [], to });
@@ -56,28 +62,19 @@ export function createBroadcasts({ bus, clock, ids, applications, model }: Broad
     const done = new Promise<BroadcastOutcome>((resolve) => {
       settle = resolve;
     });
-    const mine: Offer = {
-      winner: undefined,
-      claim(application) {
-        mine.winner = application;
-        if (tellsLosers)
-          tell(
-            names.filter((name) => name !== application),
-            {
-              type: 'CallClaimed',
-              channel: model(entry),
-              winner_app: application,
-            },
-          );
-        settle({ app: application });
+    const mine: BroadcastOfferRun = new TableRun(broadcastOfferTable, 'offered', {
+      tellLosers({ application }: Claim) {
+        const losers = tellsLosers ? names.filter((name) => name !== application) : [];
+        if (losers.length > 0) tell(losers, { type: 'CallClaimed', channel: model(entry), winner_app: application });
       },
-    };
-    const forget = (): void => {
-      clock.clearTimeout(timer);
-      if (offers.get(entry.id) === mine) offers.delete(entry.id);
-      settle('TIMEOUT');
-    };
-    const timer = clock.setTimeout(forget, timeoutMs);
+      settleClaimed: ({ application }: Claim) => settle({ app: application }),
+      settleUnclaimed: () => settle('TIMEOUT'),
+      forgetOffer() {
+        clock.clearTimeout(timer);
+        if (offers.get(entry.id) === mine) offers.delete(entry.id);
+      },
+    });
+    const timer = clock.setTimeout(() => mine.send({ type: 'time.over' }), timeoutMs);
     offers.set(entry.id, mine);
     const channel = model(entry);
     tell(names, {
@@ -86,8 +83,7 @@ export function createBroadcasts({ bus, clock, ids, applications, model }: Broad
       ...(channel.caller.number === '' ? {} : { caller: channel.caller.number }),
       called: channel.dialplan.exten,
     });
-    // Once it is claimed the offer stays known until its time is over.
-    return { done, stop: () => (mine.winner === undefined ? forget() : undefined) };
+    return { done, stop: () => void mine.send({ type: 'stop' }) };
   };
 
   return {
@@ -97,8 +93,10 @@ export function createBroadcasts({ bus, clock, ids, applications, model }: Broad
       if (!application) throw new AriError('claimApplicationRequired');
       const found = offers.get(channelId);
       if (!found) throw new AriError('claimNotOffered');
-      if (found.winner !== undefined) throw new AriError('claimTooLate');
-      found.claim(application);
+      if (found.state === 'over') throw new AriError('claimNotOffered');
+      const refusal = refuseBroadcastOfferOperation({ value: found.state }, 'claim');
+      if (refusal) throw new AriError(refusal);
+      found.send({ type: 'claim', application });
     },
     get size() {
       return offers.size;

@@ -20,11 +20,11 @@ export function plainTable<M extends AnyStateMachine, Effect extends string>(mac
   const table: Record<string, Record<string, Row<string, string>>> = {};
   for (const node of Object.values(root.states)) {
     const { always = [], after, entry, exit, states } = node;
-    if (always.length + after.length + entry.length + exit.length + Object.keys(states).length > 0)
+    if ([always, after, entry, exit, Object.keys(states)].some(({ length }) => Boolean(length)))
       throw new Error(`${node.id} is no plain state`);
     const rows: Record<string, Row<string, string>> = {};
-    for (const [type, [transition, ...others]] of [...root.transitions, ...node.transitions]) {
-      if (!transition || transition.guard !== undefined || others.length > 0)
+    for (const [type, [transition, second]] of [...root.transitions, ...node.transitions]) {
+      if (!transition || transition.guard !== undefined || second)
         throw new Error(`${type} in ${node.id} is no plain transition`);
       const effects = transition.actions.map((action) => (typeof action === 'string' ? action : nameOf(action)));
       const [{ key: to } = node] = transition.target ?? [];

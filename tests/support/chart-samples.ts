@@ -2,18 +2,22 @@ import { readdirSync } from 'node:fs';
 import type { AnyStateMachine, EventFrom, InputFrom } from 'xstate';
 import { importFile } from '../../scripts/compiled.ts';
 import { applicationMachine } from '../../src/machines/application.ts';
+import { awayPolicyMachine } from '../../src/machines/away-policy.ts';
 import { bridgeMachine } from '../../src/machines/bridge.ts';
 import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
+import { broadcastOfferMachine } from '../../src/machines/broadcast-offer.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { consultationMachine } from '../../src/machines/consultation.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
 import { dialMachine } from '../../src/machines/dial.ts';
 import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
+import { externalLegMachine } from '../../src/machines/external-leg.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { legMachine } from '../../src/machines/leg.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
+import { outsideReferMachine } from '../../src/machines/outside-refer.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
@@ -421,6 +425,29 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'registration.changed', registration: { ...line, expiresMs: 60_000 } },
       ...plain('registration.removed', 'connection.lost', 'system.closing'),
     ],
+  }),
+  samplesOf(awayPolicyMachine, {
+    inputs: [{} as never],
+    events: plain('application.lost', 'application.kept', 'application.back', 'time.over', 'system.closing'),
+  }),
+  samplesOf(broadcastOfferMachine, {
+    inputs: [{} as never],
+    events: [{ type: 'claim', application: 'sales' }, ...plain('stop', 'time.over')],
+  }),
+  samplesOf(outsideReferMachine, {
+    inputs: [{} as never],
+    events: [
+      ...(['transfer.progressed', 'transfer.ended'] as const).map((type) => ({
+        type,
+        headers: [],
+        fragment: 'SIP/2.0',
+      })),
+      ...plain('subscription.refreshed', 'subscription.ended', 'notify.failed', 'system.closing'),
+    ],
+  }),
+  samplesOf(externalLegMachine, {
+    inputs: [{} as never],
+    events: [{ type: 'connection.lost', cause: 16 }, ...plain('dial', 'connection.made', 'hangup', 'release')],
   }),
   samplesOf(legMachine, {
     inputs: [{} as never],

@@ -1,4 +1,6 @@
 import type { FormatName } from '../../lib/formats.ts';
+import { type ExternalLegEvent, type ExternalLegRun, externalLegTable } from '../../machines/external-leg.ts';
+import { TableRun } from '../../machines/table-run.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { Leg, LegData, Report } from '../../telephony/driver.ts';
 import type { ExternalReport } from '../../telephony/external.ts';
@@ -29,9 +31,12 @@ export class ExternalLeg extends QuietLeg implements Leg {
   readonly media: MediaSession;
   readonly #report: Report;
   readonly #released: () => void;
-  #dialed = false;
-  #connected = false;
-  #ended = false;
+  readonly #life: ExternalLegRun = new TableRun(externalLegTable, 'idle', {
+    tellAnswered: () => this.#report({ type: 'leg.answered' }),
+    tellHungUp: ({ cause }: Extract<ExternalLegEvent, { cause: number }>) =>
+      this.#report({ type: 'leg.hungUp', cause }),
+    tellEnded: () => this.#report({ type: 'leg.ended' }),
+  });
 
   constructor({ protocolId, media, format, report, released }: ExternalLegOptions) {
     super();
@@ -44,14 +49,12 @@ export class ExternalLeg extends QuietLeg implements Leg {
 
   /** The connection is there. */
   connect(): void {
-    if (this.#connected) return;
-    this.#connected = true;
-    if (this.#dialed && !this.#ended) this.#report({ type: 'leg.answered' });
+    this.#life.send({ type: 'connection.made' });
   }
 
   /** The connection is not there (any more), or its server wants the call to end. */
   lose(cause: number): void {
-    if (!this.#ended) this.#report({ type: 'leg.hungUp', cause });
+    this.#life.send({ type: 'connection.lost', cause });
   }
 
   /** What the media plane tells. */
@@ -60,20 +63,16 @@ export class ExternalLeg extends QuietLeg implements Leg {
     else if (report.type === 'media.lost') this.lose(Cause.temporaryFailure);
     else if (isOfAnySession(report)) {
       const heard = heardOf(report);
-      if (heard && !this.#ended) this.#report(heard);
+      if (heard && this.#life.state !== 'ended') this.#report(heard);
     }
   }
 
   dial(): void {
-    if (this.#dialed) return;
-    this.#dialed = true;
-    if (this.#connected && !this.#ended) this.#report({ type: 'leg.answered' });
+    this.#life.send({ type: 'dial' });
   }
 
   hangup(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#report({ type: 'leg.ended' });
+    this.#life.send({ type: 'hangup' });
   }
 
   sendDigits(sequence: DigitSequence): void {
@@ -89,7 +88,7 @@ export class ExternalLeg extends QuietLeg implements Leg {
   }
 
   release(): void {
-    this.#ended = true;
+    this.#life.send({ type: 'release' });
     this.media.close();
     this.#released();
   }

@@ -1,6 +1,7 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
-import { isBeforeAnswer, isUp, type LegEvent, type LegState } from '../../machines/leg.ts';
+import { isBeforeAnswer, isUp, type LegEffect, type LegEvent, type LegState, legTable } from '../../machines/leg.ts';
+import { TableRun } from '../../machines/table-run.ts';
 import type { InviteUsage } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { OfferAnswer, UsageAnswer, UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
@@ -23,7 +24,6 @@ import { EarlyMedia } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
 import { InfoDigits, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
 import { type LegCoreData, type LegCoreOptions, stateOf } from './leg-data.ts';
-import { LegLife } from './leg-life.ts';
 import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
 import type { ReferReceiver } from './legs.ts';
 import { receiveMessage } from './messages.ts';
@@ -41,7 +41,7 @@ export class LegCore {
   /** Takes a REFER of the far side, sent inside the call or outside it. */
   readonly receiveRefer: ReferReceiver;
   readonly #options: LegCoreOptions;
-  readonly #life: LegLife;
+  readonly #life: TableRun<LegState, LegEvent, LegEffect>;
   readonly #timers: Timers;
   readonly #infos: InfoDigits;
   readonly #pictures: PictureUpdates;
@@ -275,9 +275,9 @@ export class LegCore {
     };
   }
 
-  #begin(from: LegCoreData | undefined): LegLife {
+  #begin(from: LegCoreData | undefined): TableRun<LegState, LegEvent, LegEffect> {
     const { begins, report, onChanged, onMediaLost, end, deflect } = this.#options;
-    return new LegLife(from ? stateOf(from, begins) : begins, {
+    return new TableRun(legTable, from ? stateOf(from, begins) : begins, {
       placeCall: () => this.#when('dial'),
       sendRinging: () => this.#when('ring'),
       sendForwarding: () => this.#when('forwarding'),
@@ -288,20 +288,20 @@ export class LegCore {
       holdCall: () => this.#hold(true),
       unholdCall: () => this.#hold(false),
       offerAgain: () => this.#usage?.reinvite(),
-      deflectCall: ({ uri }) => deflect?.(uri),
-      referCall: ({ uri }) => this.#ownTransfers.ask(uri),
-      refuseCall: ({ cause }) => onMediaLost(cause),
+      deflectCall: ({ uri }: Extract<LegEvent, { type: 'deflect' }>) => deflect?.(uri),
+      referCall: ({ uri }: Extract<LegEvent, { type: 'refer' }>) => this.#ownTransfers.ask(uri),
+      refuseCall: ({ cause }: Extract<LegEvent, { cause: number }>) => onMediaLost(cause),
       endCall: (event) => end('cause' in event ? event.cause : undefined),
       renewMedia: () => this.#negotiation?.renew(),
       considerVideo: () => this.video?.consider(),
       tellAnswered: () => this.tell({ type: 'leg.answered' }),
       tellHeld: () => this.tell({ type: 'leg.held', musicClass: 'default' }),
       tellUnheld: () => this.tell({ type: 'leg.unheld' }),
-      tellHungUp: (event) => {
+      tellHungUp: (event: Extract<LegEvent, { cause: number }>) => {
         const techCause = 'techCause' in event ? event.techCause : undefined;
         report({ type: 'leg.hungUp', cause: event.cause, ...(techCause !== undefined && { techCause }) });
       },
-      tellForwarded: ({ target, redirection }) =>
+      tellForwarded: ({ target, redirection }: Extract<LegEvent, { type: 'call.forwarded' }>) =>
         report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) }),
       tellEnded: () => report({ type: 'leg.ended' }),
       noteChange: onChanged,

@@ -1,3 +1,5 @@
+import { type OutsideReferEvent, type OutsideReferRun, outsideReferTable } from '../../machines/outside-refer.ts';
+import { TableRun } from '../../machines/table-run.ts';
 import {
   type Dialog,
   inOrder,
@@ -50,9 +52,59 @@ export type OutsideReferData = {
 type Subscription = {
   readonly endpoint: EndpointConfig;
   readonly requests: DialogRequests;
+  readonly run: OutsideReferRun;
   /** What was told last. */
   last: { readonly state: string; readonly fragment: string };
 };
+
+type Notice = Extract<OutsideReferEvent, { fragment: string }>;
+
+type SubscriptionOptions = {
+  key: string;
+  endpoint: EndpointConfig;
+  dialog: Dialog;
+  /** What was told last; undefined before the first NOTIFY. */
+  last: Subscription['last'] | undefined;
+  /** Those that later requests find, by key. */
+  subscriptions: Map<string, Subscription>;
+  isClosed: () => boolean;
+};
+
+/** The subscription of a REFER: its chart, and its requests. */
+function openSubscription(services: Services, options: SubscriptionOptions): Subscription {
+  const { key, endpoint, dialog, last, subscriptions, isClosed } = options;
+  const requests = new DialogRequests(
+    {
+      stack: services.stack,
+      contactFor: services.agent.contactFor,
+      digest: digestClient(services, endpoint),
+      isClosed,
+      // Who has no use for what it is told is told no more; the transfer goes on.
+      onFinal: (_label, { status }) => status >= 300 && subscription.run.send({ type: 'notify.failed' }),
+      onFailure: () => void subscription.run.send({ type: 'notify.failed' }),
+    },
+    dialog,
+  );
+  const repeat = (state: string) => {
+    const about: HeaderLines = [
+      ['Event', 'refer'],
+      ['Subscription-State', state],
+    ];
+    notify(requests, about, subscription.last.fragment);
+  };
+  const run: OutsideReferRun = new TableRun(outsideReferTable, last ? 'active' : 'asked', {
+    keepSubscription: () => subscriptions.set(key, subscription),
+    forgetSubscription: () => subscriptions.delete(key),
+    notifySender({ headers, fragment }: Notice) {
+      subscription.last = { state: stateIn(headers), fragment };
+      notify(requests, headers, fragment);
+    },
+    repeatLast: () => repeat(subscription.last.state),
+    tellTimeout: () => repeat('terminated;reason=timeout'),
+  });
+  const subscription: Subscription = { endpoint, requests, run, last: last ?? { state: '', fragment: '' } };
+  return subscription;
+}
 
 export function createOutsideRefers(services: Services): OutsideRefers {
   const { agent, endpoints, stack } = services;
@@ -81,38 +133,20 @@ export function createOutsideRefers(services: Services): OutsideRefers {
     return { leg, endpoint };
   };
 
-  const open = (key: string, endpoint: EndpointConfig, dialog: Dialog): Subscription => {
-    const requests = new DialogRequests(
-      {
-        stack,
-        contactFor: agent.contactFor,
-        digest: digestClient(services, endpoint),
-        isClosed: () => closed,
-        // Who has no use for what it is told is told no more; the transfer goes on.
-        onFinal: (_label, { status }) => status >= 300 && subscriptions.delete(key),
-        onFailure: () => subscriptions.delete(key),
-      },
-      dialog,
-    );
-    return { endpoint, requests, last: { state: '', fragment: '' } };
-  };
+  const open = (key: string, endpoint: EndpointConfig, dialog: Dialog, last?: Subscription['last']): Subscription =>
+    openSubscription(services, { key, endpoint, dialog, last, subscriptions, isClosed: () => closed });
 
-  const teller = (key: string, subscription: Subscription): TellSubscriber => {
-    return (_label, headers, fragment) => {
-      const state = headers.find(([name]) => name === 'Subscription-State')?.[1] ?? '';
-      // The first word comes with the answer to the REFER.
-      if (subscription.last.state === '') subscriptions.set(key, subscription);
-      if (!subscriptions.has(key)) return;
-      subscription.last = { state, fragment };
-      if (state.startsWith('terminated')) subscriptions.delete(key);
-      notify(subscription.requests, headers, fragment);
+  const teller =
+    ({ run }: Subscription): TellSubscriber =>
+    (_label, headers, fragment) => {
+      const type = stateIn(headers).startsWith('terminated') ? 'transfer.ended' : 'transfer.progressed';
+      run.send({ type, headers, fragment });
     };
-  };
 
   const subscribe = ({ request, source, toTag }: ServerTransaction, endpoint: EndpointConfig): OutsideSubscriber => {
     const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
     const key = keyOfDialog(dialog);
-    return { key, tell: teller(key, open(key, endpoint, dialog)) };
+    return { key, tell: teller(open(key, endpoint, dialog)) };
   };
 
   return {
@@ -134,7 +168,7 @@ export function createOutsideRefers(services: Services): OutsideRefers {
         if (isOver) transaction.reply(481);
         return isOver;
       }
-      const { requests, endpoint, last } = subscription;
+      const { requests, endpoint, run } = subscription;
       if (!isKnownSource(requests.dialog, source)) {
         if (endpoints.challengeStranger(endpoint, transaction, requests.dialog)) return true;
         requests.update(metAt(requests.dialog, source));
@@ -145,22 +179,16 @@ export function createOutsideRefers(services: Services): OutsideRefers {
       else {
         requests.update(next);
         const ends = request.expires === 0;
-        const state = ends ? 'terminated;reason=timeout' : last.state;
         const seconds = ends ? 0 : Math.round(services.config.transferTimeoutMs / 1000);
         const contact = agent.contactFor(source, request.uri);
         transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
-        if (ends) subscriptions.delete(key);
-        const about: HeaderLines = [
-          ['Event', 'refer'],
-          ['Subscription-State', state],
-        ];
-        notify(requests, about, last.fragment);
+        run.send({ type: ends ? 'subscription.ended' : 'subscription.refreshed' });
       }
       return true;
     },
     subscriber(key) {
       const subscription = subscriptions.get(key);
-      return subscription && teller(key, subscription);
+      return subscription && teller(subscription);
     },
     size: () => subscriptions.size,
     dump: () =>
@@ -175,18 +203,19 @@ export function createOutsideRefers(services: Services): OutsideRefers {
         // Whose endpoint is no more is told nothing.
         if (!endpoint) continue;
         const key = keyOfDialog(sent.dialog);
-        const subscription = open(key, endpoint, sent.dialog);
-        subscription.last = last;
+        const subscription = open(key, endpoint, sent.dialog, last);
         subscriptions.set(key, subscription);
         subscription.requests.restore(sent);
       }
     },
     close() {
       closed = true;
-      subscriptions.clear();
+      for (const { run } of [...subscriptions.values()]) run.send({ type: 'system.closing' });
     },
   };
 }
+
+const stateIn = (headers: HeaderLines): string => headers.find(([name]) => name === 'Subscription-State')?.[1] ?? '';
 
 const notify = (requests: DialogRequests, headers: HeaderLines, fragment: string): void =>
   requests.send('refer', 'NOTIFY', { headers, contentType: 'message/sipfrag;version=2.0', body: fragment });

@@ -1,0 +1,57 @@
+import { setup } from 'xstate';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+import { plainTable } from './plain-table.ts';
+import type { TableRun } from './table-run.ts';
+
+export type AwayPolicyEvent =
+  /** The connection is lost, and its channels are not to be kept. */
+  | { type: 'application.lost' }
+  /** The connection is lost. Its channels are kept as they are. */
+  | { type: 'application.kept' }
+  /** It is connected again. */
+  | { type: 'application.back' }
+  /** It was away for as long as it may. */
+  | { type: 'time.over' }
+  /** The system stops. */
+  | { type: 'system.closing' };
+
+const effects = {
+  startTimer: effect('startTimer'),
+  stopTimer: effect('stopTimer'),
+  /** Hangs up the channels of the application, or lets them go on in the dialplan. */
+  releaseChannels: effect('releaseChannels'),
+};
+const policy = setup({ types: { events: {} as AwayPolicyEvent }, actions: effects });
+
+/** What happens to the channels of an application that is away. */
+export const awayPolicyMachine = policy.createMachine({
+  id: 'awayPolicy',
+  initial: 'idle',
+  states: {
+    /** Connected, or nothing is to happen to its channels any more. */
+    idle: { on: { 'application.lost': { target: 'away', actions: 'startTimer' }, 'system.closing': 'closed' } },
+    /** Awaited. */
+    away: {
+      on: {
+        'application.kept': { target: 'idle', actions: 'stopTimer' },
+        'application.back': { target: 'idle', actions: 'stopTimer' },
+        'time.over': { target: 'idle', actions: 'releaseChannels' },
+        'system.closing': { target: 'closed', actions: 'stopTimer' },
+      },
+    },
+    closed: { type: 'final' },
+  },
+});
+
+/** What it ignores, and why. */
+export const awayPolicyIgnores: Ignores<typeof awayPolicyMachine> = [
+  { events: ['application.lost'], in: ['away'], why: 'it is away' },
+  { events: ['application.back', 'application.kept', 'time.over'], in: ['idle'], why: 'it is not awaited' },
+];
+
+type AwayPolicyEffect = keyof typeof effects;
+
+/** The chart as a table, and what runs it. */
+export const awayPolicyTable = plainTable<typeof awayPolicyMachine, AwayPolicyEffect>(awayPolicyMachine);
+export type AwayPolicyRun = TableRun<keyof typeof awayPolicyTable, AwayPolicyEvent, AwayPolicyEffect>;

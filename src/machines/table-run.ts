@@ -1,0 +1,45 @@
+/** States and events as a table: the next state, and the effects in order. Without a row an event changes nothing. */
+type Table<State extends string, Type extends string, Effect extends string> = Readonly<
+  Record<State, Readonly<Partial<Record<Type, { readonly to: State; readonly effects: readonly Effect[] }>>>>
+>;
+
+/** Carries out an effect. It gets the event that asked for it: one of those that name the effect in the table. */
+type Perform<Event> = { perform(event: Event): void }['perform'];
+
+/** The effects of a table, by name. */
+type TableEffects<Effect extends string, Event> = Readonly<Record<Effect, Perform<Event>>>;
+
+/** Runs a table: takes the next state, then performs the effects in order. */
+export class TableRun<State extends string, Event extends { type: string }, Effect extends string> {
+  #state: State;
+  readonly #table: Table<State, Event['type'], Effect>;
+  readonly #effects: TableEffects<Effect, Event>;
+
+  constructor(
+    table: Table<State, Event['type'], Effect>,
+    state: NoInfer<State>,
+    effects: TableEffects<NoInfer<Effect>, Event>,
+  ) {
+    this.#table = table;
+    this.#state = state;
+    this.#effects = effects;
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** Whether an event would do something in this state. */
+  takes(type: Event['type']): boolean {
+    return this.#table[this.#state][type] !== undefined;
+  }
+
+  /** @returns false if the event is ignored in this state. */
+  send(event: Event): boolean {
+    const row = this.#table[this.#state][event.type as Event['type']];
+    if (!row) return false;
+    this.#state = row.to;
+    for (const effect of row.effects) this.#effects[effect](event);
+    return true;
+  }
+}

@@ -1,0 +1,36 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type AwayPolicyEvent, awayPolicyMachine, awayPolicyTable } from '../../src/machines/away-policy.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterEvents } from '../support/table-runs.ts';
+
+const after = (...types: AwayPolicyEvent['type'][]) => afterEvents(awayPolicyTable, 'idle', ...types);
+const chart = suite('away policy chart');
+
+chart('an application that is away for too long loses its channels', () => {
+  assert.is(awayPolicyMachine.root.initial.target[0]?.key, 'idle');
+  assert.equal(after('application.lost'), ['away', 'startTimer']);
+  assert.equal(after('application.lost', 'application.lost'), ['away']);
+  assert.equal(after('application.lost', 'time.over'), ['idle', 'releaseChannels']);
+});
+
+chart('one that comes back, or whose channels are kept, is not awaited', () => {
+  assert.equal(after('application.lost', 'application.back'), ['idle', 'stopTimer']);
+  assert.equal(after('application.lost', 'application.kept'), ['idle', 'stopTimer']);
+  for (const type of ['application.back', 'application.kept', 'time.over'] as const)
+    assert.equal(after(type), ['idle']);
+});
+
+chart('no time runs when the system stops', () => {
+  assert.equal(after('application.lost', 'system.closing'), ['closed', 'stopTimer']);
+  assert.equal(after('system.closing'), ['closed']);
+  assert.equal(after('system.closing', 'application.lost'), ['closed']);
+});
+
+chart('every state and every transition is reached', () => {
+  const { events } = chartSamples.find(({ machine }) => (machine as unknown) === awayPolicyMachine)!;
+  assertCovered(awayPolicyMachine, coverChart(awayPolicyMachine, { inputs: [undefined], events: events as never }));
+});
+
+chart.run();
