@@ -69,6 +69,9 @@ const spawn = (): never => {
   throw new Error('a chart makes no actors');
 };
 
+/** What an action is told, an assignment besides how to make actors. */
+type Info = Arguments & { self: unknown; system: unknown; spawn: typeof spawn };
+
 /** With parameters as they are for this context and event. */
 const paramsOf = (params: unknown, args: Arguments): unknown => (typeof params === 'function' ? params(args) : params);
 
@@ -162,18 +165,22 @@ class Macrostep {
   }
 
   perform(actions: readonly Action[]): void {
+    if (actions.length === 0) return;
+    const scope = this.#scope;
+    const { self, system } = scope;
+    // Nobody changes what an action is told: as long as the context stays, all get the same.
+    let info: Info = { context: this.#context, event: this.#event, self, system, spawn };
     for (const action of actions) {
-      const scope = this.#scope;
-      const info = { context: this.#context, event: this.#event, self: scope.self, system: scope.system };
+      if (info.context !== this.#context) info = { ...info, context: this.#context };
       const params = paramsOf(action.params, info);
       if (action.builtin) this.#performBuiltin(action.builtin, info, params);
       else scope.actionExecutor({ type: action.type, info, params, exec: action.effect } as never);
     }
   }
 
-  #performBuiltin(builtin: Builtin, info: Arguments, params: unknown): void {
+  #performBuiltin(builtin: Builtin, info: Info, params: unknown): void {
     if (builtin.type === 'xstate.assign') {
-      const change = changeOf(builtin.assignment, { ...info, spawn }, params);
+      const change = changeOf(builtin.assignment, info, params);
       // A spread keeps the shape of the object, which Object.assign finds again member by member at five times the cost.
       this.#context = { ...(this.#context as object), ...change };
       return;
