@@ -18,8 +18,8 @@ const bundled = [
   ...['sdp-transform', 'typebox', 'ws', 'xstate', 'yaml'],
 ];
 const loaded = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !bundled.includes(name));
-/** What bundled packages load if it is there, or only for what the server does not do. */
-const optional = ['bufferutil', 'utf-8-validate', 'thread-stream'];
+/** What bundled packages load if it is there. */
+const optional = ['bufferutil', 'utf-8-validate'];
 
 /** The parts of prom-client that the server uses: the rest loads `cluster`. */
 const metrics = ['Counter', 'Gauge', 'Histogram', 'Registry']
@@ -28,6 +28,9 @@ const metrics = ['Counter', 'Gauge', 'Histogram', 'Registry']
 
 /** The server speaks no HTTP/2, but @hono/node-server asks whether a request is one. */
 const noHttp2 = 'export class Http2ServerRequest {}; export const constants = { NGHTTP2_NO_ERROR: 0 };';
+
+/** The thread of pino's transports: log lines are written by the server itself. */
+const noTransports = 'module.exports = class ThreadStream {};';
 
 /** Puts something smaller in the place of modules of which the server uses a part. */
 const parts: Plugin = {
@@ -39,6 +42,7 @@ const parts: Plugin = {
     };
     replace(/^prom-client$/, metrics);
     replace(/^node:http2$/, noHttp2);
+    replace(/^thread-stream$/, noTransports);
     // The same library as one ES module.
     onResolve({ filter: /^yaml$/ }, () => ({ path: join(root, 'node_modules', 'yaml', 'browser', 'index.js') }));
   },
