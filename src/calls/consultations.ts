@@ -10,12 +10,12 @@ import {
   type ConsultationInput,
   consultationMachine,
 } from '../machines/consultation.ts';
-import { AriError } from '../models/errors.ts';
 import type { Companies } from './companies.ts';
 import { livingIn } from './living.ts';
 import type { Places } from './places.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { Joining } from './transfer-events.ts';
+import { unlessLimited } from './unless-limited.ts';
 
 type ConsultationsOptions = {
   runtime: Runtime;
@@ -244,15 +244,10 @@ class ConsultationOwner implements Consultations {
     if (room) bridges.destroy(room);
   }
 
-  /** Logs the error if a limit forbids it. */
   #attempt<T>(channel: string, what: () => T): T | undefined {
-    try {
-      return what();
-    } catch (error) {
-      if (!(error instanceof AriError)) throw error;
-      const { log } = this.#options;
-      log.warn({ channel, reason: error.message }, 'a party could not be joined with whom it puts others through to');
-      return undefined;
-    }
+    const { log } = this.#options;
+    return unlessLimited(what, ({ message: reason }) =>
+      log.warn({ channel, reason }, 'a party could not be joined with whom it puts others through to'),
+    );
   }
 }

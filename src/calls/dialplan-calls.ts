@@ -10,7 +10,6 @@ import type { Ids } from '../lib/ids.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { isEnding } from '../machines/channel.ts';
-import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
@@ -21,6 +20,7 @@ import { createDials } from './dials.ts';
 import type { FeatureKeys } from './feature-keys.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
+import { unlessLimited } from './unless-limited.ts';
 
 type DialplanCallsOptions = {
   runtime: Runtime;
@@ -53,17 +53,11 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
   const openBridge = (name = ''): BridgeEntry =>
     openPlainBridge(bridges, { id: ids.uuid(), creationTime: clock.now(), name });
 
-  /** Runs an action that a limit may refuse. Then it logs the error and returns undefined. */
-  const attempt = <T>(entry: ChannelEntry, what: () => T): T | undefined => {
-    try {
-      return what();
-    } catch (error) {
-      if (!(error instanceof AriError)) throw error;
+  const attempt = <T>(entry: ChannelEntry, what: () => T): T | undefined =>
+    unlessLimited(what, (error) => {
       countLimit(error, hit);
       log.warn({ channel: entry.id, reason: error.message }, 'a channel could not be joined with others');
-      return undefined;
-    }
-  };
+    });
 
   const join = (entry: ChannelEntry, name: string): Ongoing<void> | undefined => {
     const other = channels.findByIdOrName(name);

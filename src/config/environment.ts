@@ -85,33 +85,27 @@ export function applyEnvironment(
   for (const { name, paths, read } of variables) {
     const text = env[name];
     if (!text) continue;
-    for (const path of paths) set(raw, defaults, path, read(text), (at) => setBy.set(JSON.stringify(at), name));
+    for (const path of paths)
+      for (const at of set(raw, defaults, path, read(text))) setBy.set(JSON.stringify(at), name);
   }
   return setBy;
 }
 
-function set(
-  target: unknown,
-  defaults: unknown,
-  path: Path,
-  value: unknown,
-  done: (at: Path) => void,
-  at: Path = [],
-): void {
+/** Sets a value; `*` stands for each item of a list. @returns where it was set. */
+function set(target: unknown, defaults: unknown, path: Path, value: unknown): Path[] {
   const [key, ...rest] = path;
-  if (key === undefined || typeof target !== 'object' || target === null) return;
+  if (key === undefined || typeof target !== 'object' || target === null) return [];
+  const below = (step: Path[number], paths: readonly Path[]): Path[] => paths.map((each) => [step, ...each]);
   if (key === '*') {
-    if (Array.isArray(target))
-      for (const index of target.keys()) set(target[index], undefined, rest, value, done, [...at, index]);
-    return;
+    if (!Array.isArray(target)) return [];
+    return target.flatMap((item: unknown, index) => below(index, set(item, undefined, rest, value)));
   }
   const group = target as Record<string, unknown>;
   const standard = (defaults as Record<string, unknown> | undefined)?.[key];
   if (rest.length === 0) {
     group[key] = value;
-    done([...at, key]);
-    return;
+    return [[key]];
   }
   group[key] ??= rest[0] === '*' ? structuredClone(standard) : {};
-  set(group[key], standard, rest, value, done, [...at, key]);
+  return below(key, set(group[key], standard, rest, value));
 }

@@ -97,6 +97,16 @@ const wantsQualify = {
  * between them are ignored. A renewed registration keeps the status. A contact that did not respond is checked again
  * after it registers, because its owner is evidently there.
  */
+/** A request is under way; `present` and `absent` are the targets of its outcome. */
+const qualifying = (present: string, absent: string) => ({
+  entry: qualify,
+  on: {
+    'qualify.answered': { guard: ofThisAttempt, target: present, actions: keepRoundtrip },
+    'qualify.unanswered': { guard: ofThisAttempt, target: absent },
+  },
+  after: { qualifyTimeout: absent },
+});
+
 export const contactMachine = contact.createMachine({
   id: 'contact',
   context: ({ input }) => ({ contact: input.contact, attempt: 0, roundtripUsec: null }),
@@ -150,14 +160,7 @@ export const contactMachine = contact.createMachine({
       initial: 'resting',
       states: {
         resting: { after: { qualifyInterval: 'qualifying' } },
-        qualifying: {
-          entry: qualify,
-          on: {
-            'qualify.answered': { guard: ofThisAttempt, target: 'resting', actions: keepRoundtrip },
-            'qualify.unanswered': { guard: ofThisAttempt, target: '#contact.unreachable' },
-          },
-          after: { qualifyTimeout: '#contact.unreachable' },
-        },
+        qualifying: qualifying('resting', '#contact.unreachable'),
       },
     },
     unreachable: {
@@ -172,14 +175,7 @@ export const contactMachine = contact.createMachine({
       initial: 'resting',
       states: {
         resting: { after: { qualifyInterval: 'qualifying' } },
-        qualifying: {
-          entry: qualify,
-          on: {
-            'qualify.answered': { guard: ofThisAttempt, target: '#contact.reachable', actions: keepRoundtrip },
-            'qualify.unanswered': { guard: ofThisAttempt, target: 'resting' },
-          },
-          after: { qualifyTimeout: 'resting' },
-        },
+        qualifying: qualifying('#contact.reachable', 'resting'),
       },
     },
     removed: { type: 'final', meta: { ari: 'Removed' }, entry: statusChange },

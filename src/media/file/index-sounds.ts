@@ -38,7 +38,7 @@ export async function indexSounds(directories: readonly string[]): Promise<Index
   for (const directory of directories.map((each) => resolve(each))) {
     for (const entry of await entries(directory)) {
       if (!entry.isDirectory() || !languageName.test(entry.name)) continue;
-      await walk(join(directory, entry.name), '', entry.name, sounds, maximumDepth);
+      await walk(join(directory, entry.name), entry.name, sounds);
       await readTexts(join(directory, entry.name), entry.name.startsWith('en') ? english : others);
     }
   }
@@ -50,20 +50,20 @@ export async function indexSounds(directories: readonly string[]): Promise<Index
   return [...sounds.values()].sort((a, b) => compare(a.id, b.id));
 }
 
+/** Adds the sounds of a directory; `path` says how its parents below the language are called. */
 async function walk(
   directory: string,
-  prefix: string,
   language: string,
   sounds: Map<string, IndexedSound>,
-  depth: number,
+  path: readonly string[] = [],
 ): Promise<void> {
   for (const entry of await entries(directory)) {
-    if (entry.isDirectory() && depth > 0)
-      await walk(join(directory, entry.name), `${prefix}${entry.name}/`, language, sounds, depth - 1);
+    if (entry.isDirectory() && path.length < maximumDepth)
+      await walk(join(directory, entry.name), language, sounds, [...path, entry.name]);
     const dot = entry.name.lastIndexOf('.');
     const format = dot > 0 ? formatOfExtension.get(entry.name.slice(dot + 1)) : undefined;
     if (!format || entry.isDirectory()) continue;
-    const id = prefix + entry.name.slice(0, dot);
+    const id = [...path, entry.name.slice(0, dot)].join('/');
     const sound = sounds.get(id) ?? { id, formats: [] };
     sounds.set(id, sound);
     if (!sound.formats.some((each) => each.language === language && each.format === format.name))

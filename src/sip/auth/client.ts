@@ -58,7 +58,7 @@ export function createDigestClient(known: readonly DigestCredentials[], ids: Ids
     authorize: (method, uri) =>
       [...accepted.values()].map((entry) => {
         entry.count++;
-        return answer(entry.challenge, entry.count, ids.hex(16), method, uri);
+        return answer(entry.challenge, entry.count, ids.hex(16), { method, uri });
       }),
   };
 }
@@ -111,7 +111,12 @@ function fits(credentials: DigestCredentials, realm: string, algorithm: DigestAl
   return 'password' in credentials || credentials.ha1.length === (algorithm.startsWith('MD5') ? 32 : 64);
 }
 
-function answer(challenge: Answerable, count: number, cnonce: string, method: string, uri: string): Authorization {
+function answer(
+  challenge: Answerable,
+  count: number,
+  cnonce: string,
+  { method, uri }: { method: string; uri: string },
+): Authorization {
   const { realm, nonce, opaque, algorithm, algorithmName, credentials } = challenge;
   const { username } = credentials;
   const qop = challenge.qop || algorithm.endsWith('-sess');

@@ -84,8 +84,8 @@ function parseSipUri(scheme: 'sip' | 'sips', text: string, start: number): SipUr
   const hostEnd = semicolon < 0 || semicolon > paramsEnd ? paramsEnd : semicolon;
   const address = parseHostPort(text, hostStart, hostEnd);
   if (!address) return undefined;
-  const params = hostEnd === paramsEnd ? noParams : parsePairs(text, hostEnd + 1, paramsEnd, ';', parameterTable);
-  const headers = question < 0 ? noParams : parsePairs(text, question + 1, text.length, '&', headerTable);
+  const params = hostEnd === paramsEnd ? noParams : parsePairs(text, hostEnd + 1, paramsEnd, ';');
+  const headers = question < 0 ? noParams : parsePairs(text, question + 1, text.length, '&');
   if (!params || !headers) return undefined;
   return { scheme, user, password, host: address.host, port: address.port, params, headers };
 }
@@ -94,7 +94,7 @@ function parseTelUri(text: string, start: number): TelUri | undefined {
   const semicolon = text.indexOf(';', start);
   const end = semicolon < 0 ? text.length : semicolon;
   if (!consistsOf(telTable, text, start, end)) return undefined;
-  const params = end === text.length ? noParams : parsePairs(text, end + 1, text.length, ';', parameterTable);
+  const params = end === text.length ? noParams : parsePairs(text, end + 1, text.length, ';');
   return params && { scheme: 'tel', number: text.slice(start, end), params };
 }
 
@@ -125,13 +125,8 @@ export function parseHostPort(
 }
 
 /** Reads `name[=value]` pairs between separators in text[start, end); parameter names become lower-case. */
-function parsePairs(
-  text: string,
-  start: number,
-  end: number,
-  separator: ';' | '&',
-  table: Uint8Array,
-): Params | undefined {
+function parsePairs(text: string, start: number, end: number, separator: ';' | '&'): Params | undefined {
+  const table = separator === ';' ? parameterTable : headerTable;
   const params: Record<string, string> = {};
   for (let at = start; at <= end; ) {
     const found = text.indexOf(separator, at);
