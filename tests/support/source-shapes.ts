@@ -163,3 +163,66 @@ const namesOf = (list: string) =>
       const [name = '', as = name] = item.split(/ as |: /);
       return { name, as };
     });
+/** Something of a file that changes after it was made: a field, a captured variable, or a member of another object. */
+export type Mutable = { readonly path: string; readonly name: string };
+
+/**
+ * Fields that are assigned outside their constructor, variables that a closure or another function reassigns, and members of
+ * other objects that are assigned. A variable that only its own function reassigns is no state.
+ */
+export function mutablesOf(path: string): Mutable[] {
+  const { code } = transformSync(readFileSync(join(root, path), 'utf8'), { loader: 'ts', target: 'esnext' });
+  const names = new Set<string>();
+  visit(parse(code, { ecmaVersion: 'latest', sourceType: 'module' }), [], (node, parents) => {
+    const target = (node.type === 'AssignmentExpression' ? node['left'] : undefined) as Tree | undefined;
+    const updated = node.type === 'UpdateExpression' ? (node['argument'] as Tree) : undefined;
+    for (const each of targetsIn(target ?? updated)) {
+      const name = each.type === 'Identifier' ? variable(each, parents) : member(each, parents);
+      if (name) names.add(name);
+    }
+  });
+  return [...names].sort().map((name) => ({ path, name }));
+}
+
+/** The variables and members that an assignment changes, those of a pattern included. */
+function targetsIn(node: Tree | undefined): Tree[] {
+  if (!node) return [];
+  if (node.type === 'Identifier' || node.type === 'MemberExpression') return [node];
+  if (node.type === 'Property') return targetsIn(node['value'] as Tree);
+  return childrenOf(node).flatMap(targetsIn);
+}
+
+/** A variable, unless the function that assigns it has declared it. */
+function variable(node: Tree, parents: readonly Tree[]): string | undefined {
+  const name = node['name'] as string;
+  const own = [...parents].reverse().find(isFunction);
+  return own && declares(own, name) ? undefined : name;
+}
+
+/** Whether a function declares a variable or parameter, outside its closures. */
+function declares(node: Tree, name: string): boolean {
+  return (
+    childrenOf(node).some((child) => {
+      if (child.type === 'VariableDeclarator' && namesIn(child['id'] as Tree).includes(name)) return true;
+      return !isFunction(child) && declares(child, name);
+    }) || (node['params'] as Tree[] | undefined)?.some((each) => namesIn(each).includes(name)) === true
+  );
+}
+
+const namesIn = (node: Tree): string[] =>
+  node.type === 'Identifier'
+    ? [node['name'] as string]
+    : node.type === 'Property'
+      ? namesIn(node['value'] as Tree)
+      : childrenOf(node).flatMap(namesIn);
+
+/** `this.field` by its class, unless the constructor assigns it; a member of anything else by its name. */
+function member(node: Tree, parents: readonly Tree[]): string | undefined {
+  const { object, property, computed } = node as unknown as { object: Tree; property: Tree; computed: boolean };
+  if (computed) return undefined;
+  const name = `${property.type === 'PrivateIdentifier' ? '#' : ''}${property['name']}`;
+  if (object.type !== 'ThisExpression') return `${object.type === 'Identifier' ? object['name'] : ''}.${name}`;
+  const inConstructor = parents.findLast(({ type }) => type === 'MethodDefinition')?.['kind'] === 'constructor';
+  const functions = parents.filter(isFunction).length;
+  return inConstructor && functions === 1 ? undefined : name;
+}
