@@ -11,7 +11,7 @@ import { newDescriptorTable } from '../../src/media/rtp/descriptors.ts';
 import { newBlock } from '../../src/media/session-memory.ts';
 import type { ExternalRequest } from '../../src/telephony/external.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { FakeNetwork } from './support.ts';
+import { endTurn, FakeNetwork } from './support.ts';
 
 const uuid = '40325ec2-5efd-4bd3-805f-53576e581d13';
 const there = { address: '127.0.0.1', port: 4000 };
@@ -82,14 +82,14 @@ function thread(reports = defaultMediaConfig.reports) {
     /** What waits to be heard. */
     unheard: () => posted.flat(),
     async hear() {
-      await Promise.resolve();
+      await endTurn();
       const all = posted.splice(0);
       for (const _batch of all) countHeard(heard);
       return all.flat();
     },
     async tick() {
       clock.advance(20);
-      await Promise.resolve();
+      await endTurn();
     },
   };
 }

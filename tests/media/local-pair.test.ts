@@ -6,7 +6,7 @@ import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import type { MediaThread } from '../../src/media/start-worker.ts';
 import type { MediaReport, PlayReport } from '../../src/telephony/media.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { memoryLogger, settle } from './support.ts';
+import { endTurn, memoryLogger } from './support.ts';
 
 /** A plane over a thread that only writes down what it is asked. */
 function planeOverFake() {
@@ -50,7 +50,7 @@ test('ten thousand pairs that are opened, echoed, muted and closed cost no messa
     first.close();
     second.close();
   }
-  await settle();
+  await endTurn();
   assert.equal(posted, []);
   await plane.close();
 });
@@ -62,7 +62,7 @@ test('the first item opens its half in the thread, all of one turn in one messag
   const item = { uri: 'sound:beep', language: 'en', offsetMs: 0 };
   first.play(item, (report) => reports.push(report)).pause();
   first.sendDigits(digits);
-  await settle();
+  await endTurn();
   assert.is(posted[0]?.shift()?.type, 'memory');
   assert.equal(posted, [
     [
@@ -75,7 +75,7 @@ test('the first item opens its half in the thread, all of one turn in one messag
   tell({ type: 'played', session: 1, play: 1, report: { type: 'media.finished' } });
   assert.equal(reports, [{ type: 'media.finished' }]);
   first.close();
-  await settle();
+  await endTurn();
   assert.equal(posted[1], [{ type: 'close', session: 1 }]);
   await plane.close();
 });

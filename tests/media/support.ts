@@ -206,6 +206,9 @@ export async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }
 
+/** Waits until the turn of the event loop is over: what it tells and asks goes to the other thread then. */
+export const endTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** An engine on a simulated clock and network; time begins at 0. */
 export function bench(settings: Partial<MediaConfig> = {}, loader: AudioLoader = rampLoader) {
   return benchOf((options) => new MediaEngine(options), settings, loader);

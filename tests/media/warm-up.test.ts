@@ -10,7 +10,7 @@ import { EpollSockets } from '../../src/media/rtp/epoll-sockets.ts';
 import { loadSystemCalls } from '../../src/media/rtp/system-calls.ts';
 import { type OpenSockets, WarmUp } from '../../src/media/warm-up.ts';
 import { ManualClock } from '../support/manual-clock.ts';
-import { FakeNetwork, memoryLogger, rampLoader, settle } from './support.ts';
+import { endTurn, FakeNetwork, memoryLogger, rampLoader, settle } from './support.ts';
 
 const calls = await loadSystemCalls().catch(() => undefined);
 const native = calls ? test : test.skip;
@@ -148,7 +148,7 @@ test('a thread whose warm-up fails does all else', async () => {
     throw new Error('socket EMFILE');
   });
   carryOut([{ type: 'ping' }]);
-  await settle();
+  await endTurn();
   const message = 'the warm-up failed';
   assert.equal(
     posted.map((each) => (each.type === 'log' ? each.message : each.type)),
