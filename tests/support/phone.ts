@@ -49,6 +49,8 @@ export class Phone {
   saysFirst: string | undefined;
   /** Whether it describes its audio before it rings (183), and is heard from then on. */
   early = false;
+  /** The response that describes it. */
+  earlyStatus: '180 Ringing' | '183 Session Progress' = '183 Session Progress';
   /** The provisional responses to its calls, in order; `+` where they describe audio. */
   readonly progress: string[] = [];
   /** Where it forwards calls to when it refuses them (Contact). */
@@ -331,7 +333,7 @@ export class Phone {
         if (this.saysFirst !== undefined) answer(this.saysFirst);
         if (this.early) {
           this.#talkTo(message.body);
-          answer('183 Session Progress', this.#sdp(message.body));
+          answer(this.earlyStatus, this.#sdp(message.body));
         } else answer('180 Ringing');
         return;
       }

@@ -379,9 +379,10 @@ class OutboundLeg implements Leg {
     this.#core.identify(response);
     const sdp = descriptionIn(response);
     const media = sdp !== undefined && this.#core.earlyAnswer(branch, sdp);
+    // A 180 may have a description, too: the far side rings, and is heard (RFC 3960 3.2).
+    if (media) this.#tellOnce('leg.progressed');
     if (response.status === 180) this.#tellOnce('leg.ringing');
-    else if (media) this.#tellOnce('leg.progressed');
-    else this.#tellOnce('leg.proceeding');
+    else if (!media) this.#tellOnce('leg.proceeding');
     if (response.status === 181) this.#tellOnce('leg.forwarding');
   }
 

@@ -107,6 +107,28 @@ early(
   },
 );
 
+early('a 180 with a description opens early audio as a 183 with one does', async () => {
+  const { carrier, phone } = await withCarrier();
+  const out = phone.open('600@trunk');
+  out.leg.dial();
+  const invite = await carrier.request('INVITE');
+  carrier.reply(invite, 180, { toTag: 'one' });
+  await out.heard('leg.ringing');
+  carrier.reply(invite, 180, { toTag: 'one', sdp: audioAt(10_002) });
+  await out.heard('leg.progressed');
+  assert.equal(out.told, ['leg.ringing', 'leg.progressed']);
+  const second = phone.open('601@trunk');
+  second.leg.dial();
+  const other = await carrier.request('INVITE');
+  carrier.reply(other, 180, { toTag: 'two', sdp: audioAt(10_004) });
+  await second.heard('leg.ringing');
+  assert.equal(second.told, ['leg.progressed', 'leg.ringing']);
+  assert.equal(
+    phone.media.sessions.get(second.id)!.flows.map(({ remote }) => remote.port),
+    [10_004],
+  );
+});
+
 early('early audio of more places than may be is left out, and heard when they answer', async () => {
   const [one, two] = [await Carrier.open(), await Carrier.open()];
   const aor = { ...defaultAor, contacts: [one.uri, two.uri] };

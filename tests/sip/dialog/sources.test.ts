@@ -46,7 +46,7 @@ test('a peer that has proved to be elsewhere is known there, and where it was', 
   bench.agent.close();
 });
 
-for (const protocol of ['udp', 'tcp'] as const)
+for (const protocol of ['udp', 'tcp', 'tls', 'ws', 'wss'] as const)
   test(`refreshes of the session over ${protocol} from where the INVITE came are not challenged`, async () => {
     const bench = createBench();
     const source = peer(protocol, 5070);
