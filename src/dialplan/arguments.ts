@@ -1,3 +1,5 @@
+import { sealedValue } from './signs.ts';
+
 /** How arguments of applications and functions are written: `a,"b,c",d\,e,F(x,y)`. */
 
 const opening = '([';
@@ -81,9 +83,24 @@ export function readOptions(text: string): ReadonlyMap<string, string> {
   return options;
 }
 
+/** Replaces variables; separators in their values become signs that separate nothing. */
+function sealed(template: string, expand: (text: string) => string): string {
+  let text = '';
+  let literal = 0;
+  for (let at = template.indexOf('$'); at >= 0; at = template.indexOf('$', at + 1)) {
+    const end = '{['.includes(template.charAt(at + 1) || ' ') ? endOfReference(template, at) : -1;
+    if (end < 0) continue;
+    text += template.slice(literal, at) + sealedValue(expand(template.slice(at, end)));
+    literal = end;
+    at = end - 1;
+  }
+  return text + template.slice(literal);
+}
+
 /**
  * Options of text that is not expanded yet. What stands in parentheses is replaced after the letters are read, so that a
- * variable there adds no option; a variable outside of them may hold options.
+ * variable there adds no option; a variable outside of them may hold options. A variable adds no part to an argument either,
+ * unless it is the whole argument: split what is returned, then read each part with `unsealed`.
  */
 export function readOptionsOf(template: string, expand: (text: string) => string): ReadonlyMap<string, string> {
   const options = new Map<string, string>();
@@ -98,7 +115,8 @@ export function readOptionsOf(template: string, expand: (text: string) => string
     }
     const letter = template.charAt(at++);
     const end = template.charAt(at) === '(' ? closingOf(template, at) : -1;
-    options.set(letter, end < 0 ? '' : expand(template.slice(at + 1, end)));
+    const inside = template.slice(at + 1, end);
+    options.set(letter, end < 0 ? '' : isReference(inside) ? expand(inside) : sealed(inside, expand));
     if (end >= 0) at = end + 1;
   }
   return options;

@@ -1,4 +1,5 @@
 import { compileSearch, search } from './search.ts';
+import { unsealed } from './signs.ts';
 
 /**
  * Calculations of `$[…]`: `|` `&` (first operand that decides), `=` `!=` `<` `>` `<=` `>=` (1 or 0), `+` `-`, `*` `/`
@@ -77,7 +78,7 @@ class Calculation {
     const found = word.exec(this.#text);
     if (!found) return undefined;
     this.#at = word.lastIndex;
-    return found[1] ?? found[0];
+    return found[1] === undefined ? found[0] : unsealed(found[1]);
   }
 
   #take(tokens: readonly string[]): string | undefined {

@@ -1,5 +1,6 @@
 import { splitArguments } from './arguments.ts';
 import { calculate } from './calculation.ts';
+import { sealedValue, unsealed } from './signs.ts';
 
 /**
  * Text with `${…}` (variables and functions, substrings, nested) and `$[…]` (calculations) in it. Compiled once at
@@ -40,15 +41,43 @@ export function expand(template: Template, scope: Scope): string {
   for (const part of template.parts) {
     if (typeof part === 'string') text += part;
     else if ('variable' in part) {
-      const reference = part.reference ?? parseReference(expand(part.variable, scope));
-      text += piece(scope.value(reference.name), reference);
-    } else text += calculated(expand(part.calculation, scope), scope);
+      const reference = part.reference ?? parseReference(expandChoice(part.variable, scope));
+      text += piece(
+        isChoice(part.variable) ? unsealed(scope.value(reference.name)) : scope.value(reference.name),
+        reference,
+      );
+    } else text += calculated(expandQuoted(part.calculation, scope), scope);
     if (text.length > longestText) {
       scope.warn(`text longer than ${longestText} characters is cut`);
       return text.slice(0, longestText);
     }
   }
   return text;
+}
+
+/** `IF(condition?this:that)` is split where the dialplan has it, unless one variable holds all of it. */
+const isChoice = ({ text, parts }: Template): boolean => /^IF\(.*\?.*\)$/s.test(text) && parts.length > 1;
+
+const expandChoice = (template: Template, scope: Scope): string =>
+  isChoice(template) ? expandEach(template, scope, sealedValue) : expand(template, scope);
+
+/** A calculation: what stands in quotes is one word, whatever its variables hold. */
+const expandQuoted = (template: Template, scope: Scope): string =>
+  expandEach(template, scope, (value, before) => (isInQuotes(before) ? sealedValue(value) : value));
+
+const isInQuotes = (before: string): boolean => before.split('"').length % 2 === 0;
+
+/** Everything replaced, each value changed by what the configuration has before it. */
+function expandEach(template: Template, scope: Scope, change: (value: string, before: string) => string): string {
+  let text = '';
+  let configured = '';
+  for (const part of template.parts)
+    if (typeof part === 'string') {
+      configured += part;
+      text += part;
+    } else text += change(expand({ text: '', parts: [part] }, scope), configured);
+  if (text.length > longestText) scope.warn(`text longer than ${longestText} characters is cut`);
+  return text.slice(0, longestText);
 }
 
 /** Stands for what is replaced while a text is split. */

@@ -85,6 +85,41 @@ for (const [what, step, variables, expected] of [
     },
   ],
   [
+    'a context in what a caller is called',
+    'Dial(PJSIP/bob,20,U(screen^${X})F(c^${X}^1))',
+    { X: 'evil^s' },
+    {
+      targets: ['PJSIP/bob'],
+      timeoutMs: 20_000,
+      ...plain,
+      afterwards: { context: 'c', extension: 'evil^s', priority: 1 },
+      subroutine: { position: { context: 'screen', extension: 's', priority: 1 }, args: ['evil^s'] },
+    },
+  ],
+  [
+    'files and digits in what a caller is called',
+    'Dial(PJSIP/bob,20,A(hello-${X})D(1${X}:2))',
+    { X: 'a&recording:secret:9(b)' },
+    {
+      targets: ['PJSIP/bob'],
+      timeoutMs: 20_000,
+      ...plain,
+      announcement: ['sound:hello-a&recording:secret:9(b)'],
+      digits: { called: '1a&recording:secret:9(b)', calling: '2' },
+    },
+  ],
+  [
+    'a place in a variable alone',
+    'Dial(PJSIP/bob,20,F(${X}))',
+    { X: 'c^s^1' },
+    {
+      targets: ['PJSIP/bob'],
+      timeoutMs: 20_000,
+      ...plain,
+      afterwards: { context: 'c', extension: 's', priority: 1 },
+    },
+  ],
+  [
     'options in a variable beside others',
     'Dial(PJSIP/bob,,t${X})',
     { X: 'm(jazz)' },

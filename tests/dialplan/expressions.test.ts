@@ -4,6 +4,13 @@ import * as assert from 'uvu/assert';
 import { parseSeconds, splitArguments } from '../../src/dialplan/arguments.ts';
 import { calculate } from '../../src/dialplan/calculation.ts';
 import { compile, expand, expandArguments, isConstant, longestText } from '../../src/dialplan/expressions.ts';
+import { textFunctions, type Values } from '../../src/dialplan/text-functions.ts';
+
+/** The value of `IF(…)`, as the dialplan has it. */
+const textFunction = (name: string) => {
+  const [, called = '', text = ''] = /^(\w+)\((.*)\)$/s.exec(name) ?? [];
+  return textFunctions[called]?.(text, { value: () => '', now: 0 } as unknown as Values);
+};
 
 const values: Record<string, string> = {
   NAME: 'hookswitch',
@@ -208,6 +215,23 @@ test('text without special characters splits and expands to itself', () => {
       assert.is(expanded(items.join(',')).text, items.join(','));
     }),
   );
+});
+
+test('what a variable holds in quotes is one word of a calculation, and in IF no branch of its own', () => {
+  const held = (text: string, X: string) => {
+    const { value } = { value: (name: string) => (name === 'X' ? X : (textFunction(name) ?? '')) };
+    return expand(compile(text), { value, warn: assert.unreachable });
+  };
+  assert.is(held('$["${X}" = "100"]', '" | "1'), '0');
+  assert.is(held('$["${X}" = "100"]', '100'), '1');
+  assert.is(held('$["${X}" : ".*(.)$"]', 'a"b?'), '?');
+  assert.is(held('$["a.b:c" =~ "${X}"]', '^a\\.b:(.)'), 'c');
+  assert.is(held('$[${X}]', '1 + 2'), '3');
+  assert.is(held('${IF($["${X}" = "1"]?yes:internal)}', '1"]?evil:'), 'internal');
+  assert.is(held('${IF(0?${X}:internal)}', 'x:evil'), 'internal');
+  assert.is(held('${IF(1?${X}:internal)}', 'a:b(c'), 'a:b(c');
+  assert.is(held('${IF(${X}?here:there)}', '0?evil'), 'here');
+  assert.is(held('${IF(${X})}', '0?a:b'), 'b');
 });
 
 test.run();

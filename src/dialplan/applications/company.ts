@@ -3,6 +3,7 @@ import { type Feature, features } from '../../telephony/features.ts';
 import { parseSeconds, readOptions, readOptionsOf } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
+import { unsealed } from '../signs.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
 import { mediaUris } from './media.ts';
 import { checkDestination, resolve } from './places.ts';
@@ -18,7 +19,7 @@ const lines = (text: string): string[] =>
     .filter((each) => each !== '');
 
 /** Parts of an option's argument: `screen^one^two`. */
-const partsOf = (text: string): string[] => text.split('^').map((each) => each.trim());
+const partsOf = (text: string): string[] => text.split('^').map((each) => unsealed(each).trim());
 
 /** A place of an option, with arguments for a subroutine there: `[[context^]extension^]priority-or-label[(one^two)]`. */
 function readPlace(text: string): { place: string[]; args: string[] } {
@@ -48,7 +49,7 @@ async function until<T>({ signal }: Step, begin: () => Ongoing<T>): Promise<T | 
 /** Longest call that `L(…)` (in ms; when to warn of the end may follow, which is not done) and `S(…)` (in s) allow. */
 function limitOf(options: ReadonlyMap<string, string>, { warn }: Pick<Step, 'warn'>): number | undefined {
   const limits = (['L', 'S'] as const).flatMap((letter) => {
-    const text = options.get(letter);
+    const text = options.get(letter) && unsealed(options.get(letter)!);
     if (text === undefined) return [];
     const ms = letter === 'L' ? Number(text.split(':')[0] || Number.NaN) : (parseSeconds(text) ?? Number.NaN);
     if (!(ms > 0)) warn(`"${letter}(${text})" is no limit, the call has none`);
@@ -77,12 +78,12 @@ function featuresOf(options: ReadonlyMap<string, string>): DialRequest['features
 function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Partial<DialRequest> {
   const limitMs = limitOf(options, step);
   const [context = '', ...args] = partsOf(options.get('U') ?? '');
-  const announcement = mediaUris(options.get('A') ?? '');
-  const [called = '', calling = ''] = (options.get('D') ?? '').split(':');
+  const announcement = mediaUris(options.get('A') ?? '').map(unsealed);
+  const [called = '', calling = ''] = (options.get('D') ?? '').split(':').map(unsealed);
   const preparation = readPlace(options.get('b') ?? '');
   const prepared = options.has('b') ? resolve(preparation.place, step) : undefined;
   const afterwards = options.get('F') ? resolve(readPlace(options.get('F') ?? '').place, step) : behind(step.position);
-  if (!afterwards) step.warn(`there is no place ${options.get('F')}: who was called is hung up`);
+  if (!afterwards) step.warn(`there is no place ${unsealed(options.get('F') ?? '')}: who was called is hung up`);
   const exits = step.channel.variable('EXITCONTEXT') || step.position.context;
   const leaves = (digit: string): boolean => step.dialplan.hasExtension(exits, digit);
   const asked = featuresOf(options);
@@ -157,12 +158,12 @@ export const dial: Application = {
     }
     const before = options.get('b');
     if (before !== undefined && !resolve(readPlace(before).place, step)) {
-      warn(`there is no place ${before}`);
+      warn(`there is no place ${unsealed(before)}`);
       return { type: 'hangup', cause: Cause.normalClearing };
     }
     const music = options.get('m');
     let waiting: DialRequest['waiting'] = 'alert';
-    if (music !== undefined) waiting = { music: music || 'default' };
+    if (music !== undefined) waiting = { music: unsealed(music) || 'default' };
     else if (options.has('r')) waiting = 'ring';
     const timeoutMs = parseSeconds(time);
     const more = readDialOptions(options, step);
