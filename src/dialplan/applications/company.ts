@@ -82,8 +82,9 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
   const [called = '', calling = ''] = (options.get('D') ?? '').split(':').map(unsealed);
   const preparation = readPlace(options.get('b') ?? '');
   const prepared = options.has('b') ? resolve(preparation.place, step) : undefined;
-  const afterwards = options.get('F') ? resolve(readPlace(options.get('F') ?? '').place, step) : behind(step.position);
-  if (!afterwards) step.warn(`there is no place ${unsealed(options.get('F') ?? '')}: who was called is hung up`);
+  const place = options.get('F') ?? '';
+  const afterwards = place ? resolve(readPlace(place).place, step) : behind(step.position);
+  if (!afterwards) step.warn(`there is no place ${unsealed(place)}: who was called is hung up`);
   const exits = step.channel.variable('EXITCONTEXT') || step.position.context;
   const leaves = (digit: string): boolean => step.dialplan.hasExtension(exits, digit);
   const asked = featuresOf(options);
