@@ -1,7 +1,7 @@
 import type { LegReport } from '../telephony/driver.ts';
 import type { MediaReport } from '../telephony/media.ts';
 
-/** What a leg tells of what its far side pressed or said; undefined for anything else that media tell. */
+/** The leg's report of digits or talking; undefined for other media reports. */
 export function heardOf(told: MediaReport): LegReport | undefined {
   switch (told.type) {
     case 'media.digit':

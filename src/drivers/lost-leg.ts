@@ -3,8 +3,8 @@ import type { Leg, Report } from '../telephony/driver.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 
 /**
- * Stands in for the leg of a channel that cannot go on after it was restored, so that the channel ends as channels do:
- * `lose` tells that the far side is gone (cause 41).
+ * Replaces the leg of a channel that cannot continue after a restore, so that the channel ends normally. `lose` reports
+ * that the far side is gone (cause 41).
  */
 export function createLostLeg(media: MediaPlane, channelId: string, report: Report): { leg: Leg; lose(): void } {
   const nobody = (): void => {};

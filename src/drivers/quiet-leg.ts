@@ -1,8 +1,8 @@
 import type { Leg } from '../telephony/driver.ts';
 
 /**
- * What a leg has to do for a far side that is no phone, which is nothing: it is not alerted, put on hold, told names or sent
- * elsewhere, and it has no headers.
+ * Default leg for a far side that is not a phone. Alerting, hold, names and redirections have no effect, and it has no
+ * headers.
  */
 export abstract class QuietLeg
   implements

@@ -14,7 +14,7 @@ interface ApiDocs {
   asyncApi(host?: string): object;
 }
 
-/** The API with only those operations whose owner exists, and that somebody may do. */
+/** The API with the operations whose owner exists and that the user may use. */
 export const present = (api: Api, owners: Deps, mayDo: Access['mayDo'] = () => true): Api => ({
   ...api,
   resources: api.resources.map((resource) => ({
@@ -24,7 +24,7 @@ export const present = (api: Api, owners: Deps, mayDo: Access['mayDo'] = () => t
 });
 
 /**
- * Documents of those operations that a user may do: made once for everybody who may do all, and once for each other user.
+ * Documents of the operations that a user may use: made once for users with all rights, and once for each other user.
  */
 export function perUser<T>(make: (mayDo?: Access['mayDo']) => T): (user: HttpUser) => T {
   const ofAll = make();
@@ -38,7 +38,7 @@ export function perUser<T>(make: (mayDo?: Access['mayDo']) => T): (user: HttpUse
   };
 }
 
-/** Makes the documents of the ARI that is served, once; asking for one costs no more than writing it out. */
+/** Creates the documents of the served ARI once; a request only writes them. */
 export function createApiDocs(ari: Api, owners: Deps, mayDo?: Access['mayDo']): ApiDocs {
   const served = present(ari, owners, mayDo);
   return {

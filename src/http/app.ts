@@ -47,7 +47,7 @@ export type HttpApp = {
   unread: Unread;
   /** Refuses what could not be read as a request. */
   unreadable: Unreadable;
-  /** Takes up other users, origins and limits, into the options it was made with; other options stay. */
+  /** Applies other users, origins and limits; other options stay. */
   reconfigure(next: HttpOptions): void;
 };
 
@@ -70,7 +70,7 @@ function missing(path: string): AriError {
   return new AriError(path.includes('//') ? 'emptyPathSegment' : 'resourceNotFound');
 }
 
-/** Who asks, as operations are told. */
+/** The requesting user, for operations. */
 function askerOf({ req, env }: Context<Env>, user: HttpUser): Asker {
   const token = bearerToken(req.raw.headers.get('authorization'));
   const application = env?.application;
@@ -197,9 +197,9 @@ const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
 });
 
 /**
- * Makes the interface: every operation whose owner exists, of the ARI and of our own, the events WebSocket and the API
- * documents, all behind the same checks. Nothing is opened; a server serves `app`, and closes `sockets` and `connections`.
- * @throws Error for a user whose password hash cannot be read.
+ * Creates the interface: all operations whose owner exists (of ARI and our own), the events WebSocket and the API
+ * documents, with the same checks. It opens nothing: a server serves `app`, and closes `sockets` and `connections`.
+ * @throws Error for an unreadable password hash.
  */
 export function createApp(deps: AppDeps): HttpApp {
   const { options, clock, log } = deps;

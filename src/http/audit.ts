@@ -10,13 +10,12 @@ import type { Sources } from './parameters.ts';
 import { pathOf, requestId } from './requests.ts';
 import type { HttpUser } from './user.ts';
 
-/** An operation as the audit log is told of it. */
+/** An operation in the audit log. */
 export type AuditedOperation = OperationName & { params?: Params; upgrade?: boolean };
 
 /**
- * Writes down who did what: every command, that is what changes anything, opens a WebSocket or logs in, and every log-in that
- * was refused. Each is one line of JSON. Secrets never enter: of parameters that are declared hidden, of bodies and of
- * values of variables only names are told.
+ * The audit log: every command (a change, a WebSocket, a log-in) and every refused log-in, one JSON line each. Secrets
+ * never enter it. Of hidden parameters, bodies and variable values it has only the names.
  */
 export interface Audit {
   /** Begins the line of a request. @returns what ends it with the answer; undefined for what is not written down. */
@@ -26,19 +25,19 @@ export interface Audit {
     operation: AuditedOperation | undefined,
     sources: Sources,
   ): ((response: Response) => Response) | undefined;
-  /** Somebody was not let in. */
+  /** A log-in was refused. */
   refused(c: Context<Env>, sources: Sources, reason: AriErrorCode): void;
 }
 
-/** Longest text of a parameter that is told, in characters. */
+/** Longest logged text of a parameter, in characters. */
 const longestText = 200;
 
-/** Lines about refused log-ins of one address in a minute; of those beyond it is told how many. */
+/** Logged refusals of one address per minute; further ones are counted. */
 const refusalsPerMinute = 10;
 const minuteMs = 60_000;
-/** Addresses that are counted at once; those that came first go. */
+/** Addresses counted at the same time; the oldest are dropped. */
 const mostAddresses = 1_000;
-/** How long a user that was seen at an address is not told of again, in ms, and how many are remembered. */
+/** Time in which a repeated log-in of a user from one address is not logged again, in ms, and the number remembered. */
 const sameLogInMs = 3_600_000;
 const mostLogIns = 10_000;
 
@@ -46,7 +45,7 @@ type Refusals = { since: number; lines: number; untold: number };
 
 const short = (text: string): string => (text.length > longestText ? `${text.slice(0, longestText)}…` : text);
 
-/** What may be told of a parameter. */
+/** The logged form of a parameter. */
 function told({ hidden, type, whole }: Param, value: unknown): unknown {
   if (hidden || whole) return undefined;
   if (type === 'object')
@@ -126,7 +125,7 @@ export function createAudit(file: AuditFile, clock: Clock): Audit {
       const credentials =
         basicCredentials(request.headers.get('authorization')) ?? apiKeyCredentials(apiKeyOf(sources));
       const bearer = /^bearer /i.test(request.headers.get('authorization') ?? '');
-      // Who brings nothing has not tried.
+      // A request without credentials is no log-in attempt.
       if (!credentials && !bearer && reason === 'authenticationRequired') return;
       const from = fromOf(c);
       const now = clock.monotonic();

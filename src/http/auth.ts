@@ -70,13 +70,13 @@ type Account = { user: HttpUser; matches(password: string, client: Client): bool
 /** A client with credentials. */
 export type Client = {
   readonly address: string;
-  /** The connection is closed: nobody waits for an answer. */
+  /** Whether the connection is closed and needs no answer. */
   gone(): boolean;
 };
 
 /** Says whom credentials belong to. */
 interface Authenticator {
-  /** Whom the text that carried credentials (a header, a key) belongs to, when it has been verified before. */
+  /** The user of a text with credentials (a header, a key) that was verified before. */
   recall(carrier: string): HttpUser | undefined;
   /**
    * Verifies credentials, and remembers what carried them when they fit; undefined when they do not. Rejects with
@@ -93,19 +93,18 @@ interface Authenticator {
 const maxRemembered = 1024;
 
 /**
- * Makes the check of credentials. Passwords are compared in constant time. A hash is computed once for credentials
- * that fit; after that what carried them is looked up in a map, which compares texts only where their hashes, seeded
- * anew in every process, are equal: nobody can learn a part of one by timing. Hashes are computed one after another in
- * `queue`, so that a flood of wrong passwords takes one thread at most; what several requests bring at once is
- * computed once.
- * @throws Error for a hash that cannot be read.
+ * Creates the check of credentials. Passwords are compared in constant time. A hash is computed once for valid
+ * credentials; later the carrying text is looked up in a map. The map compares texts only if their hashes are equal,
+ * which are seeded anew in every process. So timing reveals nothing. Hashes are computed one after another in `queue`,
+ * so wrong passwords use one thread at most. Parallel requests with the same credentials share one computation.
+ * @throws Error for an unreadable hash.
  */
 export function createAuthenticator(users: readonly HttpUser[], queue: PasswordQueue): Authenticator {
   const key = randomBytes(32).toString('hex');
   const digest = (text: string): string => hash('sha256', key + text, 'base64');
   const same = (one: string, other: string) => timingSafeEqual(Buffer.from(digest(one)), Buffer.from(digest(other)));
   const remembered = new Map<string, HttpUser>();
-  /** What is being verified, by what carried it and where from, with everyone who waits for it. */
+  /** Verifications in progress, by carrying text and source, with all waiting clients. */
   const pending = new Map<string, { clients: Client[]; user: Promise<HttpUser | undefined> }>();
 
   const hashed = (expected: Scrypt) => (password: string, client: Client) =>

@@ -1,7 +1,7 @@
 import { AriError } from '../models/errors.ts';
 import { parsePairs } from './parameters.ts';
 
-/** What a request's body holds, when it is of a kind that is read. */
+/** The body of a request, if its type is supported. */
 export type Body = { form: Map<string, string> | undefined; json: unknown };
 
 /** Kinds of bodies that are read; any other is ignored. */
@@ -12,7 +12,7 @@ function kindOf(contentType: string): 'json' | 'form' | undefined {
   return type === 'application/x-www-form-urlencoded' ? 'form' : undefined;
 }
 
-/** Reads a body whose length nobody promised, no further than it may be long. */
+/** Reads a body of unknown length, up to the limit. */
 async function readStream(body: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -24,7 +24,7 @@ async function readStream(body: AsyncIterable<Uint8Array>, limit: number): Promi
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** Where the body of a GET is: the standard's `Request` has none. */
+/** Access to the body of a GET: the standard `Request` has none. */
 type GetBody = {
   /** Node's request, when it came over a socket. */
   incoming?: AsyncIterable<Uint8Array> | undefined;
@@ -41,7 +41,7 @@ async function readText(request: Request, limit: number, get: GetBody): Promise<
   return text;
 }
 
-/** Levels of a JSON body. What is nested by the thousand can be read but not written out again; nobody needs it. */
+/** Nesting limit of a JSON body. A deeper one could not be written again. */
 const deepestNesting = 64;
 
 const isTooDeep = (value: unknown, levels: number): boolean =>
@@ -77,9 +77,8 @@ const hasBody = ({ headers }: Request, { text }: GetBody): boolean =>
   text !== undefined || headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
 
 /**
- * Reads a form or JSON body of at most `limit` bytes; undefined at once when there is none of these. A GET may have one,
- * too, as in Asterisk.
- * Rejects with AriError: 413 when it is longer, 400 when it cannot be read.
+ * Reads a form or JSON body of at most `limit` bytes; undefined without one. GET may have one too, as in Asterisk.
+ * Rejects with AriError: 413 if it is too long, 400 if it is unreadable.
  */
 export function readBody(request: Request, limit: number, get: GetBody = {}): Promise<Body> | undefined {
   if (request.method === 'HEAD') return undefined;

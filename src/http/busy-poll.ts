@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 
 /** Keeps the event loop awake for a moment. */
 interface BusyPoll {
-  /** A request came in: the next one may follow at once. */
+  /** A request arrived: the next one may follow soon. */
   awake(): void;
 }
 
@@ -12,10 +12,9 @@ const patience = 4;
 const retryEvery = 32;
 
 /**
- * Looks for the next request instead of sleeping, for up to `microseconds` after each one. The commands of a call follow
- * one another within a fraction of a millisecond, and on a virtual machine being woken costs more than looking: it is
- * what kernels do as halt polling. It adapts likewise: where requests come far apart the moments bear nothing, and are
- * left out but for a probe now and then, so that a quiet server stays idle.
+ * Polls for the next request instead of sleeping, for up to `microseconds` after each one. Commands of a call follow
+ * each other within a fraction of a millisecond. On a virtual machine a wake-up costs more than polling, as with halt
+ * polling of kernels. It adapts: if requests are rare, it only polls now and then, so that a quiet server stays idle.
  */
 export function createBusyPoll(clock: Clock, microseconds: number): BusyPoll {
   let until = 0;

@@ -19,13 +19,10 @@ type Answer = Response | Promise<Response>;
 /** Carries out a request that was let in; `user` is undefined for an OPTIONS without credentials. */
 export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefined) => Answer;
 
-/** What a method asks for, as scopes name it; undefined for what is no operation. */
+/** The operation of a method, as scopes name it; undefined if there is none. */
 export type OperationOf = (method: string) => AuditedOperation | undefined;
 
-/**
- * Puts the checks before what carries a request out. Of what is no operation those who may only look may ask for GET and
- * OPTIONS.
- */
+/** Runs the checks before a handler. Without an operation read-only users may only use GET and OPTIONS. */
 export type Checks = (next: Next, operationOf?: OperationOf) => (c: Context<Env>) => Answer;
 
 type ChecksDeps = {
@@ -36,7 +33,7 @@ type ChecksDeps = {
   origins: Origins;
   responder: Responder;
   requests: Requests;
-  /** Writes down who did what; without it nobody does. */
+  /** The audit log; left out: none. */
   audit?: Audit | undefined;
   /** Answers repeated requests; without it `Idempotency-Key` means nothing. */
   idempotency?: Idempotency | undefined;
@@ -46,8 +43,8 @@ type ChecksDeps = {
 const noBody: Body = { form: undefined, json: undefined };
 
 /**
- * Browsers send such requests, with the credentials they remember, for any page that asks: of these methods with some
- * content types, and every upgrade, without asking us first.
+ * Browsers send such requests with stored credentials for any page, without asking the server first. They are these
+ * methods with some content types, and every upgrade.
  */
 const needsOrigin = ({ method, headers }: Request): boolean =>
   method === 'GET' ? headers.has('upgrade') : method !== 'OPTIONS' && method !== 'HEAD';
@@ -57,8 +54,8 @@ const noOperation = (): undefined => undefined;
 type Admitted = { next: Next; operationOf: OperationOf };
 
 /**
- * Makes the checks before any operation, in Asterisk's order: whether the connection may ask more, where the page is
- * from, body, credentials, leave to write. Whatever is thrown behind them becomes an answer here.
+ * Creates the checks before any operation, in Asterisk's order: the connection's limits, origin, body, credentials,
+ * right to write. Exceptions of handlers become answers here.
  */
 export function createChecks(deps: ChecksDeps): Checks {
   const { logIn, limits, connections, origins, responder, requests, audit, idempotency, log } = deps;

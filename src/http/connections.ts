@@ -7,9 +7,9 @@ import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { createTally } from '../lib/tally.ts';
 
-/** What connections of clients may cost; names as in the configuration's `http.limits`. */
+/** Limits of client connections; names as in `http.limits`. */
 export type ConnectionLimits = {
-  /** Connections at once, WebSockets among them. */
+  /** Connections at the same time, WebSockets included. */
   connections: number;
   /** Those of one address, as a part of all; of the octets that wait as well. */
   address_share: number;
@@ -25,14 +25,13 @@ type ConnectionsDeps = {
   limits: ConnectionLimits;
   clock: Clock;
   log: Logger;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
 };
 
 /**
- * The connections of the server: how many there may be, and what those may hold whose clients do not read. Where there
- * are too many, the oldest goes over which nobody has proved a password yet: strangers only push out strangers, and
- * each address first of all its own.
+ * The server's connections: their number, and the unread bytes of slow clients. At the limit the oldest unauthenticated
+ * connection is closed. So strangers only displace strangers, first of their own address.
  */
 export interface Connections {
   /** Watches the connections of a server from here on. */
@@ -40,8 +39,8 @@ export interface Connections {
   /** A request over the connection had credentials that fit. */
   proved(socket: Socket): void;
   /**
-   * Takes in a request that came before an earlier one on its connection was answered; false when it is one too many.
-   * That one is refused, the connection is not read any more, and requests behind it are dropped.
+   * Accepts a pipelined request. False beyond the limit: then it is refused, the connection is no longer read, and
+   * later requests are dropped.
    */
   mayWait(outgoing: ServerResponse): boolean;
   readonly size: number;
@@ -112,7 +111,7 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
     source.connections--;
     if (source.connections === 0) sources.delete(address);
   };
-  /** Closes the one that has been a stranger longest; the newest when all others have proved who they are. */
+  /** Closes the connection that is unauthenticated longest; the newest if all are authenticated. */
   const closeOne = (candidates: Numbered, limit: string): void => {
     const [victim] = candidates.values();
     hit(limit);
@@ -178,7 +177,7 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
     } else if (now >= due.readBy) slow(connection, unread, 'http.limits.response_timeout');
     return unread;
   };
-  /** Cuts off those that hold most until the rest is within the limit. */
+  /** Disconnects the clients with the most unread bytes until the rest is within the limit. */
   const relieve = (waiting: readonly Waiting[], most: number): void => {
     const left = waiting.filter(({ connection }) => !connection.socket.destroyed);
     let total = left.reduce((sum, { unread }) => sum + unread, 0);
@@ -201,7 +200,7 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
       if (those) those.push(one);
       else bySource.set(connection.source, [one]);
     }
-    // Who has more than an address may pays for it before anybody else does.
+    // An address above its share loses connections before others.
     const share = Math.floor(limits.unread_total * limits.address_share);
     for (const those of bySource.values()) relieve(those, share);
     relieve(waiting, limits.unread_total);

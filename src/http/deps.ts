@@ -33,9 +33,9 @@ import type { Sessions } from './sessions.ts';
 import type { TokenOperations } from './token-operations.ts';
 
 /**
- * What the interface asks of the rest of the system: for each resource an owner with one method per operation. All
- * of them throw `AriError` to refuse. Parameters have been read and coerced; whether they make sense, and in
- * which order that is checked, is the owner's business. `variables` and other objects come as the client sent them.
+ * The owners behind the interface: for each resource one with a method per operation. They refuse by throwing
+ * `AriError`. Parameters are already parsed; the owner checks their meaning and order. `variables` and other objects
+ * come as the client sent them.
  */
 
 /** Registers the applications of a WebSocket. `close` is called once, when the socket is gone. */
@@ -43,7 +43,7 @@ export type Connect = (connection: ConnectRequest) => { close(): void };
 
 /** Every owner by the name operations ask for. */
 export type Owners = {
-  /** Commands return once they are taken; what came of them is told by events. */
+  /** Commands return when they are accepted; events report their results. */
   channels: Omit<ChannelOperations, 'play'>;
   playbacks: Pick<Playbacks, 'get' | 'possible' | 'stop' | 'control'> & { playOnChannel: ChannelOperations['play'] };
   applications: Pick<
@@ -53,7 +53,7 @@ export type Owners = {
     connect: Connect;
   };
   bridges: BridgeOperations;
-  /** What applications say of transfers that they carry out. */
+  /** Progress reports of applications for transfers that they handle. */
   transfers: Pick<Transfers, 'transferProgress'>;
   broadcasts: Pick<Broadcasts, 'claim'>;
   recordings: RecordingOperations;
@@ -72,7 +72,7 @@ export type Owners = {
   charts: Charts;
   contacts: Pick<Contacts, 'list'>;
   watchers: Pick<Watchers, 'list'>;
-  /** What the server is. */
+  /** Information about the server. */
   server: { get(): ServerInfo | Promise<ServerInfo> };
   /** Log-ins of pages; made by the interface itself where left out. */
   sessions: Sessions;
@@ -97,5 +97,5 @@ export type Owners = {
   usage: { get(): Promise<Usage> };
 };
 
-/** The owners there are. Where one is absent, its operations do not exist: they are a 404 and in no document. */
+/** The present owners. Operations of a missing owner do not exist: they are a 404 and in no document. */
 export type Deps = { readonly [K in keyof Owners]?: Owners[K] | undefined };

@@ -15,7 +15,7 @@ import type { RequestFollowers } from './request-followers.ts';
 import type { SessionSettings } from './sessions.ts';
 import type { HttpUser } from './user.ts';
 
-/** What every file of the interface is handed: its settings, the owners behind it, and what a request brings along. */
+/** Types for all files of the interface: settings, owners, and the context of a request. */
 
 /** Settings of the interface; names and units as in the configuration's `http` and `general`. */
 export type HttpOptions = {
@@ -49,14 +49,14 @@ export type HttpOptions = {
   };
 };
 
-/** Where lines of the audit log go; a line that cannot be written is counted there and told. */
+/** Destination of the audit log; it counts and reports lines that cannot be written. */
 export type AuditFile = {
   /** Whether there is one now. Asked at every request. */
   readonly on: boolean;
   write(line: string): void;
 };
 
-/** What those who watch over the server may ask it. */
+/** Monitoring of the server: metrics and health. */
 export type Monitoring = {
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   health: Health;
@@ -66,7 +66,7 @@ export type Monitoring = {
   networks: { allowed: readonly string[] };
 };
 
-/** What the interface is made of. */
+/** Parts of the interface. */
 export type AppDeps = {
   owners: Deps;
   options: HttpOptions;
@@ -74,9 +74,9 @@ export type AppDeps = {
   entityId: string;
   /** The page for people. */
   page: Pick<PageDeps, 'version' | 'files'>;
-  /** Makes texts that nobody can guess. */
+  /** Creates random secrets. */
   secret(): string;
-  /** Who hears of requests. */
+  /** Listeners of requests. */
   followers?: RequestFollowers | undefined;
   clock: Clock;
   log: Logger;
@@ -88,18 +88,18 @@ export type AppDeps = {
   audit?: AuditFile | undefined;
   /** Counts answers; without it none are. */
   answers?: AnswerCounts;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
-  /** Without it there are neither metrics nor health. */
+  /** Left out: neither metrics nor health. */
   monitoring?: Monitoring;
 };
 
-/** What a request brings along besides itself. */
+/** Context of a request. */
 export type Env = {
   Bindings: {
     /** Node's request, when it came over a socket. */
     incoming?: IncomingMessage;
-    /** Where its answer goes, when it came over a socket and asks for no WebSocket. */
+    /** The response, if the request came over a socket and is no upgrade. */
     outgoing?: ServerResponse;
     /** Carried over a WebSocket, so it cannot become one. */
     overWebSocket?: true;
@@ -109,9 +109,9 @@ export type Env = {
     localUser?: HttpUser;
     /** The application whose WebSocket it came over. */
     application?: string;
-    /** Where that WebSocket leads. */
+    /** Address of the WebSocket's peer. */
     peer?: string;
-    /** What came behind the head of a request that asks for a WebSocket. */
+    /** Bytes after the head of an upgrade request. */
     head?: Buffer;
     /** Set by the route when the connection becomes a WebSocket. */
     upgraded?: boolean;

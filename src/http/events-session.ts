@@ -18,7 +18,7 @@ export const goingAway = 'the server is shutting down';
 /** How long a connection is quiet before TCP asks whether the client is still there, in ms. */
 const keepAliveMs = 30_000;
 
-/** What sessions are made with: the interface, and the way for requests carried over them. */
+/** Needs of sessions: the interface, and the handler of requests over WebSockets. */
 export type SessionDeps = AppDeps & { app: Hono<Env>; unread: Unread };
 
 /** A WebSocket of applications that is open. */
@@ -35,22 +35,22 @@ export type SessionOptions = {
   resume?: ReadonlyMap<string, number>;
   /** The client only hears; see the owner's `connect`. */
   observes: boolean;
-  /** What it may hear; left out, everything. */
+  /** Its event filter; left out: all events. */
   narrow?: Narrow | undefined;
   /** Whose socket it is. */
   user?: HttpUser | undefined;
   /** `Authorization` of the upgrade, for the requests carried over the socket. */
   authorization: string;
-  /** Whose requests these are, whatever `authorization` says: of a socket that this system has opened. */
+  /** User of its requests in place of `authorization`: for sockets that this system opened. */
   localUser?: HttpUser;
   /** Registers the applications in place of their owner, who has done so already. */
   connect?: Connect;
   socket: Socket;
-  /** Told when the socket is open; true when it must close again at once. */
+  /** Called when the socket is open; true: close it again. */
   opened(session: Session): boolean;
 };
 
-/** What node-ws calls in the life of a WebSocket. */
+/** Callbacks of node-ws for a WebSocket. */
 export type SessionHandlers = {
   onOpen(event: unknown, context: WSContext<WebSocket>): void;
   onMessage(event: { data: unknown }): void;
@@ -58,8 +58,8 @@ export type SessionHandlers = {
 };
 
 /**
- * The life of one WebSocket: registers its applications, carries their events and its requests, and lets the
- * applications go when it closes or when its client falls too far behind.
+ * The life of one WebSocket. It registers its applications and carries their events and requests. The applications end
+ * when it closes or its client falls too far behind.
  */
 export function createSession(
   deps: SessionDeps,

@@ -42,15 +42,15 @@ export interface EventsSocket {
    * @throws AriError upgradeRequired, upgradeInvalid, upgradeOverWebSocket, serviceUnavailable.
    */
   become(c: Context<Env>, makeSession: (start: SocketStart) => SessionHandlers): Response | Promise<Response>;
-  /** Closes (1008) the sockets of those who are no longer let in. */
+  /** Closes (1008) the sockets of users that are no longer valid. */
   review(still: (user: HttpUser) => boolean): void;
   /** From now on the largest message that a new socket takes, in bytes. */
   limitMessages(octets: number): void;
-  /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
+  /** Sends 1001 to every socket and closes those that do not answer within `graceMs`; resolves when all are closed. */
   close(graceMs: number): Promise<void>;
 }
 
-/** What a WebSocket begins with. */
+/** Initial state of a WebSocket. */
 export type SocketStart = Pick<SessionOptions, 'socket' | 'opened'>;
 
 type Names = {
@@ -101,7 +101,7 @@ function readResume(names: readonly string[], asked: readonly string[]): Readonl
   return new Map(asked.flatMap((word, at) => (word.trim() === '' ? [] : [[names[at] ?? '', Number(word)] as const])));
 }
 
-/** What inner requests authenticate with: the header of the upgrade, or its api_key in that form. */
+/** Credentials of inner requests: the upgrade's header, or its api_key in that form. */
 function authorizationOf(request: Request, sources: Sources): string {
   const header = request.headers.get('authorization');
   const key = apiKeyCredentials(apiKeyOf(sources));
@@ -140,7 +140,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
     });
     return closing;
   };
-  /** Checks the handshake (RFC 6455 4.2.1) and takes it up. A client whose versions do not fit is told ours. */
+  /** Checks the handshake (RFC 6455 4.2.1) and accepts it. A client with another version gets ours. */
   const become: EventsSocket['become'] = (c, makeSession) => {
     const { headers } = c.req.raw;
     if (c.env.overWebSocket) throw new AriError('upgradeOverWebSocket');
@@ -183,7 +183,8 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
       return become(c, (start) => {
         owners.applications?.requireRegistrable(names.names, observes);
         const authorization = authorizationOf(request, sources);
-        // A token may end before the socket does, and a ticket has ended already: both stand for their user from here on.
+        // A token may end before the socket does, and a ticket has already ended: both stand for their user from here
+        // on.
         const localUser = authorization.startsWith('Basic ') ? undefined : user;
         return createSession(deps, writers.ofServer, {
           ...{ ...names, observes, authorization, ...start, user, narrow: user && narrowOf(user, owners) },

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
-/** A file as an answer: whole, or the range of bytes that was asked for (RFC 9110 sections 13 and 14). */
+/** A file as an answer: whole, or the requested byte range (RFC 9110 sections 13 and 14). */
 
-/** What an operation gives whose answer is a file. */
+/** The result of an operation that answers with a file. */
 export type FileAnswer = {
   /** Media type. */
   type: string;
@@ -14,7 +14,7 @@ export type FileAnswer = {
   read(start: number, end: number): ReadableStream<Uint8Array>;
 };
 
-/** What was made for this answer, as a file. */
+/** A generated file for this answer. */
 export function fileOf(type: string, content: string | Buffer): FileAnswer {
   const bytes = Buffer.from(content);
   return {

@@ -6,8 +6,8 @@ import type { TlsKeys } from '../lib/tls.ts';
 /** Posts JSON to one URL. */
 export interface JsonPost {
   /**
-   * Posts a body, one after the other over one connection. @returns the status of the answer, whose body is not read.
-   * @throws Error (rejects) with a reason in words: no answer in time, no connection, a certificate that is not believed.
+   * Posts a body over one connection, in order. @returns the status; the answer's body is not read.
+   * @throws Error (rejects) with a reason: timeout, no connection, an untrusted certificate.
    */
   post(body: string): Promise<number>;
   /** Gives up what is under way, which rejects. */

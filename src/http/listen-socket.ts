@@ -19,7 +19,7 @@ type ListenSocketDeps = Pick<AppDeps, 'log'> & {
   guard: Guard;
 };
 
-/** Longest reason of a close frame, in octets (RFC 6455 5.5.1), with room for what is not ASCII. */
+/** Longest reason of a close frame, in octets (RFC 6455 5.5.1), with a margin for non-ASCII text. */
 const longestReason = 60;
 
 /** Makes what answers `GET /hookswitch/channels/{channelId}/listen`: refuses, or lets the connection become a WebSocket. */
@@ -40,7 +40,7 @@ export function createListenSocket({ listening, sockets, responder, log, guard }
         try {
           stop = listening.begin(channelId, user, {
             audio(samples, taken) {
-              // What waits is bounded by what was not taken: the next pieces are left out where they are made.
+              // The source skips pieces until `taken` is called, so the queue is bounded.
               if (raw.readyState === raw.OPEN) raw.send(samples, () => taken());
             },
             ended: (reason) => raw.close(1000, reason),
@@ -61,7 +61,7 @@ export function createListenSocket({ listening, sockets, responder, log, guard }
     const { raw } = c.req;
     if (raw.method === 'OPTIONS' || !user) return responder.options(raw, 'OPTIONS', user !== undefined);
     if (raw.method !== 'GET') return responder.refusal(raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
-    // What a browser remembers, or a page has in its address, must not do.
+    // Credentials that a browser remembers, or an address contains, must not suffice.
     if (!query?.has('ticket') || raw.headers.has('authorization')) throw new AriError('authenticationRequired');
     const channelId = c.req.param('channelId') ?? '';
     guard.perform({ user, token: undefined }, { channelId }, () => listening.require(channelId, user));

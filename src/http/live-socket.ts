@@ -17,7 +17,7 @@ import type { HttpUser } from './user.ts';
 
 type LiveSocketDeps = Pick<AppDeps, 'log'> & {
   live: Owners['live'];
-  /** What somebody sees; undefined for everything. */
+  /** The user's visibility; undefined: everything. */
   visibilityOf(user: HttpUser): Visibility | undefined;
   /** Refuses what the user's scope does not cover. @throws AriError. */
   guard: Guard;
@@ -26,12 +26,12 @@ type LiveSocketDeps = Pick<AppDeps, 'log'> & {
   unread: Unread;
 };
 
-/** Who watches what, and sees what. */
+/** A subscriber, its topics and its visibility. */
 type Watching = { scope: LiveScope; visibility: Visibility | undefined; user: HttpUser | undefined };
 
 const readParams = createParamReader(liveParams);
 
-/** What a client asks to watch. */
+/** Reads the topics of a client. */
 function readScope(params: Record<string, unknown>): LiveScope {
   const { call, app } = params as { call?: string; app?: string };
   if (call !== undefined) return { kind: 'call', id: call };

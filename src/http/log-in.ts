@@ -26,9 +26,9 @@ type LogInDeps = {
   bans: Pick<Bans, 'failed' | 'verdict'> | undefined;
   /** Passwords that may wait to be checked against a hash. */
   passwordQueue: number;
-  /** Tokens and tickets of those who have logged in before. */
+  /** Log-in tokens and tickets. */
   sessions: Pick<Sessions, 'find' | 'redeem'>;
-  /** What stands for users in place of their passwords; nothing does where it is left out. */
+  /** Tokens of users; left out: none. */
   tokens: Pick<Tokens, 'find'> | undefined;
   clock: Clock;
   /** Tells the log who came from where it may not. */
@@ -36,10 +36,9 @@ type LogInDeps = {
 };
 
 /**
- * Whom a request comes from: `nobody` when it does not say. Throws or rejects with AriError: 401 for wrong credentials,
- * late or after its connection was cut where many were wrong before; 403 where the user may not come from there, whatever
- * the password; 503 when too many passwords wait to be checked.
- * `incoming` is undefined for a request that came over no connection of its own.
+ * The user of a request; `nobody` without credentials. Throws or rejects with AriError. 401 for wrong credentials:
+ * delayed after many wrong ones, even past the end of the connection. 403 if the user may not come from there, with any
+ * password. 503 if too many passwords wait. `incoming` is undefined for a request without connection of its own.
  */
 export type LogIn = (
   request: Request,
@@ -50,17 +49,17 @@ export type LogIn = (
 const inside: Client = { address: '', gone: () => false };
 
 /**
- * Makes the check of who asks. A well-formed Basic header is the only credentials looked at; without one the api_key
- * is. A token of `tokens` does in place of the password, or as Bearer. A token or ticket of a log-in stands for its user; one that is not good counts against nobody, because nobody
- * guesses it. What was verified before is neither checked nor slowed again, whatever comes from the same address.
- * @throws Error for a user whose password hash cannot be read.
+ * Creates the authentication. A well-formed Basic header wins over the api_key. A token of `tokens` is accepted as
+ * password or as Bearer. Tokens and tickets of log-ins stand for their user; invalid ones are not counted, because
+ * nobody can guess them. Verified credentials are neither checked nor delayed again.
+ * @throws Error for an unreadable password hash.
  */
 export function createLogIn({ users, bans, passwordQueue, sessions, tokens, clock, turnedAway }: LogInDeps): LogIn {
   const authenticator = createAuthenticator(users, createPasswordQueue(passwordQueue));
   const byName = new Map(users.map((user) => [user.name, user]));
 
   const holders = new WeakMap<KeptToken, HttpUser>();
-  /** Whom a token stands for, of the user of that name if one is given; the same object for the same token. */
+  /** The user of a token, optionally of that name; the same object for the same token. */
   const holder = (secret: string, name?: string): HttpUser | undefined => {
     const token = tokens?.find(secret);
     const user = token && (name === undefined || name === token.user) ? byName.get(token.user) : undefined;
@@ -70,7 +69,7 @@ export function createLogIn({ users, bans, passwordQueue, sessions, tokens, cloc
     return known;
   };
 
-  /** @throws AriError addressDenied. What came over no connection of its own was let in with the one that it came over. */
+  /** @throws AriError addressDenied. Requests without connection of their own were admitted with their carrier. */
   const admitFrom = <U extends HttpUser | undefined>(user: U, incoming: IncomingMessage | undefined): U => {
     if (!user || !incoming || !(user.allowed_addresses || user.denied_addresses)) return user;
     const { address } = clientOf(incoming);
@@ -115,7 +114,7 @@ export function createLogIn({ users, bans, passwordQueue, sessions, tokens, cloc
       incoming.socket.destroy();
       throw new AriError('authenticationRequired');
     }
-    // Before the password is looked at, so that nobody learns there whether it is right.
+    // Before the password check, so that the answer does not reveal whether it is right.
     admitFrom(byName.get(credentials.name), incoming);
     const user = authenticator.verify(credentials, carrier, client);
     if (user instanceof Promise) return user.then((found) => found ?? refuse(credentials.name, incoming, client));

@@ -30,9 +30,9 @@ type MediaSocketsDeps = {
 export interface MediaSockets {
   /** Answers a request for one: refuses, or makes it the connection's WebSocket. `user` is undefined where none is asked for. */
   upgrade(c: Context<Env>, user: HttpUser | undefined): Response;
-  /** Closes (1008) the sockets of those who are no longer let in. */
+  /** Closes (1008) the sockets of users that are no longer valid. */
   review(still: (user: HttpUser) => boolean): void;
-  /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
+  /** Sends 1001 to every socket and closes those that do not answer within `graceMs`; resolves when all are closed. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ const mediaProtocol = 'media';
 /** How long a server may take to answer our goodbye, in ms. */
 const goodbyeMs = 2000;
 
-/** The octets of a message, in memory of their own: what is posted to a thread is copied with all of its memory. */
+/** The octets of a message in a buffer of their own: posting to a thread copies the whole buffer. */
 function octetsOf(data: RawData): Uint8Array {
   const whole = Array.isArray(data) ? Buffer.concat(data) : data;
   return new Uint8Array(whole instanceof ArrayBuffer ? whole.slice(0) : whole);
@@ -57,7 +57,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     perMessageDeflate: false,
     handleProtocols: (protocols) => (protocols.has(mediaProtocol) ? mediaProtocol : false),
   });
-  /** Who opened a socket that is open, where that was asked. */
+  /** Users of the open sockets that required a log-in. */
   const users = new Roster<{ raw: WebSocket; user: HttpUser }>();
   let closing = false;
   let emptied = () => {};
@@ -91,7 +91,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
         });
       },
       send(data, taken) {
-        // Told of an error by `close`; what cannot be sent any more is as good as taken.
+        // `close` reports errors; data that cannot be sent counts as taken.
         if (heard && raw.readyState === raw.OPEN) raw.send(data, () => taken());
         else taken();
       },
@@ -99,7 +99,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
       resume: () => raw.resume(),
       end() {
         heard = false;
-        // A goodbye is only heard by who reads.
+        // The close frame needs a client that reads.
         raw.resume();
         sayGoodbye(raw, 1000, '', goodbyeMs);
       },

@@ -22,7 +22,7 @@ interface MessageWriters {
 
 type Flushed = { flush(): void };
 
-/** Where a writer writes to, and what flushes it when the turn is over. */
+/** Destination of a writer, and its flush at the end of the turn. */
 type Destination = { raw: WebSocket; socket: Socket; flushLater(writer: Flushed): void };
 
 /** Characters after which messages leave before the turn is over. */
@@ -56,7 +56,7 @@ export function createMessageWriters(clock: Pick<Clock, 'soon'>): MessageWriters
     ready.add(writer);
     if (ready.size > 1) return;
     const now = sent;
-    // Two turns: what a request puts off until its answer is on the way (dialing) still goes out with the rest.
+    // Two turns: work that a request defers behind its answer (dialing) is flushed with the rest.
     clock.soon(() => clock.soon(() => flush(now, 0)));
   };
 
@@ -116,7 +116,7 @@ const finalText = 0x81;
 /** @returns where the next frame begins */
 function writeFrame(place: Buffer, at: number, message: string): number {
   const { length } = message;
-  // The length decides how long the head is: it is counted only where the number of characters does not say that.
+  // The length decides the head's size: octets are counted only if the number of characters does not decide it.
   const isSure = length * octetsOfUnit <= 125 || (length > 125 && length * octetsOfUnit <= 0xffff);
   const octets = isSure ? length : Buffer.byteLength(message);
   const head = octets <= 125 ? 2 : octets <= 0xffff ? 4 : headOctets;

@@ -32,21 +32,18 @@ export type Param = {
   own?: true;
   /** The parameter is the JSON body itself, not a member of it. */
   whole?: true;
-  /** What it names: something that the scope of who asks has to cover. */
+  /** The kind of object that it names, which the user's scope must cover. */
   names?: Named;
-  /**
-   * It is the id of something new that will be found under this path: words that stand for something else there are
-   * refused.
-   */
+  /** The id of a new object under this path: reserved words are refused. */
   newIn?: `/${string}`;
-  /** It may hold what is nobody's business: digits, texts, values. It is written to no log. */
+  /** Private content: digits, texts, values. It is never logged. */
   hidden?: true;
 };
 
 /**
- * What a parameter can name. Things that are there already: `channel`, `bridge`, `playback`, `recording` (a live one),
- * `call`, `eventSource`. And what is reached with it: `application`, `context` of the dialplan, `endpoint` to call,
- * `server` to exchange audio with, `media` to play, `variable` or function, `variables`.
+ * Kinds of objects that parameters name. Existing ones: `channel`, `bridge`, `playback`, `recording` (a live one),
+ * `call`, `eventSource`. Others: `application`, `context` of the dialplan, `endpoint` to call, `server` to exchange
+ * audio with, `media` to play, `variable` or function, `variables`.
  */
 export type Named =
   | ThingNamed
@@ -65,12 +62,12 @@ export type Params = Readonly<Record<string, Param>>;
 type Values = { string: string; int: number; long: number; boolean: boolean; list: string[]; object: unknown };
 type PathNames<S extends Params> = { [K in keyof S]: S[K]['in'] extends 'path' ? K : never }[keyof S];
 
-/** What a handler gets: path variables always, everything else when the client gave it. */
+/** Parameters of a handler: path variables always, others if the client sent them. */
 type ParamsOf<S extends Params> = { [K in PathNames<S>]: string } & {
   [K in Exclude<keyof S, PathNames<S>>]?: Values[S[K]['type']];
 };
 
-/** Where an operation is: one path, or several that mean the same; `{name}` is a path variable. */
+/** Paths of an operation: one, or several with the same meaning; `{name}` is a path variable. */
 type Paths = `/${string}` | readonly [`/${string}`, ...`/${string}`[]];
 
 // biome-ignore lint/suspicious/noConfusingVoidType: what a handler without an answer returns
@@ -84,20 +81,20 @@ type OperationSpec<K extends keyof Owners, S extends Params, R extends TSchema |
   nickname: string;
   summary: string;
   notes?: string;
-  /** Who carries it out. Without that owner the operation does not exist. */
+  /** The owner that carries it out. Without it the operation does not exist. */
   owner: K;
   params?: S;
-  /** What the answer holds; nothing when left out. */
+  /** The answer's model; left out: no content. */
   returns?: R;
   /** Status of success; 200 with an answer and 204 without unless said otherwise. */
   status?: 200 | 201 | 202 | 204;
-  /** Path of what was made, for `Location` (201). */
+  /** Path of the new object, for `Location` (201). */
   location?(result: Result<R>): string;
-  /** Refusals it may answer with, besides those that every request may meet. */
+  /** Its errors, besides those of every request. */
   errors?: readonly AriErrorCode[];
-  /** `nothing`: those who may only look may do it, whatever its method. Left out, GET changes nothing, others do. */
+  /** `nothing`: allowed to read-only users with any method. Left out: GET changes nothing, others do. */
   changes?: 'nothing';
-  /** Allowed to every logged-in user, whatever the scope. */
+  /** Allowed to every authenticated user in any scope. */
   everyone?: true;
   handle(owner: Owners[K], params: ParamsOf<S>, asker: Asker): Result<R> | Promise<Result<R>>;
 };
@@ -120,7 +117,7 @@ export type Operation = {
   readonly upgrade: boolean;
   /** Set where the answer is a file: `handle` gives a {@link FileAnswer}. */
   readonly file: boolean;
-  /** Whether those who may only look may do it: its verb is `read`, or else `change`. */
+  /** Whether read-only users may use it: its verb is `read`, else `change`. */
   readonly changesNothing: boolean;
   /** Whether it is covered by every scope. */
   readonly everyone: boolean;
@@ -167,7 +164,7 @@ export function upgradeOperation(
   return { ...operation({ ...spec, method: 'GET', handle: handle as never }), upgrade: true };
 }
 
-/** What the documents say of an answer that is a file. */
+/** The document's model of a file as answer. */
 const binary = Type.String({ $id: 'binary', format: 'binary', description: 'The bytes of a file.' });
 
 /** Declares an operation whose answer is a file, or a range of its bytes. */
@@ -202,7 +199,7 @@ export const inResources = (resources: readonly Resource[]): readonly Resource[]
 
 /** A family of operations under one base path, with documents of its own. */
 export type Api = {
-  /** What all its paths begin with, e.g. `/ari`. */
+  /** The prefix of all its paths, e.g. `/ari`. */
   readonly base: `/${string}`;
   readonly title: string;
   readonly description: string;

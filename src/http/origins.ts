@@ -3,8 +3,8 @@ export type Origins = {
   /** The page is of an origin in the list; such a page may also read answers. */
   allows(origin: string): boolean;
   /**
-   * A page that has no business here sent the request: its origin is neither allowed nor the host that was asked. A
-   * request without an origin was sent by no page.
+   * Whether a foreign page sent the request: its origin is neither allowed nor the requested host. Requests without
+   * origin come from no page.
    */
   foreign(request: Request): boolean;
   /** Whether answers depend on the origin, so that caches must know (RFC 9110 section 12.5.5). */
@@ -15,7 +15,7 @@ export type Origins = {
 
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': ':80', 'https:': ':443' };
 
-/** The page comes from the host that it asks. What lies before us may speak TLS, so the scheme does not count. */
+/** The page comes from the requested host. A proxy may terminate TLS, so the scheme does not count. */
 function isOwn(origin: string, host: string | null): boolean {
   if (host === null || !URL.canParse(origin)) return false;
   const { host: from, protocol, port } = new URL(origin);

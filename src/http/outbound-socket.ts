@@ -20,11 +20,11 @@ export interface OutboundSockets {
    * when the token is not good, it cannot be opened.
    */
   open: OpenSocket;
-  /** What an application of a user hears; as the users are when an event comes. */
+  /** Event filter of a user's application, by its present rights. */
   narrowOf: NarrowOf;
   /** Users or tokens are others now: sockets whose rights have changed are closed (1008), and may be opened anew. */
   review(): void;
-  /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
+  /** Sends 1001 to every socket and closes those that do not answer within `graceMs`; resolves when all are closed. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -36,18 +36,18 @@ function headersOf({ username, password, token }: OutboundTarget): Record<string
   return username === '' ? {} : { Authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
 }
 
-/** What an application hears while nobody stands behind it: what is meant for it by name. */
+/** Filter of an application without a valid user: only its own events pass. */
 const hearsNothing: Narrow = { by: 'nobody', hears: () => false };
 
-/** Opens WebSockets to applications: what runs over them is what runs over the sockets that applications open to us. */
+/** Opens WebSockets to applications. They work as those that applications open. */
 export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
   const { options, clock, log, tls, owners, tokens } = deps;
   const writers = createMessageWriters(clock);
   const open = new Map<WebSocket, Promise<void>>();
-  /** Whose rights those that are open have, and what these are made of. */
+  /** Targets and users of the open sockets. */
   const held = new Map<WebSocket, { target: OutboundTarget; user: HttpUser }>();
 
-  /** Whose rights a program has, or why nobody's. */
+  /** The user of a program, or why there is none. */
   const holder = ({ localUser, localToken }: Pick<OutboundTarget, 'localUser' | 'localToken'>): HttpUser | string => {
     const user = options.users.find(({ name }) => name === localUser);
     if (!user) return `there is no user ${localUser}`;
@@ -63,7 +63,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
   const dial = (target: OutboundTarget): WebSocket =>
     new WebSocket(target.url, [...target.protocols], {
       headers: { ...target.headers, ...headersOf(target) },
-      // Who is not who the URL says is told nothing (RFC 6455 4.1, RFC 9110 4.3.4).
+      // A server without the certificate for the URL gets no data (RFC 6455 4.1, RFC 9110 4.3.4).
       ...tls.client,
       rejectUnauthorized: true,
       maxPayload: options.limits.websocket_message,
@@ -80,7 +80,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
     let session: ReturnType<typeof createSession> | undefined;
     raw.once('upgrade', (response) => {
       upgraded = response;
-      // A server that picks none of the protocols offered speaks this one all the same, as Asterisk takes it; `ws` would fail.
+      // A server that picks no sub-protocol is still accepted, as in Asterisk; `ws` would fail.
       response.headers['sec-websocket-protocol'] ??= target.protocols[0];
     });
     raw.on('error', ({ message }) => {
@@ -146,7 +146,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
       try {
         raw = dial(target);
       } catch (error) {
-        // A URL or a protocol that cannot be: known at once, told later like any other failure.
+        // An invalid URL or protocol: known directly, reported later like other failures.
         clock.soon(() => told.failed((error as Error).message));
         return { close: () => {} };
       }

@@ -3,8 +3,8 @@ import type { BundledFile, PageFiles } from '../stores/page-files.ts';
 import { isFresh } from './file-answers.ts';
 
 /**
- * What is served to people: the page at `/` and its files, to anybody who asks, because there is nothing secret in them;
- * what they show comes through the interface, with credentials. Programs get a few words about where they are.
+ * The page at `/` and its files, for everybody: they contain no secrets. Their data comes through the interface, with
+ * credentials. Programs get a short text.
  */
 
 export type PageDeps = {
@@ -13,7 +13,7 @@ export type PageDeps = {
   version: string;
   /** The files of the page; undefined when it was not built. */
   files: Pick<PageFiles, 'file'> | undefined;
-  /** Base paths of what programs use. */
+  /** Base paths of the APIs. */
   bases: readonly string[];
 };
 
@@ -29,7 +29,7 @@ type Page = {
   about(c: Context, base: string): Response | undefined;
 };
 
-/** Nothing but the page's own files is loaded or asked, nothing in its HTML runs, and nobody frames it. */
+/** Only the page's own files are loaded, nothing in its HTML runs, and it cannot be framed. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

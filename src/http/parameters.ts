@@ -4,7 +4,7 @@ import type { Named, Param, Params } from './operation.ts';
 /** Most items that a list may have. */
 const maxItems = 127;
 
-/** Where parameters come from, besides the path. Later wins: form, query, JSON body. */
+/** Sources of parameters, besides the path. Later ones win: form, query, JSON body. */
 export type Sources = {
   query: ReadonlyMap<string, string> | undefined;
   form: ReadonlyMap<string, string> | undefined;
@@ -53,8 +53,8 @@ export function queryOf(url: string): Map<string, string> | undefined {
 }
 
 /**
- * Splits a comma-separated list as Asterisk does: quotes keep commas and are removed, commas in parentheses or
- * brackets do not count, a backslash takes the next character as it is. Items are not trimmed; `''` is one empty item.
+ * Splits a comma-separated list as Asterisk does. Quotes protect commas and are removed. Commas in parentheses or
+ * brackets do not split. A backslash protects the next character. Items are not trimmed; `''` is one empty item.
  */
 export function splitList(list: string): string[] {
   const items: string[] = [];
@@ -162,9 +162,7 @@ function find(names: readonly string[], pairs: ReadonlyMap<string, string> | und
   return undefined;
 }
 
-/**
- * Names of things lose the spaces around them here, and nowhere behind: what a scope is asked about is what is used.
- */
+/** Names of objects are trimmed here and nowhere else, so scope checks and operations use the same name. */
 const trimmed: ReadonlySet<Named> = new Set<Named>([
   ...(['channel', 'bridge', 'playback', 'recording', 'call', 'application', 'variable', 'variables'] as const),
 ]);

@@ -4,17 +4,17 @@ import { AriError } from '../models/errors.ts';
 type PasswordCheck = {
   /** Whose turn it takes. */
   readonly address: string;
-  /** Nobody waits for the outcome any more. */
+  /** Whether the client has gone. */
   gone(): boolean;
-  /** Does the work; never throws at once. */
+  /** Runs the check; never throws synchronously. */
   run(): Promise<boolean>;
 };
 
 /** Checks passwords one after another, because each takes a processor for a good while. */
 export interface PasswordQueue {
   /**
-   * Whether the password fits; false, without a look at it, when nobody waits any more. Rejects with AriError
-   * `tooManyLogIns` when too many wait.
+   * Whether the password is right; false, without a check, if the client has gone. Rejects with AriError
+   * `tooManyLogIns` if too many wait.
    */
   check(check: PasswordCheck): Promise<boolean>;
   /** How many wait or are being checked. */
@@ -24,8 +24,8 @@ export interface PasswordQueue {
 type Waiting = { check: PasswordCheck; resolve(fits: boolean): void; reject(error: Error): void };
 
 /**
- * At most `limit` wait. Addresses take turns, so that a right password does not stand behind all the wrong ones of
- * somebody else; when the queue is full, the address with most in it gives its last place to one with less.
+ * At most `limit` checks wait. Addresses take turns, so that wrong passwords of one address do not delay others. In a
+ * full queue the address with the most entries gives its last one to an address with fewer.
  */
 export function createPasswordQueue(limit: number): PasswordQueue {
   /** By address, in the order of their turns. */

@@ -2,7 +2,7 @@ import type { Turn } from '../actors/turn.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import type { TracedRequest } from '../watch/tracing.ts';
 
-/** Who hears of requests: what they lead to follows from them, and they are recorded. */
+/** Listeners of requests: steps follow from them, and they are recorded. */
 export type RequestFollowers = {
   /** Carries a request out, so that what it leads to is known to follow from it. */
   following: Turn['following'];

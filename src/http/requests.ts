@@ -25,7 +25,7 @@ const header = 'x-request-id';
 /** Ids that are taken from clients: short, and of letters that mean nothing anywhere. */
 const sane = /^[\w.:@/+=-]{1,64}$/;
 
-/** Where a request carries its id: a property, because a WeakMap costs more for every request. */
+/** The request's id: a property, because a WeakMap costs more for every request. */
 const idOf = Symbol('request id');
 type Named = Request & { [idOf]?: string };
 
@@ -35,7 +35,7 @@ export const requestId = (request: Request): string | undefined => (request as N
 /** Query parameters that hold secrets. */
 const secrets: ReadonlySet<string> = new Set(['api_key', 'password', 'ticket', 'token', 'access_token']);
 
-/** Paths of which it is kept that somebody asked, though nothing was changed. */
+/** Paths whose requests are recorded although they change nothing. */
 const leavesTraces = /\/listen$/;
 
 /** A query without its secrets. */

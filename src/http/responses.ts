@@ -12,7 +12,7 @@ import { requestId } from './requests.ts';
 type HeaderRecord = Readonly<Record<string, string>>;
 
 type ResponderOptions = {
-  /** What `Server` says. */
+  /** The `Server` header. */
   serverName: string;
   /** Whose pages may use the interface. */
   origins: Origins;
@@ -21,7 +21,7 @@ type ResponderOptions = {
   realm: string;
   /** Counts answers; without it none are. */
   counts?: Pick<AnswerCounts, 'answered' | 'refused'> | undefined;
-  /** Hears of the bounds that refusals tell of. */
+  /** Counts limits that refusals show. */
   hit?: LimitHit | undefined;
 };
 
@@ -44,13 +44,13 @@ export interface Responder {
   bare(error: AriError): string;
   /** An answer with a file, or the part of it that the request asks for. @throws AriError rangeNotSatisfiable. */
   file(request: Request, file: FileAnswer): Response;
-  /** The answer to OPTIONS. `verbs` are those of the path; `Allow` is told only to those with credentials. */
+  /** The answer to OPTIONS. `verbs` are those of the path; `Allow` needs credentials. */
   options(request: Request, verbs: string, tellAllow: boolean): Response;
 }
 
 const refusalHeaders = (realm: string): Readonly<Record<number, HeaderRecord>> => ({
   401: { 'WWW-Authenticate': `Basic realm="${realm.replaceAll(/["\\]/g, '')}"` },
-  // Whatever else the client still sends of the body is not read.
+  // The rest of the body is not read.
   413: { Connection: 'close' },
   // Nothing more is read from a connection whose answers wait.
   429: { Connection: 'close' },
@@ -154,7 +154,7 @@ export function createResponder({
   };
 }
 
-/** The refusal that an error stands for: its own, or a 500 for what nobody foresaw. */
+/** The refusal of an error: its own, or a 500 for an unexpected one. */
 export const toRefusal = (error: unknown): AriError =>
   error instanceof AriError ? error : new AriError('internalServerError', {}, { cause: error });
 

@@ -18,11 +18,11 @@ type RestOverWebSocketDeps = {
   entityId: string;
   /** First application of the socket. */
   application: string;
-  /** Where the socket leads; an address. */
+  /** Address of the socket's peer. */
   peer?: string;
   /** `Authorization` of the upgrade, sent with every inner request. */
   authorization: string;
-  /** Whose requests these are, whatever `authorization` says. */
+  /** User of its requests in place of `authorization`. */
   localUser?: HttpUser | undefined;
   send(json: string): void;
   raw: Pick<WebSocket, 'pause' | 'resume'>;
@@ -205,7 +205,7 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
     busy = true;
     for (let next = waiting.shift(); next !== undefined && !closed; next = waiting.shift()) {
       await carryOut(next);
-      // What it has put off until after its answer (dialing, entering an application) comes before the next request.
+      // Work deferred behind the answer (dialing, entering an application) comes before the next request.
       if (waiting.length > 0) await new Promise<void>((resolve) => clock.soon(resolve));
       else raw.resume();
     }

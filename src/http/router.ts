@@ -55,7 +55,7 @@ type RouterDeps = {
   limits: Pick<HttpOptions['limits'], 'answer_timeout'>;
 };
 
-/** One path and what can be done there. */
+/** One path and its operations. */
 export type Route = {
   /** As declared, e.g. `/channels/{channelId}`. */
   path: string;
@@ -63,7 +63,7 @@ export type Route = {
   verbs: string;
   /** Carries out a request; for a method that is not there it refuses with 405. */
   run(c: Context, sources: Sources, asker: Asker): Response | Promise<Response>;
-  /** What a method does there; undefined for one that is not there. */
+  /** The operation of a method; undefined if there is none. */
   operationOf(method: string): Operation | undefined;
 };
 
@@ -104,8 +104,8 @@ function byLiteralsFirst(one: string, other: string): number {
 }
 
 /**
- * Words that stand beside a variable in the paths of operations, by the path before them: `/channels` has `create`. What
- * had one as its id could not be reached.
+ * Literals beside a variable in operations' paths, by the path before them: `/channels` has `create`. An object with
+ * such an id could not be reached.
  */
 export function fixedWords(operations: readonly Operation[]): ReadonlyMap<string, ReadonlySet<string>> {
   const paths = operations.flatMap((each) => each.paths.map((path) => path.split('/')));

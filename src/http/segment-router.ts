@@ -10,7 +10,7 @@ type Node<T> = {
 
 const createNode = <T>(): Node<T> => ({ literals: new Map(), endings: new Map(), variable: undefined, handlers: [] });
 
-/** The last dot of a segment and what follows; '' without one. */
+/** The segment's last dot and what follows it; '' without one. */
 const endingOf = (segment: string): string => {
   const dot = segment.lastIndexOf('.');
   return dot < 1 ? '' : segment.slice(dot);
@@ -23,14 +23,15 @@ const childOf = <T>(children: Map<string, Node<T>>, key: string): Node<T> => {
 };
 
 /**
- * Hono's routes matched as the interface demands: segment by segment, a literal always before a variable at the same
- * place and never taken back, a variable with an ending before one without, an empty segment no variable's value. (Hono's fast RegExpRouter refuses a literal beside
- * a variable, and its TrieRouter costs several times as much.) Paths are literals, `:name`s and `:name.ending`s, for any method.
+ * Matches Hono's routes as the interface requires. Matching goes segment by segment; a literal wins over a variable,
+ * without backtracking. A variable with an ending wins over one without. An empty segment is no value. (Hono's fast
+ * RegExpRouter refuses a literal beside a variable; its TrieRouter costs several times as much.) Paths consist of
+ * literals, `:name` and `:name.ending`, for any method.
  */
 export class SegmentRouter<T> implements Router<T> {
   readonly name = 'SegmentRouter';
   readonly #root = createNode<T>();
-  /** Paths without a variable are found at once. */
+  /** Paths without variables need one lookup. */
   readonly #literal = new Map<string, Result<T>>();
 
   /** @throws UnsupportedPathError for wildcards, patterns and single methods. */

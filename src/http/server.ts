@@ -32,13 +32,13 @@ export type ServerOptions = {
 
 /** A server that listens. */
 export interface HttpServer {
-  /** Takes up other times; connections that are open keep theirs. */
+  /** Applies other times; open connections keep theirs. */
   limit(limits: ServerOptions['limits']): void;
-  /** Where it listens; the port is the real one. */
+  /** Its address, with the actual port. */
   readonly address: { address: string; port: number };
   /**
-   * Takes no more requests, says 1001 to WebSockets, lets requests under way finish and closes every connection;
-   * what is still open after `graceMs` is cut.
+   * Stops accepting requests, sends 1001 to WebSockets, lets running requests finish and closes every connection; after
+   * `graceMs` the rest is cut.
    */
   close(graceMs?: number): Promise<void>;
 }
@@ -63,7 +63,7 @@ function listen(server: Server, { bind, port }: ServerOptions): Promise<{ addres
   });
 }
 
-/** What a server of the interface works with beside its settings. */
+/** Needs of a server of the interface, beside its settings. */
 type ServerDeps = { clock: Clock; log: Logger; tls: TlsKeys };
 
 /** The parts of Node's options that certificates decide. */
@@ -72,7 +72,7 @@ const certified = ({ server }: TlsKeys) => {
   return server;
 };
 
-/** A server over TLS takes up certificates as they change, and tells of those who do not get in. */
+/** A TLS server uses changed certificates, and logs failed handshakes. */
 function followCertificates(server: HttpsServer, { clock, log, tls }: ServerDeps): void {
   tls.onChanged(() => server.setSecureContext(certified(tls)));
   const refused = createTally(clock, log, 'clients did not get through the TLS handshake');

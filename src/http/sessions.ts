@@ -8,13 +8,13 @@ import type { HttpUser } from './user.ts';
 export type SessionSettings = {
   /** How long a token is good, in s. */
   lifetime: number;
-  /** Tokens at once. */
+  /** Tokens at the same time. */
   most: number;
   /** How long a ticket is good, in s. */
   ticket_lifetime: number;
 };
 
-/** Who asks, as an operation is told. */
+/** The requesting user. */
 export type Asker = {
   user: HttpUser;
   /** The token that the request came with, when it came with one. */
@@ -32,7 +32,7 @@ export interface Sessions {
   open(asker: Asker): LogInSession;
   /** Ends the token that the request came with; without one nothing happens. */
   close(asker: Asker): void;
-  /** Whose token it is; undefined for one that is not known, or not any more. */
+  /** The user of a token; undefined for an unknown or expired one. */
   find(token: string): HttpUser | undefined;
   /** Makes what stands for a user once, where a browser can send no header: in the address of a WebSocket. */
   ticket(asker: Asker): Ticket;
@@ -46,12 +46,12 @@ export interface Sessions {
 
 type Held = { user: HttpUser; expiresAt: number };
 
-/** Tickets that may wait at once; a page asks for one when it is about to use it. */
+/** Waiting tickets; a page requests one directly before its use. */
 const mostTickets = 1_000;
 
 const digest = (secret: string): string => createHash('sha256').update(secret).digest('base64');
 
-/** Things that are good for a while, found by the digest of what stands for them; the oldest goes for a new one. */
+/** Entries with a lifetime, found by the digest of their secret; a new one replaces the oldest. */
 class Vault {
   readonly #held = new Map<string, Held>();
   readonly #clock: Clock;
@@ -89,7 +89,7 @@ class Vault {
   }
 }
 
-/** @param secret makes texts that nobody can guess. */
+/** @param secret creates random secrets. */
 export function createSessions(settings: SessionSettings, clock: Clock, secret: () => string): Sessions {
   const tokens = new Vault(clock);
   const tickets = new Vault(clock);

@@ -5,14 +5,14 @@ import type { MediaSockets } from './media-sockets.ts';
 import type { Responder } from './responses.ts';
 import { type TakeUpgrade, takeUpgrades } from './upgrades.ts';
 
-/** What connections become WebSockets for: by the beginning of their paths, everything else being events. */
+/** Kinds of WebSockets by the beginning of their paths; all others carry events. */
 export const mediaPath = '/media';
 
 /** All WebSockets that clients open. */
 export interface Sockets {
   /** Takes the upgrades of a server. */
   attach(server: Server): void;
-  /** Says 1001 to every socket and cuts those that do not answer within `graceMs`; resolves when all are gone. */
+  /** Sends 1001 to every socket and closes those that do not answer within `graceMs`; resolves when all are closed. */
   close(graceMs: number): Promise<void>;
 }
 

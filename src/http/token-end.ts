@@ -5,7 +5,7 @@ import type { HttpUser } from './user.ts';
 /** Longest that a timer can wait, in ms: about 24 days. */
 const longestTimerMs = 2_147_483_647;
 
-/** Why a WebSocket is closed with 1008 whose user or token is not good any more. */
+/** Reason of closing (1008) a WebSocket whose user or token is no longer valid. */
 export const notLetIn = 'the credentials are not good any more';
 
 /** Closes a WebSocket (1008) when the token expires that its rights come from. @returns what ends the wait. */

@@ -7,10 +7,10 @@ import { type OperationName, operationPatternProblem } from './access/scope.ts';
 import type { Asker } from './sessions.ts';
 import type { HttpUser } from './user.ts';
 
-/** What is asked of a token; names as the operation has them. */
+/** Parameters of a new token; names as the operation has them. */
 type TokenRequest = {
   name?: string | undefined;
-  /** Whom it stands for; who asks when left out. */
+  /** Its user; default: the requesting user. */
   user?: string | undefined;
   /** How long it is good, in s. */
   expires_in?: number | undefined;
@@ -22,13 +22,13 @@ type TokenRequest = {
  * itself, with all of its limits.
  */
 export interface TokenOperations {
-  /** All, or those of who asks when that is limited. */
+  /** All tokens, or only those of a limited user. */
   list(asker: Asker): Token[];
   /** @throws AriError (rejects) tokenNameInvalid, tokenNameTaken, tokenUserUnknown, tokenScopeInvalid, tokenLifetimeInvalid, tooManyTokens, scopeDenied, storageFailed. */
   make(request: TokenRequest, asker: Asker): Promise<NewToken>;
   /** @throws AriError (rejects) tokenNotFound, storageFailed. */
   revoke(name: string, asker: Asker): Promise<void>;
-  /** Who asks, and what it may do. */
+  /** The requesting user and its rights. */
   access(asker: Asker): WhoAmI;
 }
 
@@ -43,7 +43,7 @@ type TokenOperationsOptions = {
   now(): number;
 };
 
-/** How long a token is good when nobody says, in s. */
+/** Default lifetime of a token, in s. */
 const usualLifetime = 2_592_000;
 
 const scopeMembers = ['applications', 'operations', 'contexts', 'endpoints'] as const;

@@ -1,6 +1,6 @@
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 
-/** What may wait for clients that do not read, in octets. */
+/** Limits of unread bytes, in octets. */
 export type UnreadLimits = {
   /** For one of them. */
   socket: number;
@@ -10,20 +10,20 @@ export type UnreadLimits = {
   address: number;
 };
 
-/** Why nothing more is sent to a client: it has fallen too far behind, or all of them or its address have. */
+/** The exceeded limit: of the client, of its address, or of all clients. */
 export type UnreadExcess = 'socket' | 'address' | 'total';
 
 /** Something that is written to a client as events come. */
 type Output = {
-  /** Where the client is. */
+  /** The client's address. */
   readonly address: string;
-  /** Who reads it, for people. */
+  /** The client's name, for people. */
   readonly client?: string;
-  /** The applications whose events it carries, and whether it asked for those that were missed. */
+  /** The applications whose events it carries, and whether it asked to resume. */
   readonly carries?: { readonly applications: readonly string[]; readonly resumed: boolean };
   /** Octets written that the client's system has not taken yet. */
   unread(): number;
-  /** Ends it. For an excess of `socket` it may say goodbye; otherwise it must let go of what waits at once. */
+  /** Ends it. For an excess of `socket` it may send a close frame; otherwise it must drop its queue. */
   cut(excess: UnreadExcess, octets: number): void;
 };
 
@@ -31,16 +31,16 @@ type Output = {
 export interface WatchedOutput {
   /** To be called whenever something was written to it; may cut it, or another that holds more. */
   wrote(): void;
-  /** It is gone, and what waited with it. */
+  /** Removes it and its queue. */
   remove(): void;
 }
 
 /** Bounds what waits for slow clients, all together. */
 export interface Unread {
   watch(output: Output): WatchedOutput;
-  /** Those for whom at least so many octets wait. */
+  /** Clients with at least this many unread octets. */
   lagging(octets: number): { client: string; octets: number }[];
-  /** Those that carry the events of an application. */
+  /** Clients that carry an application's events. */
   carrying(application: string): { client: string; octets: number; resumed: boolean }[];
 }
 

@@ -17,7 +17,7 @@ type UnreadableDeps = {
   responder: Pick<Responder, 'bare'>;
   clock: Clock;
   log: Logger;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
 };
 
@@ -35,14 +35,14 @@ function slowLimit({ _httpMessage: answer }: Answering, limits: ReadingLimits): 
 const longestLine = 4096;
 const requestLine = /^[A-Z]+ \/[^\s]* HTTP\/1\.[01]\r\n/;
 
-/** Whether what came begins like a request whose method nobody knows (RFC 9110 9.1), and not like something else. */
+/** Whether the bytes look like a request with an unknown method (RFC 9110 9.1). */
 const hasLine = (bytes: Uint8Array | undefined): boolean =>
   bytes !== undefined && requestLine.test(Buffer.from(bytes.subarray(0, longestLine)).toString('latin1'));
 
-/** What Node keeps of bytes that its parser refused. */
+/** Node's record of bytes that its parser refused. */
 type ParseError = NodeJS.ErrnoException & { rawPacket?: Uint8Array };
 
-/** What is said to the client, and the bound that it met, if any; undefined where nobody would understand an answer. */
+/** The answer, and the limit that was reached, if any; undefined for input that is not HTTP. */
 function refusalOf(
   { code = '', rawPacket }: ParseError,
   socket: Socket,
@@ -59,14 +59,14 @@ function refusalOf(
 }
 
 /**
- * Makes what hears of requests that never became one: heads that are too large, clients that are too slow, and what is no
- * HTTP. The answers have the status that Node gives them by itself (431, 408, 413, 400), but for methods that nobody knows (405).
+ * Handles requests that Node's parser refused: too large heads, too slow clients, and input that is not HTTP. The
+ * statuses are Node's own (431, 408, 413, 400), and 405 for unknown methods.
  */
 export function createUnreadable({ responder, clock, log, hit = uncounted }: UnreadableDeps): Unreadable {
   const tellLimit = createTally(clock, log, 'a request was cut off: it was too large or too slow to be read');
   const tellNonsense = createTally(clock, log, 'a connection was closed: what came was no request');
   return (error, socket: Answering, limits) => {
-    // What else comes on a connection that is being closed.
+    // Further errors of a closing connection.
     if (socket.destroyed || socket.writableEnded) return;
     const found = refusalOf(error, socket, limits);
     if (!found) return void socket.destroy();

@@ -62,9 +62,9 @@ export const upgradesOf =
 const upgradeHeaders = new Set(['upgrade', 'connection', 'http2-settings']);
 
 /**
- * Serves a request that offers some other protocol (h2c, as Java's client does with every first request) as if it
- * offered none, which RFC 9110 section 7.8 allows. Node does not parse such a request any further once somebody
- * listens for upgrades, so it is put back in front of the connection without the offer.
+ * Serves a request that offers another protocol as if it offered none (RFC 9110 7.8 allows that). Java's client offers
+ * h2c with every first request. Node stops parsing such a request once there is a listener for upgrades. So it is put
+ * back in front of the connection without the offer.
  */
 function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/1.1`];

@@ -28,8 +28,8 @@ export function readUuid(uuid: string): string {
 }
 
 /**
- * The parts of a resource and the options behind the last slash, `c(slin)n`: single letters, with a value in brackets
- * or without.
+ * The parts of a resource and its options: single letters after the last slash, with or without a value in brackets
+ * (`c(slin)n`).
  */
 export function readOptions(options: string): ReadonlyMap<string, string> {
   const read = new Map<string, string>();

@@ -17,10 +17,10 @@ const isOfAnySession = (report: ExternalReport): report is MediaReport =>
 type ExternalLegOptions = {
   protocolId: string;
   media: MediaSession;
-  /** What audio is exchanged in. */
+  /** Format of the exchanged audio. */
   format: FormatName;
   report: Report;
-  /** It is let go of. */
+  /** Called when the leg is released. */
   released: () => void;
 };
 
@@ -52,12 +52,12 @@ export class ExternalLeg extends QuietLeg implements Leg {
     this.#life.send({ type: 'connection.made' });
   }
 
-  /** The connection is not there (any more), or its server wants the call to end. */
+  /** The connection is lost, or its server ends the call. */
   lose(cause: number): void {
     this.#life.send({ type: 'connection.lost', cause });
   }
 
-  /** What the media plane tells. */
+  /** Handles a report of the media plane. */
   hear(report: ExternalReport): void {
     if (report.type === 'media.hangupAsked') this.lose(Cause.normalClearing);
     else if (report.type === 'media.lost') this.lose(Cause.temporaryFailure);
@@ -93,7 +93,7 @@ export class ExternalLeg extends QuietLeg implements Leg {
     this.#released();
   }
 
-  /** A connection belongs to the process that made it: nobody else can go on with it. */
+  /** Connections belong to one process: no other can continue them. */
   dump(): LegData {
     return { version: 1 };
   }

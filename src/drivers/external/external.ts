@@ -24,7 +24,7 @@ import { createUnicastRtp, type UnicastRtpOptions } from './unicast-rtp.ts';
 export type ExternalDriverOptions = UnicastRtpOptions & {
   media: UnicastRtpOptions['media'] & ExternalAudio;
   connections: ConnectionHost;
-  /** PEM of the authorities that must have signed their certificates; undefined for those that come with Node. */
+  /** PEM of the authorities that must have signed their certificates; undefined: Node's own. */
   authorities?: (() => readonly string[] | undefined) | undefined;
   /** Servers that wait for our WebSocket, by name. */
   webSockets: ReadonlyMap<string, Pick<WebSocketRequest, 'url' | 'headers' | 'protocols'>>;
@@ -35,7 +35,7 @@ const webSocket = 'WebSocket';
 /** In place of a server's name: the server opens the WebSocket. */
 const incoming = 'INCOMING';
 
-/** What will be connected to, and the channel that it is for. */
+/** A planned connection, and its channel. */
 type Planned = {
   technology: string;
   request: ExternalRequest;
@@ -46,13 +46,13 @@ type Planned = {
   protocolId: string;
 };
 
-/** Our end of a connection, as a channel's variables tell it. */
+/** Our end of a connection, as channel variables. */
 const localVariables = ({ address, port }: { address: string; port: number }) => ({
   local_address: address,
   local_port: String(port),
 });
 
-/** Octets of 20 ms of a format, as a server is told; 0 where packets differ. */
+/** Octets of 20 ms of a format; 0 if packets differ in length. */
 function frameOctets(codec: Codec): number {
   if (codec === 'opus') return 0;
   const kilohertz = codec === 'slin44' ? 44.1 : Number(/^slin(\d+)$/.exec(codec)?.[1] ?? 8);
@@ -67,7 +67,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
 
   const unicastRtp = createUnicastRtp(options);
 
-  /** A session with a connection that is watched over, and the leg that it is for as soon as there is one. */
+  /** Opens a session with a watched connection, and later its leg. */
   const connect = (
     channelId: string,
     { request, answered, near }: Pick<Planned, 'request' | 'answered'> & { near?: string | undefined },
@@ -206,7 +206,7 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     });
   };
 
-  /** Waits for a server that has to be told first where to connect to: its channel is there before. */
+  /** Waits for a server that has to learn first where to connect: its channel exists before. */
   const prepareAwaited = (channelId: string, planned: Planned): PreparedExternal => {
     const { technology, name, variables, protocolId } = planned;
     const connected = connect(channelId, planned, { started: () => {}, lost: () => {} });

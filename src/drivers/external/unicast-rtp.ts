@@ -24,7 +24,7 @@ export type UnicastRtpOptions = {
 /** Whether a port is bound to all addresses. */
 const isAll = (address: string): boolean => address === '0.0.0.0' || address === '::';
 
-/** Numbers of formats in RTP: those of RFC 3551, and where it has none those that Asterisk uses. */
+/** RTP payload types: those of RFC 3551, else Asterisk's. */
 const payloadTypes: Readonly<Record<Codec, number>> = {
   ulaw: 0,
   alaw: 8,
@@ -69,7 +69,7 @@ function variablesOf(address: string, { local: { port } }: RtpSession): Record<s
 
 /** Channels whose far side is a server that audio goes to and comes from over RTP, without any signalling. */
 export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, learned }: UnicastRtpOptions) {
-  /** What a channel is told: of a port that is bound to all addresses, the one of them that its far side reaches. */
+  /** Channel variables of the local port. If the port is bound to all addresses, the one that its far side reaches. */
   const variablesFor = (peer: string, session: RtpSession): Record<string, string> => {
     const { address } = session.local;
     return variablesOf(isAll(address) ? localAddress(peer) : address, session);

@@ -14,8 +14,8 @@ import { heardOf } from '../heard.ts';
 import { QuietLeg } from '../quiet-leg.ts';
 
 /**
- * Local channels: two halves joined back to back. Dialing the first half offers the second to the dialplan; what
- * happens to one is told on the other. There is no network, so everything is told within the call that caused it.
+ * Local channels: two halves joined back to back. Dialing the first half offers the second to the dialplan. Events of
+ * one half are reported on the other. There is no network, so reports are synchronous.
  */
 
 /** Which half of which Local channel a leg is. */
@@ -176,8 +176,8 @@ const isLocalLeg = (data: LegData): data is LocalLegData =>
 
 /**
  * The driver of Local channels.
- * @param freshId an id that no channel has, for a second half that nobody named: its audio goes by the same one.
- * @param hasContext whether a context exists: dialing into one that does not is refused at once.
+ * @param freshId an unused id for a second half without a requested one; its audio uses the same id.
+ * @param hasContext whether a context exists: dialing into an unknown one is refused.
  */
 export function createLocalDriver(options: {
   media: MediaPlane;
@@ -237,7 +237,7 @@ export function createLocalDriver(options: {
     resume(data: LegData, channelId: string, report: Report): Leg {
       if (!isLocalLeg(data)) throw new DriverError('data', 'this is no half of a Local channel');
       const { place } = data;
-      // Those that are made from now on are counted on.
+      // Continues the count of restored channels.
       made = Math.max(made, Number.parseInt(place.pair.slice(-8), 16) + 1 || 0);
       const other = waiting.get(place.pair);
       if (other) {

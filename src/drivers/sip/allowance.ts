@@ -2,18 +2,15 @@ import { addressMatcher } from '../../lib/addresses.ts';
 import type { Protocol } from '../../sip/transport/kind.ts';
 import type { Source } from '../../sip/transport/transport.ts';
 
-/**
- * What an endpoint may do. It limits the damage of a stolen password. What is left out or empty
- * restricts nothing.
- */
+/** Limits of an endpoint, which reduce the damage of a stolen password. An empty or missing list limits nothing. */
 export type Allowance = {
   /** Addresses or networks that its requests outside calls come from. */
   sources?: readonly string[];
   /** The same for its registrations, besides. */
   registrationSources?: readonly string[];
-  /** What they come over. */
+  /** Transports that its requests may use. */
   protocols?: readonly Protocol[];
-  /** Calls at once, in both directions. */
+  /** Calls at the same time, in both directions. */
   calls?: number;
   /** Extensions and patterns that it may call. */
   extensions?: readonly string[];

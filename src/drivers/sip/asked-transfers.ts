@@ -13,26 +13,26 @@ import { userOf } from './party.ts';
 import { transferableChannel } from './replacing.ts';
 import { mayCall, type Services } from './services.ts';
 
-/** A REFER of a far side whose outcome it is told, or is not to be told (RFC 4488): plain data. */
+/** A REFER of a far side with or without progress reports (RFC 4488): plain data. */
 export type AskedTransfer = {
-  /** CSeq of the REFER, by which the subscription is told from others of the call (RFC 3515 2.4.6). */
+  /** CSeq of the REFER, which identifies its subscription in the call (RFC 3515 2.4.6). */
   readonly id: string;
-  /** Event header of its NOTIFYs; without it nothing is told. */
+  /** Event header of its NOTIFYs; without it none are sent. */
   readonly event?: string;
-  /** Asked for outside the call: key of the dialog in which it is told. */
+  /** For a REFER outside the call: key of its own dialog. */
   readonly outside?: string;
 };
 
 type AskedTransfersOptions = {
   services: Services;
   endpoint: EndpointConfig;
-  /** Whether the call stands: only then somebody can be put through. */
+  /** Whether the call is established: transfers need that. */
   isUp(): boolean;
   /** Tells who has asked inside the call. */
   send: TellSubscriber;
-  /** Call control is told. */
+  /** Passes the request to call control. */
   ask(transfer: TransferRequest): void;
-  /** What another process left. */
+  /** Data of a previous process. */
   from?: readonly AskedTransfer[] | undefined;
 };
 
@@ -41,12 +41,12 @@ export interface AskedTransfers {
   receiveRefer: ReferReceiver;
   /** SUBSCRIBE to how a transfer goes: refreshes the subscription, or ends it. */
   receiveSubscribe(request: SipRequest): UsageAnswer;
-  /** Tells how a transfer goes; a status of 200 or more is the last word. Nothing happens for one that nobody asked for. */
+  /** Reports the progress of a transfer; a status of 200 or more ends it. Unknown ids are ignored. */
   tell(id: string, status: number): void;
   /** How a request sent under a label ended. */
   ended(label: string, status: number): void;
   dump(): readonly AskedTransfer[];
-  /** The leg is over: who has asked outside its call is told the last word. */
+  /** The leg has ended: subscriptions outside the call get their last NOTIFY. */
   close(): void;
 }
 
@@ -56,14 +56,14 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
   const { services, endpoint, send } = options;
   const { transferTimeoutMs, transfersPerCall } = services.config;
   const pending = new Map<string, AskedTransfer>();
-  /** Who is told of those that were asked for outside the call. */
+  /** Senders of NOTIFYs outside the call. */
   const outside = new Map<string, TellSubscriber>();
   const seconds = Math.round(transferTimeoutMs / 1000);
   let asked = options.from?.some((transfer) => transfer.outside === undefined) ?? false;
   for (const transfer of options.from ?? []) {
     const told = transfer.outside === undefined ? undefined : services.outsideSubscriber(transfer.outside);
     if (told) outside.set(transfer.id, told);
-    // Whose dialog is no more is told nothing; the transfer goes on.
+    // A transfer whose dialog has ended continues without reports.
     pending.set(transfer.id, transfer.outside === undefined || told ? transfer : { id: transfer.id });
   }
 
@@ -108,7 +108,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       pending.set(id, transfer);
       if (transferor && !isQuiet) outside.set(id, transferor.tell);
       return {
-        // RFC 4488 4: who wants no subscription gets none, and is told so.
+        // RFC 4488 4: a request without subscription gets none, and the response says so.
         status: isQuiet ? 200 : 202,
         headers: isQuiet ? [['Refer-Sub', 'false']] : [],
         afterwards() {
@@ -142,7 +142,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       };
     },
     ended(label, status) {
-      // Who has no use for what it is told is told no more; the transfer goes on.
+      // After a refused NOTIFY no more are sent; the transfer continues.
       if (!label.startsWith(LABEL) || status < 300) return;
       const id = label.slice(LABEL.length);
       outside.delete(id);
@@ -155,7 +155,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
   };
 }
 
-/** What a REFER asks for. */
+/** Contents of a REFER. */
 type Wanted = { uri: SipUri | TelUri; replaces?: Replaces };
 type Refused = { status: number; why: string };
 
@@ -178,7 +178,7 @@ function readRefer(request: SipRequest): Wanted | Refused {
 /** Why an endpoint may not transfer there: what bounds its calls bounds its transfers. */
 function refuseTransfer(services: Services, endpoint: EndpointConfig, { uri, replaces }: Wanted): Refused | undefined {
   if (!endpoint.allowTransfer) return { status: 603, why: 'it may not transfer' };
-  // Who is called already was called within these bounds.
+  // A call that exists was allowed when it began.
   if (replaces || mayCall(services, endpoint, userOf(uri))) return undefined;
   return { status: 403, why: `it may not transfer to ${userOf(uri)}` };
 }

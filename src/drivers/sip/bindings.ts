@@ -16,7 +16,7 @@ export type Binding = {
   endpoint: string;
   /** As registered or configured. */
   uri: Uri;
-  /** Where the REGISTER came from: requests go there, through the NAT that it opened; undefined = where `uri` leads. */
+  /** Source of the REGISTER: requests go there, through its NAT; undefined: where `uri` resolves to. */
   target: Target | undefined;
   /** By the monotonic clock; undefined = never expires. */
   expiresAt: number | undefined;
@@ -24,7 +24,9 @@ export type Binding = {
   cseq: number;
   /** The proxies on the way: those of the REGISTER's Path (RFC 3327), or the outbound proxy. */
   routes: readonly NameAddr[];
-  /** The phone and its flow, where it has registered that way (RFC 5626 4.2): the binding is good as long as the flow is. */
+  /**
+   * The phone and its flow, if it registered an outbound flow (RFC 5626 4.2): the binding lives as long as the flow.
+   */
   outbound?: string;
 };
 
@@ -38,15 +40,15 @@ export interface Bindings {
   find(endpoint: string, uri: Uri): Binding | undefined;
   put(binding: Binding): void;
   delete(id: string): void;
-  /** The registered binding of an endpoint for the same phone and flow, whatever its URI. */
+  /** The registered binding of an endpoint for the same phone and flow, with any URI. */
   findFlow(endpoint: string, outbound: string): Binding | undefined;
   /**
-   * A connection is gone: bindings made over it go where their URI leads. Those that lead nowhere without it, as only the
-   * peer can open it, are told, and are for the caller to delete.
+   * A connection has closed: its bindings now go where their URI resolves to. Returns those that only the peer could
+   * connect, for the caller to delete.
    */
   connectionClosed(connection: number): readonly Binding[];
   size(): number;
-  /** All of them, those that never expire aside: they are configured. */
+  /** All bindings except configured ones, which never expire. */
   dump(): readonly BindingData[];
   /** Puts in place what another process wrote down, what has expired meanwhile aside. */
   restore(data: readonly BindingData[]): void;
@@ -115,7 +117,7 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
   };
 }
 
-/** Where a binding's messages come from: its flow, or the address that its URI names. */
+/** The source of a binding's messages: its flow, or the address in its URI. */
 function placeOf({ target, uri }: Binding): Target | undefined {
   if (target) return target;
   if (uri.scheme !== 'sip' && uri.scheme !== 'sips') return undefined;

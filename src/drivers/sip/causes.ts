@@ -6,9 +6,8 @@ import { Cause, causeText } from '../../telephony/causes.ts';
 const highestCause = 127;
 
 /**
- * SIP status to Q.850 cause: RFC 3398 8.2.6.1, save where dialers of Asterisk have come to expect another cause
- * (408 is 18 rather than 102, 480 is 19 rather than 18, 488 and 606 are 58, 500 is 38, 503 is 34 so that it shows as
- * congestion).
+ * SIP status to Q.850 cause: RFC 3398 8.2.6.1, with Asterisk's deviations that dialers expect. 408 is 18 (not 102) and
+ * 480 is 19 (not 18). 488 and 606 are 58, 500 is 38, and 503 is 34, which means congestion.
  */
 const causeOfStatus: Readonly<Record<number, number>> = {
   400: 41,
@@ -53,8 +52,8 @@ const causeOfStatus: Readonly<Record<number, number>> = {
 };
 
 /**
- * Q.850 cause to SIP status: RFC 3398 7.2.4.1, save 58, which tells codecs that do not match and so is 488, and 21, which
- * is 603: who rejects a call rejects it for every branch of a proxy.
+ * Q.850 cause to SIP status: RFC 3398 7.2.4.1, except two. 58 means incompatible codecs and so becomes 488. 21 becomes
+ * 603, because a rejection applies to every branch of a proxy.
  */
 const statusOfCause: Readonly<Record<number, number>> = {
   1: 404,
@@ -98,7 +97,7 @@ export function causeFromStatus(status: number): number {
   return status < 500 ? Cause.interworking : status < 600 ? Cause.congestion : Cause.callRejected;
 }
 
-/** The final response that refuses a call with a cause; without a table entry 603, we just do not want it. */
+/** The final response that refuses a call with a cause; 603 for causes without entry. */
 export const statusFromCause = (cause: number): number => statusOfCause[cause] ?? 603;
 
 /**
@@ -127,5 +126,5 @@ export const reasonHeaders = (cause: number): HeaderLines => [
     : []),
 ];
 
-/** What the branches of a call are told that did not win it. */
+/** Reason header for branches of a call that was answered elsewhere. */
 export const answeredElsewhere: HeaderLines = [['Reason', 'SIP;cause=200;text="Call completed elsewhere"']];

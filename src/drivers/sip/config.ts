@@ -41,8 +41,8 @@ export type IdentityTelling = FieldsOf<typeof identityAttributes>;
 export const defaultIdentity: IdentityTelling = fieldsOf(identityAttributes, {});
 
 /**
- * What Asterisk's words mean for calls that come in. In calls that we place, all but `no` say that we understand reliable
- * responses, and `required` asks for them.
+ * Asterisk's words for inbound calls. In outbound calls all but `no` offer reliable responses, and `required` demands
+ * them.
  */
 export const reliabilityOf = { no: 'no', yes: 'asked', peer_supported: 'able', required: 'required' } as const;
 
@@ -53,7 +53,7 @@ export function sessionTermsOf({ timers, sessionSeconds, shortestSessionSeconds 
   return { ...wish, ...(timers === 'required' && { required: true }), ...(timers === 'always' && { always: true }) };
 }
 
-/** What far sides are asked for of Opus, and how that is sent to them at most. */
+/** Opus parameters: requests to far sides, and limits of what is sent. */
 export type OpusTerms = { wishes: OpusWishes; sending: OpusSending };
 
 /** A phone or a trunk. Its plain attributes are those of {@link endpointAttributes}. */
@@ -64,14 +64,14 @@ export type EndpointConfig = FieldsOf<typeof endpointAttributes> & {
   context: string;
   /** What it must know to register and to call. Without it only `match` lets its requests in. */
   auth?: { username: string } & EndpointSecret;
-  /** What we answer when it asks us for a password; without `realm` whatever its realm is. */
+  /** Credentials that answer its challenges; without `realm` for any realm. */
   outboundAuth?: { username: string; realm?: string } & EndpointSecret;
   /** Source addresses or networks (`10.1.0.0/16`) whose requests are this endpoint's. */
   match: readonly string[];
   aor: AorConfig;
   /** In our order of preference; at least one. */
   codecs: readonly AudioCodec[];
-  /** What it is asked for of Opus, and how that is sent to it; as everybody where left out. */
+  /** Its Opus parameters; left out: the general ones. */
   opus?: OpusTerms;
   /** Of video, likewise; without any its calls have none. */
   videoCodecs: readonly VideoFormatName[];
@@ -81,7 +81,7 @@ export type EndpointConfig = FieldsOf<typeof endpointAttributes> & {
   identity: IdentityTelling;
   /** Where we register it. Without any, its calls are identified by other means. */
   registrations?: readonly RegistrationConfig[];
-  /** What it may do; without it all that its context offers, from wherever its password is known. */
+  /** Its limits; left out: all extensions of its context, from anywhere with the password. */
   allowance?: Allowance;
   /** Who carries out the transfers that it asks for. */
   transferHandling: TransferHandling;
@@ -91,17 +91,17 @@ export type EndpointConfig = FieldsOf<typeof endpointAttributes> & {
   variables?: Readonly<Record<string, string>>;
 };
 
-/** What the SIP driver is told by the configuration. */
+/** Configuration of the SIP driver. */
 export type SipConfig = {
-  /** What holds of Opus for endpoints that say nothing; the stack's and the plane's own ways where left out. */
+  /** Opus parameters of endpoints without their own; left out: the defaults of stack and media plane. */
   opus?: OpusTerms | undefined;
   /** Value of User-Agent and Server, e.g. `Hookswitch/0.1.0`. */
   userAgent: string;
   /** Realm of our challenges. */
   realm: string;
   /**
-   * Algorithms of our challenges, in their order. RFC 8760 wants the strongest first, but clients that know one
-   * algorithm alone often read only the first challenge: hence MD5 leads unless configured otherwise.
+   * Algorithms of our challenges, in order. RFC 8760 wants the strongest first, but clients that know one algorithm
+   * often read only the first challenge. Hence MD5 is the default.
    */
   algorithms: readonly DigestAlgorithm[];
   /** ms that a nonce of ours is good for. */
@@ -113,19 +113,19 @@ export type SipConfig = {
   outside?: (peer: string | undefined) => string | undefined;
   /** Bounds on phones that watch something. Times in seconds are as on the wire. */
   subscriptions: {
-    /** Subscriptions at once, in all and of one endpoint. */
+    /** Subscriptions at the same time, in total and of one endpoint. */
     most: number;
     perEndpoint: number;
     minimumSeconds: number;
     maximumSeconds: number;
-    /** ms between two times that a subscriber is told of changes. */
+    /** Shortest interval between NOTIFYs to one subscriber, in ms. */
     intervalMs: number;
-    /** Calls that one document tells of. */
+    /** Calls that one document lists. */
     calls: number;
   };
-  /** Redirections of one call, from its first caller on, after which it is forwarded no more. */
+  /** Redirections of one call, from its first caller on, after which it is not forwarded again. */
   mostRedirections: number;
-  /** Places that one call may ring at, of those that a called proxy tells of. */
+  /** Forked branches of one call that are followed. */
   mostBranches: number;
   /** Reliable provisional responses of one call that may wait for a PRACK. */
   waitingProvisional: number;
@@ -137,11 +137,11 @@ export type SipConfig = {
   announceDelayMs: number;
   /** Transfers of one call that may be under way at a time. */
   transfersPerCall: number;
-  /** ms that a party which asks for a transfer is told of it at most. */
+  /** Longest time that a transferor gets progress reports, in ms. */
   transferTimeoutMs: number;
   /**
-   * How often a phone is told of new video streams at most, and how long further changes are waited for; how often it is asked
-   * for a key frame by INFO at most. In ms.
+   * Limits of video renegotiation, in ms: the time to collect changes, the interval between renegotiations, and the
+   * interval between INFO requests for key frames.
    */
   video: { delayMs: number; intervalMs: number; keyFrameIntervalMs: number };
   endpoints: readonly EndpointConfig[];

@@ -18,12 +18,12 @@ export type DepartingCallData = {
 };
 
 /**
- * Calls that were hung up and whose legs are gone, until their last transaction is over: the INVITE is cancelled and
- * undecided, or the BYE has no answer yet.
+ * Calls that were hung up and whose legs have ended, until their last transaction is over. The INVITE is cancelled and
+ * undecided, or the BYE has no response yet.
  */
 interface DepartingCalls extends Departures {
   dump(): readonly DepartingCallData[];
-  /** Goes on with what another process left; calls of endpoints that are no more are forgotten. */
+  /** Continues the calls of a previous process; calls of unknown endpoints are dropped. */
   restore(data: readonly DepartingCallData[]): void;
 }
 

@@ -55,14 +55,14 @@ type SipDriverOptions = {
   media: MediaPlane;
   host: CallHost;
   contacts: ContactHost;
-  /** Hears when what carries a registration at a provider is gone. */
+  /** Called when the connection of a registration at a provider is lost. */
   registrations?: RegistrationHost;
   clock: Clock;
   ids: Ids;
   log: Logger;
   /** The address of a host name; without it only literal addresses can be reached. */
   resolveHost?: (host: string) => Promise<string>;
-  /** What DNS knows of SIP servers (RFC 3263); then hosts are asked for there. */
+  /** DNS lookups of SIP servers (RFC 3263); left out: only addresses and the system's host names. */
   names?: NameServer;
   /** Hears ICMP errors of UDP servers; without it they are waited for. */
   openProbe?: OpenProbe;
@@ -72,7 +72,7 @@ type SipDriverOptions = {
   hint?: Watched['hint'];
   /** Keeps the phones that watch something; without it none can. */
   watchers?: WatcherHost;
-  /** Hears who is known by its registration, its calls or its address; without it nobody asks. */
+  /** Registers known peers (by registration, call or address) for the rate limiter; left out: none. */
   peers?: KnownPeers;
   /** Whether an extension is one of a list, as the dialplan has patterns; without it only equal ones are. */
   isAmong?: (extension: string, extensions: readonly string[]) => boolean;
@@ -80,11 +80,11 @@ type SipDriverOptions = {
   logIns?: LogIns;
   /** Hears text messages that endpoints send. */
   messageReceived?: (message: TextMessage) => void;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
 };
 
-/** What the driver holds now; all zero when nothing is going on, bindings and nonces aside. */
+/** Current objects of the driver; all zero when idle, except bindings and nonces. */
 type SipDriverCounts = UserAgentCounts & {
   legs: number;
   bindings: number;
@@ -103,7 +103,7 @@ type SipDriverCounts = UserAgentCounts & {
 /** SIP as call control sees it. */
 export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, WatcherDriver {
   readonly technology: 'PJSIP';
-  /** Tells the configured contacts, those that are known as they are aside; once, when everything is wired. */
+  /** Reports the configured contacts, except known ones; call it once, after wiring. */
   start(isKnown?: (contact: ContactDetails) => boolean): void;
   /** Whether there is a registered or configured place with that contact id. */
   hasContact(id: string): boolean;
@@ -111,7 +111,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   setEndpoint(endpoint: EndpointConfig): void;
   removeEndpoint(name: string): void;
   endpoints(): readonly EndpointConfig[];
-  /** What the endpoints there are now want registered at providers. */
+  /** The wanted registrations of all present endpoints. */
   wantedRegistrations(): RegistrationDetails[];
   /**
    * URIs of the places where an endpoint can be reached now, with `user` as their user part when given; none when its
@@ -120,7 +120,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   dialContacts(endpoint: string, aor?: string, user?: string): string[] | undefined;
   /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
   sendMessage(message: OutgoingMessage): Promise<void>;
-  /** Asks an endpoint to call somebody; resolves when it has accepted to try, see `Referrals` in refer.ts. */
+  /** Sends a REFER to an endpoint; resolves when it has accepted, see `Referrals` in refer.ts. */
   refer(request: ReferRequest): Promise<void>;
   /** The dialplan has changed: BLF shows its new hints. */
   reviewHints(): void;
@@ -137,7 +137,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   close(): void;
 }
 
-/** What a SIP driver holds beside its legs: plain data. */
+/** Data of a SIP driver beside its legs: plain data. */
 export type SipDriverData = {
   readonly version: 1;
   readonly bindings: readonly BindingData[];
@@ -350,7 +350,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   };
 }
 
-/** Where nobody keeps watchers. */
+/** Used without watchers. */
 const nobody: WatcherHost = {
   subscribed() {},
   unsubscribed() {},
@@ -372,7 +372,7 @@ function resumeLeg(services: Services, data: LegData, channelId: string, report:
   return createOutboundLeg({ services, request, resolved, codecs, videoCodecs, report, from: leg });
 }
 
-/** Codecs to offer, each once: those that are asked for in that order, or else the endpoint's own, first what its partner has. */
+/** Codecs to offer, each once: the requested ones in order, or else the endpoint's own, its partner's codecs first. */
 function codecsFor({ codecs }: EndpointConfig, { formats, prefers = [] }: LegRequest): AudioCodec[] {
   if (formats) return [...new Set(formats.filter(isAudioCodec))].filter((format) => codecs.includes(format));
   return preferredFirst(codecs, prefers);
@@ -399,7 +399,7 @@ function openLeg(services: Services, request: LegRequest, report: Report): Opene
   };
 }
 
-/** What we can do (RFC 3261 11.2); whether we would take a call now. Nothing that needs a password is told. */
+/** Our capabilities (RFC 3261 11.2), and whether we would accept a call now. Contains nothing that needs a password. */
 function answerOptions({ agent, config }: Services, transaction: ServerTransaction, draining: boolean): void {
   transaction.reply(draining ? 503 : 200, {
     headers: [

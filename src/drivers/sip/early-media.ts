@@ -5,7 +5,7 @@ import type { Negotiation, NegotiationData } from './negotiation.ts';
 
 /** The early dialogs of a call that have described their audio: plain data. */
 export type EarlyMediaData = {
-  /** Whose audio is heard; undefined while nobody's is. */
+  /** The branch whose audio is heard; undefined without one. */
   readonly heard?: string;
   /** In the order of their first descriptions. */
   readonly branches: readonly { readonly branch: string; readonly negotiation: NegotiationData }[];
@@ -14,8 +14,8 @@ export type EarlyMediaData = {
 type Bounds = { readonly config: Pick<SipConfig, 'mostBranches'>; hit: LimitHit };
 
 /**
- * Audio before the answer of a call that rings at several places: each has answered the one offer in its own way. The first
- * that describes its audio is heard until it is over (RFC 6228), then the next. The branch that answers is heard in any case.
+ * Early media of a call with several branches, each of which answers the same offer. The first branch with audio is
+ * heard until it ends (RFC 6228), then the next. The answering branch is heard in any case.
  */
 export class EarlyMedia {
   readonly #offered: Negotiation;

@@ -21,11 +21,11 @@ type Identity = { endpoint: EndpointConfig } | Refusal;
 type Refusal = {
   challenge: HeaderLines;
   guessed?: string;
-  /** Who it is was proved, and why that does not help: 403. */
+  /** The identity was proved but is not allowed here (403), and why. */
   forbidden?: string;
 };
 
-/** Where wrong log-ins are counted: what to do with the source from now on. */
+/** Counts wrong log-ins: returns the action for the source. */
 export type LogIns = {
   failed(source: string, user: string): { action: 'admit' } | { action: 'delay'; ms: number } | { action: 'ignore' };
 };
@@ -50,23 +50,23 @@ export interface Endpoints {
   set(endpoint: EndpointConfig): void;
   remove(name: string): void;
   /**
-   * Finds out who sent a request: by the digest's user; else by the token that a line's provider was given; else by the
-   * user of From, who must then prove it; else by the source address, of several endpoints there by From. Nobody learns which users exist: known and unknown
-   * ones are challenged alike. Who has proved it and comes from where it may not, or calls itself by another endpoint's
-   * name without being trusted to (`trustIdentity`), is forbidden.
+   * Identifies the sender of a request. In order: the digest user, the token that a provider was given, the user of
+   * From (who must authenticate), and the source address. Several endpoints at one address are told apart by From.
+   * Responses do not reveal which users exist: unknown ones are challenged too. A proven identity from a forbidden
+   * source, or with another endpoint's name and no `trustIdentity`, is forbidden.
    */
   identify(transaction: ServerTransaction): Identity;
-  /** Asks for a password (401): at once, or later when the source has guessed too often; 403 for who is forbidden. */
+  /** Challenges the sender (401), with delay after too many wrong passwords; 403 for forbidden identities. */
   challenge(transaction: ServerTransaction, identity: Refusal): void;
   /** Whether an address is in some endpoint's `match`. */
   trusts(address: string): boolean;
   /** Forgets the challenges that wait. */
   close(): void;
   /**
-   * For a request in a dialog of an endpoint's that came from a new place: asks for a password as `challenge` does, unless
-   * it is let in: from an address of `match` or of the route set, or with the endpoint's password. An endpoint that has
-   * none could answer no challenge: of it every address counts that it named or was heard from.
-   * @returns whether it was asked, so that the request is dealt with.
+   * Challenges a request in an endpoint's dialog from a new source. Exceptions: an address of `match` or of the route
+   * set, or a valid password. An endpoint without password cannot answer challenges. For it every address counts that
+   * it named or was heard from.
+   * @returns whether the request was challenged and so is finished.
    */
   challengeStranger(
     endpoint: EndpointConfig,
@@ -132,9 +132,9 @@ export function createEndpoints(
     return false;
   };
 
-  /** The endpoint that needs no password from this address: of several the one that From names, else the first one. */
+  /** The endpoint that this address identifies without password; of several the one in From, else the first. */
   const byAddress = (source: Source, from: EndpointConfig | undefined): EndpointConfig | undefined => {
-    // Only this machine reaches a listener on a loopback address, from whichever address of its own.
+    // A listener on a loopback address is only reachable from this machine, from any of its addresses.
     const host = listenerHost?.(source.listener) ?? '';
     const addresses = isLoopback(host) ? [source.address, host] : [source.address];
     const isThere = ({ config, matches }: Entry) => !config.auth && matches.some((match) => addresses.some(match));
@@ -199,7 +199,7 @@ export function createEndpoints(
       const line = verdict.result === 'absent' ? lineOf?.(request.uri) : undefined;
       if (line) return admitted(line, transaction, false);
       const from = claimed(request);
-      // Who claims to be a phone with a password has to know it, also where strangers are let in.
+      // A sender that claims a phone with password must authenticate, also where anonymous calls are allowed.
       const isOpen = verdict.result === 'absent' && !from?.auth;
       const local = isOpen ? byAddress(source, from) : undefined;
       return local ? admitted(local, transaction, true) : refusal(verdict, source.address);

@@ -1,19 +1,21 @@
 import type { DeviceStateWord } from '../../models/device-state.ts';
 import type { CallView } from './legs.ts';
 
-/** What phones can subscribe to (RFC 6665 5), and how each is told: pure, of what is known at that moment. */
+/**
+ * Event packages for subscriptions of phones (RFC 6665 5), and their documents: pure functions of the present state.
+ */
 
 /** How many messages wait in a mailbox. */
 export type MailboxCounts = { newMessages: number; oldMessages: number };
 
-/** What a subscription is about, as plain data. */
+/** The subject of a subscription, as plain data. */
 export type Subject =
   | { readonly event: 'message-summary'; readonly mailbox: string }
   | { readonly event: 'dialog' | 'presence'; readonly context: string; readonly extension: string };
 
 export type EventPackage = Subject['event'];
 
-/** The packages by name, and the type of what is told. */
+/** Content types of the packages. */
 export const contentTypes: Readonly<Record<EventPackage, string>> = {
   'message-summary': 'application/simple-message-summary',
   dialog: 'application/dialog-info+xml',
@@ -32,7 +34,7 @@ export function messageSummary(account: string, { newMessages, oldMessages }: Ma
   ].join('\r\n');
 }
 
-/** What BLF shows of an extension. */
+/** The state of an extension for BLF. */
 export type BlfState = {
   /** URI of the extension. */
   entity: string;
@@ -77,11 +79,11 @@ export function callsOf({ calls, extension, state }: BlfState): readonly Call[] 
 }
 
 /**
- * Dialog information (RFC 4235 4.1), always in full, so that nothing hangs on a message that was lost. Calls that were told
- * before and are over are told as terminated once; an extension without calls as one that is terminated, as phones of the
- * field take a document without any dialog for no news.
- * @param version counts the documents of a subscription, from 0.
- * @param told ids of the calls that were told last.
+ * Dialog information (RFC 4235 4.1), always in full, so that lost messages do no harm. Calls of the last document that
+ * have ended are listed once as terminated. An extension without calls has one terminated dialog, because phones ignore
+ * a document without dialogs.
+ * @param version number of the document in its subscription, from 0.
+ * @param told ids of the calls in the last document.
  */
 export function dialogInfo(blf: BlfState, version: number, told: readonly string[]): string {
   const calls = callsOf(blf);

@@ -6,12 +6,12 @@ import { partyOf, userOf } from './party.ts';
 import { redirected, redirectionOf } from './redirections.ts';
 import { mayCall, type Services } from './services.ts';
 
-/** The responses that say where somebody is: several choices, moved for good or for now (RFC 3261 21.3). */
+/** Responses with new targets: several choices, moved permanently or temporarily (RFC 3261 21.3). */
 const movedStatuses: ReadonlySet<number> = new Set([300, 301, 302]);
 
 /**
- * Where a called party sends its call, as `tech/resource`, with a redirection when it is to go on there; undefined when it
- * names nothing.
+ * The target of a redirected call as `tech/resource`, and its redirection if it is to be forwarded; undefined without
+ * target.
  */
 export function forwardOf(
   services: Services,

@@ -6,8 +6,8 @@ const MOST_HEADERS = 8;
 const LONGEST = 8_192;
 
 /**
- * Signed identities of callers (the Identity headers of RFC 8224) of the calls that came in, by channel: they are neither
- * read nor made here, but go on with the call as they came.
+ * Signed identities of callers (Identity headers, RFC 8224) of inbound calls, by channel. They are neither verified nor
+ * created here, but passed on unchanged with the call.
  */
 export class IdentityTokens {
   readonly #kept = new Map<string, HeaderLines>();
@@ -22,7 +22,7 @@ export class IdentityTokens {
     );
   }
 
-  /** What a call goes out with that belongs to a channel; nothing where that brought none. */
+  /** The identity tokens of an outbound call for a channel; none if the channel has none. */
   of(channelId: string | undefined): HeaderLines {
     return (channelId !== undefined && this.#kept.get(channelId)) || [];
   }

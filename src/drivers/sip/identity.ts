@@ -9,13 +9,13 @@ import { isRestricted, type Party } from '../../telephony/party.ts';
 import type { EndpointConfig } from './config.ts';
 import { localHost, type Services } from './services.ts';
 
-/** Whether an endpoint is not to learn who a party is, that does not want to be known. */
+/** Whether an endpoint must not see a private identity. */
 const isHidden = ({ identity }: EndpointConfig, { presentation }: Party): boolean =>
   isRestricted(presentation) && !identity.restricted;
 
 /**
- * Our From towards an endpoint: the caller's identity, unless the endpoint wants another; nobody's (RFC 3323 4.1) when the
- * caller does not want to be known.
+ * Our From towards an endpoint: the caller's identity, unless the endpoint overrides it; anonymous (RFC 3323 4.1) for
+ * private callers.
  */
 export function fromAddress(services: Services, endpoint: EndpointConfig, caller: Party, target: Target): NameAddr {
   const hidden = isHidden(endpoint, caller);
@@ -30,17 +30,17 @@ export function fromAddress(services: Services, endpoint: EndpointConfig, caller
 const configuredHost = ({ fromDomain = '' }: EndpointConfig): string | undefined =>
   literalAddress(fromDomain) ?? (isHostName(fromDomain) ? fromDomain : undefined);
 
-/** Our host in identities that an endpoint is told. */
+/** Our host in identities for an endpoint. */
 export const ownHost = (services: Services, endpoint: EndpointConfig, target: Target): string =>
   configuredHost(endpoint) ?? localHost(services, target);
 
-/** What we answer an endpoint's challenges with; undefined when it has no outbound credentials. */
+/** The credentials for an endpoint's challenges; undefined without outbound credentials. */
 export function digestClient({ stack }: Services, endpoint: EndpointConfig): DigestClient | undefined {
   return endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids);
 }
 
 /**
- * What an endpoint is told of a party, beside From: by P-Asserted-Identity (RFC 3325 9.1), by Remote-Party-ID, or not at all.
+ * Identity headers for an endpoint, beside From: P-Asserted-Identity (RFC 3325 9.1), Remote-Party-ID, or none.
  * @param role the party calls, or is called.
  */
 export function identityHeaders(

@@ -28,7 +28,7 @@ import { sipAbilities } from './sip-abilities.ts';
 
 /** A call that came in and waits for call control to open its leg. */
 export interface InboundCall {
-  /** Makes the leg; once. What happened before is told after it returns. */
+  /** Creates the leg; once. Earlier events are reported after it returns. */
   open(channelId: string, report: Report): Leg;
   /** Refuses the call before it was opened. */
   refuse(status: number): void;
@@ -37,10 +37,7 @@ export interface InboundCall {
 /** Q.850: redirected to new destination. */
 const REDIRECTED = 23;
 
-/**
- * The cause of a caller's CANCEL: what Reason says (26 when a proxy tells that another phone answered), else 16:
- * the caller hung up, as RFC 3398 8.3 maps it.
- */
+/** The cause of a CANCEL: from its Reason (26 if answered elsewhere), else 16, as RFC 3398 8.3 maps it. */
 const causeOfCancel = (cancel: SipRequest | undefined): number =>
   (cancel && causeFromReason(cancel)) ?? Cause.normalClearing;
 
@@ -55,7 +52,7 @@ export type InboundLegData = {
   readonly earlyAnswer?: string;
 };
 
-/** What becomes known of a call while its leg is not open yet, and who is told once it is. */
+/** State of a call whose leg is not open yet, and its later receiver. */
 type Opening = { core?: LegCore; call?: IncomingCall; cancelledWith?: number };
 
 /** Takes an INVITE whose sender is known and whose offer we can answer. */
@@ -68,7 +65,7 @@ export function takeInboundCall(services: Services, endpoint: EndpointConfig, of
     open(channelId, report) {
       const leg = openLeg({ services, endpoint, call, channelId, report }, state);
       const { core, cancelledWith } = state;
-      // Nothing is told from inside `open`.
+      // No reports from inside `open`.
       if (cancelledWith !== undefined)
         queueMicrotask(guarded(services.stack.log, 'telling of a cancelled call', () => core?.gone(cancelledWith)));
       return leg;
@@ -305,8 +302,8 @@ class InboundLeg implements Leg {
   }
 
   /**
-   * Puts these codecs before others, as long as nothing was said of the audio and nobody has set which there are. It stays
-   * so: a later offer of the same codecs is answered with the same one.
+   * Prefers these codecs, unless SDP was sent or the codecs were set. Later offers of the same codecs get the same
+   * answer.
    */
   #prefer(formats: readonly string[] = []): void {
     const { codecs } = this.#endpoint;
@@ -343,7 +340,7 @@ class InboundLeg implements Leg {
     };
   }
 
-  /** What a response says besides its status: the session, and who answers. */
+  /** Content of a response besides its status: SDP and the answering party's identity. */
   #saying(sdp: string | undefined): ResponseOptions {
     return { ...(sdp !== undefined && { sdp }), headers: this.core.identity() };
   }
@@ -368,7 +365,7 @@ class InboundLeg implements Leg {
   }
 }
 
-/** The codecs of an offer's audio, of that which an endpoint takes; none where nothing is offered. */
+/** The codecs of an offer's audio that an endpoint accepts; none without audio. */
 function codecsIn(sdp: string, { mediaEncryption, codecs }: EndpointConfig): AudioCodec[] {
   const offer = parseDescription(sdp);
   const audio = offer.ok ? usableAudio(offer.description, mediaEncryption, codecs) : undefined;

@@ -70,7 +70,7 @@ export class InfoDigits {
     this.#send = send;
   }
 
-  /** What is still to be sent. */
+  /** INFO requests that are still to be sent. */
   get waiting(): readonly InfoToSend[] {
     return [...this.#waiting];
   }

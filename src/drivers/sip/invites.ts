@@ -38,7 +38,7 @@ export function createInviteReceiver(
     const { request } = transaction;
     const replacing = replacingOf(services, endpoint, request);
     const refusal =
-      // RFC 4538 4: what it names gives nobody a call for which a password is asked.
+      // RFC 4538 4: Target-Dialog does not replace authentication of a call.
       refuseTarget(request) ??
       refuseReplacing(replacing) ??
       refuseExtension(request, { tag: RELIABLE, what: 'reliable responses', mode: endpoint.reliable }) ??
@@ -62,7 +62,7 @@ export function createInviteReceiver(
         },
         'a caller is known',
       );
-    // A full house says so by itself.
+    // The transaction table was full and has responded 503.
     if (!transaction.reply(100)) return;
     const call = takeInboundCall(services, endpoint, offer);
     try {
@@ -105,7 +105,10 @@ const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
 
 type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
 
-/** Why what an endpoint has of an extension and what the caller has do not go together (RFC 3261 8.2.2.3, 21.4.16). */
+/**
+ * The status if the options that the extension requires are not supported by endpoint and caller (RFC 3261 8.2.2.3,
+ * 21.4.16).
+ */
 function refuseExtension(
   request: SipRequest,
   { tag, what, mode }: { tag: string; what: string; mode: string },
@@ -131,7 +134,7 @@ function refuseCaller(
 ): Refusal | undefined {
   if (isBusy(services, endpoint)) return [486, 'it has as many calls as it may have', []];
   const extension = userOf(request.uri) || 's';
-  // Who takes somebody's place calls no extension.
+  // A call that replaces another dials no extension.
   if (replaces || mayCall(services, endpoint, extension)) return undefined;
   return [403, `it may not call ${extension}`, []];
 }

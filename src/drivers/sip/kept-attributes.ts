@@ -1,4 +1,4 @@
-/** What of an endpoint tunes something that is done otherwise here, or not at all, and makes nothing less safe. */
+/** Attributes that tune details which work otherwise here, and whose loss makes nothing less safe. */
 export const keptByEndpoints = `
   accept_multiple_sdp_answers allow_overlap allow_unauthenticated_options asymmetric_rtp_codec
   bind_rtp_to_media_address bundle codec_prefs_incoming_answer codec_prefs_incoming_offer codec_prefs_outgoing_answer

@@ -11,22 +11,22 @@ import type { VideoStatistics } from '../../telephony/video.ts';
 /** The video of a leg, as plain data. */
 export type VideoStreamsData = {
   readonly agreed: readonly AgreedVideo[];
-  /** Whom the far side is to be shown. */
+  /** Sources to show the far side. */
   readonly wanted: readonly ShownStream[];
-  /** Streams up to this one were asked for by us: they go when nobody is to be shown in them. */
+  /** Number of streams that we requested: surplus ones end when they show nothing. */
   readonly asked: number;
   /** As many streams as the far side takes. */
   readonly limit: number;
-  /** The labels that it was told, by stream. */
+  /** Labels sent to the far side, by stream. */
   readonly labels: Readonly<Record<string, string>>;
-  /** When it may be told of new streams again, and is to be, in ms since the epoch. */
+  /** End of the pause before the next renegotiation, in ms since the epoch. */
   readonly quietUntil: number;
   readonly dueAt?: number;
   /** Its codecs, where they are not as its endpoint has them. */
   readonly codecs?: readonly VideoFormatName[];
-  /** Those that the far side has said it takes in its own stream. */
+  /** Codecs that the far side accepts in its own stream. */
   readonly choices?: readonly VideoFormatName[];
-  /** Whether it may take others of those that it was offered. */
+  /** Whether it may accept others of those offered. */
   readonly maybeMore?: boolean;
 };
 
@@ -34,28 +34,28 @@ type VideoStreamsOptions = {
   stack: Pick<Stack, 'clock' | 'log'>;
   timers: Timers;
   channelId: string;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit: LimitHit;
   /** Codecs in our order of preference; at least one. */
   codecs: readonly VideoFormatName[];
   /** Streams there may be. */
   most: number;
-  /** What the far side is asked to send at most in each, in bit/s. */
+  /** Highest bit rate that the far side is asked to send in each stream, in bit/s. */
   maxBitrate?: number | undefined;
-  /** How long further changes are waited for, and how often the far side is told at most, in ms. */
+  /** Time to collect changes, and shortest interval between renegotiations, in ms. */
   pace: { delayMs: number; intervalMs: number };
   /** Whether the call stands, so that it can be negotiated anew. */
   canOffer(): boolean;
   /** Negotiates anew. */
   offer(): void;
-  /** What is agreed has changed. */
+  /** The negotiated video has changed. */
   changed(): void;
   from?: VideoStreamsData | undefined;
 };
 
 /**
- * The video of one leg: its ports, what is agreed of its streams, and whom the far side is to be shown in them. What many
- * changes come to is told it at once, and not more often than the settings say. What it has refused it is not asked again.
+ * The video of one leg: its ports, its negotiated streams, and the sources for the far side. Several changes become one
+ * offer, no more often than the settings allow. A refused stream is not offered again.
  */
 export class VideoStreams implements LegVideo {
   readonly #options: VideoStreamsOptions;
@@ -65,10 +65,10 @@ export class VideoStreams implements LegVideo {
   #session: RtpSession | undefined;
   #codecs: readonly VideoFormatName[];
   #choices: readonly VideoFormatName[];
-  /** Whether the last word about that was an answer of its own: of what it left out nobody knows. */
+  /** Whether its last SDP was an answer, which does not show all of its codecs. */
   #maybeMore: boolean;
   #preferred: VideoFormatName | undefined;
-  /** The one that it has because it was asked for it. */
+  /** The codec that we asked it to use. */
   #moved: VideoFormatName | undefined;
   /** Its own stream was refused with the codec that was asked for: it is offered as before. */
   #isLost = false;
@@ -132,7 +132,7 @@ export class VideoStreams implements LegVideo {
     this.consider();
   }
 
-  /** The session is there: opens its ports. Resolves when those that can be had are open; never rejects. */
+  /** Opens the ports of the session. Resolves when all that can be opened are; never rejects. */
   async open(session: RtpSession, streams: number): Promise<void> {
     this.#session = session;
     await this.#openUpTo(Math.max(streams, this.#kept()));
@@ -160,7 +160,7 @@ export class VideoStreams implements LegVideo {
     return this.#agreed.length > 0 && this.#session ? this.#session.videoStatistics() : [];
   }
 
-  /** Tells the far side of new streams, when it is to be told of any and as soon as it may be. */
+  /** Offers new streams to the far side, if there are any, as soon as allowed. */
   consider(): void {
     if (this.#timer !== undefined || !this.#options.canOffer() || !this.#isNews()) return;
     const soonest = this.#options.stack.clock.now() + this.#options.pace.delayMs;
@@ -169,9 +169,10 @@ export class VideoStreams implements LegVideo {
   }
 
   /**
-   * What we can do now.
+   * Our present capabilities.
    * @param wished `sendonly` while we hold the far side.
-   * @param purpose a first offer has our first stream; what we show others in is for us to send alone, unless it is offered.
+   * @param purpose a first offer has our first stream. Streams for other sources are send-only, unless they are
+   * offered.
    */
   local(wished: Direction, purpose: 'first offer' | 'offer' | 'answer'): LocalVideo {
     const streams: LocalVideo['streams'][number][] = [];
@@ -194,8 +195,8 @@ export class VideoStreams implements LegVideo {
   }
 
   /**
-   * Offer and answer agree on this.
-   * @param offered what we offered, where the offer was ours; its labels, and what of it was refused, are remembered.
+   * Applies the result of offer and answer.
+   * @param offered our offer, if it was ours; its labels and refused streams are remembered.
    */
   settle(agreed: readonly AgreedVideo[], said: LocalVideo, isOurOffer: boolean): void {
     const before = this.#agreed;
@@ -214,7 +215,7 @@ export class VideoStreams implements LegVideo {
     this.consider();
   }
 
-  /** What we offered came to nothing: the far side is not asked for it again. */
+  /** Our offer failed and is not repeated. */
   refused(): void {
     const seen = this.#seen();
     this.#limit = Math.max(1, this.#highest() + 1);
@@ -225,7 +226,7 @@ export class VideoStreams implements LegVideo {
     this.#tellChange(seen);
   }
 
-  /** Another description counts from now on than the one that was settled last (an early dialog that won). */
+  /** Applies another early dialog's answer instead of the last one. */
   resettle(agreed: readonly AgreedVideo[]): void {
     const before = this.#agreed;
     const seen = this.#seen();
@@ -235,7 +236,7 @@ export class VideoStreams implements LegVideo {
     this.#tellChange(seen);
   }
 
-  /** The call is over: its session has let go of the ports. */
+  /** The call has ended: its session has released the ports. */
   close(): void {
     this.#session = undefined;
   }
@@ -261,13 +262,13 @@ export class VideoStreams implements LegVideo {
     return wish === this.#moved || wish !== this.#of(0)?.codec ? wish : undefined;
   }
 
-  /** The codec that is preferred, unless the far side has it not, or not any more. */
+  /** The preferred codec, unless the far side lacks it. */
   #wish(): VideoFormatName | undefined {
     const codec = this.#preferred;
     return codec !== undefined && [...this.choices, ...this.untried].includes(codec) ? codec : undefined;
   }
 
-  /** What the far side could have chosen: an offer tells all of it, an answer what is left of ours. */
+  /** Codecs that the far side could have chosen: an offer lists all, an answer a part of ours. */
   #chose(isOurOffer: boolean, said?: LocalVideo): void {
     const own = this.#of(0);
     const asked = isOurOffer ? said?.streams[0]?.codecs?.[0] : undefined;
@@ -285,7 +286,7 @@ export class VideoStreams implements LegVideo {
     if (this.#preferred !== undefined) this.#disliked.add(this.#preferred);
   }
 
-  /** What others see of it. */
+  /** The stream as viewers see it. */
   #seen(): string {
     return JSON.stringify([this.capacity, this.streams, this.choices, this.untried]);
   }
@@ -318,13 +319,13 @@ export class VideoStreams implements LegVideo {
     return stream < this.capacity && this.#wanted[stream] !== undefined;
   }
 
-  /** The first of those that we asked for which was not taken. */
+  /** The first requested stream that was refused. */
   #refusedFrom({ streams }: LocalVideo): number {
     const refused = streams.findIndex(({ offered }, stream) => stream > 0 && offered && !this.#of(stream));
     return refused < 0 ? this.#options.most : refused;
   }
 
-  /** Whether what is agreed is not what is wanted. The first stream is the far side's own: nobody asks it to have one. */
+  /** Whether an offer is needed. The first stream is the far side's own and is never requested. */
   #isNews(): boolean {
     const own = this.#of(0);
     if (!own) return this.#isLost;
@@ -397,8 +398,8 @@ export class VideoStreams implements LegVideo {
   }
 
   /**
-   * Has the session do what is agreed. A call with video keeps a port for each stream that there may be, one without a port for
-   * the first: the far side may add streams at any time, and wants an answer at once.
+   * Applies the negotiated video to the session. A call with video keeps a port for each possible stream, a call
+   * without keeps one. The far side may add streams at any time and needs an answer without delay.
    */
   #configure(before: readonly AgreedVideo[]): void {
     const session = this.#session;

@@ -4,18 +4,18 @@ import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 
 /**
- * Takes a REFER. Sent outside the call, its subscription is one of its own: what it is to be told goes to `outside`.
- * @returns how it is answered.
+ * Accepts a REFER. Outside the call it has a subscription of its own: reports go to `outside`.
+ * @returns the response.
  */
 export type ReferReceiver = (request: SipRequest, outside?: OutsideSubscriber) => UsageAnswer;
 
 /** Senders of REFERs outside calls, by the key of their subscription's dialog. */
 export type OutsideSubscriber = { readonly key: string; readonly tell: TellSubscriber };
 
-/** Sends a NOTIFY with a piece of a message; inside a call how it ended is told under the label. */
+/** Sends a NOTIFY with a message fragment; inside a call its result is reported under the label. */
 export type TellSubscriber = (label: string, headers: HeaderLines, fragment: string) => void;
 
-/** What others of the driver may know of a leg, and ask of it. */
+/** The view of a leg for other parts of the driver. */
 type LegAccess = {
   readonly channelId: string;
   /** How its call is shown; undefined while there is none to be seen. */
@@ -23,7 +23,7 @@ type LegAccess = {
   readonly receiveRefer: ReferReceiver;
 };
 
-/** What one leg is counted by, until it is taken out. */
+/** The entry of one leg in the counts, until it is removed. */
 export type LegToken = LegAccess & { readonly endpoint: string };
 
 /** A call of an endpoint as BLF shows it (RFC 4235 4.1), seen from the phone. */
@@ -59,7 +59,7 @@ export class Legs {
     return token;
   }
 
-  /** Counts a leg no more; one that was taken out already is ignored. */
+  /** Removes a leg from the counts. Idempotent. */
   remove(token: LegToken): void {
     const legs = this.#all.get(token.endpoint);
     if (!legs?.delete(token)) return;

@@ -26,9 +26,9 @@ export function resourceOf(address: string): string {
 }
 
 /**
- * Sends a MESSAGE (RFC 3428) to an endpoint's first contact.
- * @returns when it was accepted. @throws (rejects) DriverError when there is no such endpoint or no contact, Error with
- * the status when the far side refused it or did not answer.
+ * Sends a MESSAGE (RFC 3428) to an endpoint's first contact. Resolves when it was accepted.
+ * @throws (rejects) DriverError without such an endpoint or contact, Error with the status when the far side refused or
+ * did not respond.
  */
 export async function sendMessage(services: Services, message: OutgoingMessage): Promise<void> {
   const { endpoint, destinations } = resolveResource(services, resourceOf(message.to));
@@ -66,6 +66,6 @@ export function receiveMessage(services: Services, endpoint: EndpointConfig, req
     endpoint: endpoint.name,
     headers: Object.fromEntries(own),
   });
-  // As Asterisk does: it is taken, and nobody knows yet whether it reaches somebody (RFC 3428 7).
+  // As in Asterisk: accepted, without knowing whether it will be delivered (RFC 3428 7).
   return 202;
 }

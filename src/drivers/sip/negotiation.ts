@@ -21,16 +21,16 @@ import type { RtpFlow, RtpSession } from '../../telephony/media.ts';
 import type { VideoStreams } from './leg-video.ts';
 import { type FindAddress, MediaNames } from './media-names.ts';
 
-/** What was said and agreed so far: plain data. */
+/** The state of offer and answer: plain data. */
 export type NegotiationData = {
   /** Our address as the far side knows it. */
   readonly address: string;
   readonly session: SdpSession;
   readonly wished: Direction;
   readonly agreed?: AgreedAudio;
-  /** What is agreed of video. */
+  /** Negotiated video. */
   readonly videos?: readonly AgreedVideo[];
-  /** What our last offer said of it. */
+  /** Video of our last offer. */
   readonly offered?: LocalVideo;
 };
 
@@ -40,7 +40,7 @@ type NegotiationOptions = {
   address: string;
   codecs: readonly AudioCodec[];
   telephoneEvents: boolean;
-  /** What we ask for of Opus, and how we send it at most. */
+  /** Opus parameters: our requests, and our limits for sending. */
   opus?: { wishes: OpusWishes; sending: OpusSending } | undefined;
   /** Whether audio is secret. */
   srtp: SrtpPolicy;
@@ -48,7 +48,7 @@ type NegotiationOptions = {
   inbandDigits: 'never' | 'without events' | 'always';
   /** In digits (RFC 8866 5.2). */
   sessionId: string;
-  /** Where another process left off; its address then counts. */
+  /** Data of a previous process; its address wins. */
   from?: NegotiationData | undefined;
   /** The call's video; without it every stream of it is refused. */
   video?: VideoStreams | undefined;
@@ -67,26 +67,26 @@ export interface Negotiation {
   /** Our answer to an offer, with the media flowing accordingly; or why there is none, and everything stays. */
   answer(sdp: string): string | OfferRefusal;
   /**
-   * Our answer to an offer that has to have one: all of its streams are refused, and no media flows until the next offer.
-   * @returns undefined when it cannot be read; everything stays then.
+   * An answer that refuses all streams of an offer; no media flows until the next offer.
+   * @returns undefined if the offer is unreadable; nothing changes then.
    */
   reject(sdp: string): string | undefined;
   /** Takes the answer to our offer, with the media flowing accordingly; false when it is of no use. */
   accept(sdp: string): boolean;
-  /** Whether we hold the far side: then we may send, but ask it to be silent. */
+  /** Holds the far side or ends that: on hold we may send, but ask it not to. */
   hold(on: boolean): void;
   /** Tells the session once more what is agreed: it then waits anew for the far side's audio. */
   renew(): void;
   /**
-   * The same offer, to be answered by somebody else (RFC 3261 13.2.2.4).
-   * @param silent what it agrees on does not reach the session before `speakUp`.
+   * Copies the negotiation for another branch that answers the same offer (RFC 3261 13.2.2.4).
+   * @param silent results are not applied to the session before `speakUp`.
    */
   fork(silent: boolean, from?: NegotiationData): Negotiation;
-  /** From now on what is agreed reaches the session at once. */
+  /** Applies results to the session from now on. */
   speakUp(): void;
   /** Other terms from the next offer or answer on. */
   change(terms: Partial<Pick<NegotiationOptions, 'codecs' | 'telephoneEvents' | 'inbandDigits'>>): void;
-  /** What is agreed; undefined before. */
+  /** The result; undefined before. */
   readonly agreed: AgreedAudio | undefined;
   dump(): NegotiationData;
 }
@@ -156,7 +156,7 @@ export function createNegotiation(options: NegotiationOptions): Negotiation {
     video?.resettle(names.placed(videos));
   };
 
-  /** What we can do now, also of video. */
+  /** Our present capabilities, including video. */
   const media = (purpose: Parameters<VideoStreams['local']>[1]): LocalMedia =>
     video ? { ...local, video: video.local(wished, purpose) } : local;
 

@@ -27,10 +27,10 @@ import {
 import { keptByEndpoints } from './kept-attributes.ts';
 
 /**
- * Endpoints, AORs and credentials in the words of Asterisk (`res_pjsip`), as clients make them at run time: which
- * attributes there are, which values they take, and what they mean to the driver. Attributes that change nothing here
- * are kept as they are given, so that provisioning programs work; those that would make an endpoint less safe when
- * nobody heeds them (encryption, access lists) take no other value than "no", or do not exist.
+ * Endpoints, AORs and credentials with Asterisk's attributes (`res_pjsip`), as clients create them at run time. It
+ * defines which attributes exist, their values, and their meaning for the driver. Attributes without effect here are
+ * kept, so that provisioning programs work. Attributes whose loss would make an endpoint less safe (encryption, access
+ * lists) only accept "no", or do not exist.
  */
 
 /** An attribute; see `Attribute` of the store that keeps the objects. */
@@ -73,7 +73,7 @@ const truthOf = (given: string) =>
   Object.hasOwn(truths, given.toLowerCase()) ? truths[given.toLowerCase()] : undefined;
 const flag = (initial: 'yes' | 'no'): Attribute => ({ initial, read: truthOf });
 const host: Attribute = { initial: '', read: (given) => (/^[\w.:[\]-]{0,255}$/.test(given) ? given : undefined) };
-/** What this system does not do, and what an endpoint would be less safe without: only that can be asked for. */
+/** Unsupported attributes that an endpoint would be less safe without: only "no" is accepted. */
 const never: Attribute = {
   initial: 'no',
   refusal: 'is not there: without it the endpoint would be less safe than it is meant to be. Only "no" is taken',
@@ -181,7 +181,7 @@ const settings: Attribute = {
   read(given, before, again) {
     if (given === '') return again ? before : '';
     if (!isPlain(given) || !/^[A-Za-z_]\w{0,79}=/.test(given)) return undefined;
-    // What separates several cannot stand in a value: `;` is a comment where these are written by hand.
+    // `;` separates several values, so no value may contain it. In Asterisk's files it begins a comment.
     const all = [...(again && before !== '' ? before.split(';') : []), given];
     return given.includes(';') || all.length > mostVariables ? undefined : all.join(';');
   },
@@ -197,7 +197,7 @@ const variablesOf = (kept: string): Record<string, string> =>
     }),
   );
 
-/** An attribute of an endpoint, or a variable that its `set_var` gives to its channels; undefined when it is neither. */
+/** An attribute of an endpoint, or a variable of its `set_var`; undefined if it is neither. */
 export function attributeOf({ values }: SipObject, name: string): string | undefined {
   if (Object.hasOwn(values, name)) return values[name];
   const variables = variablesOf(values['set_var'] ?? '');
@@ -368,7 +368,10 @@ export function credentialsOf(ids: readonly string[], find: FindObject) {
   return known && { username, ...known, ...(realm === '' ? {} : { realm }) };
 }
 
-/** Where an endpoint is: numbers of its first AOR, contacts of all. Without any nobody can register or be called. */
+/**
+ * The address of record of an endpoint: limits of its first AOR, contacts of all. Without an AOR it can neither
+ * register nor be called.
+ */
 function aorOf(endpoint: SipObject, find: FindObject): AorConfig {
   const found = namesIn(endpoint, 'aors').flatMap((id) => find('aor', id) ?? []);
   const [first] = found;
@@ -403,10 +406,9 @@ const registrationsOf = (endpoint: SipObject, made: readonly SipObject[]): Regis
     });
 
 /**
- * An endpoint as the driver has it. What it names and is not there gives it no password, and so lets nobody in.
- * @param identifies what says where its calls come from: heeded only where it asks for no password, as an address would
- *   otherwise let in without one.
- * @param registrations where lines register.
+ * An endpoint as the driver has it. Credentials that do not exist give it no password, so it admits no requests.
+ * @param identifies its source addresses: used only without a password, as an address would otherwise bypass it.
+ * @param registrations registrations of lines.
  */
 export function endpointOf(
   endpoint: SipObject,

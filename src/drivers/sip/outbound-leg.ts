@@ -34,7 +34,7 @@ type OutboundOptions = {
   codecs: readonly AudioCodec[];
   videoCodecs: readonly VideoFormatName[];
   report: Report;
-  /** Where another process left off. */
+  /** Data of a previous process. */
   from?: OutboundLegData;
 };
 
@@ -54,7 +54,7 @@ export type OutboundLegData = {
   /** Which of them answered. */
   readonly winner: number;
   readonly failures: readonly Failure[];
-  /** Reports that are told once, and were. */
+  /** One-time reports that were sent. */
   readonly told: readonly Progress[];
   readonly redirection?: Redirection;
   /** Headers of the 2xx. */
@@ -72,8 +72,8 @@ type Progress = 'leg.proceeding' | 'leg.forwarding' | 'leg.ringing' | 'leg.progr
 type Failure = { status: number; cause: number; forward?: { target: string; redirection?: Redirection } };
 
 /**
- * A call to an endpoint: one INVITE to each of its contacts, the first 2xx wins (RFC 3261 16.7 as a caller); new, or taken
- * up where another process left off.
+ * A call to an endpoint: one INVITE to each of its contacts; the first 2xx wins (RFC 3261 16.7, as a caller). It is
+ * new, or continues one of a previous process.
  */
 export const createOutboundLeg = (options: OutboundOptions): Leg & { dump(): OutboundLegData } =>
   new OutboundLeg(options);
@@ -85,7 +85,7 @@ class OutboundLeg implements Leg {
   readonly #core: LegCore;
   readonly #headers: RequestHeaders;
   readonly #calls = new Map<OutgoingCall, Placed>();
-  /** Those that are over. */
+  /** Branches that have ended. */
   readonly #over = new Set<OutgoingCall>();
   readonly #failures: Failure[];
   readonly #told: Set<Progress>;
@@ -256,7 +256,7 @@ class OutboundLeg implements Leg {
     };
   }
 
-  /** Offers these codecs before others, unless somebody has set which there are. */
+  /** Offers these codecs first, unless the codecs were set. */
   #prefer(formats: readonly string[]): void {
     const { codecs, request } = this.#options;
     if (request.formats || this.#core.formats !== codecs) return;
@@ -282,7 +282,7 @@ class OutboundLeg implements Leg {
     this.#options.services.legs.changed(this.#options.resolved.endpoint.name);
   }
 
-  /** The call as BLF shows it: of several branches the one that answered, or else the one that got furthest. */
+  /** The call as BLF shows it: the answering branch, or else the most advanced one. */
   #view(): CallView | undefined {
     const { state } = this.#core;
     const calls = [...this.#calls.keys()];
@@ -335,7 +335,7 @@ class OutboundLeg implements Leg {
     if (from?.over && from.dialogs.length === 0) this.#over.add(call);
   }
 
-  /** What the INVITE says beside who is called: who calls, how it came to that, what the application adds. */
+  /** Headers of the INVITE beside the target: caller identity, redirections, and those of the application. */
   #inviteHeaders(target: Target, uri: Uri): HeaderLines {
     const { services, request, resolved } = this.#options;
     const { endpoint } = resolved;
@@ -399,8 +399,8 @@ class OutboundLeg implements Leg {
     for (const other of this.#calls.keys()) if (other !== call) other.hangup(answeredElsewhere);
     core.identify(response);
     this.#answer = response.headers();
-    // An answer given early (183) may be left out of the 2xx, by careless peers or after a PRACK: then it still holds.
-    // One given reliably counts, whatever the 2xx says (RFC 6337 3.1.1).
+    // An early answer (183) may be missing in the 2xx, from careless peers or after a PRACK; it still applies. A
+    // reliable one applies in spite of the 2xx (RFC 6337 3.1.1).
     const sdp = call.usage!.isSettled ? undefined : descriptionIn(response);
     if (core.won(branch, sdp)) return void core.up(call.usage!);
     call.hangup(reasonHeaders(Cause.bearerNotAvailable));
@@ -411,7 +411,7 @@ class OutboundLeg implements Leg {
     const core = this.#core;
     this.#calls.delete(call);
     this.#failures.push(failure);
-    // 6xx speaks for all branches (RFC 3261 16.7 step 5).
+    // A 6xx response ends all branches (RFC 3261 16.7 step 5).
     if (failure.status >= 600) this.#hangupAll();
     else if (this.#calls.size > 0) return;
     if (this.#winner || !isBeforeAnswer(core.state)) return;
@@ -425,7 +425,7 @@ class OutboundLeg implements Leg {
   }
 }
 
-/** Whom our SDP has to make sense to: the first place, looked for where that decides which address of ours is told. */
+/** The peer for which our SDP's address is chosen: the first target, resolved if the choice depends on it. */
 function towards({ stack, config }: Services, resolved: Resolved): Pick<LegCoreOptions, 'peer' | 'locating'> {
   const [first] = resolved.destinations();
   if (!first || first.target || config.outside?.(undefined) === undefined) return { peer: first?.target };
@@ -444,7 +444,7 @@ function failureOf(
   return { status, cause: causeFromReason(response) ?? causeFromStatus(status), ...(forward && { forward }) };
 }
 
-/** Which of several failures tells the caller most: somebody's decision before nobody's answer (RFC 3261 16.7 step 6). */
+/** Ranks failures: a person's decision before a missing response (RFC 3261 16.7 step 6). */
 function rank({ status }: Failure): number {
   if (status >= 600) return 0;
   if (status === 486) return 1;

@@ -31,7 +31,7 @@ interface OutsideRefers {
   /** Reports to the sender of the REFER, by the key of its dialog; undefined after the last NOTIFY. */
   subscriber(key: string): TellSubscriber | undefined;
   dump(): readonly OutsideReferData[];
-  /** Goes on with what another process left; before the legs that the REFERs are about. */
+  /** Continues REFERs of a previous process; before their legs. */
   restore(data: readonly OutsideReferData[]): void;
   /** Subscriptions whose last word is not said. */
   size(): number;
@@ -44,7 +44,7 @@ export type OutsideReferData = {
   /** Name of the endpoint. */
   readonly endpoint: string;
   readonly requests: DialogRequestsData;
-  /** What was told last: its Subscription-State, and the piece of a message. */
+  /** The last NOTIFY: Subscription-State, and message fragment. */
   readonly last: { readonly state: string; readonly fragment: string };
 };
 
@@ -200,7 +200,7 @@ export function createOutsideRefers(services: Services): OutsideRefers {
     restore(data) {
       for (const { endpoint: name, requests: sent, last } of data) {
         const endpoint = endpoints.named(name);
-        // Whose endpoint is no more is told nothing.
+        // Subscriptions of removed endpoints end.
         if (!endpoint) continue;
         const key = keyOfDialog(sent.dialog);
         const subscription = open(key, endpoint, sent.dialog, last);

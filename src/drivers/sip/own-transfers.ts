@@ -3,7 +3,7 @@ import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { sipfragStatus } from './refer.ts';
 
-/** What a call needs to ask its far side to call somebody else. */
+/** Needs of a call to send REFERs to its far side. */
 type OwnTransfersOptions = {
   /** Whether the far side was asked before, by another process. */
   readonly from: boolean;
@@ -13,7 +13,7 @@ type OwnTransfersOptions = {
   succeeded(): void;
 };
 
-/** Transfers that we ask the far side of a call for (RFC 3515), and what it tells of them. */
+/** Transfers that we request from the far side (RFC 3515), and its progress reports. */
 export class OwnTransfers {
   readonly #options: OwnTransfersOptions;
   #asked: boolean;
@@ -28,15 +28,15 @@ export class OwnTransfers {
     return this.#asked;
   }
 
-  /** Asks it to call a URI. */
+  /** Asks the far side to call a URI. */
   ask(uri: string): void {
     this.#asked = true;
     this.#options.send([['Refer-To', `<${uri}>`]]);
   }
 
   /**
-   * A NOTIFY inside the call. An unexpected one is refused without ending the call (RFC 6665 4.1.3, RFC 5057 5.1): otherwise
-   * its sender could hang up the call with it.
+   * A NOTIFY inside the call. An unexpected one is refused without ending the call (RFC 6665 4.1.3, RFC 5057 5.1).
+   * Otherwise its sender could hang up the call with it.
    */
   receive(request: SipRequest): UsageAnswer {
     const status = sipfragStatus(request);

@@ -11,7 +11,7 @@ export function userOf(uri: Uri): string {
   return (uri.user ?? '').split(';')[0]!;
 }
 
-/** A party as an address tells it; nameless and numberless when it wishes to be unknown (RFC 3323 4.1.1.3). */
+/** A party from an address; without name and number if it is anonymous (RFC 3323 4.1.1.3). */
 export function partyOf({ displayName = '', uri }: NameAddr): Party {
   const number = userOf(uri);
   const anonymous = number.toLowerCase() === 'anonymous';
@@ -21,18 +21,18 @@ export function partyOf({ displayName = '', uri }: NameAddr): Party {
 /** Presentation restricted, not screened (Q.931 4.5.10). */
 const restricted = 0x20;
 
-/** Whether the sender of a message asks that nobody learns who it is (RFC 3323 4.2, RFC 3325 9.3). */
+/** Whether the sender requests privacy (RFC 3323 4.2, RFC 3325 9.3). */
 const asksPrivacy = (message: SipMessage): boolean =>
   message
     .headerLines('Privacy')
     .some((line) => line.split(/[;,]/).some((word) => privacies.has(word.trim().toLowerCase())));
 const privacies = new Set(['id', 'user', 'header']);
 
-/** The party as one that does not want to be known, when the message says so. */
+/** The party, marked as private if the message requests that. */
 export const withPrivacy = (party: Party, message: SipMessage): Party =>
   asksPrivacy(message) ? { ...party, presentation: restricted } : party;
 
-/** Who the peer says it is in a header between trusted parties (RFC 3325 9.1, or the older Remote-Party-ID). */
+/** The peer's identity in a header between trusted parties (RFC 3325 9.1, or the older Remote-Party-ID). */
 export function assertedParty(message: SipMessage): Party | undefined {
   for (const header of ['P-Asserted-Identity', 'Remote-Party-ID'] as const)
     for (const line of message.headerLines(header)) {

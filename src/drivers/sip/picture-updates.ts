@@ -3,7 +3,7 @@ import type { SipRequest } from '../../sip/message/message.ts';
 
 /** Commands about video in the body of an INFO (RFC 5168). */
 const mediaControl = 'application/media_control+xml';
-/** The one that there is: the encoder is asked for a key frame. */
+/** The only media control command: the encoder should send a key frame. */
 const body =
   '<?xml version="1.0" encoding="utf-8"?>\r\n' +
   '<media_control><vc_primitive><to_encoder><picture_fast_update/></to_encoder></vc_primitive></media_control>\r\n';
@@ -12,10 +12,10 @@ const neverTaken: ReadonlySet<number> = new Set([405, 406, 415, 420, 501]);
 /** Characters of a body that are read. */
 const longestBody = 4096;
 
-/** What an INFO says of video: a key frame is wanted, nothing that is known, or nothing that can be read; undefined = it is about something else. */
+/** The video command of an INFO: a key frame, an unknown command, or unreadable; undefined for other INFOs. */
 type MediaControl = 'picture_fast_update' | 'unknown' | 'malformed';
 
-/** Reads the body of an INFO. What is in it beside the command is read past, as RFC 5168 wants it. */
+/** Reads the body of an INFO. Elements beside the command are ignored, as RFC 5168 requires. */
 export function readMediaControl({ contentType, body: octets }: SipRequest): MediaControl | undefined {
   if (contentType !== mediaControl) return undefined;
   if (octets.length > longestBody) return 'malformed';
@@ -77,12 +77,12 @@ type PictureUpdatesOptions = {
 };
 
 /**
- * Key frames that are asked for by INFO, of a far side that takes no RTCP feedback, and by one. One request is under way at a
- * time; what is wanted meanwhile, or too soon, is dropped: viewers ask again for a key frame. A far side that does not
- * know what is asked is asked no more.
+ * Key frame requests by INFO, in both directions, for far sides without RTCP feedback. One request is in progress at a
+ * time. Further or early ones are dropped, because viewers repeat them. A far side that does not support the request
+ * gets no more.
  */
 export class PictureUpdates {
-  /** What requests are sent as. */
+  /** Label of the requests. */
   static readonly label = 'picture';
   readonly #options: PictureUpdatesOptions;
   #isUnderWay = false;

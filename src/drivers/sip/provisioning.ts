@@ -32,18 +32,18 @@ type ProvisioningOptions = {
 
 /** Brings objects that clients make to the driver. */
 interface Provisioning {
-  /** Takes up the objects, and makes the endpoints that were kept over a restart. Before that there are none. */
+  /** Loads the objects, and creates the endpoints kept over a restart. Before that there are none. */
   start(objects: ProvisionedObjects): void;
   /**
-   * Other endpoints stand in the configuration file: an endpoint of a client whose user name one of them has taken goes,
-   * and is told; one whose user name is free again, or that the file hid, comes.
+   * The configuration file has changed. A client's endpoint whose user name is now in the file is removed and reported.
+   * One whose user name is free again is added.
    */
   review(): void;
-  /** An object was made, changed or removed: every endpoint that it belongs to follows at once; calls go on as they are. */
+  /** An object was created, changed or removed: its endpoints follow; calls continue unchanged. */
   changed(kind: string, id: string): void;
   /**
-   * Why an object cannot be: its user name would be that of two endpoints, and the driver tells who calls by the user
-   * name. Undefined when it can.
+   * Why an object is refused: two endpoints would share a user name, which identifies callers. Undefined if it is
+   * allowed.
    */
   refuses(kind: string, object: SipObject): string | undefined;
 }
@@ -127,7 +127,7 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
 
     changed(kind, id) {
       if (kind === 'identify' || kind === 'registration') {
-        // Whom it named before is not known any more: all follow.
+        // Endpoints that it named before are unknown: all are updated.
         for (const endpoint of made()) if (isKnown(endpoint.id)) set(endpoint);
         return;
       }

@@ -40,7 +40,7 @@ const causeOfReason = new Map<RedirectReason, number>([
   ['unavailable', 503],
 ]);
 
-/** Where redirections are told, none of these counts. */
+/** Redirections with these reasons are not counted. */
 const mostEntries = 20;
 /** As many redirections as one octet counts. */
 const mostCounted = 255;
@@ -56,7 +56,7 @@ const addressesIn = (message: SipMessage, header: string): NameAddr[] => {
 
 const restricted = 0x20;
 
-/** The redirections of a call that comes in, by Diversion or else by History-Info; undefined when it tells of none. */
+/** The redirections of an inbound call, by Diversion or else by History-Info; undefined without any. */
 export const redirectionOf = (request: SipMessage): Redirection | undefined =>
   byDiversion(addressesIn(request, 'Diversion')) ?? byHistory(addressesIn(request, 'History-Info'));
 
@@ -92,8 +92,8 @@ function wordedReason({ params }: NameAddr): RedirectReason | undefined {
 }
 
 /**
- * RFC 7044: each entry is a target that the request had, `mp` says from which one it was sent on to somebody else. Where
- * nobody says so (RFC 4244), the targets that the request has left for a reason that is told are those.
+ * RFC 7044: each entry is a target of the request, and `mp` names the one that it was redirected from. Without `mp`
+ * (RFC 4244) the redirecting targets are those left for a stated reason.
  */
 function byHistory(entries: readonly NameAddr[]): Redirection | undefined {
   const left = entries.flatMap((entry) => {
@@ -139,14 +139,14 @@ function targetReason({ from, to }: { from: NameAddr; to: NameAddr }): RedirectR
   return reasonOfCause[Number(told)] ?? 'unknown';
 }
 
-/** What a called party says when it sends a call elsewhere. */
+/** A called party's redirection. */
 type Forwarding = {
   /** The call as it came to that party. */
   before: Redirection | undefined;
   by: Party;
   to: Party;
   reason: RedirectReason | undefined;
-  /** Where it goes on, as `tech/resource`. */
+  /** The new target, as `tech/resource`. */
   target: string;
 };
 
@@ -175,11 +175,11 @@ export function redirected(
 type RedirectionTelling = {
   diversion: boolean;
   historyInfo: boolean;
-  /** Parties that do not want to be known are told, with their wish. */
+  /** Private parties are included, marked as private. */
   restricted: boolean;
 };
 
-/** The headers that tell of a redirection to `target`, the host being ours as the peer knows it. */
+/** The headers of a redirection to `target`, with our host as the peer knows it. */
 export function redirectionHeaders(
   redirection: Redirection,
   { host, target, tells }: { host: string; target: Uri; tells: RedirectionTelling },

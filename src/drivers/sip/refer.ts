@@ -10,13 +10,13 @@ import { createRequestHeaders } from './request-headers.ts';
 import { resolveResource, transferTarget } from './resource.ts';
 import { localHost, type Services } from './services.ts';
 
-/** Asks an endpoint to call somebody, outside any call. */
+/** Asks an endpoint to call another party, outside any call. */
 export type ReferRequest = {
   /** The endpoint that is to call: `alice`, `pjsip:alice`. */
   to: string;
-  /** Who asks; the endpoint's own name when left out. */
+  /** The sender; default: the endpoint's own name. */
   from?: string;
-  /** Whom to call: an endpoint, a SIP URI, a number. */
+  /** The party to call: an endpoint, a SIP URI, or a number. */
   referTo: string;
   /** Whether `referTo` is to be called through us rather than directly. */
   toSelf?: boolean;
@@ -28,8 +28,8 @@ export type ReferRequest = {
 /** Sends REFERs and hears what became of them. */
 interface Referrals {
   /**
-   * @returns when the far side has accepted to try. @throws (rejects) DriverError when there is no such endpoint or
-   * contact, Error with the status when it was refused.
+   * Resolves when the far side has accepted. @throws (rejects) DriverError without such an endpoint or contact, Error
+   * with the status when it was refused.
    */
   refer(request: ReferRequest): Promise<void>;
   /** A NOTIFY outside calls. */

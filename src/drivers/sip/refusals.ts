@@ -8,7 +8,7 @@ import { userOf } from './party.ts';
 const most = 20;
 const everyMs = 10_000;
 
-/** Writes down what we refuse: who asked from where for what, the status that we answer, and why. */
+/** Logs a refused request: its source, its target, our status, and the reason. */
 type TellRefusal = (transaction: ServerTransaction, status: number, reason: string) => void;
 
 /** @param what is refused, as the line says it: `a call`, `a registration`. */

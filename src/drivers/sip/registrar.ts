@@ -23,7 +23,7 @@ type RegistrarOptions = {
   userAgent: string;
 };
 
-/** What one Contact of a REGISTER asks for. */
+/** One Contact of a REGISTER. */
 type Wish = { contact: NameAddr; seconds: number; known: Binding | undefined; outbound: string | undefined };
 
 /** Answers REGISTER (RFC 3261 10.3): all of its contacts are taken, or none. */
@@ -62,7 +62,7 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
         routes: path,
         ...(outbound !== undefined && { outbound }),
       };
-      // Renewed ones go to the end: the oldest is the one that was heard of least lately.
+      // Renewed bindings go to the end: the first is the one renewed longest ago.
       bindings.delete(binding.id);
       bindings.put(binding);
       contacts.registered(contactDetails(endpoint, binding, seconds * 1000));
@@ -78,7 +78,7 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
       const seconds = Math.max(0, Math.round((expiresAt! - clock.monotonic()) / 1000));
       return ['Contact', `<${formatUri(uri)}>;expires=${seconds}${outbound ?? ''}`] as const;
     });
-    // RFC 5626 6: who registers a flow wants to know that we keep to it.
+    // RFC 5626 6: a phone that registers a flow needs to know that we support it.
     const isOutbound = request.contacts.some((contact) => outboundOf(contact, request) !== undefined);
     const told: HeaderLines = [
       ...(isOutbound ? ([['Require', 'outbound']] as const) : []),
@@ -138,7 +138,7 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     if (uri.scheme !== 'sip' && uri.scheme !== 'sips') return refuse(transaction, 400, 'an AOR that is no SIP URI');
     const aor = userOf(uri);
     const isOwn = aor.toLowerCase() === (endpoint.aor.name ?? endpoint.name).toLowerCase();
-    // Also for AORs that do not exist, so that nobody can find out which do.
+    // Also for unknown AORs, so that responses do not reveal which exist.
     if (!isOwn || endpoint.aor.maxContacts === 0) {
       return refuse(transaction, 403, isOwn ? 'this endpoint may have no contacts' : 'an AOR of another endpoint');
     }
@@ -146,7 +146,7 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
   };
 }
 
-/** A SIPS contact is kept only for an AOR that is SIPS, and when it came over TLS (RFC 5630 5.2). */
+/** A SIPS contact is only accepted for a SIPS AOR and over TLS (RFC 5630 5.2). */
 function isReachable({ uri }: NameAddr, { request, source }: ServerTransaction): boolean {
   if (uri.scheme === 'sips') return request.to.uri.scheme === 'sips' && kindOf(source.protocol).secure;
   return uri.scheme === 'sip';
@@ -163,8 +163,8 @@ function pathOf(request: SipRequest): readonly NameAddr[] | undefined {
 }
 
 /**
- * The phone and its flow as parameters of a Contact, where a phone registers that way, itself and not through a proxy (RFC
- * 5626 4.2.1, 6).
+ * The phone and its flow as parameters of a Contact, if it registers a flow directly, without a proxy (RFC 5626 4.2.1,
+ * 6).
  */
 function outboundOf({ params }: NameAddr, request: SipRequest): string | undefined {
   const { '+sip.instance': instance, 'reg-id': flow } = params;
@@ -176,7 +176,7 @@ function outboundOf({ params }: NameAddr, request: SipRequest): string | undefin
 const isRepeated = (binding: Binding, request: SipRequest): boolean =>
   binding.callId === request.callId && request.cseq.number <= binding.cseq;
 
-/** The contact's own expires, else the Expires header, else the default (RFC 3261 10.3 step 7); no more than allowed. */
+/** The contact's own expires, else the Expires header, else the default (RFC 3261 10.3 step 7); at most the maximum. */
 function secondsFor(contact: NameAddr, request: SipRequest, { aor }: EndpointConfig): number {
   const asked = deltaSeconds(contact.params['expires']) ?? request.expires ?? aor.defaultExpirationSeconds;
   return Math.min(asked, aor.maximumExpirationSeconds);

@@ -11,7 +11,7 @@ import type { Services } from './services.ts';
 
 /** Registers lines at their providers, and knows their calls again (RFC 3261 10.2). */
 interface LineRegistrations extends Omit<RegistrationDriver, 'technology'> {
-  /** What the endpoints want registered. */
+  /** The wanted registrations of the endpoints. */
   wanted(): RegistrationDetails[];
   /** The endpoint whose line a request was sent to: its Request-URI has the token that only the registrar was given. */
   endpointOf(requestUri: Uri): EndpointConfig | undefined;
@@ -23,7 +23,7 @@ interface LineRegistrations extends Omit<RegistrationDriver, 'technology'> {
   close(): void;
 }
 
-/** What is kept of a registration, as plain data. */
+/** Data of a registration: plain data. */
 export type LineData = {
   readonly id: string;
   readonly callId: string;
@@ -39,7 +39,7 @@ type Line = {
   readonly callId: string;
   cseq: number;
   readonly token: string;
-  /** Where it is registered: held as known, so that its calls come through a flood. */
+  /** Address of the registrar: it counts as known, so that its calls pass the rate limiter. */
   peer: Target | undefined;
 };
 
@@ -96,8 +96,8 @@ function contactOf({ config, token }: Line, client: SipUri, own: NameAddr): Name
 }
 
 /**
- * Makes the part of the SIP driver that registers.
- * @param connectionLost hears of registrations that were made over a connection that is gone.
+ * Creates the registration part of the SIP driver.
+ * @param connectionLost gets registrations whose connection is lost.
  */
 export function createLineRegistrations(services: Services, connectionLost: (id: string) => void): LineRegistrations {
   const { stack, agent, endpoints } = services;
@@ -113,7 +113,7 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     return line;
   };
 
-  /** The line as the endpoint has it now; as it was when there is no such endpoint any more and it is only taken back. */
+  /** The registration with the endpoint's present settings; with the last ones if the endpoint was removed. */
   const lineOf = ({ id, endpoint: name }: RegistrationDetails): Line | undefined => {
     const line = lines.get(id);
     const endpoint = endpoints.named(name);

@@ -8,15 +8,15 @@ import type { Services } from './services.ts';
 type Related = {
   readonly leg: LegToken;
   /**
-   * The sender has the address of the call's far side, or of a proxy of the call: it could as well have asked inside the
-   * dialog. From elsewhere the dialog's name proves nothing, because others may have learned it (RFC 4235).
+   * The sender has the address of the call's far side, or of a proxy of the call, so it could have used the dialog.
+   * From elsewhere the dialog's name proves nothing, because others may know it (RFC 4235).
    */
   readonly isAware: boolean;
   /** It is where the far side itself is, with no proxy between that others may use as well. */
   readonly isPeer: boolean;
 };
 
-/** What a request is related to: `gone` to a call that is not there, `malformed` when that cannot be read. */
+/** The call that a request relates to: `gone` for an unknown call, `malformed` if unreadable. */
 export function relatedTo(
   { agent, legs }: Pick<Services, 'agent' | 'legs'>,
   { request, source }: Pick<ServerTransaction, 'request' | 'source'>,

@@ -4,7 +4,7 @@ import { replacesOf } from '../../sip/message/replaces.ts';
 import type { EndpointConfig } from './config.ts';
 import type { Services } from './services.ts';
 
-/** What an INVITE wants to take the place of: a channel, or why not, as a status with the reason. */
+/** The channel that an INVITE replaces, or the status and reason of its refusal. */
 export type Replacing = { channelId: string } | { status: number; why: string };
 
 type Asking = Pick<EndpointConfig, 'allowReplaces' | 'context'>;
@@ -24,7 +24,7 @@ export function replacingOf(services: Services, endpoint: EndpointConfig, reques
   if (!call) return { status: 481, why: 'it would replace a call that is not there' };
   if (call === 'ended') return { status: 603, why: 'it would replace a call that is over' };
   const owner = ownerOf(services, call.owner);
-  // Told like a call that is not there: nobody learns of the calls of other contexts.
+  // Same response as for an unknown call: calls of other contexts are not revealed.
   if (!owner || !mayReplace(endpoint, owner)) return { status: 481, why: 'it would replace a call of another context' };
   if (call.state === 'ending' || call.state === 'closed')
     return { status: 603, why: 'it would replace a call that is over' };
@@ -35,7 +35,7 @@ export function replacingOf(services: Services, endpoint: EndpointConfig, reques
   return channelId === undefined ? { status: 481, why: 'it would replace a call that it cannot' } : { channelId };
 }
 
-/** The channel of a call that a REFER names with Replaces: one of the transferor's own calls, or one that it may take over. */
+/** The channel of a call that a REFER names with Replaces: a call of the transferor, or one that it may take over. */
 export function transferableChannel(
   services: Services,
   transferor: EndpointConfig,

@@ -11,7 +11,7 @@ export interface RequestHeaders {
   remove(name: string): void;
 }
 
-/** What the stack writes itself; an application that could change it would break the call. */
+/** Headers that the stack writes; an application that changed them would break the call. */
 const reserved = new Set([
   ...[
     'via',

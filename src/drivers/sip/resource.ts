@@ -48,8 +48,8 @@ function sipUriOf(text: string): Uri {
 }
 
 /**
- * Where to send a caller by 302 or REFER: a URI as it stands, an endpoint's first contact, or a number at our own
- * address. Undefined when the text makes no URI.
+ * The target of a 302 or REFER: a URI, an endpoint's first contact, or a number at our address. Undefined if the text
+ * makes no URI.
  */
 export function transferTarget(services: Services, target: string, peer: Target): string | undefined {
   const resource = target.replace(/^(pj)?sip\//i, '');

@@ -31,7 +31,7 @@ export type TextMessage = {
   headers: Readonly<Record<string, string>>;
 };
 
-/** What a call without a leg is restored with, beside its own data: whose it is, and where one that we placed goes. */
+/** The restored part of a call without leg: its owner, and the target of an outbound call. */
 export type Departing = {
   endpoint: EndpointConfig;
   destination?: { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
@@ -44,7 +44,7 @@ export interface Departures {
   closed(call: OutgoingCall | IncomingCall): void;
 }
 
-/** What legs and the other parts of the driver share. */
+/** Services that legs and other parts of the driver share. */
 export type Services = {
   config: SipConfig;
   stack: Stack;
@@ -63,7 +63,7 @@ export type Services = {
   /** Whether an extension is one of a list of extensions and patterns of the dialplan. */
   isAmong(extension: string, extensions: readonly string[]): boolean;
   messageReceived(message: TextMessage): void;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   hit: LimitHit;
 };
 
@@ -71,7 +71,7 @@ export type Services = {
 export const localHost = ({ stack, config }: Services, target: Target): string =>
   stack.transports.localAddress(target)?.host ?? config.realm;
 
-/** Where our audio is: the configured address, else where the port is bound, else what the peer knows us by. */
+/** The address of our audio: the configured one, else the port's, else the one that the peer knows. */
 export function mediaAddress(services: Services, { local }: RtpSession, peer: Target | undefined): string {
   const configured = services.config.outside?.(peer?.address);
   if (configured !== undefined) return configured;

@@ -9,7 +9,7 @@ import { namesThatBegin } from './request-headers.ts';
 /** Words for how digits travel that applications may set. */
 const modes = new Set(Object.keys(asteriskWords(endpointAttributes.digits)));
 
-/** What applications may ask of a SIP call beside what all calls can. */
+/** Additional abilities of SIP calls. */
 export function sipAbilities(
   core: Pick<LegCore, 'digits' | 'change' | 'refresh' | 'video'>,
   {

@@ -48,7 +48,7 @@ export type Watched = {
   watchers: WatcherHost;
 };
 
-/** Phones that want to be told how others are, or about messages waiting: the SIP side of it (RFC 6665). */
+/** Subscriptions of phones to BLF and to waiting messages: the SIP side (RFC 6665). */
 interface Subscriptions extends Pick<WatcherDriver, 'tellWatcher' | 'watcherEnded'> {
   /** A SUBSCRIBE, first or inside its dialog. */
   receive(transaction: ServerTransaction): void;
@@ -56,12 +56,12 @@ interface Subscriptions extends Pick<WatcherDriver, 'tellWatcher' | 'watcherEnde
   has(id: string): boolean;
   /** The dialplan has changed: hints may be others, or gone. */
   review(): void;
-  /** An endpoint is not there any more. */
+  /** An endpoint was removed. */
   endpointRemoved(name: string): void;
   size(): number;
   close(): void;
   dump(): readonly SubscriptionData[];
-  /** Goes on with what another process wrote down; of endpoints that are no more nothing is kept. */
+  /** Continues subscriptions of a previous process, except those of removed endpoints. */
   restore(data: readonly SubscriptionData[]): void;
 }
 
@@ -71,7 +71,7 @@ export type SubscriptionData = {
   readonly dialog: Dialog;
   readonly endpoint: string;
   readonly ends: number;
-  /** Left out of what earlier versions wrote, which knew mailboxes alone. */
+  /** Missing in data of earlier versions, which only knew mailboxes. */
   readonly event?: EventPackage;
   readonly mailbox?: string;
   readonly context?: string;
@@ -93,18 +93,18 @@ type Subscription = {
   endsAt: number;
   /** Documents sent so far. */
   version: number;
-  /** Ids of the calls that were told last. */
+  /** Ids of the calls in the last document. */
   told: readonly string[];
-  /** What was told last; undefined: whatever it is now has to be told. */
+  /** The last document; undefined: the present state has to be sent. */
   last: string | undefined;
 };
 
 type Extension = { readonly context: string; readonly extension: string };
 
-/** What is told of a subject: how it stands, and the document about it. */
+/** The state of a subject, and its document. */
 type Telling = { state: string; calls: readonly string[]; document(version: number): string };
 
-/** How soon a phone is to try again that was told that we stop, in s. */
+/** Retry-After for phones when the server stops, in s. */
 const RETRY_SECONDS = 10;
 
 export function createSubscriptions(services: Services, { mailbox, hint, watchers }: Watched): Subscriptions {
@@ -136,7 +136,7 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     return hint(subject.context, subject.extension)?.devices.map(topicOf) ?? [];
   };
 
-  /** The calls of an endpoint as a watcher may see them: what could be used to take them over is not for everybody. */
+  /** The calls of an endpoint as a watcher may see them: data that allows taking them over is withheld. */
   const callsFor = (watcher: string, endpoint: EndpointConfig): CallView[] => {
     const asking = endpoints.named(watcher);
     const isNamed = asking && (asking.name === endpoint.name || mayReplace(asking, endpoint));
@@ -304,8 +304,8 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     tellWatcher(id, end) {
       const subscription = subscriptions.get(id);
       if (!subscription) return Promise.resolve({ type: 'lost', reason: 'it is not known any more' });
-      // What is told last is not refreshed any more, and counts until it has arrived or is given up: who asks once (Expires: 0)
-      // and never answers cannot draw more NOTIFYs than who stays subscribed.
+      // The last NOTIFY is not repeated, and the subscription counts until it is answered or times out. So single
+      // queries (Expires: 0) without response cannot cause more NOTIFYs than subscriptions.
       const isLast = end !== undefined && subscriptions.delete(id);
       return new Promise<WatcherAnswer>((done) => {
         const resolve = (answer: WatcherAnswer): void => {
@@ -391,7 +391,7 @@ function mailboxOf({ name, mailboxes = [name] }: EndpointConfig, wanted: string)
   return mailboxes.find((mailbox) => mailbox === plain || mailbox.split('@')[0] === plain);
 }
 
-/** Whether a phone takes what it is to be told (RFC 6665 3.1.3); who says nothing does. */
+/** Whether a phone accepts the content type (RFC 6665 3.1.3); without Accept it does. */
 function takes(request: SipRequest, type: string): boolean {
   if (request.headerLines('Accept').length === 0) return true;
   const types = request.headerList('Accept').map((value) => value.split(';')[0]!.trim().toLowerCase());

@@ -18,7 +18,7 @@ import { QuietLeg } from '../quiet-leg.ts';
 type SnoopLegData = LegData &
   Pick<SnoopRequest, 'targetId' | 'spy' | 'whisper'> & { readonly ended: boolean; readonly media: MediaSessionDump };
 
-/** The leg of a channel that listens to another: connected from the start, with nobody behind it. */
+/** The leg of a channel that listens to another: connected from the start, without a far side. */
 class SnoopLeg extends QuietLeg implements Leg {
   readonly protocolId = '';
   readonly formats = ['slin'];
@@ -54,7 +54,7 @@ class SnoopLeg extends QuietLeg implements Leg {
     this.media.sendDigits(sequence);
   }
 
-  /** What it was made for is no more. */
+  /** The channel that it listens to has ended. */
   lose(cause: number): void {
     if (!this.#ended) this.#report({ type: 'leg.hungUp', cause });
   }

@@ -3,19 +3,19 @@ import { AriError } from '../../models/errors.ts';
 import type { HttpUser } from '../user.ts';
 import { intersection, type OperationName, readScope, type Scope } from './scope.ts';
 
-/** What one user may do, read once from its settings. This is the one place that decides. */
+/** The rights of one user, read once from its settings. Only this file decides about them. */
 export type Access = {
-  /** What the user is limited to; undefined when nothing is but, for `read_only`, what may be changed. */
+  /** The user's scope; undefined without one (`read_only` still limits changes). */
   readonly scope: Scope | undefined;
   /** Whether the user may come from an address. */
   mayCome(address: string): boolean;
-  /** Whether the user may do it at all, whatever it is done to. */
+  /** Whether the user may use the operation at all, on any object. */
   mayDo(operation: OperationName): boolean;
 };
 
 const known = new WeakMap<HttpUser, Access>();
 
-/** What a user may do. Objects of users are not changed, so it is read once for each. */
+/** The rights of a user, computed once: user objects are immutable. */
 export function accessOf(user: HttpUser): Access {
   const before = known.get(user);
   if (before) return before;
@@ -34,7 +34,7 @@ function readAccess({ read_only, scope, token, ...user }: HttpUser): Access {
   };
 }
 
-/** Who is denied is, also when it is allowed; without a list of the allowed everybody else is. */
+/** Denied addresses win over allowed ones; without a list of allowed ones all others pass. */
 function sourceTest(allowed: readonly string[] | undefined, denied: readonly string[] = []) {
   if (allowed === undefined && denied.length === 0) return () => true;
   const [within, without] = [allowed?.map(addressMatcher), denied.map(addressMatcher)];
@@ -42,13 +42,13 @@ function sourceTest(allowed: readonly string[] | undefined, denied: readonly str
     !without.some((matches) => matches(address)) && (within?.some((matches) => matches(address)) ?? true);
 }
 
-/** What stands behind a refusal, in words. */
+/** The error text of a refused right. */
 export const notCovered = (user: HttpUser, what: string): AriError =>
   new AriError('scopeDenied', { user: user.name, what });
 
 /**
- * Refuses what a user may not do, whatever it is done to.
- * @param operation undefined where nothing is declared: then only looking is let through of who may only look.
+ * Refuses operations that a user may not use on any object.
+ * @param operation undefined for undeclared ones: read-only users may then only read.
  * @throws AriError writeAccessDenied, scopeDenied.
  */
 export function requireMayDo(user: HttpUser, method: string, operation: OperationName | undefined): void {

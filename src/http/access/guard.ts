@@ -12,9 +12,9 @@ import type { OperationName, Scope } from './scope.ts';
 import { type Visibility, visibilityOf } from './visibility.ts';
 
 /**
- * What stands between a user with a scope and an operation, read from its declaration: what its parameters name has to be
- * covered, and of a list in the answer only that is left. A thing that is not covered is not there for who reads (the
- * operation's own 404), and is refused to who changes (403).
+ * Checks an operation of a user with a scope, by its declaration. The scope must cover the objects that its parameters
+ * name, and lists in answers are filtered. An object outside the scope does not exist for reads (the operation's own
+ * 404). Changes are refused (403).
  */
 export type Guard = {
   /**
@@ -27,7 +27,7 @@ export type Guard = {
 type Question = { user: Asker['user']; scope: Scope; visibility: Visibility; params: Record<string, unknown> };
 type Check = (value: string, question: Question) => void;
 
-/** What Asterisk says where a thing is not there. */
+/** Asterisk's errors for missing objects. */
 const missing: Readonly<Record<ThingNamed | 'application', readonly AriErrorCode[]>> = {
   channel: ['channelNotFound', 'variableChannelNotFound'],
   bridge: ['bridgeNotFound', 'bridgeVariablesNotFound'],
@@ -37,7 +37,7 @@ const missing: Readonly<Record<ThingNamed | 'application', readonly AriErrorCode
   application: ['applicationNotFound'],
 };
 
-/** What is done by way of another operation, named by that. */
+/** Operations whose scope counts as that of another one. */
 const others = {
   playStored: { resource: 'recordings', nickname: 'getStoredFile', changesNothing: true },
   readGlobal: { resource: 'asterisk', nickname: 'getGlobalVar', changesNothing: true },
@@ -64,7 +64,7 @@ const ofChannel: ReadonlySet<string> = new Set([
 const globals: ReadonlySet<string> = new Set(['GLOBAL', 'GLOBAL_DELETE', 'GLOBAL_EXISTS']);
 const phones: ReadonlySet<string> = new Set(['PJSIP_AOR', 'PJSIP_CONTACT', 'PJSIP_DIAL_CONTACTS', 'PJSIP_ENDPOINT']);
 
-/** A variable, or a function by its name as the dialplan reads it: one that is in no list here is refused. */
+/** A variable, or a function by its name as the dialplan reads it. Functions outside this list are refused. */
 function requireVariable(name: string, question: Question, reads: boolean, value: unknown): void {
   const open = name.indexOf('(');
   if (name.endsWith(')') && open > 0) {
@@ -189,7 +189,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
     }
   };
 
-  /** What is made is kept as made by who asks. */
+  /** New objects belong to the requesting user's application. */
   const asMaker = ({ user, application }: Asker, run: () => unknown): unknown =>
     owners.objectOwnership ? owners.objectOwnership.by({ user: user.name, application }, run) : run();
 
@@ -251,7 +251,7 @@ const withoutChannels = (endpoint: Endpoint, visibility: Visibility): Endpoint =
   channel_ids: endpoint.channel_ids.filter((id) => visibility.sees('channel', id) === true),
 });
 
-/** What may be done to an object, and what not because the scope does not cover it. */
+/** The allowed operations of an object; those outside the scope are refused with that reason. */
 function withinScope(possible: AllowedOperations, user: Asker['user']): AllowedOperations {
   const { mayDo } = accessOf(user);
   const operations = possible.operations.map((each): AllowedOperation => {
@@ -264,7 +264,7 @@ function withinScope(possible: AllowedOperations, user: Asker['user']): AllowedO
   return { ...possible, operations };
 }
 
-/** What of an answer a scope may hold back, by the name of its model. */
+/** Filters of answers by scope, by model name. */
 const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   'Channel[]': listOf<{ id: string }>(({ id }, visibility) => visibility.sees('channel', id) === true),
   'Bridge[]': listOf<{ id: string }>(({ id }, visibility) => visibility.sees('bridge', id) === true),
@@ -276,7 +276,7 @@ const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   Endpoint: (answer, visibility) => withoutChannels(answer as Endpoint, visibility),
 };
 
-/** Whether somebody sees what stays for too long. */
+/** Whether the user sees this stuck object. */
 function seesWaiting({ kind, call, object }: WaitingFor, visibility: Visibility): boolean {
   if (call !== undefined) return visibility.sees('call', call) === true;
   return kind === 'application' && visibility.seesAll([object]);

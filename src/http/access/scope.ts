@@ -1,8 +1,8 @@
-/** What users and tokens may be narrowed to, as it is configured; nothing here knows of requests. */
+/** Settings of scopes for users and tokens; independent of requests. */
 
 /**
- * What someone is limited to. What is left out limits nothing; an empty list lets nothing through. Names are patterns, in
- * which `*` stands for any letters (in the name of an endpoint for any but `/` and `@`).
+ * Limits of a user or token. A missing list limits nothing; an empty one allows nothing. Names are patterns: `*`
+ * matches any characters. In names of endpoints it does not match `/` and `@`.
  */
 export type ScopeSettings = {
   /** Applications to be, to look at, and to send channels to. */
@@ -11,7 +11,7 @@ export type ScopeSettings = {
   operations?: readonly string[] | undefined;
   /** Contexts of the dialplan that channels may be sent to. */
   contexts?: readonly string[] | undefined;
-  /** What may be called: `PJSIP/alice`, `PJSIP/0049*@provider`, `Local/*@default`. */
+  /** Endpoints that may be called: `PJSIP/alice`, `PJSIP/0049*@provider`, `Local/*@default`. */
   endpoints?: readonly string[] | undefined;
 };
 
@@ -21,11 +21,11 @@ export type OperationName = {
   readonly nickname: string;
   /** It is `read`, or else `change`. */
   readonly changesNothing: boolean;
-  /** Allowed to every logged-in user, whatever the scope. */
+  /** Allowed to every authenticated user in any scope. */
   readonly everyone?: boolean;
 };
 
-/** What is covered. */
+/** A compiled scope. */
 export type Scope = {
   operation(operation: OperationName): boolean;
   /** An application, or its instance for one call (`application:channel`). */
@@ -68,7 +68,7 @@ function anyOf(patterns: readonly string[] | undefined, between = anything): Tes
   return (name) => tests.some((test) => test(name));
 }
 
-/** What a Local channel is asked for: the dial string without its options, and the context in it. */
+/** The dial string of a Local channel without its options, and its context. */
 const localOf = (dialString: string) => /^(local\/[^/@]{1,200}@([^/]{1,200}))(?:\/[^/]{0,20})?$/i.exec(dialString);
 
 /** Resources under the names of version 0.1, which scopes may use until 0.3. */
@@ -103,7 +103,7 @@ export function readScope(settings: ScopeSettings): Scope {
     endpoint(dialString) {
       const local = localOf(dialString);
       if (local) return endpoint((local[1] ?? '').toLowerCase()) && context(local[2] ?? '');
-      // What cannot be understood as a Local channel would not be one that contexts could bound.
+      // An unreadable Local dial string could not be limited by contexts.
       if (/^local\//i.test(dialString) && settings.contexts !== undefined) return false;
       return endpoint(dialString.toLowerCase());
     },
@@ -123,8 +123,8 @@ export function intersection(scopes: readonly Scope[]): Scope {
 }
 
 /**
- * What is wrong with the pattern of an operation; undefined when some operation fits it.
- * @param names all operations there are.
+ * The error of an operation pattern; undefined if it matches an operation.
+ * @param names all operations.
  */
 export function operationPatternProblem(pattern: string, names: readonly OperationName[]): string | undefined {
   if (pattern.split(':').length > 2)

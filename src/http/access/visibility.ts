@@ -8,7 +8,7 @@ import type { HttpUser } from '../user.ts';
 import { accessOf } from './access.ts';
 import type { OperationName, Scope } from './scope.ts';
 
-/** What a user with a scope sees of what there is. */
+/** The objects that a user with a scope sees. */
 export interface Visibility {
   /** Whether it sees a thing; undefined when there is no such thing; its owner answers 404 then. */
   sees(kind: ThingNamed, id: string): boolean | undefined;
@@ -18,15 +18,15 @@ export interface Visibility {
   hears(event: AriEventBody, topics: readonly Topic[]): boolean;
 }
 
-/** What the parts of the system know of whose things are. */
+/** Owners that know which application owns an object. */
 type VisibilityOwners = Pick<Deps, 'objectOwnership' | 'playbacks' | 'recordings' | 'calls'>;
 
-/** What the events of things are looked at by that are no part of a call. */
+/** The right that events of objects outside calls need. */
 const endpointEvents: OperationName = { resource: 'endpoints', nickname: 'get', changesNothing: true };
 const deviceEvents: OperationName = { resource: 'deviceStates', nickname: 'get', changesNothing: true };
 const systemEvents: OperationName = { resource: 'asterisk', nickname: 'getGlobalVar', changesNothing: true };
 
-/** What `get` gives; undefined when there is no such thing. */
+/** The result of `get`; undefined if the object does not exist. */
 function found<T>(get: () => T): T | undefined {
   try {
     return get();
@@ -36,13 +36,13 @@ function found<T>(get: () => T): T | undefined {
   }
 }
 
-/** What an application of a user hears besides what is meant for it; undefined for everything. */
+/** The event filter of a user's application, beside its own events; undefined for all events. */
 export function narrowOf(user: HttpUser, owners: VisibilityOwners): Narrow | undefined {
   const visibility = visibilityOf(user, owners);
   return visibility && { by: JSON.stringify([user.name, user.token?.name]), hears: visibility.hears };
 }
 
-/** What a user sees; undefined for one without a scope, who sees everything. */
+/** The visibility of a user; undefined without a scope (everything is visible). */
 export function visibilityOf(user: HttpUser, owners: VisibilityOwners): Visibility | undefined {
   const { scope, mayDo } = accessOf(user);
   return scope && createVisibility(user, scope, mayDo, owners);
@@ -72,7 +72,7 @@ function createVisibility(
     const all = [...applications];
     return all.length > 0 && all.every((name) => scope.application(name));
   };
-  /** What plays and records belongs to whom it is played to, or recorded of: `channel:…`, `bridge:…`. */
+  /** Playbacks and recordings belong to their target: `channel:…`, `bridge:…`. */
   const seesTarget = (uri: string): boolean => {
     const id = uri.slice(uri.indexOf(':') + 1);
     return (uri.startsWith('bridge:') ? seesBridge(id) : seesChannel(id)) === true;

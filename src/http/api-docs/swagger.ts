@@ -114,7 +114,7 @@ function describeModel(schema: JsonSchema, inherited: readonly string[] = []): o
 
 const events = eventTypes.map((type) => plain(eventSchemas[type]));
 
-/** Messages and events: a base that lists its subtypes, and `type` to tell them apart. */
+/** Messages and events: a base that lists its subtypes, and `type` as discriminator. */
 function eventModels(): Record<string, object> {
   const ofEvent = ['type', 'asterisk_id', ...Object.keys(Event.properties)];
   const all = [...events, plain(RESTResponse)].map((event) => [event.$id, describeModel(event, ofEvent)]);

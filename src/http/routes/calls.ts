@@ -7,7 +7,7 @@ import { fileOperation, operation, pathParam, queryParam, type Resource } from '
 
 const params = { callId: pathParam('Id of the call, or of a channel of it.', 'call') };
 
-/** What reads configuration, whose scope has to cover it for a bundle to hold it. */
+/** Bundles only contain the configuration if the scope covers this operation. */
 const readsConfiguration: OperationName = { resource: 'asterisk', nickname: 'getObject', changesNothing: true };
 
 /** Calls: what the server has recorded of them. */

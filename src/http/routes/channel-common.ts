@@ -1,11 +1,11 @@
 import type { AriErrorCode } from '../../models/errors.ts';
 import { pathParam } from '../operation.ts';
 
-/** What all operations on one channel have in common. */
+/** Common parts of operations on one channel. */
 
 export const channelId = pathParam('Id of the channel.', 'channel');
 
-/** Refusals of what only the application in control may do. */
+/** Refusals of operations that need an application in control. */
 export const controlErrors = ['channelNotFound', 'channelNotInStasis'] as const satisfies AriErrorCode[];
-/** Refusals of what also depends on the state of the call. */
+/** Refusals of operations that also depend on the call's state. */
 export const commandErrors = [...controlErrors, 'channelInvalidState'] as const satisfies AriErrorCode[];

@@ -8,7 +8,7 @@ import { playbackLocation, playErrors, playParams, recordErrors, recordingLocati
 
 const listening = { default: 'none', allowed: ['none', 'both', 'out', 'in'] } as const;
 
-/** What is heard on a channel, what it hears, and who listens. */
+/** Operations for playbacks, music and silence, and listening. */
 export const mediaOperations = [
   operation({
     method: 'POST',

@@ -39,7 +39,7 @@ const resources = inResources([
   sounds,
 ]);
 
-/** The interface that clients of Asterisk know. What Asterisk has not does not belong here. */
+/** The interface of Asterisk. Operations that Asterisk lacks are elsewhere. */
 export const ari: Api = {
   base: '/ari',
   title: 'Hookswitch',

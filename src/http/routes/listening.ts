@@ -1,7 +1,7 @@
 import { Listened } from '../../models/live.ts';
 import { pathParam, queryParam, type Resource, upgradeOperation } from '../operation.ts';
 
-/** Where a channel is listened to. */
+/** Path of listening to a channel. */
 export const listenPath = '/channels/{channelId}/listen';
 
 /** Listening: what both sides of a live channel say. */

@@ -1,7 +1,7 @@
 import { LiveMessage } from '../../models/live.ts';
 import { queryParam, type Resource, upgradeOperation } from '../operation.ts';
 
-/** What to watch. */
+/** Topics of the live WebSocket. */
 export const liveParams = {
   call: queryParam('string', 'Watch this call: its id, or that of a channel of it.', { names: 'call' }),
   app: queryParam('string', 'Watch the events of this application.', { names: 'application' }),

@@ -1,6 +1,6 @@
 import { queryParam } from '../operation.ts';
 
-/** What operations that play or record have in common, on channels and on bridges. */
+/** Common parts of playback and recording operations, on channels and on bridges. */
 
 export const playParams = {
   media: queryParam('list', 'What to play: sound:, recording:, number:, digits:, characters: or tone: URIs.', {
@@ -14,7 +14,7 @@ export const playParams = {
 
 export const playErrors = ['skipNegative', 'offsetNegative', 'mediaRequired', 'playbackIdExists'] as const;
 
-/** Where a playback is found. */
+/** Path of a playback. */
 export const playbackLocation = ({ id }: { id: string }): string => `/ari/playbacks/${encodeURIComponent(id)}`;
 
 export const recordParams = {
@@ -44,6 +44,6 @@ export const recordErrors = [
   'tooManyRecordings',
 ] as const;
 
-/** Where a live recording is found. */
+/** Path of a live recording. */
 export const recordingLocation = ({ name }: { name: string }): string =>
   `/ari/recordings/live/${encodeURIComponent(name)}`;

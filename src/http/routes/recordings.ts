@@ -113,7 +113,7 @@ const liveOperations = [
   control('POST', '/unmute', 'unmuteByPost', 'unmute', 'Record what is said again.'),
 ];
 
-/** Recordings: those being made, and those that are kept. */
+/** Recordings: live and stored ones. */
 export const recordings: Resource = {
   name: 'recordings',
   description: 'Recordings of channels and bridges: those being made, and those that are kept.',

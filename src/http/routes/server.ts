@@ -4,7 +4,7 @@ import { ServerInfo } from '../../models/server-info.ts';
 import { WatcherView } from '../../models/watcher.ts';
 import { operation, type Resource } from '../operation.ts';
 
-/** Server: what it is, who is registered with it and who watches. */
+/** Server: its identity, registered endpoints, and subscribers. */
 export const server: Resource = {
   name: 'server',
   description: 'Server: what it is, where phones reach it, where they are and whom they watch.',

@@ -1,7 +1,7 @@
 import type { AriErrorCode } from '../../models/errors.ts';
 import { bodyParam, queryParam } from '../operation.ts';
 
-/** What the operations on variables of channels and of bridges have in common. */
+/** Common parts of variable operations, on channels and on bridges. */
 
 /** Refusals of a `variables` object. */
 export const entryErrors = [
