@@ -50,7 +50,7 @@ export function createStopSignals(
     counted++;
     if (counted === 1) drain(signal);
     else if (counted === 2) {
-      tell({ signal, channels: server.channels() }, 'stopping at once: calls are hung up, another signal drops them');
+      tell({ signal, channels: server.channels() }, 'stopping now: calls are hung up, another signal drops them');
       server.hangupAll();
     } else {
       tell({ signal, channels: server.channels() }, 'stopping without a word to anybody');

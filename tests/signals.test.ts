@@ -65,7 +65,7 @@ signals('the second hangs up what is left, so that nobody is left talking to nob
   assert.equal(did, [
     'say stopping: no new calls; waiting at most 10 s for 1 channel, another signal hangs up',
     'drain',
-    'say stopping at once: calls are hung up, another signal drops them',
+    'say stopping now: calls are hung up, another signal drops them',
     'hang up',
     'close',
   ]);

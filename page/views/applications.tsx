@@ -76,7 +76,7 @@ const listeningText = ({ channel_ids: channels, bridge_ids: bridges }: Applicati
 const hintOf = (list: readonly string[]): string => {
   const named = list.filter((name) => !isAll([name]));
   const some = named.slice(0, 2).join(', ') + (named.length > 2 ? ' …' : '');
-  return some === '' ? (isAll(list) ? 'whatever there is' : 'not subscribed to any') : some;
+  return some === '' ? (isAll(list) ? 'all objects' : 'not subscribed to any') : some;
 };
 
 /** What an event is about, in a word. */

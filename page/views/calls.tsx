@@ -63,7 +63,7 @@ export function Calls() {
   const none =
     figures?.recording === false
       ? 'The recorder is off, so calls are not listed.'
-      : 'No calls yet. New calls appear here at once.';
+      : 'No calls yet. New calls appear here.';
   const nothing = calls.size > 0 ? 'No call matches the search.' : none;
   const [words, setWords] = useState('');
   const [shown, setShown] = useState<Shown>('all');

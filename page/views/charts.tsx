@@ -48,7 +48,7 @@ function EventTable({ kind, drawn }: { kind: 'command' | 'report'; drawn: NonNul
   const states = [...new Set(events.flatMap((event) => Object.keys(event.in)))];
   if (events.length === 0) return null;
   return (
-    <Panel title={kind === 'command' ? 'What each command does' : 'What each report does'}>
+    <Panel title={kind === 'command' ? 'Commands and their transitions' : 'Reports and their transitions'}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
       <section class="scroll" tabIndex={0} aria-label={`${kind}s by state`}>
         <table class="events-table">

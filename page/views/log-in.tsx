@@ -22,7 +22,7 @@ export function LogIn() {
       <form onSubmit={submit}>
         <img src="/page/icon.svg" alt="" width="52" height="52" />
         <h1>Hookswitch</h1>
-        <p class="quiet">See every call: where it is, how it came there, and what may be done.</p>
+        <p class="quiet">See every call, its history, and the operations that it allows.</p>
         <label>
           Name
           <input

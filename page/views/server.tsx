@@ -223,7 +223,7 @@ function Tokens({ tokens, again }: { tokens: readonly Token[]; again(): void }) 
             {user}
             {maker === user ? '' : `, made by ${maker}`}
           </span>
-          {looks ? <Pill state="may look" /> : null}
+          {looks ? <Pill state="read-only" /> : null}
           {scopes.length > 0 ? <Pill state="limited" /> : null}
           <span class="grow" />
           <span class="quiet">until {dayAndTime(expires)}</span>

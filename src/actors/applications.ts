@@ -430,7 +430,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
           if (announce) tell('ApplicationUnregistered');
           for (const name of owned()) registry.find(name)?.send({ type: 'disconnect', connection: id });
           if (connections.delete(id) && !tellsLater)
-            log.info({ applications: names, connection: describe }, 'applications are not connected any more');
+            log.info({ applications: names, connection: describe }, 'applications are disconnected');
         },
       };
     },

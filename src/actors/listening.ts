@@ -85,7 +85,7 @@ export function createListening({ channels, media, settings: initial, clock, log
       const sendAway = (): void => {
         if (!end()) return;
         stop?.();
-        heard.ended('you may not listen any more');
+        heard.ended('listening is no longer allowed');
       };
       const stop = media.overhear?.(channelId, {
         heard: heard.audio,

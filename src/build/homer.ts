@@ -181,7 +181,7 @@ export async function buildHomer(
       refused = undefined;
     } catch (error) {
       refused = { wanted: next, reason: (error as Error).message, since: clock.now() };
-      throw new Error(`no socket to the HEP collector can be had: ${refused.reason}`, { cause: error });
+      throw new Error(`no socket to the HEP collector could be opened: ${refused.reason}`, { cause: error });
     }
   };
   enter(await openWay(first));

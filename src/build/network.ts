@@ -51,10 +51,7 @@ export async function buildNetwork(base: Base) {
     );
   const unusable = reasonUnusable(config.recordings.directory);
   if (unusable !== undefined)
-    log.warn(
-      { reason: unusable },
-      'recordings cannot be kept (recordings.directory); those that are asked for will fail',
-    );
+    log.warn({ reason: unusable }, 'recordings cannot be stored (recordings.directory); requested ones will fail');
   // Those that are gone on with are no leftovers.
   const goOn = (from?.calls.recordings ?? []).map(({ plan }) =>
     recordingPath(config.recordings.directory, plan.name, plan.format),

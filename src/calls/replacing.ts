@@ -50,7 +50,7 @@ export function createReplacing({
       else channels.tell(newcomer, { type: 'finish', cause: Cause.normalClearing });
     };
     up.then(answered).catch((error: unknown) => {
-      log.warn({ channel: newcomer.id, replaces, error }, 'a call could not take the place of another');
+      log.warn({ channel: newcomer.id, replaces, error }, 'a call could not replace another');
       channels.tell(newcomer, { type: 'finish', cause: Cause.temporaryFailure });
     });
   };

@@ -6,7 +6,7 @@ import type { HttpUser } from './user.ts';
 const longestTimerMs = 2_147_483_647;
 
 /** Reason of closing (1008) a WebSocket whose user or token is no longer valid. */
-export const notLetIn = 'the credentials are not good any more';
+export const notLetIn = 'the credentials are no longer valid';
 
 /** Closes a WebSocket (1008) when the token expires that its rights come from. @returns what ends the wait. */
 export function closeWithToken(

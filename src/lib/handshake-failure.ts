@@ -12,9 +12,9 @@ const unbelieved = [
 ];
 const failures: Meanings = [
   [unbelieved.map((alert) => `_ALERT_${alert}`), 'it does not believe our certificate'],
-  [['_UNSUPPORTED_PROTOCOL', '_ALERT_PROTOCOL_VERSION'], 'it speaks no version of TLS that is allowed here'],
+  [['_UNSUPPORTED_PROTOCOL', '_ALERT_PROTOCOL_VERSION'], 'it supports no version of TLS that is allowed here'],
   [['_PEER_DID_NOT_RETURN_A_CERTIFICATE'], 'it shows no certificate, which is required'],
-  [['_HTTP_REQUEST', '_WRONG_VERSION_NUMBER'], 'it does not speak TLS'],
+  [['_HTTP_REQUEST', '_WRONG_VERSION_NUMBER'], 'it does not use TLS'],
   [['ECONNRESET'], 'it closed the connection before the handshake was over'],
 ];
 

@@ -171,7 +171,7 @@ export const bridgeVideoIgnores: Ignores<typeof bridgeVideoMachine> = [
     why: 'applications do not control it, and were refused before',
   },
   { events: ['clearVideoSource'], in: ['talker'], why: 'it follows who talks' },
-  { events: ['mix.videoSource', 'member.leaving'], in: ['none', 'sfu'], why: 'nobody is shown to all' },
+  { events: ['mix.videoSource', 'member.leaving'], in: ['none', 'sfu'], why: 'no source is shown to all' },
 ];
 
 export type BridgeVideoSnapshot = SnapshotFrom<typeof bridgeVideoMachine>;

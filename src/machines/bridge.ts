@@ -223,12 +223,12 @@ export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
   {
     events: ['enter', 'variable.set'],
     in: ['emptying', 'closing'],
-    why: 'it was found while it was open, and is not any more',
+    why: 'the bridge was open when the command was checked, and has closed since',
   },
-  { events: ['leave', 'member.change'], in: ['empty', 'closing'], why: 'nobody is in it' },
+  { events: ['leave', 'member.change'], in: ['empty', 'closing'], why: 'the bridge is empty' },
   { events: ['member.change'], in: ['emptying'], why: 'everybody is about to be out of it' },
-  { events: ['mix.lost'], in: ['emptying', 'closing'], why: 'it is not needed any more' },
-  { events: ['works.ended'], in: ['empty', 'occupied', 'emptying'], why: 'nobody has asked them to end' },
+  { events: ['mix.lost'], in: ['emptying', 'closing'], why: 'the bridge is closing' },
+  { events: ['works.ended'], in: ['empty', 'occupied', 'emptying'], why: 'no end was requested' },
 ];
 
 export type BridgeSnapshot = SnapshotFrom<typeof bridgeMachine>;

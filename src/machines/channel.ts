@@ -176,19 +176,19 @@ export const channelIgnores: Ignores<typeof channelMachine> = [
     in: ['hangingUp', 'lingering'],
     why: 'its end has begun, with a cause that stays',
   },
-  { events: ['leg.lingers'], why: 'it tells of the hang-up under way, and there is none, or it was told' },
+  { events: ['leg.lingers'], why: 'no hang-up is in progress, or it was reported before' },
   { events: ['leg.ended'], why: 'a leg tells its end in answer to a hang-up only' },
   { events: ['answer', 'progress'], in: ['up'], why: 'audio flows both ways already' },
-  { events: ['ring', 'ringStop', 'answer', 'progress'], in: ['busy'], why: 'the caller was told that it is busy' },
+  { events: ['ring', 'ringStop', 'answer', 'progress'], in: ['busy'], why: 'the caller has received busy' },
   { events: ['dial.soon'], why: 'it is asked once, of a channel that was just made' },
   { events: ['dial'], in: ['aboutToDial'], why: 'it is about to be dialed' },
-  { events: ['busy'], why: 'only a caller can be told so, and nobody is, or nobody is any more' },
+  { events: ['busy'], why: 'only an unanswered inbound call can signal that' },
   {
     events: [
       ...['leg.proceeding', 'leg.forwarding', 'leg.progressed', 'leg.ringing', 'leg.answered', 'leg.forwarded'],
       'forwarded',
     ] as const,
-    why: 'it tells of a call being set up, which is not the case, or it was told before (answers can cross)',
+    why: 'no call is being set up, or it was reported before (answers can cross)',
   },
   {
     events: ['leg.held', 'leg.unheld', 'leg.transferAsked'],

@@ -108,8 +108,12 @@ export const consultationIgnores: Ignores<typeof consultationMachine> = [
   },
   { events: ['party.elsewhere', 'target.elsewhere'], in: ['opening'], why: 'they are being brought together' },
   { events: ['party.elsewhere', 'target.elsewhere'], in: ['completing'], why: 'they part because of the transfer' },
-  { events: ['party.elsewhere', 'target.elsewhere'], in: ['parted'], why: 'its transfer was told' },
-  { events: ['complete'], in: ['opening', 'completing', 'parted'], why: 'nobody talks, or it is being completed' },
+  { events: ['party.elsewhere', 'target.elsewhere'], in: ['parted'], why: 'its transfer knows the result' },
+  {
+    events: ['complete'],
+    in: ['opening', 'completing', 'parted'],
+    why: 'there is no consultation, or it is being completed',
+  },
   {
     events: ['talk.completed', 'completion.refused'],
     in: ['opening', 'talking', 'parted'],
@@ -122,6 +126,6 @@ type ConsultationSnapshot = SnapshotFrom<typeof consultationMachine>;
 /** Longest expected time in each state, and what ends it. */
 export const consultationExpectations: Expectations<ConsultationSnapshot['value']> = {
   opening: { atMost: 2_000, waitsFor: 'both to be in a bridge' },
-  completing: { atMost: 2_000, waitsFor: 'the target to be with those who wait' },
+  completing: { atMost: 2_000, waitsFor: 'the target to join the waiting party' },
   parted: { atMost: 2_000, waitsFor: 'its transfer to end it' },
 };

@@ -403,24 +403,24 @@ const but = (...states: (typeof everywhere)[number][]) => everywhere.filter((sta
 
 /** Ignored events, with reasons. */
 export const dialIgnores: Ignores<typeof dialMachine> = [
-  { events: ['targets.opened'], in: but('preparing'), why: 'it is told once, at the start' },
-  { events: ['targets.prepared'], in: but('preparing'), why: 'somebody has answered before' },
+  { events: ['targets.opened'], in: but('preparing'), why: 'it is sent once, at the start' },
+  { events: ['targets.prepared'], in: but('preparing'), why: 'a target has already answered' },
   {
     events: ['callee.progressed', 'callee.ringing', 'callee.answered', 'callee.failed', 'caller.left'],
     in: but('preparing', 'calling'),
-    why: 'nobody is called any more',
+    why: 'the targets have been released',
   },
-  { events: ['callee.replaced'], in: ['handedOver'], why: 'the parties are not its own any more' },
+  { events: ['callee.replaced'], in: ['handedOver'], why: 'the parties were transferred away' },
   { events: ['patience.over'], in: but('calling'), why: 'they are not called' },
   {
     events: ['peer.accepted', 'peer.declined'],
     in: but('answered'),
-    why: 'who answered has been joined, or nobody has',
+    why: 'the answering party is connected, or there is none',
   },
   {
     events: ['caller.answered', 'caller.lost', 'parties.joined', 'joining.failed'],
     in: but('joining'),
-    why: 'nobody is being joined',
+    why: 'no target has answered',
   },
   {
     events: ['party.departed'],
@@ -431,7 +431,7 @@ export const dialIgnores: Ignores<typeof dialMachine> = [
   {
     events: ['party.absent', 'party.left', 'party.ends'],
     in: ['preparing', 'calling', 'answered', 'joining'],
-    why: 'nobody is joined yet',
+    why: 'the parties are not connected yet',
   },
   { events: ['limit.over'], in: but('together'), why: 'both are not together' },
   { events: ['stop'], in: ['handedOver'], why: 'what becomes of the parties is not decided here' },
@@ -442,7 +442,7 @@ type DialSnapshot = SnapshotFrom<typeof dialMachine>;
 /** Longest expected time in each state, and what ends it. */
 export const dialExpectations: Expectations<DialSnapshot['value']> = {
   preparing: { atMost: 60_000, waitsFor: 'the subroutines before the calls' },
-  calling: { atMost: 300_000, waitsFor: 'somebody to answer' },
-  answered: { atMost: 120_000, waitsFor: 'the subroutine and the announcement for who answered' },
+  calling: { atMost: 300_000, waitsFor: 'an answer' },
+  answered: { atMost: 120_000, waitsFor: 'the subroutine and the announcement for the answering party' },
   joining: { atMost: 10_000, waitsFor: 'the caller to be answered' },
 };

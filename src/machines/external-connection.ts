@@ -85,7 +85,7 @@ export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine
   {
     events: ['audio.flowed'],
     in: ['connecting', 'reconnecting'],
-    why: 'nobody can speak before there is a connection',
+    why: 'there is no audio before the connection',
   },
   { events: ['audio.flowed'], in: ['flowing'], why: 'it flows already' },
   { events: ['socket.cut'], in: ['connecting', 'reconnecting'], why: 'it is being made, and has its time for that' },

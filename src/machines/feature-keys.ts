@@ -325,7 +325,7 @@ export const featureKeysIgnores: Ignores<typeof featureKeysMachine> = [
   {
     events: ['transfer.told'],
     in: ['talking', 'collecting', 'invited', 'dialing', 'refused'],
-    why: 'nobody is being put through, or its outcome was told',
+    why: 'no transfer is in progress, or its outcome is known',
   },
 ];
 

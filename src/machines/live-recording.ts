@@ -205,11 +205,11 @@ export const liveRecordingIgnores: Ignores<typeof liveRecordingMachine> = [
     in: ['queued'],
     why: 'there is no recorder yet',
   },
-  { events: ['record.started'], in: ['recording', 'muted', 'paused', 'pausedMuted'], why: 'it was told before' },
+  { events: ['record.started'], in: ['recording', 'muted', 'paused', 'pausedMuted'], why: 'it was reported before' },
   {
     events: ['target.refused'],
     in: ['queued', 'recording', 'muted', 'paused', 'pausedMuted', 'finishing', 'discarding'],
-    why: 'it is told while its target is being prepared, and not after its end was asked for',
+    why: 'it is sent while the target is prepared, and not after its end was requested',
   },
 ];
 

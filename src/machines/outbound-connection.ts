@@ -108,8 +108,8 @@ export const outboundConnectionMachine = outboundConnection.createMachine({
 export const outboundConnectionIgnores: Ignores<typeof outboundConnectionMachine> = [
   { events: ['call.entered'], why: 'the call is on its way in, or in, already' },
   { events: ['call.ended'], in: ['connected.lingering'], why: 'the call has left already' },
-  { events: ['socket.opened', 'socket.failed'], why: 'it tells of an attempt that is over' },
-  { events: ['socket.closed'], why: 'it tells of a socket that was given up' },
+  { events: ['socket.opened', 'socket.failed'], why: 'it belongs to an attempt that is over' },
+  { events: ['socket.closed'], why: 'it belongs to a socket that was abandoned' },
 ];
 
 type OutboundConnectionSnapshot = SnapshotFrom<typeof outboundConnectionMachine>;

@@ -354,7 +354,7 @@ export const ownershipMachine = ownership.createMachine({
 /** Ignored events, with reasons. */
 export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
   { events: ['enter.soon'], why: 'it is asked once, of a channel that was just made' },
-  { events: ['run'], why: 'somebody has it: it was offered, or entered, before' },
+  { events: ['run'], why: 'the channel has an owner: it was offered or entered before' },
   {
     events: ['enter'],
     in: ['aboutToEnter', 'entering', 'application', 'leaving', 'departing', 'moving'],
@@ -371,7 +371,7 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
     in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'application', 'departing'],
     why: 'nothing waits for its turn to leave',
   },
-  { events: ['leg.offered', 'leg.answered'], why: 'somebody has it, and keeps it' },
+  { events: ['leg.offered', 'leg.answered'], why: 'the channel has an owner and keeps it' },
   { events: ['dialplan.ended'], why: 'another has taken it from the dialplan' },
   {
     events: ['application.lost'],

@@ -171,7 +171,7 @@ export const playbackIgnores: Ignores<typeof playbackMachine> = [
     why: 'nothing sounds between two items',
   },
   { events: ['turn'], in: ['playing', 'paused'], why: 'it has its turn' },
-  { events: ['media.finished', 'media.failed'], why: 'no item is being played: it tells of one that was stopped' },
+  { events: ['media.finished', 'media.failed'], why: 'no item is playing: it belongs to a stopped one' },
 ];
 
 export type PlaybackSnapshot = SnapshotFrom<typeof playbackMachine>;

@@ -11,7 +11,7 @@ import type { PlaybackSnapshot } from './playback.ts';
 
 type Life = ChannelSnapshot['value'];
 
-const ending = 'It is being hung up: nothing can be done with it any more';
+const ending = 'It is being hung up and accepts no more operations';
 
 /** State of a channel outside applications. */
 const uncontrolled: Partial<Readonly<Record<OwnershipSnapshot['value'], string>>> = {
@@ -32,7 +32,7 @@ export function whyUncontrolled({ value, context: { app } }: OwnershipSnapshot):
 const notUp = 'once the far side has answered';
 /** Why a call is not fit for what is done to calls. */
 const unfit: Partial<Readonly<Record<Life, string>>> = {
-  down: `It was made, and nobody has been called yet: dial it; this may be done ${notUp}`,
+  down: `The channel was created but not dialed yet: dial it; this may be done ${notUp}`,
   aboutToDial: `The far side is about to be called: this may be done ${notUp}`,
   dialing: `The far side is being called: this may be done ${notUp}`,
   ringing: `The far side rings: this may be done ${notUp}`,
@@ -44,7 +44,7 @@ const dialed = 'It was dialed before, which may be done once: make another chann
 /** Why a channel is not to be dialed. */
 const whyNotDialed = ({ value, context: { origin } }: ChannelSnapshot): string => {
   if (value === 'hangingUp' || value === 'lingering' || value === 'destroyed') return ending;
-  if (origin === 'attached') return 'It listens to another channel, and has nobody to call';
+  if (origin === 'attached') return 'It listens to another channel, and has no far side';
   if (origin === 'incoming') return cameIn;
   if (value === 'dialing' || value === 'ringing') return 'It is being dialed: wait for the answer, or hang it up';
   return dialed;
@@ -54,7 +54,7 @@ const whyNotDialed = ({ value, context: { origin } }: ChannelSnapshot): string =
 export function whyChannelRefuses(error: ChannelRefusal, snapshot: ChannelSnapshot): string {
   if (error === 'channelNotDown') return whyNotDialed(snapshot);
   if (error === 'channelNotCreated')
-    return 'It was made by an originate or a Dial, which calls by itself: only a channel made by POST /channels/create is dialed';
+    return 'It was made by an originate or a Dial, which dials it. Only a channel made by POST /channels/create can be dialed';
   return unfit[snapshot.value] ?? ending;
 }
 
@@ -64,7 +64,7 @@ export const whyBridgeRefuses = (
   { context }: BridgeSnapshot,
 ): string =>
   ({
-    bridgeNotFound: 'It is being destroyed: nothing can be done with it any more',
+    bridgeNotFound: 'It is being destroyed and accepts no more operations',
     bridgeNotInStasis: `The dialplan has made it${context.name === '' ? ' for a Dial or Bridge' : ` as the room ${context.name}`}: applications can look at it, not change it`,
     bridgeNotPlayingMusic: 'No music plays on it: startMoh begins some',
   })[error];
@@ -73,7 +73,7 @@ const played = 'It has ended: play it anew';
 /** State of a playback that refuses the command. */
 const notPlaying: Partial<Readonly<Record<PlaybackSnapshot['value'], string>>> = {
   queued:
-    'It waits for what plays before it: this may be done once it plays (PlaybackStarted), and it may be stopped now',
+    'It waits for an earlier playback. This may be done once it plays (PlaybackStarted); stopping is possible now',
   cancelled: 'It was stopped before its turn came',
   paused: 'It is paused: unpause it first',
 };
@@ -85,7 +85,7 @@ const recorded = 'It has ended: record anew under another name';
 const endsOnly = 'stop and cancel may be asked for now';
 /** State of a recording that refuses the command. */
 const unrecordable: Partial<Readonly<Record<RecordingSnapshot['value'], string>>> = {
-  queued: `It waits for what plays or records before it: this may be done once it records (RecordingStarted); ${endsOnly}`,
+  queued: `It waits for an earlier playback or recording: this may be done once it records (RecordingStarted); ${endsOnly}`,
   starting: `It is about to record: this may be done once it does (RecordingStarted); ${endsOnly}`,
   finishing: 'It is being completed: its file is there with RecordingFinished',
   discarding: 'It is being thrown away',

@@ -314,16 +314,16 @@ export const transferIgnores: Ignores<typeof transferMachine> = [
   {
     events: ['target.ringing', 'target.answered', 'target.failed'],
     in: ['offered', 'progressing', 'joining', 'settling', 'callingBack'],
-    why: 'no target is called here, or any more',
+    why: 'no target is being called',
   },
   { events: ['target.ringing', 'target.answered'], in: ['consulting'], why: 'it has answered' },
   {
     events: ['transferer.completes', 'transferer.aborts'],
     in: ['offered', 'progressing', 'joining', 'handedOver', 'settling', 'callingBack'],
-    why: 'who asked talks to no target, nor waits for one',
+    why: 'there is no consultation and no pending target',
   },
   { events: ['target.ringing'], in: ['ringing'], why: 'who asked knows it' },
-  { events: ['target.ringing'], in: ['handedOver'], why: 'who would be told of it has hung up' },
+  { events: ['target.ringing'], in: ['handedOver'], why: 'the transferor has hung up' },
   {
     events: ['parties.joined', 'parties.refused', 'parties.early'],
     in: ['offered', 'progressing', 'dialing', 'ringing', 'consulting', 'handedOver', 'settling', 'callingBack'],

@@ -219,9 +219,9 @@ const answers = ['notify.answered', 'notify.unneeded', 'notify.deferred', 'notif
 
 /** Ignored events, with reasons. */
 export const watcherIgnores: Ignores<typeof watcherMachine> = [
-  { events: answers, in: ['resting', 'due', 'current'], why: 'it is the answer to what was told before' },
-  { events: ['subject.changed'], in: ['behind', 'due'], why: 'it will be told how things stand anyway' },
-  { events: ['interval.over'], in: ['telling', 'behind', 'current'], why: 'it was told again meanwhile' },
+  { events: answers, in: ['resting', 'due', 'current'], why: 'it answers an earlier NOTIFY' },
+  { events: ['subject.changed'], in: ['behind', 'due'], why: 'the next NOTIFY has the latest state anyway' },
+  { events: ['interval.over'], in: ['telling', 'behind', 'current'], why: 'a newer NOTIFY was sent meanwhile' },
   {
     events: [
       'watcher.renewed',

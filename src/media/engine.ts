@@ -180,7 +180,7 @@ export class MediaEngine {
   ): void {
     const found = this.#ends.get(target);
     if (!found) {
-      this.#options.report({ type: 'faulted', session, reason: 'there is nobody to listen to' });
+      this.#options.report({ type: 'faulted', session, reason: 'the session has ended' });
       return;
     }
     const end = new SnoopEnd({ ...this.#endOptions(session, memory), target: found, spy, whisper });

@@ -4,13 +4,13 @@ import { int, model, stringMap, text, texts } from './schema.ts';
 /** What may be done to one object now: by the same rules that refuse it. */
 
 export const AllowedOperation = model('AllowedOperation', 'An operation, and whether it may be done now.', {
-  operation: text('What would be done.'),
+  operation: text('The command.'),
   allowed: Type.Boolean({ description: 'Whether it may be done now.' }),
   without_effect: Type.Optional(text('Why it would change nothing, where it is allowed all the same.')),
   error: Type.Optional(text('Name of the refusal.')),
   status: Type.Optional(int('HTTP status of the refusal.')),
   message: Type.Optional(text('Words of the refusal.')),
-  reason: Type.Optional(text('What is the case, and what would have to happen first, in a sentence for people.')),
+  reason: Type.Optional(text('The present state, and what has to happen first, in a sentence.')),
   chart: Type.Optional(text('The chart that refuses it.')),
   allowed_in: Type.Optional(texts('States of that chart that would allow it, everything else being as it is.')),
 });
@@ -18,9 +18,9 @@ export type AllowedOperation = Static<typeof AllowedOperation>;
 
 export const AllowedOperations = model(
   'AllowedOperations',
-  'What may be done to an object now, and why not the rest.',
+  'The operations that an object allows now, and reasons for the others.',
   {
-    kind: Type.Enum(['channel', 'bridge', 'playback', 'recording'], { description: 'What it is.' }),
+    kind: Type.Enum(['channel', 'bridge', 'playback', 'recording'], { description: 'The kind of object.' }),
     id: text('Its id; the name of a recording.'),
     states: stringMap('The state of each chart behind it.'),
     operations: Type.Array(AllowedOperation),

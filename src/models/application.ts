@@ -14,7 +14,7 @@ export const Application = model('Application', 'A client application and what i
   bridge_ids: texts('Bridges it is subscribed to.'),
   endpoint_ids: texts('Endpoints it is subscribed to, as technology/resource, or a technology alone.'),
   device_names: texts('Devices it is subscribed to.'),
-  events_allowed: Type.Array(FilteredType, { description: 'Event types it wants; empty for all.' }),
-  events_disallowed: Type.Array(FilteredType, { description: 'Event types it does not want.' }),
+  events_allowed: Type.Array(FilteredType, { description: 'Event types that it receives; empty for all.' }),
+  events_disallowed: Type.Array(FilteredType, { description: 'Event types that it does not receive.' }),
 });
 export type Application = Static<typeof Application>;

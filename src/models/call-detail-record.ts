@@ -14,7 +14,7 @@ export const CallQuality = model('CallQuality', 'Figures of the audio of a leg.'
   rx: int('Packets that came.'),
   rx_lost: int('Packets sent to us that did not come.'),
   rx_late: int('Packets that came too late to be heard.'),
-  rx_jitter_ms: double('Jitter of what came, in ms.'),
+  rx_jitter_ms: double('Jitter of received packets, in ms.'),
   tx: int('Packets that we sent.'),
   tx_lost: int('Packets of ours that did not arrive, as the far side reports.'),
   tx_jitter_ms: double('Jitter of what we sent, as the far side reports, in ms.'),
@@ -27,12 +27,12 @@ export type CallQuality = Static<typeof CallQuality>;
  * records, the second half is ours.
  */
 export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call that has ended.', {
-  id: text('Unique among all records: who is told of one twice knows by it.'),
+  id: text('Unique among all records: it identifies a repeated one.'),
   accountcode: text('Account that the leg was charged to; empty when none.'),
-  src: text('Number of who called; empty when unknown.'),
+  src: text('Number of the caller; empty if unknown.'),
   dst: text('Extension that was called; of a leg out what was dialed.'),
   dcontext: text('Dialplan context that the leg began in.'),
-  clid: text('Name and number of who called, `"Alice" <100>`.'),
+  clid: text('Name and number of the caller, `"Alice" <100>`.'),
   channel: text('Name of the channel.'),
   dstchannel: text('Name of the first channel that it last met in a bridge; empty when it met none.'),
   lastapp: text('The last dialplan application on it; empty when none ran.'),
@@ -42,7 +42,7 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   end: Timestamp,
   duration: int('From its start to its end, in whole s.'),
   billsec: int('From the answer to its end, in whole s; 0 when it was not answered.'),
-  disposition: Type.Enum([...dispositions], { description: 'What became of it.' }),
+  disposition: Type.Enum([...dispositions], { description: 'Its result.' }),
   uniqueid: text('Id of the channel.'),
   linkedid: text('Id of the call: the channel that it began with, the same for all legs that met.'),
 
@@ -51,7 +51,7 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   technology: text('Technology of the channel, e.g. PJSIP.'),
   endpoint: optional(text('Name of the endpoint, where it belongs to one.')),
   peers: texts('Names of the channels that it last met in a bridge.'),
-  source: optional(text('Where it came from, `address:port`; of a leg in.')),
+  source: optional(text('Its source, `address:port`; only for inbound legs.')),
   codec: optional(text('The audio format that was agreed on; absent when it was not answered.')),
   video: optional(text('The format of video that was agreed on; absent without video.')),
   protocol_id: text("The technology's own id of the leg: SIP's Call-ID."),
@@ -70,8 +70,8 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   sip_status: optional(int('The SIP status that it ended with, where there was one.')),
   quality: optional(CallQuality),
   recordings: texts('Names of the recordings of it, and of the bridges that it was in.'),
-  variables: stringMap('The variables that `cdr.variables` names, those that were set.'),
-  traceparent: optional(text('Where the call is in a trace (W3C Trace Context), where calls are traced.')),
+  variables: stringMap('The variables of `cdr.variables` that were set.'),
+  traceparent: optional(text("The call's trace context (W3C Trace Context), if calls are traced.")),
 });
 export type CallDetailRecord = Static<typeof CallDetailRecord>;
 

@@ -4,13 +4,13 @@ import { double, flag, int, model, text, texts } from './schema.ts';
 import { TimelineEntry } from './timeline.ts';
 
 export const WaitingFor = model('WaitingFor', 'Something that stays longer than it is expected to.', {
-  kind: Type.Enum(['object', 'application', 'mailbox', 'socket'], { description: 'What it is.' }),
+  kind: Type.Enum(['object', 'application', 'mailbox', 'socket'], { description: 'The kind of object.' }),
   object: text('Its id: of a channel, playback, application…'),
   chart: Type.Optional(text('Id of its chart.')),
   state: Type.Optional(text('The state that it is in.')),
   since: double('Since when, in ms since the Unix epoch.'),
   expected_ms: int('How long it is expected to stay so at most, in ms.'),
-  waits_for: text('What would end it, in words.'),
+  waits_for: text('The awaited event, in words.'),
   call: Type.Optional(text('Id of its call.')),
 });
 export type WaitingFor = Static<typeof WaitingFor>;
@@ -32,7 +32,7 @@ export const CallChannel = model('CallChannel', 'A channel of a call.', {
 });
 export type CallChannel = Static<typeof CallChannel>;
 
-export const CallMask = model('CallMask', 'What is not shown of a call.', {
+export const CallMask = model('CallMask', 'Hidden parts of a call.', {
   digits: flag('Digits that were pressed or sent.'),
   variables: texts('Variables whose values are not shown.'),
 });
@@ -47,7 +47,7 @@ const call = {
   channels: Type.Array(CallChannel, { description: 'Its channels, in the order in which they came.' }),
   applications: texts('Applications that were in control of a channel of it.'),
   bridges: texts('Bridges that a channel of it was in.'),
-  stuck: Type.Array(WaitingFor, { description: 'What of it stays longer than it is expected to.' }),
+  stuck: Type.Array(WaitingFor, { description: 'Its stuck objects.' }),
   entries: int('Entries of its timeline.'),
   gone: int('Entries that have gone because there were too many.'),
   seq: int('Place in the order of the last thing that was recorded of it.'),

@@ -19,7 +19,7 @@ export const channelStates = [
 ] as const;
 
 export const ChannelState = Type.Enum([...channelStates], {
-  description: 'Where the channel is in the life of its call.',
+  description: "The channel's state.",
 });
 export type ChannelState = (typeof channelStates)[number];
 
@@ -31,7 +31,7 @@ export const CallerID = model('CallerID', 'A party of a call, as it presents its
 export type CallerID = Static<typeof CallerID>;
 
 /** Where in the dialplan a channel is, and what runs on it. */
-const DialplanCEP = model('DialplanCEP', 'A place in the dialplan and what runs there.', {
+const DialplanCEP = model('DialplanCEP', 'A dialplan position, and its application.', {
   context: text('Context of the dialplan.'),
   exten: text('Extension within the context.'),
   priority: Type.Union([Type.Integer(), Type.Null()], {

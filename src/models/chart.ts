@@ -10,24 +10,24 @@ export const ChartState = model('ChartState', 'A state of a chart.', {
   kind: Type.Enum(['atomic', 'compound', 'parallel', 'final'], { description: 'As in xstate.' }),
   parent: optionalText('The state that it lies in.'),
   initial: Type.Optional(Type.Boolean({ description: 'It is entered first.' })),
-  shown: optionalText('What clients see meanwhile.'),
-  effects: texts('What is done on entry.'),
-  facts: texts('What is told on entry.'),
+  shown: optionalText('The public state.'),
+  effects: texts('Effects on entry.'),
+  facts: texts('Facts on entry.'),
 });
 export type ChartState = Static<typeof ChartState>;
 
-export const ChartTransition = model('ChartTransition', 'What an event does in a state.', {
+export const ChartTransition = model('ChartTransition', 'A transition of a state by an event.', {
   from: text('The state that declares it; `` for the chart as a whole.'),
   to: optionalText('The state that is entered; the state is kept where it is left out.'),
   event: text('The event, or `after …`, or `always`.'),
   guard: optionalText('Only when this holds.'),
-  effects: texts('What is done.'),
-  facts: texts('What is told.'),
+  effects: texts('Its effects.'),
+  facts: texts('Its facts.'),
   edge: optionalText('Id of its line in the SVG.'),
 });
 export type ChartTransition = Static<typeof ChartTransition>;
 
-export const ChartEvent = model('ChartEvent', 'What one event does in each state.', {
+export const ChartEvent = model('ChartEvent', 'The transitions of one event in each state.', {
   event: text('The command, report or operation.'),
   kind: Type.Enum(['command', 'report'], { description: 'Asked from above, or told from below.' }),
   in: stringMap('By state, in words: what is done, the error a client is given, or why it is ignored.'),
@@ -37,7 +37,7 @@ export type ChartEvent = Static<typeof ChartEvent>;
 export const ChartSummary = model('ChartSummary', 'A chart.', {
   name: text('Its name, as steps have it.'),
   title: text('The same for people.'),
-  about: text('What it is about.'),
+  about: text('Its subject.'),
   states: Type.Array(Type.String(), { description: 'Ids of its states.' }),
 });
 export type ChartSummary = Static<typeof ChartSummary>;
@@ -45,8 +45,8 @@ export type ChartSummary = Static<typeof ChartSummary>;
 export const Chart = model('Chart', 'A chart with everything it says.', {
   name: text('Its name, as steps have it.'),
   title: text('The same for people.'),
-  about: text('What it is about.'),
-  file: text('Where it is written.'),
+  about: text('Its subject.'),
+  file: text('Its source file.'),
   states: Type.Array(ChartState),
   transitions: Type.Array(ChartTransition),
   events: Type.Array(ChartEvent),

@@ -6,8 +6,8 @@ export type ContactStatus = (typeof contactStatuses)[number];
 
 /** One address that an endpoint is reached at. */
 export const ContactInfo = model('ContactInfo', 'An address that an endpoint is reached at, and whether it answers.', {
-  uri: text('Where requests are sent to.'),
-  contact_status: Type.Enum([...contactStatuses], { description: 'What the last check of the address found.' }),
+  uri: text('Where requests are sent.'),
+  contact_status: Type.Enum([...contactStatuses], { description: 'Result of the last check.' }),
   aor: text('Address of record that the contact belongs to.'),
   roundtrip_usec: Type.Optional(text('Round trip of the last answered check, in microseconds.')),
 });
@@ -26,9 +26,9 @@ export type Peer = Static<typeof Peer>;
 /** A contact as the server keeps it: whose it is, and where in its chart it is. */
 export const ContactView = model('ContactView', 'An address that an endpoint is reached at, and how it is doing.', {
   endpoint: text('Endpoint that it belongs to, as `technology/resource`.'),
-  uri: text('Where requests are sent to.'),
+  uri: text('Where requests are sent.'),
   aor: text('Address of record that the contact belongs to.'),
-  contact_status: Type.Enum([...contactStatuses], { description: 'What the last check of the address found.' }),
+  contact_status: Type.Enum([...contactStatuses], { description: 'Result of the last check.' }),
   roundtrip_usec: Type.Optional(text('Round trip of the last answered check, in microseconds.')),
   state: text('Its state, as its chart names it: `reachable.resting`.'),
 });

@@ -30,12 +30,10 @@ const AdditionalParam = model('AdditionalParam', 'A parameter that a technology 
   parameter_value: text('Its value.'),
 });
 
-const RequiredDestination = model('RequiredDestination', 'Where a party asks to be transferred to.', {
+const RequiredDestination = model('RequiredDestination', 'The transfer target that a party requests.', {
   protocol_id: Type.Optional(text("The technology's id of the call that is asked for.")),
   destination: Type.Optional(text('Extension or address that is asked for.')),
-  additional_protocol_params: Type.Optional(
-    Type.Array(AdditionalParam, { description: 'What the technology says besides.' }),
-  ),
+  additional_protocol_params: Type.Optional(Type.Array(AdditionalParam, { description: 'Details of the technology.' })),
 });
 
 const ReferTo = model('ReferTo', 'The target of a transfer.', {
@@ -45,7 +43,7 @@ const ReferTo = model('ReferTo', 'The target of a transfer.', {
   bridge: Type.Optional(Bridge),
 });
 
-const ReferredBy = model('ReferredBy', 'Who asks for a transfer.', {
+const ReferredBy = model('ReferredBy', 'The transferring party.', {
   source_channel: Channel,
   connected_channel: Type.Optional(Channel),
   bridge: Type.Optional(Bridge),
@@ -111,7 +109,7 @@ export const events = {
     { channel: Channel, musicclass: Type.Optional(text('Music it suggested; N/A when none.')) },
   ],
   ChannelUnhold: ['The far side took us back from hold.', { channel: Channel }],
-  ChannelTalkingStarted: ['Somebody began to talk on the channel.', { channel: Channel }],
+  ChannelTalkingStarted: ['Talking began on the channel.', { channel: Channel }],
   ChannelTalkingFinished: [
     'The talking on the channel ended.',
     { channel: Channel, duration: int('How long it lasted, in ms.') },
@@ -121,7 +119,7 @@ export const events = {
     'An event of the user’s own making.',
     {
       eventname: text('Name that the user gave it.'),
-      userevent: anyObject('What the user put into it.'),
+      userevent: anyObject("The user's content."),
       channel: Type.Optional(Channel),
       bridge: Type.Optional(Bridge),
       endpoint: Type.Optional(Endpoint),
@@ -137,8 +135,8 @@ export const events = {
       peer: Channel,
       caller: Type.Optional(Channel),
       dialstatus: Type.Enum([...dialStatuses], { description: 'How far dialing is; empty when it begins.' }),
-      dialstring: Type.Optional(text('What was dialed.')),
-      forward: Type.Optional(text('Where the far side forwards the call to.')),
+      dialstring: Type.Optional(text('The dialed resource.')),
+      forward: Type.Optional(text('The new target of a forwarded call.')),
       forwarded: Type.Optional(Channel),
     },
   ],
@@ -148,7 +146,7 @@ export const events = {
   ],
   StasisEnd: ['A channel left the application.', { channel: Channel }],
   BridgeCreated: ['A bridge has been made.', { bridge: Bridge }],
-  BridgeDestroyed: ['A bridge is no more.', { bridge: Bridge }],
+  BridgeDestroyed: ['A bridge was destroyed.', { bridge: Bridge }],
   BridgeMerged: ['The channels of a bridge have gone over to another.', { bridge: Bridge, bridge_from: Bridge }],
   BridgeVideoSourceChanged: [
     'The picture that a bridge shows is of another channel.',
@@ -162,7 +160,7 @@ export const events = {
       transferee: Type.Optional(Channel),
       exten: text('Extension they were sent to.'),
       context: text('Context of the extension.'),
-      result: text('What came of it: Success, Fail, Invalid or Not Permitted.'),
+      result: text('Its result: Success, Fail, Invalid or Not Permitted.'),
       is_external: isExternal,
       bridge: Type.Optional(Bridge),
     },
@@ -175,7 +173,7 @@ export const events = {
       replace_channel: Type.Optional(Channel),
       transferee: Type.Optional(Channel),
       transfer_target: Type.Optional(Channel),
-      result: text('What came of it: Success, Fail, Invalid or Not Permitted.'),
+      result: text('Its result: Success, Fail, Invalid or Not Permitted.'),
       is_external: isExternal,
       transferer_first_leg_bridge: Type.Optional(Bridge),
       transferer_second_leg_bridge: Type.Optional(Bridge),
@@ -250,11 +248,9 @@ export const EventStamp = Type.Object({
     text('Id of the request that it follows from (its X-Request-Id), when it follows from one.'),
   ),
   traceparent: Type.Optional(
-    text(
-      'Where in a trace it is (W3C Trace Context): of the request that it follows from, else of its call. Where traces are made.',
-    ),
+    text('Trace context of the request that caused it, else of its call (W3C Trace Context). Only with tracing.'),
   ),
-  tracestate: Type.Optional(text('What others have added to that trace (W3C Trace Context), when there is something.')),
+  tracestate: Type.Optional(text('The vendor part of the trace context, if any (W3C Trace Context).')),
 });
 export type EventStamp = Static<typeof EventStamp>;
 

@@ -9,9 +9,9 @@ export type RecordingState = (typeof recordingStates)[number];
 export const LiveRecording = model('LiveRecording', 'A recording that is being made of a channel or bridge.', {
   name: text('Name that it will be stored by.'),
   format: text('Format of its file, e.g. wav.'),
-  target_uri: text('What is recorded: channel:<id> or bridge:<id>.'),
-  state: Type.Enum([...recordingStates], { description: 'Where the recording is.' }),
-  duration: Type.Optional(int('Length of what was recorded, in s; known at its end.')),
+  target_uri: text('The recorded object: channel:<id> or bridge:<id>.'),
+  state: Type.Enum([...recordingStates], { description: "The recording's state." }),
+  duration: Type.Optional(int('Length of the recording, in s; known at its end.')),
   talking_duration: Type.Optional(
     int('How much of it is talking, in s; known at its end where silence was looked for.'),
   ),

@@ -35,7 +35,7 @@ export const LiveApplication = model('LiveApplication', 'An application in numbe
 });
 export type LiveApplication = Static<typeof LiveApplication>;
 
-export const Listened = model('Listened', 'The first message to who listens to a channel: what the binary ones are.', {
+export const Listened = model('Listened', 'The first message to a listener: the format of the binary ones.', {
   type: Type.Literal('listening'),
   channel: text('Id of the channel.'),
   sample_rate: int('Samples a second.'),
@@ -43,17 +43,17 @@ export const Listened = model('Listened', 'The first message to who listens to a
 });
 export type Listened = Static<typeof Listened>;
 
-export const LiveOverview = model('LiveOverview', 'All calls at a glance: those that have changed.', {
+export const LiveOverview = model('LiveOverview', 'Overview: the calls that have changed.', {
   type: Type.Literal('overview'),
   ...place,
   calls: Type.Array(Call, {
     description:
-      'Calls that began, changed or ended; in the first message the newest, in those that follow what else is live, 5,000 at most.',
+      'Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, 5,000 at most.',
   }),
   removed: texts('Ids of calls that are no longer kept, or have become part of others.'),
   figures: LiveFigures,
   applications: Type.Array(LiveApplication, { description: 'All applications.' }),
-  stuck: Type.Array(WaitingFor, { description: 'What stays longer than it is expected to.' }),
+  stuck: Type.Array(WaitingFor, { description: 'Stuck objects.' }),
 });
 export type LiveOverview = Static<typeof LiveOverview>;
 
@@ -65,7 +65,7 @@ export const LiveCall = model('LiveCall', 'One call: what was recorded of it sin
   entries: Type.Array(TimelineEntry, { description: 'In order.' }),
   let_go: Type.Optional(
     double(
-      'Since when nothing of it is kept any more, in ms since the Unix epoch (`recorder.off`, or it has been over for too long): what was told before is how it was then, and nothing follows.',
+      'Since when its entries are no longer kept, in ms since the Unix epoch (`recorder.off`, or it ended too long ago). Earlier messages stay valid, and no more follow.',
     ),
   ),
 });
@@ -76,7 +76,7 @@ export const LiveApplicationEvents = model('LiveApplicationEvents', 'The events 
   ...place,
   application: LiveApplication,
   events: Type.Array(EventTimelineEntry, { description: 'Those since the last message, in order.' }),
-  skipped: int('How many are not shown because there were too many at once.'),
+  skipped: int('Number of calls left out because of the limit.'),
 });
 export type LiveApplicationEvents = Static<typeof LiveApplicationEvents>;
 

@@ -5,11 +5,11 @@ import { model } from './schema.ts';
 const level = (description: string) => Type.Enum([...logLevels], { description });
 
 /** What is logged: the least serious kind of line, of all parts and of single ones. */
-export const Logging = model('Logging', 'What is logged now.', {
+export const Logging = model('Logging', 'The present log levels.', {
   level: level('The least serious kind of line that is written: trace, debug, info, warn, error, fatal, silent.'),
   parts: Type.Partial(
     Type.Object(Object.fromEntries(logParts.map((part) => [part, level(`Level of the part ${part}.`)]))),
-    { description: 'Parts with a level of their own, by the field `part` of their lines.' },
+    { description: 'Parts with their own level, by the field `part` of their lines.' },
   ),
 });
 export type Logging = Static<typeof Logging>;

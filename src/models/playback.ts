@@ -10,9 +10,9 @@ export const Playback = model('Playback', 'Media being played: one item, or a li
   id: text('Unique id, given by the client or a UUID.'),
   media_uri: text('Item played now, or played last.'),
   next_media_uri: Type.Optional(text('Item that follows; absent on the last.')),
-  target_uri: text('What it is played to: channel:<id> or bridge:<id>.'),
+  target_uri: text('The target: channel:<id> or bridge:<id>.'),
   language: Type.Optional(text('Language that sounds are looked up in.')),
-  state: Type.Enum([...playbackStates], { description: 'Where the playback is.' }),
+  state: Type.Enum([...playbackStates], { description: "The playback's state." }),
   failed_media_uris: Type.Optional(texts('Items that could not be played, in order; absent while there are none.')),
 });
 export type Playback = Static<typeof Playback>;

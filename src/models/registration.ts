@@ -7,7 +7,7 @@ export type RegistrationStatus = (typeof registrationStatuses)[number];
 /** Whether a provider knows where we are. */
 export const Registration = model('Registration', 'A registration of ours at a provider.', {
   server: text('The registrar.'),
-  client: text('What is registered there: the address of record.'),
+  client: text('The registered address of record.'),
   status: Type.Enum([...registrationStatuses], { description: 'Whether the registrar knows where we are.' }),
   reason: Type.Optional(text('Why it does not, as of the last try.')),
 });

@@ -7,7 +7,7 @@ const optional = (description: string) => Type.Optional(double(description));
 const VideoStat = Type.Object(
   {
     stream: int("Its number among the channel's video lines."),
-    codec: text('What it is made of: vp8, vp9, h264 or av1.'),
+    codec: text('The codec: vp8, vp9, h264 or av1.'),
     txcount: int('Packets sent.'),
     rxcount: int('Packets received.'),
     txjitter: optional('Jitter of what we send, as the far side reports it.'),
@@ -22,7 +22,7 @@ const VideoStat = Type.Object(
     key_frames: int('Key frames that began to arrive.'),
     key_frames_asked: int('How often we asked for one.'),
     bitrate_asked: Type.Optional(
-      int('Bit/s that its camera was asked to send at most, because somebody who is shown it takes no more.'),
+      int('Highest bit rate that its camera was asked to send, because a viewer accepts no more, in bit/s.'),
     ),
     bitrate_taken: Type.Optional(int('Bit/s that the far side takes, by its description and by RTCP.')),
     sent_again: int('Packets sent again because the far side missed them.'),
@@ -31,7 +31,7 @@ const VideoStat = Type.Object(
     awaits: Type.Optional(text('Id of the channel whose picture is to be shown in it and is not (yet).')),
     unseen: Type.Optional(
       text(
-        'Why it is not: inactive (no picture is wanted now), codec, packetization, bandwidth, silent (nothing comes of it) or key_frame (none has come yet).',
+        'Why it is not: inactive (no video wanted now), codec, packetization, bandwidth, silent (no packets come) or key_frame (none has come yet).',
       ),
     ),
     switches: int('How often another source began to be shown.'),
@@ -74,7 +74,7 @@ export const RTPstat = model('RTPstat', "Figures of a channel's RTP stream; time
   txoctetcount: int('Octets of payload sent.'),
   rxoctetcount: int('Octets of payload received.'),
   forwarded: int(
-    'Packets received that were passed on as they came: it grows while a bridge forwards, and stands still while it mixes.',
+    'Received packets that were forwarded unchanged: it grows while a bridge forwards, and stays while it mixes.',
   ),
   channel_uniqueid: text('Id of the channel.'),
   video: Type.Optional(Type.Array(VideoStat, { description: 'Its streams of video, where it has any.' })),

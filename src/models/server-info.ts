@@ -10,26 +10,22 @@ const SipListener = model('SipListener', 'A place where SIP is spoken.', {
 });
 
 /** How late an event loop was. */
-export const LoopDelay = model(
-  'LoopDelay',
-  'How late the event loop of a thread was for what was due, since this was asked before; in ms.',
-  {
-    mean: double('On average.'),
-    p99: double('99 of 100 times no later than this.'),
-    max: double('At most.'),
-  },
-);
+export const LoopDelay = model('LoopDelay', "Delays of a thread's event loop since the last request; in ms.", {
+  mean: double('On average.'),
+  p99: double('99 of 100 times no later than this.'),
+  max: double('At most.'),
+});
 export type LoopDelay = Static<typeof LoopDelay>;
 
 /** What became of call detail records. */
-const RecordCounts = model('RecordCounts', 'What became of call detail records since the start.', {
+const RecordCounts = model('RecordCounts', 'Results of call detail records since the start.', {
   made: int('Records that were made.'),
   lost: int('Records that were lost: a disk or the webhook did not take them.'),
   waiting_octets: int('Octets that wait for the webhook.'),
 });
 
 /** What became of the audit log. */
-export const AuditCounts = model('AuditCounts', 'What became of lines of the audit log since the start.', {
+export const AuditCounts = model('AuditCounts', 'Results of audit log lines since the start.', {
   lines: int('Lines that were written, or should have been.'),
   lost: int('Lines that were lost: the disk did not take them.'),
 });
@@ -42,7 +38,7 @@ export const HepCollector = model(
   {
     address: text('Its address.'),
     port: int('Its port.'),
-    transport: text('udp or tcp. Over udp nobody tells whether it is there.'),
+    transport: text('udp or tcp. Over udp a missing collector is not noticed.'),
     state: Type.Enum(['sending', 'behind', 'connecting', 'lost'], {
       description:
         'Whether messages go there; `behind`: it does not read them, and so many wait that further ones are left out. Of a connection that is lost, a new one is tried every 30 s at least.',
@@ -50,7 +46,7 @@ export const HepCollector = model(
     since: Timestamp,
     reason: Type.Optional(text('Why it is lost or behind.')),
     left_out: int('Messages that were not sent since the start.'),
-    refused: Type.Optional(text('Why another collector could not be had, which the configuration names by now.')),
+    refused: Type.Optional(text('Why the newly configured collector could not be used.')),
   },
 );
 export type HepCollector = Static<typeof HepCollector>;
@@ -69,7 +65,7 @@ export const ServerInfo = model('ServerInfo', 'The server: what it is, and where
   started: Timestamp,
   sip: Type.Array(SipListener),
   listening: Type.Enum(['nobody', 'operators', 'everyone'], {
-    description: 'Who may listen to calls: users who may also act, those who may only look as well, or nobody.',
+    description: 'Who may listen to calls: users with full rights, read-only users too, or none.',
   }),
   media_threads: Type.Array(Type.Integer(), { description: 'Audio sessions of each media thread, in their order.' }),
   media_load: Type.Array(ThreadLoad, { description: 'How each media thread keeps up, in their order.' }),

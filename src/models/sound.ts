@@ -10,7 +10,7 @@ const FormatLangPair = model('FormatLangPair', 'A language and a format that a s
 /** A sound that can be played by name. */
 export const Sound = model('Sound', 'A sound that can be played by its id.', {
   id: text('Id, used in a media URI as sound:<id>.'),
-  text: Type.Optional(text('What is said in it.')),
+  text: Type.Optional(text('The spoken text.')),
   formats: Type.Array(FormatLangPair, { description: 'Languages and formats it exists in.' }),
 });
 export type Sound = Static<typeof Sound>;

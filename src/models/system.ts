@@ -8,7 +8,7 @@ export const BuildInfo = model('BuildInfo', 'How the running program was made.',
   options: text('Options the program was made with.'),
   machine: text('Processor architecture.'),
   date: text('When it was made.'),
-  user: text('Who made it.'),
+  user: text('Creator.'),
 });
 export type BuildInfo = Static<typeof BuildInfo>;
 
@@ -17,16 +17,16 @@ const SystemInfo = model('SystemInfo', 'The running system.', {
   entity_id: text('Id of this system, the same as asterisk_id in events.'),
 });
 
-export const SetId = model('SetId', 'Whom the process runs as.', {
+export const SetId = model('SetId', 'User of the process.', {
   user: text('User of the process.'),
   group: text('Group of the process.'),
 });
 export type SetId = Static<typeof SetId>;
 
-const ConfigInfo = model('ConfigInfo', 'What the configuration says; limits that are not set are absent.', {
+const ConfigInfo = model('ConfigInfo', 'Configured values; unset limits are left out.', {
   name: text('Name of the system.'),
   default_language: text('Language of sounds where none is asked for.'),
-  max_channels: Type.Optional(int('Most channels at once.')),
+  max_channels: Type.Optional(int('Most channels at the same time.')),
   max_open_files: Type.Optional(int('Most open files.')),
   max_load: Type.Optional(double('Load above which no calls are taken.')),
   setid: SetId,
@@ -62,7 +62,7 @@ export type AsteriskPing = Static<typeof AsteriskPing>;
 /** A part of the system that can be listed: a driver, a codec, a format, a dialplan application. */
 export const Module = model('Module', 'A part of the system.', {
   name: text('Name of the module.'),
-  description: text('What it does.'),
+  description: text('Its purpose.'),
   use_count: int('How many things use it now.'),
   status: text('Running or Not Running.'),
   support_level: text('core, extended, deprecated or unknown.'),

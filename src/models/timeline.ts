@@ -9,7 +9,7 @@ const place = {
 
 const value = (description: string) => Type.Unknown({ description });
 
-const StepChange = model('StepChange', 'What a step changed in the snapshot of its chart.', {
+const StepChange = model('StepChange', 'The changes of a step in the snapshot of its chart.', {
   whole: Type.Optional(flag('True when it holds the whole snapshot: nothing from before is left.')),
   status: Type.Optional(text('`done` or `error` when the chart came to its end.')),
   value: Type.Optional(value('The state, where it is another.')),
@@ -23,11 +23,11 @@ export const StepEntry = model('StepEntry', 'One step of one chart: an event, an
   step: int('Counts the steps of the process.'),
   object: text('Id of the object, e.g. of a channel.'),
   chart: text('Id of its chart, e.g. `channel`, `ownership`, `playback`.'),
-  event: anyObject('What it was sent; `xstate.init` when it began.'),
+  event: anyObject('The event; `xstate.init` at the start.'),
   from: Type.Optional(value('Its state before; left out when it began.')),
   to: value('Its state after.'),
-  facts: Type.Array(anyObject('A fact.'), { description: 'What it told, in order.' }),
-  effects: Type.Array(anyObject('An effect: `type` and `params`.'), { description: 'What it asked for, in order.' }),
+  facts: Type.Array(anyObject('A fact.'), { description: 'Its facts, in order.' }),
+  effects: Type.Array(anyObject('An effect: `type` and `params`.'), { description: 'Its effects, in order.' }),
   caused_by: Type.Optional(
     Type.Union([Type.Integer(), Type.String()], { description: 'The step that led to it, or the name of a cause.' }),
   ),
@@ -44,7 +44,7 @@ const RequestTimelineEntry = model('RequestEntry', 'A request of a client, with 
   path: text('Path.'),
   query: text('Query, without secrets; empty when there was none.'),
   user: text('Who asked.'),
-  over: Type.Enum(['http', 'websocket'], { description: 'What carried it.' }),
+  over: Type.Enum(['http', 'websocket'], { description: 'The transport.' }),
   status: int('Status of the answer; 0 while there is none.'),
   duration_ms: double('How long the answer took, in ms.'),
 });
@@ -64,7 +64,7 @@ const SipTimelineEntry = model('SipEntry', 'A SIP message.', {
   kind: Type.Literal('sip'),
   ...place,
   direction: Type.Enum(['in', 'out'], { description: 'Whether it came in or went out.' }),
-  protocol: text('What carried it, e.g. `udp`.'),
+  protocol: text('The transport, e.g. `udp`.'),
   local: text('Our address and port.'),
   remote: text("The far side's address and port."),
   first_line: text('First line.'),
@@ -73,12 +73,12 @@ const SipTimelineEntry = model('SipEntry', 'A SIP message.', {
   body_length: int('Octets of the body.'),
 });
 
-export const MediaTimelineEntry = model('MediaEntry', 'What the media plane told of a channel.', {
+export const MediaTimelineEntry = model('MediaEntry', 'A report of the media plane about a channel.', {
   kind: Type.Literal('media'),
   ...place,
   object: text('Id of the channel.'),
   report: anyObject(
-    "What was measured, by name: `codec`, `flow`, packets, loss, `late` packets and `digits` since it began, jitter and round trip in ms, as `remote` the address and port of the far side's RTP, `level_db` of what was heard and `level_sent_db` of what was sent just then. Of a channel without RTP only what passes: levels, and of a server's audio `waiting_ms` and `dropped_ms`. Of each stream of video in which something passes the same, with its number as `video`, key frames, packets sent or asked again, left out, `switches`, as `shows` the channel whose picture is shown in it, and as `awaits` the one whose picture is not (yet), with the reason as `unseen`.",
+    "Measurements by name. Since the start: `codec`, `flow`, packets, loss, `late` packets and `digits`; jitter and round trip in ms. `remote` is the address of the far side's RTP. `level_db` and `level_sent_db` are the present levels received and sent. A channel without RTP has levels, and for a server's audio `waiting_ms` and `dropped_ms`. Each active video stream has the same, its number as `video`, key frames, retransmissions, dropped packets and `switches`. `shows` is the channel in it, `awaits` the channel that is not visible yet, with the reason in `unseen`.",
   ),
 });
 export type MediaTimelineEntry = Static<typeof MediaTimelineEntry>;

@@ -6,18 +6,18 @@ import { Timestamp } from './timestamp.ts';
 const patterns = (description: string) => Type.Optional(texts(description));
 
 /** What somebody is limited to; as `http.users[].scope` of the configuration. */
-export const AccessScope = model('AccessScope', 'What somebody is limited to; what is left out limits nothing.', {
+export const AccessScope = model('AccessScope', 'Limits of a user or token. A list that is left out limits nothing.', {
   applications: patterns('Applications to be, to look at and to send channels to; `*` stands for any letters.'),
   operations: patterns('`resource`, `resource:read`, `resource:change`, `resource:operation`.'),
   contexts: patterns('Contexts of the dialplan that channels may be sent to.'),
-  endpoints: patterns('What may be called; `*` stands for no `/` and no `@`.'),
+  endpoints: patterns('Endpoints that may be called; `*` does not match `/` or `@`.'),
 });
 export type AccessScope = Static<typeof AccessScope>;
 
 const token = {
-  name: text('What it is revoked by.'),
-  user: text('Whom it stands for.'),
-  scopes: Type.Array(AccessScope, { description: "What narrows it besides the user's own scope; all of them hold." }),
+  name: text('Name for revoking it.'),
+  user: text('Its user.'),
+  scopes: Type.Array(AccessScope, { description: "Scopes that limit it besides the user's own; all apply." }),
   read_only: flag('Whether it may look but change nothing.'),
   created: Timestamp,
   made_by: text('The user that made it.'),
@@ -25,7 +25,7 @@ const token = {
 };
 
 /** A token, without what stands for it. */
-export const Token = model('Token', 'What stands for a user until it expires or is revoked.', token);
+export const Token = model('Token', 'A token that represents a user until it expires or is revoked.', token);
 export type Token = Static<typeof Token>;
 
 export const NewToken = model('NewToken', 'A token that was just made.', {
@@ -56,12 +56,12 @@ const keptToken = Compile(KeptToken);
 export const isKeptToken = (element: unknown): element is KeptToken => keptToken.Check(element);
 
 /** Who asks, and what it may do. */
-export const Access = model('Access', 'Who asks, and what it may do.', {
+export const Access = model('Access', 'The requesting user, and its rights.', {
   user: text('The user.'),
   token: Type.Optional(text('Name of the token that it came with.')),
   read_only: flag('Whether it may look but change nothing.'),
-  scopes: Type.Array(AccessScope, { description: 'What limits it; all of them hold.' }),
-  operations: texts('What it may do, as `resource:operation`.'),
+  scopes: Type.Array(AccessScope, { description: 'Its scopes; all apply.' }),
+  operations: texts('Its operations, as `resource:operation`.'),
   expires: Type.Optional(Timestamp),
 });
 export type Access = Static<typeof Access>;

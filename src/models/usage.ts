@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { int, model } from './schema.ts';
 
-const MediaUsage = model('MediaUsage', 'What the media plane holds.', {
+const MediaUsage = model('MediaUsage', 'Objects of the media plane.', {
   sessions: int('Media sessions: one for each call with audio.'),
   ports: int('Pairs of ports for RTP and RTCP that are open.'),
   players: int('Sessions that play something.'),
@@ -11,7 +11,7 @@ const MediaUsage = model('MediaUsage', 'What the media plane holds.', {
   externalUnsentFrames: int('Frames of 20 ms that were left out because such servers do not read.'),
 });
 
-const SipUsage = model('SipUsage', 'What the SIP side holds.', {
+const SipUsage = model('SipUsage', 'Objects of the SIP side.', {
   dialogs: int('Dialogs of calls, early ones included, until their last request is answered.'),
   pending: int('Calls placed that are not decided.'),
   legs: int('SIP legs of channels.'),
@@ -25,7 +25,7 @@ const SipUsage = model('SipUsage', 'What the SIP side holds.', {
 });
 
 /** Counts of everything that comes and goes with calls. */
-export const Usage = model('Usage', 'What the server holds now: counts of everything that comes and goes with calls.', {
+export const Usage = model('Usage', "Counts of the server's present objects.", {
   channels: int('Channels.'),
   playbacks: int('Playbacks that play or wait.'),
   bridges: int('Bridges, those included that are being destroyed.'),

@@ -4,8 +4,8 @@ import { int, model, text, texts } from './schema.ts';
 /** A phone that is told how something stands, as the server keeps it. */
 export const WatcherView = model('WatcherView', 'The subscription of a phone to BLF or to waiting messages.', {
   endpoint: text('Endpoint that has subscribed, as `technology/resource`.'),
-  topics: texts('What it is told about: `device:pjsip/alice`, `mailbox:alice`.'),
+  topics: texts('Its subject: `device:pjsip/alice`, `mailbox:alice`.'),
   state: text('Its state, as its chart names it.'),
-  told: int('How often it was told.'),
+  told: int('Number of NOTIFYs.'),
 });
 export type WatcherView = Static<typeof WatcherView>;

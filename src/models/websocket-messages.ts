@@ -47,7 +47,7 @@ export type RESTResponse = Static<typeof RESTResponse>;
 
 /** What all messages have. */
 export const Message = model('Message', 'A message on the events WebSocket.', {
-  type: text('What kind of message it is.'),
+  type: text('The type of message.'),
   asterisk_id: Type.Optional(text('Id of the system that it comes from.')),
 });
 export type Message = Static<typeof Message>;
@@ -68,7 +68,7 @@ export const EventsLost = model('EventsLost', 'Events that a connection asked fo
   timestamp: Timestamp,
   after: int('Number of the last event that it had, as it said.'),
   lost: Type.Optional(
-    int('How many are lost; left out when that cannot be told, because the numbers are of an earlier life of it.'),
+    int('Number of lost events; left out if unknown, because the numbers are of an earlier application.'),
   ),
 });
 export type EventsLost = Static<typeof EventsLost>;
@@ -90,7 +90,7 @@ export type GroupMemberDrained = Static<typeof GroupMemberDrained>;
 
 /** The body of every refusal. */
 export const ErrorBody = model('Error', 'Why a request was refused.', {
-  message: Type.Optional(text('What is wrong, in words.')),
+  message: Type.Optional(text('The error, in words.')),
   error: Type.Optional(text('The same under the name that some clients read.')),
 });
 export type ErrorBody = Static<typeof ErrorBody>;

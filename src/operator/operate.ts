@@ -63,7 +63,7 @@ export const commands: Readonly<Record<string, Command>> = {
     none: 'no bridge has video',
   },
   tail: { about: 'follow all calls, or the events of one application (--app)' },
-  stuck: { about: 'list calls and objects that wait too long, and for what', none: 'nothing is stuck' },
+  stuck: { about: 'list stuck calls and objects, and what they wait for', none: 'nothing is stuck' },
   bundle: { about: 'print all records of a call as one JSON document, without secrets', needsId: true },
   watch: { about: 'follow the entries of a call', needsId: true },
 };

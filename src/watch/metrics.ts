@@ -92,7 +92,7 @@ function createCallMetrics(registry: Registry): CallListener {
   });
   const ended = new Counter({
     name: `${prefix}calls_ended_total`,
-    help: 'Calls that have ended, by who ended them and the cause (Q.850).',
+    help: 'Ended calls, by who ended them and the cause (Q.850).',
     labelNames: ['direction', 'technology', 'by', 'cause'],
     registers,
   });
@@ -207,7 +207,7 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
     ),
   );
   counter('sip_retransmissions_total', 'SIP messages that we sent again.', [], ({ sip }) => one(sip.retransmissions));
-  counter('sip_timeouts_total', 'SIP requests of ours that nobody answered.', [], ({ sip }) => one(sip.timeouts));
+  counter('sip_timeouts_total', 'SIP requests without response.', [], ({ sip }) => one(sip.timeouts));
   counter('sip_malformed_total', 'SIP messages that could not be read.', [], ({ sip }) => one(sip.malformed));
   counter(
     'sip_strangers_refused_total',

@@ -159,7 +159,7 @@ function reasonsIn(
   return reasons;
 }
 
-const ended = 'It is being hung up: nothing can be done with it any more';
+const ended = 'It is being hung up and accepts no more operations';
 const later = 'this may be done once the far side has answered';
 const cameIn = 'This call came in: only a channel made by POST /channels/create is dialed, once';
 const isDialed = 'It is being dialed: wait for the answer, or hang it up';
@@ -223,14 +223,14 @@ allowed('what is refused to playbacks, recordings and bridges has a reason in ev
   const over = ['It has ended: play it anew'];
   assert.equal(reasonsIn(playbackMachine, { id: 'p' }, allowedOnPlayback), {
     queued: [
-      'It waits for what plays before it: this may be done once it plays (PlaybackStarted), and it may be stopped now',
+      'It waits for an earlier playback. This may be done once it plays (PlaybackStarted); stopping is possible now',
     ],
     cancelled: ['It was stopped before its turn came'],
     paused: ['It is paused: unpause it first'],
     ...{ done: over, failed: over, dropped: over },
   });
   const silent = ['No music plays on it: startMoh begins some'];
-  const gone = ['It is being destroyed: nothing can be done with it any more'];
+  const gone = ['It is being destroyed and accepts no more operations'];
   const context = { id: 'b', name: '', type: 'mixing', flags: [], members: [], class: 'stasis' };
   assert.equal(reasonsIn(bridgeMachine, context, allowedOnBridge), {
     ...{ new: silent, empty: silent, occupied: silent },

@@ -99,7 +99,7 @@ test('every control of every view is reached by Tab, has a name, and is seen to 
     ['server', 'BLF and message subscriptions'],
     ['api', 'ChannelDestroyed'],
     ['api/POST %2Fari%2Fchannels', 'Possible answers'],
-    ['charts', 'What each command does'],
+    ['charts', 'Commands and their transitions'],
   ] as const) {
     await shown.evaluate(`location.hash = '#/${place}'`);
     await main.getByText(sign).first().waitFor();

@@ -159,7 +159,7 @@ test('wrong passwords are told, and every view is there, wide and narrow', async
       ['Applications', 'desk'],
       ['Phones', 'alice'],
       ['API', 'ChannelDestroyed'],
-      ['Charts', 'What each command does'],
+      ['Charts', 'Commands and their transitions'],
     ] as const) {
       await shown.getByRole('link', { name: link, exact: true }).first().click();
       await main.getByText(sign).first().waitFor();

@@ -407,7 +407,7 @@ reloading('how often audio is measured, heads of packets and who may listen foll
       Object.assign(next.recorder, { media_interval: 0.5, rtp_headers: 0 });
     });
     const [code, reason] = await closed;
-    assert.equal([code, String(reason)], [1000, 'you may not listen any more']);
+    assert.equal([code, String(reason)], [1000, 'listening is no longer allowed']);
     assert.is((await listen(first.id)).outcome, 404);
     assert.is((await get(`/calls/${first.id}.pcap?rtp=headers`)).status, 409);
     first.phone.hangup();

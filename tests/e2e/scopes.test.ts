@@ -130,7 +130,7 @@ scopes('a WebSocket for another application is refused; one of a token is closed
     const closed = once(socket, 'close');
     assert.is((await fetch(`${tokens}/phone`, { method: 'DELETE', headers })).status, 204);
     const [code, reason] = await closed;
-    assert.equal([code, String(reason)], [1008, 'the credentials are not good any more']);
+    assert.equal([code, String(reason)], [1008, 'the credentials are no longer valid']);
   });
 });
 

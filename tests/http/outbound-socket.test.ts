@@ -218,7 +218,7 @@ dialing('a program has the rights of its token alone, until that is revoked', as
   const ended = once(socket, 'close');
   await tokens.revoke('looks');
   const [code, reason] = await ended;
-  assert.equal([code, String(reason)], [1008, 'the credentials are not good any more']);
+  assert.equal([code, String(reason)], [1008, 'the credentials are no longer valid']);
   assert.is(await reports.next(), 'closed');
   const again = listen();
   sockets.open(to(program.url, { localToken }), ['hello'], again.told);

@@ -75,7 +75,7 @@ lines('who sees whom is a row for each member, with those that it does not see b
         sees: ['bob (a higher level of H.264: it may not be decoded)'],
         unseen: [
           {
-            why: 'no stream is left for it (max_video_streams, or its phone takes no more)',
+            why: "no stream is left for it (max_video_streams, or the phone's limit)",
             others: ['carol-3c', 'carol-4d'],
           },
           { why: '', others: ['Local/echo@default-5e;1'] },

@@ -116,7 +116,7 @@ function readExten({ value, place }: Entry, context: Context, report: Report): s
     return undefined;
   }
   if (['T', 'e', 'o', 'a'].includes(name))
-    report.missing(place, `the extension ${name} is kept, but no call enters it by itself`);
+    report.missing(place, `the extension ${name} is kept, but no call enters it without a dialplan step`);
   readStep(`${name},${value.slice(comma + 1)}`, place, context, report);
   return name;
 }

@@ -252,7 +252,7 @@ function subscriptionsOf(each: Values, report: Report): Endpoint {
 /** A word above an endpoint that lets nobody in. */
 function noteOf(endpoint: Endpoint): string | undefined {
   if (endpoint['auth'] || endpoint['match']) return undefined;
-  return 'This endpoint admits no calls: it has neither a password (auth) nor an address (match).';
+  return 'This endpoint admits no calls: set a password (auth) or an address (match).';
 }
 
 /** What was read of AORs: many endpoints may share one with many contacts. */

@@ -139,7 +139,7 @@ export const dial: Application = {
     const [context = ''] = partsOf(screen ?? '');
     if (screen !== undefined && !exists(context, 's', '1')) return `there is no place ${context},s,1`;
     const targets = lines(args[0] ?? '');
-    if (targets.length === 0) return 'nobody to call is given';
+    if (targets.length === 0) return 'no target is given';
     const wrong = targets.find((target) => !isDialString(target));
     if (wrong !== undefined) return `"${wrong}" is not technology/resource`;
     return args[1]?.trim() && parseSeconds(args[1]) === undefined ? `"${args[1]}" is no number of seconds` : undefined;
@@ -206,11 +206,11 @@ export const bridge: Application = {
 export const confBridge: Application = {
   name: 'ConfBridge',
   usage: 'ConfBridge(name): answers and joins everyone in the room of that name',
-  check: ({ args }) => (args[0]?.trim() ? undefined : 'no room is named'),
+  check: ({ args }) => (args[0]?.trim() ? undefined : 'no conference is named'),
   run: async (step): Promise<Verdict> => {
     const name = (step.args[0] ?? '').trim();
     if (name === '') {
-      step.warn('no room is named');
+      step.warn('no conference is named');
       return undefined;
     }
     await answer(step);
@@ -221,7 +221,7 @@ export const confBridge: Application = {
 
 export const musicOnHold: Application = {
   name: 'MusicOnHold',
-  usage: 'MusicOnHold([class[,seconds]]): plays music, for ever or for that long',
+  usage: 'MusicOnHold([class[,seconds]]): plays music, without end or for that long',
   check: ({ args }) =>
     args[1]?.trim() && parseSeconds(args[1]) === undefined ? `"${args[1]}" is no number of seconds` : undefined,
   run: async (step): Promise<Verdict> => {

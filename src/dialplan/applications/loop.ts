@@ -28,7 +28,7 @@ const behindEnd = (step: Step): Verdict => {
 
 export const whileApplication: Application = {
   name: 'While',
-  usage: 'While(condition): the steps up to EndWhile, again and again as long as the condition is neither empty nor 0',
+  usage: 'While(condition): repeats the steps up to EndWhile while the condition is neither empty nor 0',
   run: (step) => (isTrue(step.data.trim()) ? undefined : behindEnd(step)),
 };
 

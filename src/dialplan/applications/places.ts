@@ -58,7 +58,7 @@ const goToEither = (place: string, step: Step, reading: Pick<Step, 'expand' | 'e
 
 export const gotoIf: Application = {
   name: 'GotoIf',
-  usage: 'GotoIf(condition?[place][:[place]]): goes on elsewhere when the condition is neither empty nor 0',
+  usage: 'GotoIf(condition?[position][:[position]]): jumps if the condition is neither empty nor 0',
   check: ({ data }) => (splitBranches(data) ? undefined : 'condition?place:place is needed'),
   run: (step) => {
     const choice = branchesOf(step);

@@ -364,7 +364,7 @@ function resumeLeg(services: Services, data: LegData, channelId: string, report:
   if (leg.version !== 1) throw new DriverError('data', `a SIP leg of version ${leg.version} is not understood`);
   if (leg.kind === 'inbound') {
     const endpoint = services.endpoints.named(leg.endpoint);
-    if (!endpoint) throw new DriverError('endpoint', `there is no endpoint "${leg.endpoint}" any more`);
+    if (!endpoint) throw new DriverError('endpoint', `the endpoint "${leg.endpoint}" was removed`);
     return resumeInboundLeg(services, endpoint, leg, { channelId, report });
   }
   const { request, codecs, videoCodecs = [] } = leg;

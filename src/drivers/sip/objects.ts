@@ -27,10 +27,9 @@ import {
 import { keptByEndpoints } from './kept-attributes.ts';
 
 /**
- * Endpoints, AORs and credentials with Asterisk's attributes (`res_pjsip`), as clients create them at run time. It
- * defines which attributes exist, their values, and their meaning for the driver. Attributes without effect here are
- * kept, so that provisioning programs work. Attributes whose loss would make an endpoint less safe (encryption, access
- * lists) only accept "no", or do not exist.
+ * Endpoints, AORs and credentials with Asterisk's attributes (`res_pjsip`), as clients create them at run time. Attributes
+ * without effect here are kept, so that provisioning programs work. Attributes whose loss would make an endpoint less
+ * safe (encryption, access lists) only accept "no", or do not exist.
  */
 
 /** An attribute; see `Attribute` of the store that keeps the objects. */

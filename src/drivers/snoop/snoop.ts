@@ -118,7 +118,7 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
       if (!isSnoopLeg(data)) throw new DriverError('data', 'this is no snoop leg');
       const { targetId, spy, whisper, ended } = data;
       const target = targetOf(targetId);
-      if (!target) throw new DriverError('data', `the channel ${targetId} that was listened to is no more`);
+      if (!target) throw new DriverError('data', `the channel ${targetId} that was listened to has ended`);
       const leg = open({ channelId, targetId, target, spy, whisper }, report, ended);
       for (const command of plainCommandsOf(data.media.standing)) apply(leg.media, command);
       return leg;

@@ -25,7 +25,7 @@ export function createAsyncApi(version: string): (host?: string) => object {
     info: {
       title: 'Hookswitch events',
       version,
-      description: 'What applications are told, and may ask, over their WebSocket.',
+      description: 'Events and requests of applications over their WebSocket.',
     },
     defaultContentType: 'application/json',
     channels: {

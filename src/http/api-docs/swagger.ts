@@ -14,7 +14,7 @@ import { collectModels, type JsonSchema, plain, swaggerType } from './schemas.ts
 
 const swaggerVersion = '1.2';
 
-const Event = model('Event', 'What all events have.', {
+const Event = model('Event', 'Members of all events.', {
   application: EventStamp.properties.application,
   timestamp: EventStamp.properties.timestamp,
   seq: EventStamp.properties.seq,

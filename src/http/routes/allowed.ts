@@ -7,14 +7,13 @@ const notes =
 /** Operations: what may be done to an object now, and why not the rest. */
 export const allowed: Resource = {
   name: 'operations',
-  description:
-    'Operations: what may be done to an object now, and for the rest the reason and the states that allow it.',
+  description: 'Operations: what an object allows now. For the others, the reason and the states that would allow it.',
   operations: [
     operation({
       method: 'GET',
       path: '/channels/{channelId}/operations',
       nickname: 'channel',
-      summary: 'What may be done to a channel now.',
+      summary: 'The operations that a channel allows now.',
       notes,
       owner: 'channels',
       params: { channelId: pathParam('Id of the channel.', 'channel') },
@@ -26,7 +25,7 @@ export const allowed: Resource = {
       method: 'GET',
       path: '/bridges/{bridgeId}/operations',
       nickname: 'bridge',
-      summary: 'What may be done to a bridge now.',
+      summary: 'The operations that a bridge allows now.',
       notes,
       owner: 'bridges',
       params: { bridgeId: pathParam('Id of the bridge.', 'bridge') },
@@ -38,7 +37,7 @@ export const allowed: Resource = {
       method: 'GET',
       path: '/playbacks/{playbackId}/operations',
       nickname: 'playback',
-      summary: 'What may be done to a playback now.',
+      summary: 'The operations that a playback allows now.',
       notes,
       owner: 'playbacks',
       params: { playbackId: pathParam('Id of the playback.', 'playback') },
@@ -50,7 +49,7 @@ export const allowed: Resource = {
       method: 'GET',
       path: '/recordings/{recordingName}/operations',
       nickname: 'recording',
-      summary: 'What may be done to a live recording now.',
+      summary: 'The operations that a live recording allows now.',
       notes,
       owner: 'recordings',
       params: { recordingName: pathParam('Name of the recording.', 'recording') },

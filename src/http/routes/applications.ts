@@ -5,7 +5,7 @@ import { bodyParam, operation, pathParam, queryParam, type Resource } from '../o
 const applicationName = pathParam('Name of the application.', 'application');
 const eventSource = queryParam(
   'list',
-  'What to listen to: channel:id, bridge:id, endpoint:technology/resource or deviceState:name; no id for all.',
+  'Event sources: channel:id, bridge:id, endpoint:technology/resource or deviceState:name. Without an id: all.',
   { required: true, names: 'eventSource' },
 );
 

@@ -154,7 +154,7 @@ const loggingOperations = [
 ];
 
 const object = {
-  configClass: pathParam('What keeps the object, e.g. res_pjsip.'),
+  configClass: pathParam("The object's module, e.g. res_pjsip."),
   objectType: pathParam('Kind of the object, e.g. endpoint.'),
   id: pathParam('Id of the object.'),
 } as const;

@@ -22,7 +22,7 @@ export const bans: Resource = {
       method: 'DELETE',
       path: '/bans/{address}',
       nickname: 'lift',
-      summary: 'Forget what counts against an address; it is heard again at once.',
+      summary: 'Clear the wrong log-ins of an address and stop ignoring it.',
       owner: 'bans',
       params: { address: pathParam('The address, as listed (with `/` as `%2F`) or any that belongs to it.') },
       errors: ['banNotFound'],

@@ -27,13 +27,12 @@ const creationErrors = [
 const creation = {
   type: queryParam(
     'string',
-    'What it is, comma-separated: mixing or holding; dtmf_events, proxy_media, video_sfu, video_single, sdp_label.',
+    'Type and flags, comma-separated: mixing or holding; dtmf_events, proxy_media, video_sfu, video_single, sdp_label.',
   ),
   name: queryParam('string', 'Name to show.'),
-  features: bodyParam(
-    'What who enters is, unless it is said then: an object with the booleans mute and suppress_dtmf.',
-    { own: true },
-  ),
+  features: bodyParam('Defaults for members that enter: an object with the booleans mute and suppress_dtmf.', {
+    own: true,
+  }),
   variables: bodyParam('Variables to set on the bridge: a value, or an object with value and report_events.', {
     names: 'variables',
   }),
@@ -56,7 +55,7 @@ const lifeOperations = [
     path: '/bridges',
     nickname: 'create',
     summary: 'Make a bridge.',
-    notes: 'It stays until it is destroyed, also when nobody is in it.',
+    notes: 'The bridge exists until it is destroyed, also when it is empty.',
     owner: 'bridges',
     params: { ...creation, bridgeId: queryParam('string', 'Id for the bridge.') },
     returns: Bridge,
@@ -102,17 +101,21 @@ const memberOperations = [
     method: 'POST',
     path: '/bridges/{bridgeId}/addChannel',
     nickname: 'addChannel',
-    summary: 'Let channels into a bridge, out of the one that they are in.',
+    summary: 'Add channels to a bridge, out of their present one.',
     owner: 'bridges',
     params: {
       bridgeId,
       channel: members,
-      role: queryParam('string', 'What they are in a holding bridge: announcer or holding_participant.', {
+      role: queryParam('string', 'Their role in a holding bridge: announcer or holding_participant.', {
         aliases: ['roles'],
       }),
-      absorbDTMF: queryParam('boolean', 'Their digits are told, but do not go to the others.', { default: false }),
+      absorbDTMF: queryParam('boolean', 'Their digits cause events but are not sent to the others.', {
+        default: false,
+      }),
       mute: queryParam('boolean', 'The others do not hear them.', { default: false }),
-      inhibitConnectedLineUpdates: queryParam('boolean', 'Nobody is told whom it is connected to.', { default: false }),
+      inhibitConnectedLineUpdates: queryParam('boolean', 'The others get no connected-line update.', {
+        default: false,
+      }),
     },
     errors: [...memberErrors, 'memberRecording', 'bridgeFull'],
     handle: (bridges, { bridgeId: id, ...params }) => bridges.addChannel(id, params),
@@ -141,7 +144,7 @@ const memberOperations = [
     method: 'DELETE',
     path: '/bridges/{bridgeId}/videoSource',
     nickname: 'clearVideoSource',
-    summary: 'Show everyone the picture of who talks.',
+    summary: 'Show all members the video of the talker.',
     owner: 'bridges',
     params: { bridgeId },
     errors: controlErrors,

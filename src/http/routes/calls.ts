@@ -62,7 +62,7 @@ export const calls: Resource = {
       nickname: 'getCapture',
       summary: 'Get the SIP messages of a call as a capture file.',
       notes:
-        'Each message is one datagram, whatever carried it. A message whose body is not recorded says so in a header. With `rtp=headers` the last packets of RTP and RTCP are in it as well, cut behind their fixed header, where `recorder.rtp_headers` has them kept.',
+        'Each message is one datagram, also those over TCP. A message without recorded body says so in a header. `rtp=headers` adds the last RTP and RTCP packets, cut after their fixed header, if `recorder.rtp_headers` keeps them.',
       owner: 'calls',
       params: {
         ...params,
@@ -75,9 +75,9 @@ export const calls: Resource = {
       method: 'PUT',
       path: '/calls/{callId}/mask',
       nickname: 'mask',
-      summary: 'Hide digits or variables of a call, before somebody enters what nobody else shall see.',
+      summary: 'Hide digits or variables of a call, before a party enters private data.',
       notes:
-        'It holds for everything that is shown of the call from now on, also for what was recorded before: timelines, diagrams, captures, bundles, the page, and messages to a HEP collector. Applications go on being told of digits. What is hidden stays hidden.',
+        'It applies to all views of the call, also to earlier entries: timelines, diagrams, captures, bundles, the page, and HEP exports. Applications still get digit events. It cannot be undone.',
       owner: 'calls',
       params: {
         ...params,

@@ -20,11 +20,11 @@ export const externalOperations = [
       external_host: queryParam('string', 'The server as host:port, or the name of a configured WebSocket client.', {
         names: 'server',
       }),
-      encapsulation: queryParam('string', 'What the audio is wrapped in.', {
+      encapsulation: queryParam('string', 'The encapsulation of the audio.', {
         default: 'rtp',
         allowed: ['rtp', 'audiosocket', 'none'],
       }),
-      transport: queryParam('string', 'What it goes over.', { default: 'udp', allowed: ['udp', 'tcp', 'websocket'] }),
+      transport: queryParam('string', 'The transport.', { default: 'udp', allowed: ['udp', 'tcp', 'websocket'] }),
       connection_type: queryParam('string', 'Whether this system connects, or waits to be connected to.', {
         default: 'client',
         allowed: ['client', 'server'],

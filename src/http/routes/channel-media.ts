@@ -76,7 +76,7 @@ export const mediaOperations = [
     path: '/channels/{channelId}/record',
     nickname: 'record',
     summary: 'Record what a channel says.',
-    notes: 'It waits for what plays on the channel; a call that is not answered is answered.',
+    notes: "The recording waits for the channel's playbacks. An unanswered call is answered.",
     owner: 'recordings',
     params: {
       channelId,
@@ -110,7 +110,7 @@ export const mediaOperations = [
       method: 'POST',
       path,
       nickname,
-      summary: 'Listen to a channel, or speak to it, with a channel made for that.',
+      summary: 'Listen to a channel, or whisper to it, with a new channel.',
       owner: 'snoops',
       params: {
         channelId,

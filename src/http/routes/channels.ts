@@ -29,7 +29,7 @@ const originateErrors = [
 ] as const satisfies AriErrorCode[];
 
 const creation = {
-  endpoint: queryParam('string', 'Whom to call, as technology/resource.', { required: true, names: 'endpoint' }),
+  endpoint: queryParam('string', 'The target, as technology/resource.', { required: true, names: 'endpoint' }),
   appArgs: queryParam('string', 'Arguments for the application, comma-separated.'),
   otherChannelId: queryParam('string', 'Id for the second half of a Local channel.', newChannel),
   originator: queryParam('string', 'Id of the channel on whose behalf the new one is made; excludes formats.', {
@@ -51,7 +51,7 @@ const origination = {
   priority: queryParam('long', 'Priority within the extension; 1 when left out.'),
   label: queryParam('string', 'Label within the extension, instead of a priority.'),
   callerId: queryParam('string', 'Caller id to show, e.g. "Alice" <100>.'),
-  timeout: queryParam('int', 'How long to let it ring, in s; -1 for ever.', { default: 30 }),
+  timeout: queryParam('int', 'How long it may ring, in s; -1: no limit.', { default: 30 }),
 } as const;
 
 const creationOperations = [
@@ -69,8 +69,7 @@ const creationOperations = [
     path: ['/channels', '/channels/originate'],
     nickname: 'originate',
     summary: 'Call an endpoint.',
-    notes:
-      'The channel is returned at once; dialing goes on. An application that is named hears about it from here on.',
+    notes: "The answer comes before dialing is over. A named application gets the channel's events from here on.",
     owner: 'channels',
     params: { ...origination, channelId: newId },
     returns: Channel,
@@ -123,7 +122,7 @@ const creationOperations = [
     params: {
       channelId,
       caller: queryParam('string', 'Id of the channel that calls.', { names: 'channel' }),
-      timeout: queryParam('int', 'How long to let it ring, in s; 0 for ever.', { default: 0, min: 0 }),
+      timeout: queryParam('int', 'How long it may ring, in s; 0: no limit.', { default: 0, min: 0 }),
     },
     errors: [...controlErrors, 'channelNotDown', 'channelNotCreated'],
     handle: (channels, { channelId: id, ...params }) => channels.dial(id, params),
@@ -205,7 +204,7 @@ const controlOperations = [
     owner: 'channels',
     params: {
       channelId,
-      endpoint: queryParam('string', 'Where to, as technology/resource of the same technology.', {
+      endpoint: queryParam('string', 'The new target, as technology/resource of the same technology.', {
         required: true,
         names: 'endpoint',
       }),
@@ -225,7 +224,7 @@ const controlOperations = [
     path: '/channels/{channelId}/transfer_progress',
     nickname: 'transfer_progress',
     summary: 'Tell a party how the transfer goes that it has asked for.',
-    notes: 'For transfers that were left to the application: it was told of them by ChannelTransfer.',
+    notes: 'For transfers that the application handles, after ChannelTransfer.',
     owner: 'transfers',
     params: {
       channelId,

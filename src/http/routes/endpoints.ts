@@ -6,22 +6,22 @@ import { bodyParam, operation, pathParam, queryParam, type Resource } from '../o
 const tech = pathParam('Technology, e.g. PJSIP.');
 const resource = pathParam('Name within the technology.');
 const called = pathParam('Name within the technology.', 'endpoint');
-const to = queryParam('string', 'Whom it is for: technology/resource or a URI.', {
+const to = queryParam('string', 'Recipient: technology/resource or a URI.', {
   required: true,
   names: 'endpoint',
 });
 
 const message = {
-  from: queryParam('string', 'Who it is from: technology/resource or a URI.', { required: true }),
-  body: queryParam('string', 'What it says.', { hidden: true }),
-  variables: bodyParam('What else to send along: names and values.'),
+  from: queryParam('string', 'Sender: technology/resource or a URI.', { required: true }),
+  body: queryParam('string', 'The text.', { hidden: true }),
+  variables: bodyParam('Additional variables: names and values.'),
 } as const;
 
 const refer = {
-  from: queryParam('string', 'Who asks for it: technology/resource or a URI.', { required: true }),
-  refer_to: queryParam('string', 'Where the endpoint is referred to.', { required: true, names: 'endpoint' }),
+  from: queryParam('string', 'The referring party: technology/resource or a URI.', { required: true }),
+  refer_to: queryParam('string', 'The target of the transfer.', { required: true, names: 'endpoint' }),
   to_self: queryParam('boolean', 'Refer it to where it is called itself.', { default: false }),
-  variables: bodyParam('What else to send along: names and values.'),
+  variables: bodyParam('Additional variables: names and values.'),
 } as const;
 
 const sendErrors = [

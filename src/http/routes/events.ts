@@ -10,7 +10,7 @@ export const connectParams = {
   subscribeAll: queryParam('boolean', 'Listen to everything there is.'),
   resume: queryParam(
     'list',
-    'The `seq` of the last event that was had, for each of the applications in their order: those since then come first, as far as they are kept. EventsLost tells of a gap.',
+    'The `seq` of the last received event, for each application in order. Later events are sent first, if they are still kept. EventsLost reports a gap.',
     { own: true },
   ),
   group: queryParam(
@@ -26,7 +26,7 @@ export const connectParams = {
 /** Events: the WebSocket, and events that clients make. */
 export const events: Resource = {
   name: 'events',
-  description: 'Events: the WebSocket that tells them, and events that clients make.',
+  description: 'Events: their WebSocket, and user events.',
   requiresModules: ['res_http_websocket'],
   operations: [
     upgradeOperation({
@@ -54,10 +54,10 @@ export const events: Resource = {
       params: {
         eventName: pathParam('Name of the event.'),
         application: queryParam('string', 'Application that gets it.', { required: true, names: 'application' }),
-        source: queryParam('list', 'What it is about: channel:id, bridge:id, endpoint:technology/resource.', {
+        source: queryParam('list', 'The subject: channel:id, bridge:id, endpoint:technology/resource.', {
           names: 'eventSource',
         }),
-        variables: bodyParam('What the event carries: names and values.'),
+        variables: bodyParam('Variables of the event: names and values.'),
       },
       errors: [
         'userEventApplicationRequired',

@@ -53,7 +53,7 @@ export const ari: Api = {
 export const hookswitch: Api = {
   base: '/hookswitch',
   title: 'Hookswitch, beyond ARI',
-  description: 'What the server tells and does beside the interface that it shares with others.',
+  description: 'Operations of this server beyond ARI.',
   version: '1.0.0',
   resources: inResources([
     allowed,

@@ -14,7 +14,7 @@ export const listening: Resource = {
       nickname: 'listen',
       summary: 'Listen to a channel.',
       notes:
-        'The first message says what follows: binary messages of 100 ms of linear samples of 16 bits, both sides mixed, little end first. It ends with the channel. What a client does not read in time is left out. Only a ticket opens it, and who listens to what is logged and stands in the record of the call.',
+        "The first message describes the binary ones: 100 ms of linear samples of 16 bits, both sides mixed, little endian. They end with the channel. Audio that a client does not read in time is dropped. Only a ticket opens it. The log and the call's record name the listener.",
       owner: 'listening',
       params: {
         channelId: pathParam('Id of the channel.', 'channel'),

@@ -17,7 +17,7 @@ export const live: Resource = {
       nickname: 'watch',
       summary: 'Watch all calls, one call, or one application.',
       notes:
-        'Messages come at most four times a second, each with what has changed since the last. Who does not read is cut off.',
+        'At most four messages a second, each with the changes since the last. A client that does not read is disconnected.',
       owner: 'live',
       params: liveParams,
       returns: LiveMessage,

@@ -19,8 +19,8 @@ export const logging: Resource = {
       method: 'PUT',
       path: '/logging',
       nickname: 'set',
-      summary: 'Change which lines are written, at once and until the configuration is read again.',
-      notes: 'What is left out stays as it is. Lines of `trace` hold messages of SIP, without passwords.',
+      summary: 'Change the log levels, until the configuration is read again.',
+      notes: 'Levels that are left out stay. Lines of `trace` contain SIP messages, without passwords.',
       owner: 'logLevels',
       params: {
         level: queryParam('string', 'The least serious kind of line that is written.', {

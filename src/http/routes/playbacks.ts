@@ -24,7 +24,7 @@ export const playbacks: Resource = {
       method: 'DELETE',
       path: '/playbacks/{playbackId}',
       nickname: 'stop',
-      summary: 'Stop a playback and what follows in its list.',
+      summary: 'Stop a playback, including the rest of its list.',
       owner: 'playbacks',
       params: { playbackId },
       errors: ['playbackNotFound'],
@@ -38,7 +38,7 @@ export const playbacks: Resource = {
       owner: 'playbacks',
       params: {
         playbackId,
-        operation: queryParam('string', 'What to do.', { required: true, allowed: playbackOperations }),
+        operation: queryParam('string', 'The command.', { required: true, allowed: playbackOperations }),
       },
       errors: ['playbackOperationMissing', 'playbackOperationInvalid', 'playbackNotFound', 'playbackNotPlaying'],
       handle: (playbacks, { playbackId: id, ...params }) => playbacks.control(id, params),

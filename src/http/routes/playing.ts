@@ -3,12 +3,12 @@ import { queryParam } from '../operation.ts';
 /** Common parts of playback and recording operations, on channels and on bridges. */
 
 export const playParams = {
-  media: queryParam('list', 'What to play: sound:, recording:, number:, digits:, characters: or tone: URIs.', {
+  media: queryParam('list', 'Media URIs: sound:, recording:, number:, digits:, characters: or tone:.', {
     required: true,
     names: 'media',
   }),
   lang: queryParam('string', 'Language of sounds; that of the channel, or the default, when left out.'),
-  offsetms: queryParam('int', 'Where in the first item to begin, in ms.', { aliases: ['offset'] }),
+  offsetms: queryParam('int', 'Start position in the first item, in ms.', { aliases: ['offset'] }),
   skipms: queryParam('int', 'How far forward and reverse move, in ms.', { default: 3000 }),
 } as const;
 
@@ -24,7 +24,7 @@ export const recordParams = {
   }),
   maxDurationSeconds: queryParam('int', 'Longest recording, in s; 0 for no limit.', { default: 0 }),
   maxSilenceSeconds: queryParam('int', 'Silence that ends it, in s; 0 for none.', { default: 0 }),
-  ifExists: queryParam('string', 'What to do when a recording of the name is stored.', {
+  ifExists: queryParam('string', 'What to do if a stored recording of that name exists.', {
     default: 'fail',
     allowed: ['fail', 'overwrite', 'append'],
   }),

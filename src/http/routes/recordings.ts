@@ -116,7 +116,7 @@ const liveOperations = [
 /** Recordings: live and stored ones. */
 export const recordings: Resource = {
   name: 'recordings',
-  description: 'Recordings of channels and bridges: those being made, and those that are kept.',
+  description: 'Recordings of channels and bridges: live and stored ones.',
   requiresModules: ['res_stasis_recording'],
   operations: [...storedOperations, ...liveOperations],
 };

@@ -22,7 +22,7 @@ export const sessions: Resource = {
       method: 'DELETE',
       path: '/sessions',
       nickname: 'close',
-      summary: 'Log out: the token that the request comes with is not good any more.',
+      summary: "Log out: the request's token becomes invalid.",
       owner: 'sessions',
       changes: 'nothing',
       everyone: true,

@@ -24,14 +24,14 @@ export const tokens: Resource = {
       nickname: 'make',
       summary: 'Make a token.',
       notes:
-        'Who is limited, by a scope, by a token or to looking, makes them for itself alone, and none that may do more or lasts longer than itself.',
+        "A limited user (by a scope, a token or read-only) makes tokens only for itself. They may not exceed its rights or its token's lifetime.",
       owner: 'tokens',
       params: {
-        name: queryParam('string', 'What it is revoked by: up to 64 letters, digits, `.`, `-`, `_` and `@`.', {
+        name: queryParam('string', 'Name for revoking it: up to 64 letters, digits, `.`, `-`, `_` and `@`.', {
           required: true,
           strict: true,
         }),
-        user: queryParam('string', 'Whom it stands for; who asks when left out.', { strict: true }),
+        user: queryParam('string', 'Its user; default: the requesting user.', { strict: true }),
         expires_in: queryParam(
           'int',
           'How long it is good, in s; at most `http.tokens.longest_lifetime`, and 30 days when left out.',
@@ -72,7 +72,7 @@ export const tokens: Resource = {
       method: 'GET',
       path: '/access',
       nickname: 'access',
-      summary: 'Who asks, and what it may do.',
+      summary: 'The requesting user, and its rights.',
       owner: 'tokens',
       everyone: true,
       returns: Access,

@@ -85,7 +85,7 @@ export class PortPool {
     }
     this.#busy.delete(port);
     if (pair) closePair(pair);
-    throw new Error(`the RTP port ${port} cannot be had again`);
+    throw new Error(`the RTP port ${port} could not be opened again`);
   }
 
   /** Takes a pair back. */

@@ -83,7 +83,7 @@ export class Videos {
     if (side.streams.has(open.stream)) throw new Error('the stream is open already');
     if (side.streams.size >= config.video.streams) {
       hit('media.video.streams');
-      throw new Error('a session may have no more streams of video');
+      throw new Error('the session has no free video stream');
     }
     const stream = this.#newStream(session, open);
     side.opened(stream);

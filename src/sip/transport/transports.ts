@@ -120,7 +120,7 @@ class SocketTransports implements Transports {
     traffic,
     hit = uncounted,
   }: TransportsOptions) {
-    const refusals = createTally(clock, log, 'peers were not let in to speak SIP');
+    const refusals = createTally(clock, log, 'peers were refused by the TLS check of SIP');
     this.#log = log;
     this.#traffic = traffic;
     this.#openUdp = openUdp;

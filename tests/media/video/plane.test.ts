@@ -494,7 +494,7 @@ test('streams are opened once, bounded, and let go with their line or their sess
       () => 'opened',
       (error: Error) => error.message,
     );
-    assert.is(refused, 'a session may have no more streams of video');
+    assert.is(refused, 'the session has no free video stream');
     assert.is((await plane.usage()).ports, before.ports + 1 + config.video.streams);
     session.configureVideo(1, undefined);
     assert.is((await plane.usage()).ports, before.ports + config.video.streams);
