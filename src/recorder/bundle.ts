@@ -4,11 +4,11 @@ import { hidden } from './masks.ts';
 import { writeMermaid } from './mermaid.ts';
 import { createTimeMachine, type Moment } from './time-travel.ts';
 
-/** What a bundle says of the server that made it. */
+/** The server that made a bundle. */
 export type ServerDescription = {
   /** Names of programs and libraries with their versions. */
   versions: Readonly<Record<string, string>>;
-  /** The configuration that is in force; secrets are taken out here. Left out, nothing is told of it. */
+  /** The present configuration; secrets are removed here. Left out: none. */
   config?: () => unknown;
 };
 
@@ -45,11 +45,11 @@ export function createBundle(call: CallDetail, { versions, config }: ServerDescr
 /** Names of settings that hold secrets. */
 const secretNames = /password|secret|token|credential|private|passphrase|api_?key|^key$|^md5_cred$/i;
 
-/** Headers that are sent along, of which any may prove who we are: only their names are told. */
+/** Configured headers may contain credentials: only their names are kept. */
 const headersWithout = (headers: readonly unknown[]): unknown[] =>
   headers.map((header) => (typeof header === 'string' ? header.replace(/:.*/s, `: ${hidden}`) : header));
 
-/** A configuration without passwords, whatever they are called, and without those in addresses and headers. */
+/** A configuration without passwords, under any name, also without those in addresses and headers. */
 export function withoutSecrets(value: unknown): unknown {
   if (typeof value === 'string') return shownUrl(value);
   if (Array.isArray(value)) return value.map(withoutSecrets);

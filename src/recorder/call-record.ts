@@ -15,8 +15,8 @@ const none: readonly never[] = [];
 const aboutChannel: ReadonlySet<string> = new Set(['ownership', 'channelAudio', 'externalConnection', 'featureKeys']);
 
 /**
- * How a chart comes into a call: it is of a channel, which brings its call along; of who controls it, or about it; of a
- * bridge, whose first member decides; about a bridge, whose id it bears; of what has a target; or it never does
+ * How a chart belongs to a call. `channel`: it brings its call. `ownership`, `aboutChannel`: the channel's call.
+ * `bridge`: the first member decides. `aboutBridge`: by the bridge's id. `target`: its target's call. `none`: never
  * (applications, contacts and the like).
  */
 export type Role = 'channel' | 'ownership' | 'aboutChannel' | 'bridge' | 'aboutBridge' | 'ofTarget' | 'none';
@@ -29,9 +29,9 @@ export function roleOf(chart: string, { context }: Snapshot): Role {
   return 'targetUri' in (context as object) ? 'ofTarget' : 'none';
 }
 
-/** One chart that runs, or ran: what is known of it beside its steps, and what of it is kept. */
+/** One chart, running or ended: its data beside its steps, and its kept entries. */
 export class ObjectHistory implements RowOwner, KeptChart {
-  /** Who keeps it. */
+  /** The keeper of its steps. */
   readonly keeper: object;
   readonly object: string;
   readonly machine: Chart;
@@ -44,9 +44,9 @@ export class ObjectHistory implements RowOwner, KeptChart {
   before: ObjectHistory | undefined;
   /** Place of its newest row in the journal. */
   last = 0;
-  /** What the journal was about to let go of. */
+  /** Entries that the journal was about to drop. */
   taken: EntryList | undefined;
-  /** Its number among those that run. */
+  /** Its number among running charts. */
   number = 0;
   /** How many entries of it are kept. */
   size = 0;
@@ -57,11 +57,11 @@ export class ObjectHistory implements RowOwner, KeptChart {
   ended: number | undefined;
   /** All that was kept of it has gone: its next step is the first one again. */
   isLost = false;
-  /** Of a channel and who controls it: as the last step left it. */
+  /** For channel and ownership charts: the last snapshot. */
   snapshot: Snapshot | undefined;
   /** Of a channel the id of the call that its last step named. */
   linked = '';
-  /** Of who controls a channel the applications that did. */
+  /** For ownership charts: the applications that controlled the channel. */
   applications: readonly string[] = none;
   /** The request that the last step with one followed from, once that stands in its call. */
   request: string | undefined;
@@ -80,7 +80,7 @@ export class ObjectHistory implements RowOwner, KeptChart {
     return this.machine.id;
   }
 
-  /** What is kept of it. */
+  /** Its kept entries. */
   kept(journal: Journal): Kept[] {
     const kept = this.taken?.all() ?? [];
     for (const [segment, place] of rowsOf(journal, this.last)) kept.push(readRow(segment, place));
@@ -95,7 +95,7 @@ export class ObjectHistory implements RowOwner, KeptChart {
     this.last = 0;
   }
 
-  /** Lets go of all that is kept of it. */
+  /** Drops all of its kept entries. */
   lose(): void {
     this.call = undefined;
     this.before = undefined;
@@ -120,8 +120,8 @@ export type ChannelTrace = {
 };
 
 /**
- * What is kept of one call: of channels that belong together. While it goes on only its histories are noted; what can be
- * told of it is made out of these when somebody asks.
+ * The record of one call: of channels that belong together. During the call only its histories are noted. Its timeline
+ * is computed on demand.
  */
 export class CallRecord {
   readonly id: string;
@@ -131,7 +131,7 @@ export class CallRecord {
   ended: number | undefined;
   /** Other ids that it goes by: of calls that have become part of it. */
   readonly formerIds: string[] = [];
-  /** The chart that came last, and through it those before: those that run, and those that ran while something of them is kept. */
+  /** The newest chart, linked to earlier ones: running ones, and ended ones with kept entries. */
   newest: ObjectHistory | undefined;
   /** Channels that are there. */
   live = 0;
@@ -140,7 +140,7 @@ export class CallRecord {
   mask: Mask;
   /** Place in the order of the last thing that changed it. */
   changed = 0;
-  /** Entries that are kept, and those that went. */
+  /** Number of kept entries, and of dropped ones. */
   size = 0;
   dropped = 0;
   /** Whether it is no longer kept. */
@@ -154,12 +154,12 @@ export class CallRecord {
     this.#journal = journal;
   }
 
-  /** What is kept of it, in order: of each chart rows of the journal, and what that let go of while the call was live. */
+  /** Its kept entries in order: journal rows of each chart, and rows that the journal dropped during the call. */
   kept(): Kept[] {
     return this.histories.flatMap((history) => history.kept(this.#journal)).sort(byOrder);
   }
 
-  /** What is kept of it as it was, in order. */
+  /** Its kept entries in order, without masks. */
   all(): Entry[] {
     return readAll(this.kept());
   }

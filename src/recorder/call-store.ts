@@ -30,28 +30,28 @@ const waitingEach = 50;
 /** Octets that a call takes beside its entries, roughly. */
 const octetsOfCall = 2_000;
 
-/** Part of the entries of a call that goes when it gets too long, and entries that go at once at most. */
+/** Share of a call's entries that is dropped when it gets too long, and most entries to drop in one go. */
 const dropped = 0.25;
 const mostDropped = 1_000;
 
 /** How long events are kept for applications that come back, in ms, however short calls are kept. */
 export const leastMs = 600_000;
 
-/** Part of the memory that entries may take that the journal has let go of while their call was live. */
+/** Share of the memory for entries that the journal dropped during their call. */
 const ownPart = 0.5;
 
 /**
- * Keeps what happens, chained by the chart that it is of, and bounds it. Which charts are a call is known all the time, at
- * the cost of a few words for each chart; what is told of a call is made of them when somebody asks. Of a call that gets
- * too long the oldest entries go; when all together take too much, the calls go that ended and have the oldest entries,
- * then the oldest entries of live ones.
+ * Keeps all entries, chained by chart, within bounds. The charts of each call are always known, at the cost of a few
+ * words for each chart. A call's timeline is computed on demand. A call that gets too long loses its oldest entries.
+ * When the memory is full the ended calls with the oldest entries are dropped first, then the oldest entries of live
+ * ones.
  */
 export class CallStore {
   readonly #limits: StoreLimits;
   readonly #mask: (call: string) => Mask;
-  /** What can be of calls, and events of none. */
+  /** Entries of calls, and events outside calls. */
   readonly journal: Journal;
-  /** What never is in a call, so that no number of it pushes calls out. */
+  /** Entries that never belong to calls, so that they cannot displace calls. */
   readonly #rest: Journal;
   /** Whose the entries are that belong to nothing: of each journal. */
   readonly #nobody: RowOwner = { last: 0 };
@@ -66,9 +66,9 @@ export class CallStore {
     application: new Map(),
   };
   readonly #bySipCall = new Map<string, ObjectHistory>();
-  /** What is about channels that have taken no step yet. */
+  /** Charts about channels that have taken no step yet. */
   #early: ObjectHistory[] = [];
-  /** Those that are kept, in the order in which they ended. */
+  /** Ended calls that are kept, in the order of their ends. */
   readonly #ended = new Set<CallRecord>();
   /** SIP messages whose channel may come. */
   readonly #waiting = new Map<string, Kept[]>();
@@ -76,7 +76,7 @@ export class CallStore {
   readonly living = new Roster<ObjectHistory>();
   /** Octets of calls beside the journals, roughly. */
   #besides = 0;
-  /** Octets of entries that the journal has let go of. */
+  /** Octets of entries outside the journal. */
   #own = 0;
   /** Calls that went before their time because all together took too much. */
   evicted = 0;
@@ -102,12 +102,12 @@ export class CallStore {
     return this.journal.octets + this.#besides + this.#own + this.#rest.octets;
   }
 
-  /** Lets the oldest go until all take no more than they may. */
+  /** Drops the oldest entries until the memory is within its bound. */
   makeRoom(): void {
     while (this.octets > this.#limits.octets) if (!this.journal.retire()) return;
   }
 
-  /** Lets go of all calls. @returns how many there were */
+  /** Drops all calls. @returns their number */
   letGo(): number {
     const calls = this.calls();
     for (const call of calls) this.#forget(call);
@@ -135,17 +135,17 @@ export class CallStore {
     return readAll(all.sort((a, b) => a.order - b.order));
   }
 
-  /** What is kept of a channel, of one that has ended too. */
+  /** The history of a channel, also of an ended one. */
   channel(id: string): ObjectHistory | undefined {
     return this.#channels.get(id);
   }
 
-  /** What is kept of a bridge, playback or recording. */
+  /** The history of a bridge, playback or recording. */
   object(chart: 'bridge' | 'playback' | 'liveRecording' | 'application', id: string): ObjectHistory | undefined {
     return this.#ofCharts[chart]?.get(id);
   }
 
-  /** What is kept of the channel of a SIP call. */
+  /** The history of the channel of a SIP call. */
   sipCall(callId: string): ObjectHistory | undefined {
     return this.#bySipCall.get(callId);
   }
@@ -170,7 +170,7 @@ export class CallStore {
     if (history.role === 'none') writeStep(this.#rest, history, step, history);
     else {
       writeStep(this.journal, history, step, history);
-      // To make room for it may have cost all that was kept of it.
+      // The drop may have removed all of its entries.
       if (history.isLost) history.lose();
       else this.#added(history, step.order);
     }
@@ -178,7 +178,7 @@ export class CallStore {
     return history;
   }
 
-  /** Keeps an event of something, or of nothing. @returns the piece of the journal where it is, as its newest row */
+  /** Keeps an event of an object, or of none. @returns the journal segment, whose newest row it is */
   addEvent(history: ObjectHistory | undefined, event: EventEntry): Segment {
     const segment = writeEvent(this.journal, history ?? this.#nobody, event);
     if (history) this.#added(history, event.order);
@@ -196,7 +196,7 @@ export class CallStore {
     writeRow(this.#rest, this.#nobodyElse, entry);
   }
 
-  /** Keeps an entry of a SIP call until its channel comes; those that wait longest belong to none when there are too many. */
+  /** Keeps an entry of a SIP call until its channel exists. Beyond the limit the oldest count as outside calls. */
   wait(callId: string, entry: Kept): void {
     const list = this.#waiting.get(callId);
     if (list) {
@@ -210,7 +210,7 @@ export class CallStore {
     for (const each of this.#takeWaiting(oldest ?? '')) this.putOther(each);
   }
 
-  /** Lets go of calls that ended too long ago. @returns ids of those that went */
+  /** Drops calls that ended too long ago. @returns their ids */
   letGoEnded(now: number): string[] {
     const went: string[] = [];
     const due = now - this.#limits.keepEndedMs;
@@ -222,7 +222,7 @@ export class CallStore {
     return went;
   }
 
-  /** Lets go of calls that ended too long ago, and of events that nobody comes back for. @returns ids of calls that went */
+  /** Drops calls that ended too long ago, and events that no application can resume. @returns ids of the calls */
   expire(now: number): string[] {
     const went = this.letGoEnded(now);
     const due = now - Math.max(this.#limits.keepEndedMs, leastMs);
@@ -233,7 +233,7 @@ export class CallStore {
     return went;
   }
 
-  /** Whether any call waits to be let go of. */
+  /** Whether any ended call waits to be dropped. */
   get hasEnded(): boolean {
     return this.#ended.size > 0;
   }
@@ -248,7 +248,7 @@ export class CallStore {
     return history;
   }
 
-  /** What was kept of it went with the call it was in. */
+  /** Its earlier entries were dropped with their call. */
   #beginAgain({ before }: CommittedStep, history: ObjectHistory): void {
     history.isLost = false;
     history.base = before;
@@ -310,7 +310,7 @@ export class CallStore {
     return entries;
   }
 
-  /** The call of what is no channel: that of what it is about. */
+  /** The call of a chart that is no channel: that of its object. */
   #found({ object, after }: CommittedStep, history: ObjectHistory): CallRecord | undefined {
     const { role } = history;
     if (role === 'bridge') return this.#ofMembers(after.context as BridgeContext);
@@ -397,7 +397,7 @@ export class CallStore {
     }
   }
 
-  /** A piece of what is never in a call goes: what is left of its charts goes on from behind it. */
+  /** Drops a segment outside calls: the rest of its charts continues after it. */
   #passOver(segment: Segment): void {
     for (const owner of segment.owners) {
       if (!(owner instanceof ObjectHistory)) continue;
@@ -428,14 +428,14 @@ export class CallStore {
     call.newest = undefined;
   }
 
-  /** Lets go of all that is kept of a chart. */
+  /** Drops all entries of a chart. */
   #lose(history: ObjectHistory): void {
     this.#own -= history.taken?.octets ?? 0;
     this.#unname(history);
     history.lose();
   }
 
-  /** Nobody finds it by its name any more; another may bear that by now. */
+  /** Removes it from the index; its name may belong to another chart. */
   #unname(history: ObjectHistory): void {
     const { object, snapshot } = history;
     const names = history.role === 'channel' ? this.#channels : this.#ofCharts[history.chart];

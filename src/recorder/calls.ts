@@ -30,7 +30,7 @@ type CallFilter = {
   seen?: ((applications: Iterable<string>) => boolean) | undefined;
 };
 
-/** What is to be hidden of a call. */
+/** What to hide of a call. */
 type MaskRequest = { digits?: boolean | undefined; variables?: readonly string[] | undefined };
 
 /** The calls that are kept, as clients see them. While nothing is recorded, all that asks for one throws recorderOff. */
@@ -49,8 +49,8 @@ export interface Calls {
    */
   pcap(id: string, rtp?: string): Buffer;
   /**
-   * Hides digits, and values of variables, of a call from now on, also what was recorded of them before. What is hidden
-   * stays hidden. @throws AriError callNotFound.
+   * Hides digits and values of variables of a call, also earlier ones. It cannot be undone. @throws AriError
+   * callNotFound.
    */
   mask(id: string, hide: MaskRequest): CallMask;
   /**

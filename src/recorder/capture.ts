@@ -14,7 +14,7 @@ export class RecordedChart implements KeptActor {
   readonly role: Role;
   /** Counts the charts of a recording. */
   readonly number: number;
-  /** Who records it. */
+  /** The recorder of it. */
   readonly capture: Capture;
   /** When its first row came, in ms since the epoch. */
   readonly since: number;
@@ -36,7 +36,7 @@ export class RecordedChart implements KeptActor {
   }
 }
 
-/** What a row is. The first ones are steps, by how they came about. */
+/** Kinds of rows. The first ones are steps, by their origin. */
 const kinds = [
   'begun',
   'restored',
@@ -85,7 +85,7 @@ export type Row = {
 export class CaptureSegment {
   readonly octets: Octets;
   readonly #numbers: Float64Array;
-  /** Where the next row is read. */
+  /** Position of the next row to read. */
   #read = 0;
   /** Time of its last row, in ms since the epoch. */
   lastAt = 0;
@@ -204,14 +204,14 @@ class Ring {
 type CaptureOptions = {
   /** Octets that may be taken, from which the size of segments follows. */
   octets: number;
-  /** Makes room for so many octets more, if need be by {@link Capture.retire}. */
+  /** Frees memory for this many octets, if necessary by {@link Capture.retire}. */
   makeRoom(octets: number): void;
 };
 
 /**
- * What happened and is not filed yet, as octets. To sort each thing by calls when it happens costs more than the call's own
- * steps: most of it is never asked for. So it is written down, one behind the other, and filed when somebody asks or listens,
- * or when room is needed. SIP messages have segments of their own, so that strangers who send many push no steps out.
+ * Entries that are not filed yet, as octets. Sorting each entry by calls when it happens would cost more than the
+ * call's own steps, and most are never read. So entries are appended, and filed on demand or when memory is needed. SIP
+ * messages have segments of their own, so that many unknown senders displace no steps.
  */
 export class Capture {
   readonly #things = new Ring();
@@ -278,7 +278,7 @@ export class Capture {
     const start = segment.open(codeOf[taking], order, at, number, seq, cause);
     octets.write(request);
     if (cause === byOther) octets.write(causedBy);
-    // The snapshot that an actor was taken up with is the chart's own, with all that it refers to.
+    // The snapshot of a restored actor is the chart's own object, with all references.
     if (besides === undefined || typeof besides === 'string') octets.write(besides);
     else octets.refer(besides);
     octets.writeWithin(event, eventOctets);
@@ -370,7 +370,7 @@ export class Capture {
     const [things] = this.#things.segments;
     const [messages] = this.#messages.segments;
     if (!things || !messages) return things ?? messages;
-    // Each kind has half of what there is, when both need more.
+    // Each kind has half of the memory if both need more.
     return this.#things.octets >= this.#messages.octets ? things : messages;
   }
 
@@ -389,7 +389,7 @@ export class Capture {
   }
 }
 
-/** The segment whose row is read next; those that are read go. */
+/** The segment of the next row to read; read segments are dropped. */
 function unread(ring: Ring): CaptureSegment | undefined {
   while (ring.segments[0]?.isRead) ring.shift();
   return ring.segments[0];
@@ -401,7 +401,7 @@ type SipWay = { direction: 'in' | 'out'; protocol: string; local: SipPlace; remo
 /** Whether a row is a step. */
 export const isStep = ({ kind }: Row): boolean => codeOf[kind] < firstOther;
 
-/** What a step's row says, but for what its chart is. */
+/** The content of a step's row, without its chart. */
 export function readStep({ kind, order, at, seq, cause, octets }: Row): StepRow {
   const request = octets.read() as string | undefined;
   const other = cause === byOther ? (octets.read() as string) : undefined;

@@ -88,10 +88,10 @@ export class SipEntry {
   }
 }
 
-/** Where a SIP message comes from or goes to. */
+/** Source or destination of a SIP message. */
 export type SipPlace = { readonly address: string; readonly port: number };
 
-/** What the media plane tells of a channel. */
+/** A report of the media plane about a channel. */
 export class MediaEntry {
   readonly kind = 'media';
   order = 0;
@@ -107,7 +107,7 @@ export class MediaEntry {
   }
 }
 
-/** What is recorded beside steps. */
+/** Entries beside steps. */
 export type Told = RequestEntry | EventEntry | SipEntry | MediaEntry;
 
 /** One thing as it is kept. All share one clock and one order. */

@@ -27,17 +27,14 @@ export class EventLog {
     if (this.#newest.size > manyApplications) this.#prune();
   }
 
-  /**
-   * What an application missed that had all up to `number`.
-   * @param made how many events were made for it so far.
-   */
+  /** Events that an application missed after `number`. */
   after(application: string, number: number, made: number): Resumption {
     if (number > made) return { events: [], lost: undefined };
     const events: string[] = [];
     let first = made + 1;
     for (const [segment, place] of this.#rowsOf(application)) {
       const each = segment.number(place, numberOf.number);
-      // What is further back is done with; or it was gone for good in between, and its events were counted anew.
+      // Earlier events are complete; or the application was removed in between, and its count started again.
       if (each <= number || each >= first) break;
       const json = segment.text(place, 'utf8');
       // It concerned a connection that was another's by then, and has the number of the event before it.

@@ -10,7 +10,7 @@ import type { EventLog } from './event-log.ts';
 import { runOf } from './kept-step.ts';
 import { callIdOf, isAboutCall, redactBody, redactHead } from './sip-text.ts';
 
-/** Who hears what is filed: of a step only whose call it belongs to. */
+/** Gets each filed entry; for a step only its call. */
 type Tell = (entry: Told | undefined, call: CallRecord | undefined) => void;
 
 type FilerOptions = {
@@ -92,8 +92,7 @@ export class Filer {
   }
 
   /**
-   * A request has begun. Two generations, of which the older one goes as a whole, cost less than to delete one for each that
-   * comes.
+   * A request has begun. Two generations, of which the older is dropped as a whole, cost less than single deletions.
    */
   request(entry: RequestEntry): void {
     this.#requests.set(entry.id, entry);
@@ -112,7 +111,7 @@ export class Filer {
     else this.#tell(entry, this.#store.find(entry.calls[0] ?? ''));
   }
 
-  /** What is kept of what an event is about. */
+  /** The history of an event's object. */
   ofEvent(event: AriEventBody): ObjectHistory | undefined {
     const [kind, id] = subjectOf(event);
     if (id === undefined) return undefined;
@@ -130,7 +129,7 @@ export class Filer {
   }
 
   #eventRow({ kind, order, at, number, octets }: Row): void {
-    // What it is about stands in the event, too.
+    // The object is also in the event.
     octets.read();
     const application = octets.read() as string;
     const json = octets.read() as string;
@@ -164,7 +163,10 @@ export class Filer {
     this.#tell(entry, history?.call);
   }
 
-  /** What a path names: `/ari/channels/{id}/…`, `/hookswitch/calls/{id}/…`, and the same of bridges, playbacks and recordings. */
+  /**
+   * The object in a path: `/ari/channels/{id}/…`, `/hookswitch/calls/{id}/…`, and likewise bridges, playbacks and
+   * recordings.
+   */
   #ofPath(path: string): ObjectHistory | undefined {
     const [, , resource, id] = path.split('/');
     if (id === undefined) return undefined;
@@ -175,7 +177,7 @@ export class Filer {
   }
 }
 
-/** What an event is about: the kind of object, and its id; undefined when it is about none. */
+/** Kind and id of an event's object; undefined without one. */
 export function subjectOf(
   event: AriEventBody,
 ): [kind: 'channel' | 'bridge' | 'playback' | 'liveRecording', id: string | undefined] {
@@ -213,8 +215,8 @@ function readSip({ order, at, number, seq, octets }: Row): SipEntry {
 }
 
 /**
- * What is kept of a SIP message, without its secrets.
- * @param text what was taken of it: its head, and its body where bodies are kept
+ * The entry of a SIP message, without its secrets.
+ * @param text the captured part: its head, and its body if bodies are kept
  * @param length of the whole message, in octets
  */
 export function sipEntry(

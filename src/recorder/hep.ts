@@ -2,11 +2,11 @@ import type { SipEntry } from './entries.ts';
 import type { Mask } from './masks.ts';
 import { octets4, octets6, textOf } from './pcap.ts';
 
-/** How a collector of HEP3 packets (HOMER) is told who sends. */
+/** Identity of this server for a HEP3 collector (HOMER). */
 type HepIdentity = {
-  /** Number of this server among those that send to the collector. */
+  /** Capture agent id. */
   agent: number;
-  /** What the collector wants to be shown; '' for nothing. */
+  /** Authentication key of the collector; '' for none. */
   key: string;
 };
 
@@ -61,7 +61,7 @@ const long = (value: number): Buffer => {
 /** The longest text that is sent: the packet has to fit into a datagram, and its lengths into 16 bits. */
 const longestText = 60_000;
 
-/** A SIP message as a HEP3 packet. What is not recorded of it, and what a mask hides, is not in it either. */
+/** A SIP message as a HEP3 packet, without parts that are not recorded or masked. */
 export function writeHep(entry: SipEntry, callId: string, identity: HepIdentity, mask: Mask): Buffer {
   const [from, to] = entry.direction === 'in' ? [entry.remote, entry.local] : [entry.local, entry.remote];
   const six = from.address.includes(':');

@@ -1,6 +1,6 @@
 /**
- * Columns of a row. Numbers and texts lie outside the heap: whatever is kept on it is copied twice by the collector of
- * young objects and then stays for that of the old ones, which costs more than everything else that recording does.
+ * Columns of a row. Numbers and texts are outside the heap. On it, the collector of young objects would copy them twice
+ * and leave them to the old generation. That costs more than the rest of recording.
  */
 export const numberOf = {
   order: 0,
@@ -34,11 +34,11 @@ const mostEach = { utf8: 3, latin1: 1 } as const;
 /** Rows of a segment at most, and octets of text for each. */
 const mostRows = 2_048;
 const textEach = 256;
-/** What the objects that a row refers to take on the heap, roughly. */
+/** Approximate heap size of the objects that a row refers to. */
 const referredEach = 100;
 const withoutText = numbersEach * 8 + referencesEach * 8 + referredEach;
 
-/** What so many rows take, roughly. */
+/** Approximate memory of this many rows. */
 export const octetsOfRows = (rows: number): number => rows * (withoutText + textEach);
 
 const fewestRows = 8;
@@ -46,22 +46,22 @@ const fewestRows = 8;
 /** Segments that a journal is made of at least, so that room is made in small pieces. */
 const fewestSegments = 16;
 
-/** A piece of a journal: so many rows, and room for their texts. */
+/** A segment of a journal: a number of rows, and memory for their texts. */
 export class Segment {
   /** Place of its first row. */
   first = 0;
   size = 0;
-  /** Who has rows in it; some may have taken them out. */
+  /** Owners of its rows; some may have removed theirs. */
   owners: RowOwner[] = [];
   readonly rows: number;
-  /** What it takes of memory, roughly. */
+  /** Its approximate memory. */
   readonly octets: number;
   readonly #numbers: Float64Array;
   readonly #references: unknown[];
   readonly #texts: Buffer;
   #textEnd = 0;
 
-  /** @param textOctets room for texts. */
+  /** @param textOctets memory for texts. */
   constructor(rows: number, textOctets: number) {
     this.rows = rows;
     this.octets = rows * withoutText + textOctets;
@@ -91,7 +91,7 @@ export class Segment {
     this.#numbers[start + numberOf.previous] = previous;
   }
 
-  /** What a row holds. */
+  /** Sets the content of a row. */
   describe(place: number, kind: number, number: number, cause = 0): void {
     const start = (place - this.first) * numbersEach;
     this.#numbers[start + numberOf.kind] = kind;
@@ -99,7 +99,7 @@ export class Segment {
     this.#numbers[start + numberOf.cause] = cause;
   }
 
-  /** What a row refers to. */
+  /** Sets the references of a row. */
   refer(place: number, subject: unknown, content?: unknown, rest?: unknown): void {
     const start = (place - this.first) * referencesEach;
     this.#references[start + referenceOf.subject] = subject;
@@ -112,7 +112,7 @@ export class Segment {
     this.#numbers[(place - this.first) * numbersEach + numberOf.sibling] = sibling;
   }
 
-  /** Writes the text of a row; there is room for it. */
+  /** Writes the text of a row, into memory reserved for it. */
   write(place: number, text: string, form: TextForm): void {
     const at = this.#textEnd;
     const length = this.#texts.write(text, at, form);
@@ -137,8 +137,8 @@ export class Segment {
 }
 
 /**
- * Rows in the order in which they came, of which the oldest go, many at once. A row is known by its place, which counts
- * from 1; rows of the same owner can be chained by the place of the `previous` one.
+ * Rows in order of arrival; the oldest are dropped, many in one go. A row's place counts from 1. Rows of one owner can
+ * be chained by the place of the `previous` one.
  */
 export class Journal {
   readonly #segments: Segment[] = [];
@@ -151,9 +151,9 @@ export class Journal {
   #octets = 0;
 
   /**
-   * @param octets that it may take, from which the size of its pieces follows.
-   * @param mayGrow whether so many octets more may be taken; if not, the oldest piece goes.
-   * @param retired hears of each piece before it goes.
+   * @param octets memory limit, which decides the segment size.
+   * @param mayGrow whether this many more octets may be used; if not, the oldest segment is dropped.
+   * @param retired called for each segment before it is dropped.
    */
   constructor(octets: number, mayGrow: (octets: number) => boolean, retired: (segment: Segment) => void) {
     const rows = Math.floor(octets / fewestSegments / (withoutText + textEach));
@@ -182,19 +182,19 @@ export class Journal {
     return new Set(this.#segments.flatMap(({ owners }) => owners));
   }
 
-  /** Makes a new row, with room for a text of so many units. @returns where it is; its place is `places` */
+  /** Appends a row with memory for a text of this many units. @returns its segment; its place is `places` */
   open(owner: RowOwner, order: number, at: number, units: number, form: TextForm): Segment {
     const octets = units * mostEach[form];
     let segment = this.#newest;
     if (!segment?.hasRoom(octets)) segment = this.#turn(octets);
-    // The owner's newest row is read now: to make room for this one may have moved its others.
+    // The owner's newest row is read now: freeing memory may have moved its other rows.
     segment.add(order, at, owner.last);
     if (owner.last < segment.first) segment.owners.push(owner);
     owner.last = ++this.#places;
     return segment;
   }
 
-  /** Where a row is; undefined when it has gone. */
+  /** The segment of a row; undefined if it was dropped. */
   find(place: number): Segment | undefined {
     let low = 0;
     let high = this.#segments.length;

@@ -18,7 +18,7 @@ export interface KeptChart {
   base: Snapshot | undefined;
 }
 
-/** A step as it is kept: what came in. What it led to follows from the chart, and is worked out when somebody asks. */
+/** A recorded step: only its input. Its result follows from the chart and is computed on demand. */
 export class KeptStep implements StepSource {
   readonly kind = 'step';
   readonly order: number;
@@ -64,7 +64,7 @@ export class StepReader {
   }
 }
 
-/** Lets a step go that is the first one kept of its object: what it led to is where the next one goes on from. */
+/** Drops an object's first kept step: the next one continues from its result. */
 export function passOver(step: KeptStep): void {
   const { history } = step;
   history.base = workOut(runOf(history.machine), history.base, step).after;

@@ -17,10 +17,10 @@ import { StepReader } from './kept-step.ts';
 import type { Recorder } from './recorder.ts';
 import { createTimelineWriter, type TimelineWriter } from './timeline.ts';
 
-/** What somebody watches. */
+/** A subscriber's topic. */
 export type LiveScope = { kind: 'overview' } | { kind: 'call'; id: string } | { kind: 'application'; name: string };
 
-/** What somebody sees. */
+/** A subscriber's visibility. */
 type LiveVisibility = {
   seesAll(applications: Iterable<string>): boolean;
   sees(kind: 'call', id: string): boolean | undefined;
@@ -29,8 +29,8 @@ type LiveVisibility = {
 /** Tells who watches what happens, a few times a second. */
 export interface Live {
   /**
-   * Sends what there is at once, and what changes from now on. With `visibility` the overview tells of what that sees alone.
-   * @returns a function that ends that.
+   * Sends the present state, then changes. With `visibility` the overview is filtered.
+   * @returns a function that ends it.
    * @throws AriError callNotFound, applicationNotFound.
    */
   watch(scope: LiveScope, send: (json: string) => void, visibility?: LiveVisibility): () => void;
@@ -49,19 +49,19 @@ type LiveOptions = {
   applications: () => LiveApplication[];
   /** One of them. @throws AriError applicationNotFound. */
   application: (name: string) => LiveApplication;
-  /** What stays longer than it is expected to. */
+  /** Stuck objects. */
   stuck: () => WaitingFor[];
 };
 
 /** The shortest time between two messages of one watcher, in ms. */
 const liveIntervalMs = 250;
 
-/** Calls in one message of the overview, of those that there are at first in all, and events in one of an application. */
+/** Most calls in one overview message and in its first one, and most events in one message of an application. */
 const mostCalls = 500;
 const mostAtFirst = 5_000;
 const mostEvents = 200;
 
-/** How many messages of the overview are left out when no call has changed; what is told besides moves on. */
+/** Overview messages that are skipped while no call changes; other figures move on. */
 const quietTicks = 3;
 
 type Watcher = {
@@ -71,7 +71,7 @@ type Watcher = {
   send(json: string): void;
 };
 
-/** Makes what tells of changes. While nobody watches it hears nothing. */
+/** Creates the live updates. Without subscribers it listens to nothing. */
 export function createLive(options: LiveOptions): Live {
   const { recorder, calls, clock, log } = options;
   const watchers = new Set<Watcher>();
@@ -105,7 +105,7 @@ export function createLive(options: LiveOptions): Live {
     };
     const shown = new Set<CallRecord>();
     let quiet = 0;
-    // The newest come at once, then whatever is live.
+    // The newest are sent directly, then all live ones.
     const all = seen().toReversed();
     const living = all.filter(({ ended }) => ended === undefined);
     let changed = new Set([...all.slice(0, mostCalls), ...living].slice(0, mostAtFirst));
@@ -171,7 +171,7 @@ export function createLive(options: LiveOptions): Live {
         }
         if (!dirty) return undefined;
         dirty = false;
-        // What was shown until now may have to be hidden; of what went before it was told nothing can be told.
+        // Earlier entries may have been masked or dropped meanwhile.
         if (now !== record || now.mask !== mask || now.dropped > told) {
           record = now;
           ({ mask } = record);

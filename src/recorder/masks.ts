@@ -1,4 +1,4 @@
-/** What is not shown of a call. */
+/** Hidden parts of a call. */
 export type Mask = {
   /** Digits that were pressed or sent. */
   readonly digits: boolean;
@@ -15,7 +15,7 @@ export function joined(one: Mask, other: Mask): Mask {
   return { digits: one.digits || other.digits, variables: new Set([...one.variables, ...other.variables]) };
 }
 
-/** What stands in place of what is not shown. */
+/** Replaces hidden values. */
 export const hidden = '***';
 
 /** Members that name a variable beside its `value`. */

@@ -1,9 +1,9 @@
 import type { TimelineEntry } from '../models/timeline.ts';
 
-/** A diagram of more arrows helps nobody. */
+/** A larger diagram is unreadable. */
 const mostLines = 2_000;
 
-/** Text that means nothing to Mermaid: its own entities in place of what would. */
+/** Escapes Mermaid's special characters. */
 const plain = (text: string): string =>
   text
     .replaceAll(/[\r\n]+/g, ' ')
@@ -14,7 +14,7 @@ const plain = (text: string): string =>
     .replaceAll(':', '#58;')
     .slice(0, 400);
 
-/** A timeline as the source of a Mermaid sequence diagram: far sides, channels, applications, and who asks. */
+/** A timeline as a Mermaid sequence diagram: far sides, channels, applications and users. */
 export function writeMermaid(timeline: readonly TimelineEntry[]): string {
   const names = new Map<string, string>();
   const participants: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * Values as octets, outside the heap. What is kept on the heap is copied twice by the collector of young objects and then
- * stays for that of the old ones; octets cost it nothing. Texts, numbers, lists and plain objects are written; whatever
- * else there is is kept by reference. A value comes back as it was, `undefined` and `NaN` included.
+ * Values as octets, outside the heap. On the heap, the collector of young objects copies kept values twice and leaves
+ * them to the old generation. Octets cost it nothing. Texts, numbers, lists and plain objects are written; other values
+ * are kept by reference. A value is read back unchanged, `undefined` and `NaN` included.
  */
 
 const tag = {
@@ -41,9 +41,9 @@ function numberOfName(name: string): number {
 /** A piece of memory that values are written to, one behind the other, and read from. */
 export class Octets {
   readonly bytes: Buffer;
-  /** Where the next value is written, or read. */
+  /** Position of the next value. */
   at = 0;
-  /** What could not be written. */
+  /** Values kept by reference. */
   readonly #references: unknown[];
   /** How far may be written. */
   #end: number;

@@ -5,7 +5,7 @@ import type { Mask } from './masks.ts';
 /** Packets that begin with an IP header (LINKTYPE_RAW). */
 const linkType = 101;
 const protocolUdp = 17;
-/** What fits into a datagram over IPv4, with room for headers. */
+/** Largest payload of an IPv4 datagram, less its headers. */
 const longestPayload = 65_000;
 
 /*
@@ -23,9 +23,9 @@ function fileHeader(): Buffer {
 }
 
 /**
- * SIP messages as a capture file (libpcap 2.4) that Wireshark, tshark and sngrep read. Every message is one datagram,
- * whatever carried it. A message whose body is not kept says so in a header of its own, and that its length is 0; what
- * authenticates somebody is taken out. Of packets of RTP only the fixed header is there.
+ * SIP messages as a capture file (libpcap 2.4) for Wireshark, tshark and sngrep. Every message is one datagram, also
+ * those over TCP. A message without kept body has a header that says so, and length 0. Credentials are removed. Of RTP
+ * packets it only has the fixed header.
  */
 export function writePcap(entries: readonly Entry[], mask: Mask, rtp: readonly TracedPacket[] = []): Buffer {
   const messages = entries.filter((entry): entry is SipEntry => entry.kind === 'sip');

@@ -21,15 +21,15 @@ export type RecorderSettings = StoreLimits & {
   off?: boolean;
   /** Whether bodies of SIP messages are kept. */
   bodies: boolean;
-  /** What is not shown of new calls. */
+  /** Mask of new calls. */
   mask: Mask;
-  /** What is kept of RTP packets; nothing where left out. */
+  /** Limits of RTP headers; left out: none are kept. */
   rtp?: RtpTraceLimits;
 };
 
 type RecorderOptions = {
   turn: Pick<Turn, 'keep'>;
-  /** Those that run, at any time: their states are what a recording begins with. Left out, there are none. */
+  /** The running actors: a recording begins with their states. Left out: none. */
   actors?: Iterable<LiveActor>;
   clock: Clock;
   log: Logger;
@@ -42,10 +42,10 @@ type BegunRequest = ConstructorParameters<typeof RequestEntry>[0] & {
   looks: boolean;
 };
 
-/** Who hears what is recorded: of a step only whose call it belongs to. */
+/** Gets each recorded entry; for a step only its call. */
 type RecordListener = (entry: Told | undefined, call: CallRecord | undefined) => void;
 
-/** Rows that are filed at once while others wait for the event loop: some ms of work. */
+/** Rows filed in one turn while other work waits: a few ms. */
 const rowsAtOnce = 500;
 
 /** How often calls that ended long ago are looked for, in ms. */
@@ -62,11 +62,11 @@ const noRtp: RtpTraceLimits = { packets: 0, octets: 0 };
 const none: readonly never[] = [];
 
 /**
- * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. Of steps it keeps
- * what came in; the charts say what that led to when somebody asks. Nothing waits for it and nothing depends on it. While it
- * is off it hears of nothing, and has nothing: who tells it of events, messages and requests looks at `on` before.
+ * The flight recorder: everything that happens, in one order on one clock, sorted by calls and bounded. It keeps only
+ * the input of steps; the charts compute the results on demand. Nothing waits for it or depends on it. While it is off
+ * it has no entries. Callers check `on` before they report events, messages and requests.
  *
- * What happens is captured as octets, and filed when somebody asks; while somebody listens, at once.
+ * Entries are captured as octets and filed on demand; with a listener they are filed directly.
  */
 export class Recorder {
   readonly clock: Clock;
@@ -76,7 +76,7 @@ export class Recorder {
   readonly #log: Logger;
   readonly #turn: RecorderOptions['turn'];
   readonly #actors: Iterable<LiveActor>;
-  /** What is kept; others each time that recording begins. */
+  /** The present recording; replaced each time that recording begins. */
   #kept!: { readonly store: CallStore; readonly events: EventLog; readonly capture: Capture; readonly filer: Filer };
   #isFiling = false;
   #on = false;
@@ -87,7 +87,7 @@ export class Recorder {
   #unfiledCalls = 0;
   #expiry: unknown;
   #closed = false;
-  /** What was hidden of calls that were live when recording ended, by their ids. */
+  /** Masks of calls that were live when recording ended, by call id. */
   readonly #hidden = new Map<string, Mask>();
 
   constructor({ turn, actors = none, clock, log, settings }: RecorderOptions) {
@@ -101,7 +101,7 @@ export class Recorder {
     if (!settings.off) this.#begin();
   }
 
-  /** What is kept, of everything that happened so far. */
+  /** The store with everything that happened so far. */
   get store(): CallStore {
     this.#fileAll();
     return this.#kept.store;
@@ -134,8 +134,8 @@ export class Recorder {
   }
 
   /**
-   * Takes up other settings: bounds hold for what comes, masks and heads of RTP for calls that begin. Turned off, it lets go
-   * of all that was recorded; turned on, it begins with everything as it is then.
+   * Applies other settings: bounds immediately, masks and RTP headers for new calls. Turned off, it drops everything
+   * recorded. Turned on, it begins with the present state of everything.
    */
   reconfigure(next: Partial<RecorderSettings>): void {
     this.#fileAll();
@@ -147,7 +147,7 @@ export class Recorder {
     this.store.makeRoom();
   }
 
-  /** Whether so much waits to be filed that who asks should wait for {@link settled} first. */
+  /** Whether so many rows wait for filing that readers should await {@link settled} first. */
   get isBehind(): boolean {
     return !this.#kept.capture.isEmpty;
   }
@@ -160,7 +160,7 @@ export class Recorder {
     }
   }
 
-  /** Hears of everything from now on. @returns a function that ends that. */
+  /** Calls back for everything from now on. @returns a function that ends it. */
   listen(listener: RecordListener): () => void {
     this.#fileAll();
     this.#listeners = [...this.#listeners, listener];
@@ -205,7 +205,7 @@ export class Recorder {
     const order = ++this.#order;
     const at = this.clock.now();
     const length = this.settings.bodies ? bytes.length : headLength(bytes);
-    // What can be of no call is filed where it pushes none out.
+    // A message outside calls is filed where it displaces none.
     if (this.#isDirect || !(this.#isFiling || isAboutCallOctets(bytes, length))) {
       const entry = sipEntry(bytes.toString('latin1', 0, length), bytes.length, {
         at,
@@ -222,7 +222,7 @@ export class Recorder {
 
   /** The media plane told something of a channel. */
   media(channelId: string, report: Readonly<Record<string, string | number>>): void {
-    // What a thread measured last may come when nothing is recorded any more.
+    // The last measurement of a thread may arrive after recording has ended.
     if (!this.#on) return;
     const entry = new MediaEntry(this.clock.now(), channelId, report);
     entry.order = ++this.#order;
@@ -240,7 +240,7 @@ export class Recorder {
     this.#listeners = [];
   }
 
-  /** Calls that are under way are known from here on: of each chart that runs, the state it is in comes first. */
+  /** Live calls are recorded from here on: each running chart starts with its present state. */
   #begin(): void {
     this.#on = true;
     const running = [...this.#actors].sort((one, other) => rankOf(one) - rankOf(other));
@@ -267,7 +267,7 @@ export class Recorder {
     this.clock.clearTimeout(this.#expiry);
     this.#expiry = undefined;
     const { store } = this.#kept;
-    // What is hidden stays hidden, also when recording begins again while the call goes on.
+    // Masks stay, also if recording ends and begins again during the call.
     for (const { id, formerIds, mask, ended } of store.calls())
       if (ended === undefined && mask !== this.settings.mask)
         for (const each of [id, ...formerIds]) this.#hidden.set(each, mask);
@@ -286,7 +286,7 @@ export class Recorder {
       chart = capture.begin(actor.machine, step.object, roleOf(actor.machine.id, step.after), step.at);
       actor.note = chart;
     }
-    // What never is in a call is filed where it pushes none out.
+    // A step outside calls is filed where it displaces none.
     if (this.#isDirect || (chart.role === 'none' && !this.#isFiling)) {
       const recorded = chart;
       this.#file((filer) => filer.step(step, recorded));
@@ -311,7 +311,7 @@ export class Recorder {
     this.#expireSoon();
   }
 
-  /** Whether things are filed as they happen: somebody listens, and nothing that came before has to be filed first. */
+  /** Whether entries are filed directly: there is a listener, and no earlier entry waits. */
   get #isDirect(): boolean {
     return this.#listeners.length > 0 && !this.#isFiling && this.#kept.capture.isEmpty;
   }
@@ -322,14 +322,14 @@ export class Recorder {
     if (this.#listeners.length > 0) this.#fileAll();
   }
 
-  /** Files all that was captured. Who is told of something may ask at once; what comes behind that is filed in its turn. */
+  /** Files all captured rows. A listener may read while it is called; later rows follow in order. */
   #fileAll(): void {
     if (this.#isFiling || this.#kept.capture.isEmpty) return;
     this.#fileSome(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
     this.#kept.store.letGoEnded(this.clock.now());
   }
 
-  /** Files captured rows, oldest first: so many at most. @returns whether all are filed up to a place in the order */
+  /** Files captured rows, oldest first, up to a number. @returns whether all are filed up to a place in the order */
   #fileSome(most: number, last: number): boolean {
     const { capture } = this.#kept;
     const running = this.#running();
@@ -365,11 +365,11 @@ export class Recorder {
     return running;
   }
 
-  /** Makes room for so many octets: what is filed is older than what is captured, and goes first. */
+  /** Frees this many octets: filed entries are older than captured ones and go first. */
   #makeRoom(octets: number): void {
     const { store } = this.#kept;
     while (this.octets + octets > this.settings.octets)
-      // What is being filed stays where it is until that is done.
+      // Rows that are being filed stay until that is done.
       if (!store.journal.retire() && (this.#isFiling || !this.#retire())) return;
   }
 
@@ -414,7 +414,7 @@ export class Recorder {
 
 const rankOf = ({ chart }: LiveActor): number => (leading.includes(chart) ? leading.indexOf(chart) : leading.length);
 
-/** What nobody recorded of a chart, in one step: it counts as none of the process (`seq` 0). */
+/** The state of a chart that was not recorded, as one step outside the process's count (`seq` 0). */
 function asItIs(actor: LiveActor, at: number): CommittedStep {
   const snapshot = actor.getSnapshot();
   return {

@@ -3,7 +3,7 @@ import { type Capture, type CaptureSegment, isStep, RecordedChart, type Row } fr
 import type { Filer } from './filer.ts';
 import { callIdOf } from './sip-text.ts';
 
-/** What runs now, by what rows say of it. */
+/** Running objects, by the ids that rows contain. */
 type Living = {
   /** Numbers of charts. */
   charts: Set<number>;
@@ -15,8 +15,8 @@ type Living = {
 };
 
 /**
- * The rows of a segment that are of live calls, by their order: a call that lasts is kept whole, whatever else goes. Where
- * all that runs is younger than the segment there are none, which costs a look at what runs.
+ * The rows of a segment that belong to live calls, by their order: a live call is kept whole. If all running charts are
+ * younger than the segment there are none.
  */
 export function wantedRows(
   segment: CaptureSegment,
@@ -57,7 +57,7 @@ function livingOf(actors: Iterable<KeptActor>, capture: Capture): Living {
   return living;
 }
 
-/** Notes channels that have ended while their call goes on, and what else has ended of it. */
+/** Notes ended channels of live calls, and their other ended objects. */
 function note(row: Row, capture: Capture, living: Living): void {
   if (row.kind === 'chart') {
     const { chart, about } = capture.chartOf(row);

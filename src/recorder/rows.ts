@@ -5,7 +5,7 @@ import { EventEntry, type Kept, type MediaEntry, type RequestEntry, SipEntry } f
 import { type Journal, numberOf, type RowOwner, referenceOf, type Segment } from './journal.ts';
 import { type KeptChart, KeptStep } from './kept-step.ts';
 
-/** What a row holds: for steps how they came about; what is kept as an object says itself what it is. */
+/** Kinds of rows: steps by their origin; objects have their own types. */
 const kinds = ['begun', 'restored', 'taken', 'expired', 'crashed', 'event', 'missed', 'sip', 'object'] as const;
 const codeOf = Object.fromEntries(kinds.map((kind, code) => [kind, code])) as Record<(typeof kinds)[number], number>;
 const firstOther = codeOf.event;
@@ -13,13 +13,13 @@ const firstOther = codeOf.event;
 /** The end of the headers of a SIP message. */
 const headEnd = '\r\n\r\n';
 
-/** What causes a step whose number is not known. */
+/** Cause of a step with unknown number. */
 const noCause = -1;
 const byClock = -2;
 const byRequest = -3;
 export const byOther = -4;
 
-/** What few steps have beside the request that they follow from. */
+/** Rare data of steps beside their request. */
 type Rest = { readonly request: string | undefined; readonly cause: Step['causedBy']; readonly besides: unknown };
 
 /** Writes a step: what came in. */
@@ -91,7 +91,7 @@ function writeSip(journal: Journal, owner: RowOwner, sip: SipEntry): void {
   segment.write(place, text, 'latin1');
 }
 
-/** Writes whatever is kept. */
+/** Writes an entry. */
 export function writeRow(journal: Journal, owner: RowOwner, entry: Kept): void {
   if (entry.kind === 'step') writeStep(journal, owner, entry, entry.history);
   else if (entry.kind === 'event') writeEvent(journal, owner, entry);

@@ -19,7 +19,7 @@ export class RtpTraces {
     this.#limits = limits;
   }
 
-  /** Takes up other bounds: for channels that begin, and of what there is the oldest goes that is too much. */
+  /** Applies other limits, for new channels; the oldest data beyond them is dropped. */
   reconfigure(limits: RtpTraceLimits): void {
     this.#limits = limits;
     this.#shrink(this.on ? limits.octets : 0);
@@ -30,10 +30,7 @@ export class RtpTraces {
     return this.#limits.packets > 0 && rtpTraceOctets(this.#limits.packets) <= this.#limits.octets;
   }
 
-  /**
-   * Memory for the packets of a channel: of its audio when it begins, and of all its video as much again; undefined where
-   * none are kept.
-   */
+  /** Memory for the packets of a channel's audio, and as much again for all its video; undefined if none are kept. */
   open(channelId: string, kind: TracedKind): SharedArrayBuffer | undefined {
     if (!this.on) return undefined;
     const { packets, octets } = this.#limits;
@@ -45,7 +42,7 @@ export class RtpTraces {
     return memory;
   }
 
-  /** Lets the oldest channels go until the others take no more than this. */
+  /** Drops the oldest channels until the others are within the limit. */
   #shrink(octets: number): void {
     for (const oldest of this.#ofChannel.keys()) {
       if (this.#octets <= octets) return;
@@ -63,7 +60,7 @@ export class RtpTraces {
     return [...this.#ofChannel.keys()];
   }
 
-  /** What is kept of these channels, oldest first. */
+  /** The kept packets of these channels, oldest first. */
   of(channelIds: readonly string[]): TracedPacket[] {
     return channelIds
       .flatMap((id) => Object.values(this.#ofChannel.get(id) ?? {}))

@@ -1,8 +1,8 @@
-/** What the recorder reads of SIP messages, without understanding them: they may be anything. */
+/** Reads SIP messages for the recorder without a full parse: they may be malformed. */
 
 const bodyAfter = Buffer.from('\r\n\r\n');
 
-/** Headers whose values authenticate somebody. */
+/** Headers with credentials. */
 const secretHeaders = [
   'authorization',
   'proxy-authorization',
@@ -48,8 +48,8 @@ export function isAboutCall(head: string): boolean {
 }
 
 /**
- * Whether a message may belong to a call, by a glance at its octets: what registers, publishes, subscribes or asks for options
- * does not; where that does not show at once, it may.
+ * Whether a message may belong to a call, by its first octets: REGISTER, PUBLISH, SUBSCRIBE and OPTIONS do not. If in
+ * doubt, it may.
  * @param length of its head, in octets
  */
 export function isAboutCallOctets(bytes: Buffer, length: number): boolean {

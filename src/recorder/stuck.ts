@@ -35,8 +35,8 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
 type Lagging = { readonly client: string; readonly octets: number };
 
 /**
- * Where work waits for somebody: whose it is, how much waits, how much may before that is told, and what would end it. (The
- * inboxes of actors are none: an event that is sent has been dealt with when `send` returns.)
+ * A queue that may grow: its owner, its length, its warning level, and what empties it. (Actors have none: an event is
+ * processed when `send` returns.)
  */
 export type Mailbox = {
   readonly owner: string;
@@ -57,17 +57,17 @@ type Unheard = {
   readonly remote: string | undefined;
 };
 
-/** What is expected beside the states of charts. */
+/** Expectations beside the states of charts. */
 type CallExpectations = {
   unheard?(): readonly Unheard[];
-  /** How long a call may ring in an application that calls nobody for it, in ms; 0 = as long as elsewhere. */
+  /** Expected ringing time in an application that dials nobody, in ms; 0: the general one. */
   ringingMs?(): number;
 };
 
-/** What becomes of the channels of an application whose connection stays away, and after how many ms. */
+/** The away policy of an application, and its time in ms. */
 type AwayPolicy = { readonly afterMs: number; readonly action: 'keep' | 'hangup' | 'continue' };
 
-/** What is said of a channel that does not stay where it is when its application stays away. */
+/** Texts for channels whose away policy moves them. */
 const becomes: Readonly<Record<AwayPolicy['action'], string>> = {
   keep: '',
   hangup: 'it is hung up',
@@ -92,11 +92,11 @@ export interface Stuck {
 }
 
 /**
- * Makes what finds it, out of the charts that run and what is expected of their states.
- * @param lagging the clients for whom at least so many octets wait
- * @param mailboxes where work waits
- * @param awayPolicyOf what is configured for an application that is away. Channels that are not kept wait from the first moment,
- *   and it is said what becomes of them; others once they have been kept as long as the application may be away.
+ * Creates the search for stuck objects, from running charts and the expectations of their states.
+ * @param lagging clients with at least this many unread octets
+ * @param mailboxes queues of work
+ * @param awayPolicyOf the away policy of an application. Channels that will be moved are listed from the start, with
+ * that action. Others are listed after the policy's time.
  */
 export function createStuck(
   recorder: Recorder,
@@ -128,7 +128,7 @@ export function createStuck(
     };
   };
 
-  /** A channel of an application that is away longer than it is expected to: nobody does anything with it. */
+  /** A channel whose application is away for too long. */
   const judgeAway = (history: ObjectHistory, now: number): WaitingFor | undefined => {
     const { role, value, object, chart, applications, call } = history;
     if (role !== 'ownership' || value !== 'application') return undefined;
@@ -146,7 +146,7 @@ export function createStuck(
       ...(call ? { call: call.id } : {}),
     };
   };
-  /** A channel that rings in an application; undefined for others, and for those whose application calls somebody for it. */
+  /** A channel that rings in an application; undefined for others, and if the application dials for it. */
   const ringsFor = ({ role, value, object, call }: ObjectHistory): ObjectHistory | undefined => {
     if (role !== 'channel' || value !== 'ring' || !call || ringingMs() === 0) return undefined;
     const histories = call.histories;

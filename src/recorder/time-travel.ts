@@ -21,11 +21,11 @@ type ObjectThen = SnapshotImage & {
   step: StepEntry;
 };
 
-/** How things were at a place in the order of what was recorded. */
+/** The state at one place in the order. */
 export type Moment = {
   /** Charts that ran, in the order in which they began. */
   objects: ObjectThen[];
-  /** What clients were shown. A bridge's `technology` tells of its members alone, not of what played to it. */
+  /** The channels as clients saw them. A bridge's `technology` only reflects its members, not its playbacks. */
   channels: Channel[];
   bridges: Bridge[];
   playbacks: Playback[];
@@ -44,8 +44,8 @@ interface TimeMachine {
 type TimeTravelOptions = { channelvars?: readonly string[] };
 
 /**
- * Reads a timeline, of which no entry of a call may be missing behind its first (`GET /hookswitch/calls/{id}` gives such
- * a one). Needs nothing but the timeline, so that pages can do it too.
+ * Reads a timeline without gaps after its first entry (`GET /hookswitch/calls/{id}`). It needs nothing else, so the
+ * page uses it too.
  */
 export function createTimeMachine(timeline: readonly TimelineEntry[], options: TimeTravelOptions = {}): TimeMachine {
   const { channelvars = [] } = options;

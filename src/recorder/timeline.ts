@@ -6,7 +6,7 @@ import { type Mask, masked, maskedQuery } from './masks.ts';
 
 /** Writes out entries as clients see them. */
 export interface TimelineWriter {
-  /** The next entry of the same list: what a step changed is told since the one before of its object. */
+  /** The next entry of the list: changes since its object's previous step. */
   write(entry: Entry): TimelineEntry;
 }
 
