@@ -367,10 +367,7 @@ export function credentialsOf(ids: readonly string[], find: FindObject) {
   return known && { username, ...known, ...(realm === '' ? {} : { realm }) };
 }
 
-/**
- * The address of record of an endpoint: limits of its first AOR, contacts of all. Without an AOR it can neither
- * register nor be called.
- */
+/** The address of record of an endpoint: limits of its first AOR, contacts of all. Without one it is unreachable. */
 function aorOf(endpoint: SipObject, find: FindObject): AorConfig {
   const found = namesIn(endpoint, 'aors').flatMap((id) => find('aor', id) ?? []);
   const [first] = found;
@@ -407,7 +404,6 @@ const registrationsOf = (endpoint: SipObject, made: readonly SipObject[]): Regis
 /**
  * An endpoint as the driver has it. Credentials that do not exist give it no password, so it admits no requests.
  * @param identifies its source addresses: used only without a password, as an address would otherwise bypass it.
- * @param registrations registrations of lines.
  */
 export function endpointOf(
   endpoint: SipObject,
