@@ -460,8 +460,8 @@ export const recordWebhook = ({ cdr: { webhook } }: Config) =>
 
 /** What becomes of the channels of applications that are away, by the name of the application. */
 export const awayPolicies =
-  ({ absences }: Config) =>
+  ({ away_policies: policies }: Config) =>
   (application: string): AwayPolicy | undefined => {
-    const own = Object.hasOwn(absences, application) ? absences[application] : absences['*'];
+    const own = Object.hasOwn(policies, application) ? policies[application] : policies['*'];
     return own && { afterMs: own.after * 1000, action: own.action };
   };

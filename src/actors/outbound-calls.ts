@@ -10,7 +10,7 @@ import type { Connection, OutboundConnectionSettings } from './outbound-connecti
 /** A connection for a call; `left` once the call has left the application, or never entered it. */
 export type CallConnection = Connection & {
   readonly channelId: string;
-  readonly verdict: Promise<string | undefined>;
+  readonly admission: Promise<string | undefined>;
   readonly decide: (instance: string | undefined) => void;
   left: boolean;
 };
@@ -112,10 +112,10 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     from?: OutboundConnectionDump,
   ): CallConnection => {
     let decide!: CallConnection['decide'];
-    const verdict = new Promise<string | undefined>((resolve) => {
+    const admission = new Promise<string | undefined>((resolve) => {
       decide = resolve;
     });
-    const call = Object.assign(make(settings, [instance]), { channelId, verdict, decide, left: from?.left ?? true });
+    const call = Object.assign(make(settings, [instance]), { channelId, admission, decide, left: from?.left ?? true });
     if (from) call.outbox.restore(from.waiting);
     begin(call, instance, calls, () => ended(call, instance), from?.actor);
     watchCalls();
@@ -135,7 +135,7 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
       }
       const existing = calls.get(instance);
       existing?.actor.send({ type: 'call.entered' });
-      return (existing ?? connectCall(settings, instance, id)).verdict;
+      return (existing ?? connectCall(settings, instance, id)).admission;
     },
 
     all: () => [...calls.values()],

@@ -130,7 +130,7 @@ export function buildCallControl(
   scope.defer(() => away.close());
   const reloads: Reloadable[] = [
     {
-      settings: ['absences'],
+      settings: ['away_policies'],
       apply(next) {
         policies.current = awayPolicies(next);
       },

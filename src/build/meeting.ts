@@ -6,14 +6,14 @@ import type { Playbacks } from '../actors/playbacks.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
 import type { Recordings } from '../actors/recordings.ts';
 import { createSnoops } from '../actors/snoops.ts';
-import { Companies } from '../calls/companies.ts';
 import { createConsultations } from '../calls/consultations.ts';
+import { DialSessions } from '../calls/dial-sessions.ts';
 import { createDialplanCalls } from '../calls/dialplan-calls.ts';
 import { createFeatureKeys } from '../calls/feature-keys.ts';
 import { createForwarding } from '../calls/forwarding.ts';
-import { createPlaces } from '../calls/places.ts';
 import { createReplacing } from '../calls/replacing.ts';
 import { RunningDials } from '../calls/running-dials.ts';
+import { createSwaps } from '../calls/swaps.ts';
 import { createTransfers } from '../calls/transfers.ts';
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
@@ -59,11 +59,11 @@ export function buildMeeting(
     defaultLanguage: config.sounds.default_language,
     limits: { bridges: config.bridges.most, members: config.bridges.channels },
   });
-  const companies = new Companies();
-  const places = createPlaces({ channels, bridges, companies, log });
-  const consultations = createConsultations({ runtime, channels, bridges, companies, places, log });
+  const dialSessions = new DialSessions();
+  const swaps = createSwaps({ channels, bridges, dialSessions, log });
+  const consultations = createConsultations({ runtime, channels, bridges, dialSessions, swaps, log });
   const transfers = createTransfers({
-    ...{ bus, runtime, ids, log, channels, bridges, places, dialplan },
+    ...{ bus, runtime, ids, log, channels, bridges, swaps, dialplan },
     consultations,
     timeoutMs: config.sip.transfers.timeout * 1000,
     callsBack: config.sip.transfers.call_back,
@@ -71,8 +71,8 @@ export function buildMeeting(
     asteriskEvents: compatibility === 'asterisk',
   });
   channels.onTransferAsked((channel, request) => transfers.ask(channel, request));
-  channels.onForwarded(createForwarding({ channels, companies, applications, objectOwnership, log }));
-  channels.onReplacing(createReplacing({ channels, bridges, places, log }));
+  channels.onForwarded(createForwarding({ channels, dialSessions, applications, objectOwnership, log }));
+  channels.onReplacing(createReplacing({ channels, bridges, swaps, log }));
   // Before its bridge: the channel that is to be in its place comes there first.
   channels.onEnding(transfers.departing);
   channels.onDeparture(transfers.departing);
@@ -109,7 +109,7 @@ export function buildMeeting(
   channels.bringTogether(
     createDialplanCalls({
       runtime,
-      ...{ channels, bridges, companies, stored, broadcasts, featureKeys, ids, clock, log, hit, media },
+      ...{ channels, bridges, dialSessions, stored, broadcasts, featureKeys, ids, clock, log, hit, media },
       running: dials,
     }),
   );

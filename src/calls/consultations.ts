@@ -12,8 +12,8 @@ import {
 } from '../machines/consultation.ts';
 import type { Companies } from './companies.ts';
 import { livingIn } from './living.ts';
-import type { Places } from './places.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
+import type { Swaps } from './swaps.ts';
 import type { Joining } from './transfer-events.ts';
 import { unlessLimited } from './unless-limited.ts';
 
@@ -21,13 +21,13 @@ type ConsultationsOptions = {
   runtime: Runtime;
   channels: Channels;
   bridges: Bridges;
-  companies: Companies;
-  places: Places;
+  dialSessions: DialSessions;
+  swaps: Swaps;
   log: Logger;
 };
 
 /** The surroundings of both parties during the consultation call. */
-type ConsultationScenes = Pick<Joining, 'first' | 'second'>;
+type ConsultationParties = Pick<Joining, 'first' | 'second'>;
 
 /** Reports of a consultation call to its transfer. */
 type ConsultationReport =
@@ -39,7 +39,7 @@ type ConsultationReport =
    * The target is with the waiting party, in `into`. The transferor has no partner. `from` is the bridge of the
    * consultation.
    */
-  | { type: 'completed'; scenes: ConsultationScenes; into: BridgeEntry; from: BridgeEntry }
+  | { type: 'completed'; partySnapshots: ConsultationParties; into: BridgeEntry; from: BridgeEntry }
   /** The target could not join the waiting party: `end` it. */
   | { type: 'incomplete' };
 
@@ -49,7 +49,7 @@ export interface Consultations {
   onReport(listener: (id: string, report: ConsultationReport) => void): void;
   begin(talk: ConsultationInput): void;
   /** The surroundings of both parties; undefined without a consultation call. */
-  scenes(id: string): ConsultationScenes | undefined;
+  partySnapshots(id: string): ConsultationParties | undefined;
   /** Moves the target to the waiting party. */
   complete(id: string): void;
   /** Returns the transferor to the waiting party. Does nothing without a consultation call. */
@@ -111,7 +111,7 @@ class ConsultationOwner implements Consultations {
     this.#start(input.id, { input });
   }
 
-  scenes(id: string): ConsultationScenes | undefined {
+  partySnapshots(id: string): ConsultationParties | undefined {
     const context = this.#talks.get(id)?.actor.getSnapshot().context;
     return context && this.#scenesOf(context);
   }
@@ -167,21 +167,21 @@ class ConsultationOwner implements Consultations {
 
   /** @returns false where they cannot talk; then all is as it was. */
   #open({ transferer, targetId, bridgeId, waitingIn }: ConsultationContext): boolean {
-    const { bridges, companies, runtime } = this.#options;
+    const { bridges, dialSessions, runtime } = this.#options;
     const [party, target, waiting] = [this.#living(transferer), this.#living(targetId), bridges.find(waitingIn)];
     if (!party || !target || !waiting || bridges.bridgeOf(transferer) !== waiting) return false;
     const room = this.#attempt(transferer, () =>
       openPlainBridge(bridges, { id: bridgeId, creationTime: runtime.clock.now() }),
     );
     if (!room) return false;
-    companies.absent(transferer, true);
+    dialSessions.absent(transferer, true);
     const isTalking = this.#attempt(transferer, () => {
       bridges.enter(room, target, plainEntry);
       bridges.enter(room, party, keyEntry);
       return true;
     });
     if (!isTalking) {
-      companies.absent(transferer, false);
+      dialSessions.absent(transferer, false);
       bridges.destroy(room);
       return false;
     }
@@ -205,7 +205,7 @@ class ConsultationOwner implements Consultations {
       this.#send(id, { type: 'target.elsewhere' });
   }
 
-  #scenesOf(context: ConsultationContext): ConsultationScenes | undefined {
+  #scenesOf(context: ConsultationContext): ConsultationParties | undefined {
     const { channels, bridges } = this.#options;
     const [party, target] = [channels.find(context.transferer), channels.find(context.targetId)];
     const [room, waiting] = [bridges.find(context.bridgeId), bridges.find(context.waitingIn)];
@@ -221,26 +221,26 @@ class ConsultationOwner implements Consultations {
   /** @returns false if the target cannot join the waiting party. */
   #complete(context: ConsultationContext): boolean {
     const { id, transferer, targetId, bridgeId, waitingIn } = context;
-    const { bridges, places } = this.#options;
+    const { bridges, swaps } = this.#options;
     const talk = this.#talks.get(id);
-    const scenes = this.#scenesOf(context);
+    const partySnapshots = this.#scenesOf(context);
     const target = this.#living(targetId);
     const [from, into] = [bridges.find(bridgeId), bridges.find(waitingIn)];
-    if (!talk || !scenes || !target || !from || !into || into.stays.size === 0) return false;
+    if (!talk || !partySnapshots || !target || !from || !into || into.stays.size === 0) return false;
     talk.completed = this.#attempt(transferer, () => {
-      places.takeSeat(target, transferer, into);
-      return { type: 'completed' as const, scenes, into, from };
+      swaps.replaceAbsent(target, transferer, into);
+      return { type: 'completed' as const, partySnapshots, into, from };
     });
     return talk.completed !== undefined;
   }
 
   #returnParty({ transferer, bridgeId, waitingIn }: ConsultationContext): void {
-    const { bridges, companies } = this.#options;
+    const { bridges, dialSessions } = this.#options;
     const [room, waiting, party] = [bridges.find(bridgeId), bridges.find(waitingIn), this.#living(transferer)];
     const where = bridges.bridgeOf(transferer);
     if (party && waiting && (!where || where === room))
       this.#attempt(transferer, () => bridges.enter(waiting, party, keyEntry));
-    companies.absent(transferer, false);
+    dialSessions.absent(transferer, false);
     if (room) bridges.destroy(room);
   }
 

@@ -6,7 +6,7 @@ import type { DialOutcome } from '../models/dial.ts';
  * The outcome that a called party's subroutine leaves in GOSUB_RESULT; undefined if both are to be connected. An
  * unfinished subroutine or an unknown word connects nobody.
  */
-export function verdictOf(
+export function declineOf(
   { type }: Outcome,
   word: string,
 ): (Pick<DialResult, 'goesOn'> & { status?: DialOutcome }) | undefined {

@@ -14,11 +14,11 @@ import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
-import type { Companies, Company } from './companies.ts';
-import { verdictOf } from './dial-outcomes.ts';
+import { declineOf } from './dial-outcomes.ts';
+import type { DialSessions, Session } from './dial-sessions.ts';
 import { beginWaiting, endWaiting, openTarget, pressKeys, release, resourceOf } from './dial-targets.ts';
 import { EarlyAudio, type EarlyAudioOptions } from './early-audio.ts';
-import type { Attention, FeatureKeys, FeatureParty } from './feature-keys.ts';
+import type { FeatureKeys, FeatureParty, KeyListener } from './feature-keys.ts';
 import { plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
 
@@ -27,7 +27,7 @@ export type DialsOptions = EarlyAudioOptions & {
   ids: Pick<Ids, 'uuid'>;
   bridges: Bridges;
   /** Sessions, to find who replaces whom. */
-  companies: Companies;
+  dialSessions: DialSessions;
   /** Feature keys of the parties; left out: none. */
   featureKeys?: Pick<FeatureKeys, 'hasCode' | 'attend'> | undefined;
   /** All that there are, and what they go on from; left out, none does. */
@@ -40,7 +40,7 @@ export type DialsOptions = EarlyAudioOptions & {
 };
 
 /** The part of a Dial outside its chart: its listeners on channels and keys, and the promise of its end. */
-export class DialSession implements Company, Ongoing<DialResult> {
+export class DialSession implements Session, Ongoing<DialResult> {
   readonly done: Promise<DialResult>;
   actor!: Actor<typeof dialMachine>;
   readonly early: EarlyAudio;
@@ -52,7 +52,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
   readonly #watched: { id: string; unwatch: () => void }[] = [];
   /** Whether the caller's keys count before the answer. */
   #isHeeding = false;
-  #attention: Attention | undefined;
+  #keyListener: KeyListener | undefined;
   #unwatchBridge: (() => void) | undefined;
 
   constructor(caller: ChannelEntry, leaves: DialRequest['leaves'], options: DialsOptions) {
@@ -69,7 +69,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
   dump(): DialDump | undefined {
     const { value, status } = this.actor.getSnapshot();
     if (value === 'handedOver' || status !== 'active') return undefined;
-    const keys = value === 'together' ? (this.#attention?.dump() ?? []) : [];
+    const keys = value === 'together' ? (this.#keyListener?.dump() ?? []) : [];
     return { actor: this.actor.dump() as DialDump['actor'], keys };
   }
 
@@ -154,7 +154,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     if (features?.calling.includes('disconnect')) {
       const parties = [{ channel: this.#caller, features: ['disconnect'] }] as const;
       const end = (): void => this.#send({ type: 'stop', hungUp: false, elsewhere: false });
-      this.#attention = this.#options.featureKeys?.attend({ parties, names: ['', ''], end });
+      this.#keyListener = this.#options.featureKeys?.attend({ parties, names: ['', ''], end });
     }
     if (this.#leaves) this.#caller.onDigit.add(this.#pressed);
   }
@@ -163,8 +163,8 @@ export class DialSession implements Company, Ongoing<DialResult> {
     if (!this.#isHeeding) return;
     this.#isHeeding = false;
     this.#caller.onDigit.delete(this.#pressed);
-    this.#attention?.end();
-    this.#attention = undefined;
+    this.#keyListener?.end();
+    this.#keyListener = undefined;
   }
 
   readonly #pressed = (digit: string): void => {
@@ -233,7 +233,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
   }
 
   #watch(entry: ChannelEntry): void {
-    this.#options.companies.add(entry.id, this);
+    this.#options.dialSessions.add(entry.id, this);
     this.#watched.push({ id: entry.id, unwatch: entry.actor.watch(this.#look) });
   }
 
@@ -267,7 +267,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     this.early.keep(subroutine || announcement ? undefined : peer?.channelId);
     const entry = this.#options.channels.find(peer?.channelId ?? '');
     if (!entry) return;
-    this.#options.companies.add(entry.id, this);
+    this.#options.dialSessions.add(entry.id, this);
     entry.endsIn = endsIn;
   }
 
@@ -278,7 +278,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     if (!entry) return void this.#send({ type: 'peer.declined' });
     const host = channels.dialplanChannel(entry);
     const outcome = subroutine && (await channels.visit(entry, subroutine));
-    const verdict = outcome && verdictOf(outcome, host.variable('GOSUB_RESULT') ?? '');
+    const verdict = outcome && declineOf(outcome, host.variable('GOSUB_RESULT') ?? '');
     if (!verdict && announcement && !isEnding(channels.snapshot(entry))) await host.play(announcement).done;
     if (verdict || isEnding(channels.snapshot(entry))) this.#send({ type: 'peer.declined', ...verdict });
     else this.#send({ type: 'peer.accepted' });
@@ -322,7 +322,7 @@ export class DialSession implements Company, Ongoing<DialResult> {
     const end = ({ id: channelId }: ChannelEntry): void =>
       this.#send({ type: 'party.ends', channelId, at: this.#now() });
     if (!bridge) return;
-    this.#attention = featureKeys?.attend({ bridge, parties: this.#parties(context), names, end }, from);
+    this.#keyListener = featureKeys?.attend({ bridge, parties: this.#parties(context), names, end }, from);
     this.#unwatchBridge = bridge.actor.watch(({ context: { members } }) => {
       if (members.length < 2) this.#tellParted();
     });
@@ -345,8 +345,8 @@ export class DialSession implements Company, Ongoing<DialResult> {
   leaveParties(): void {
     this.#unwatchBridge?.();
     this.#unwatchBridge = undefined;
-    this.#attention?.end();
-    this.#attention = undefined;
+    this.#keyListener?.end();
+    this.#keyListener = undefined;
   }
 
   hangUp(channelId = ''): void {

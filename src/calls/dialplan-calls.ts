@@ -14,8 +14,8 @@ import { countLimit } from '../models/limits.ts';
 import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { RecordReport } from '../telephony/media.ts';
-import type { Companies } from './companies.ts';
 import type { DialsOptions } from './dial-session.ts';
+import type { DialSessions } from './dial-sessions.ts';
 import { createDials } from './dials.ts';
 import type { FeatureKeys } from './feature-keys.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
@@ -27,7 +27,7 @@ type DialplanCallsOptions = {
   channels: Channels;
   bridges: Bridges;
   /** Sessions, to find who replaces whom. */
-  companies: Companies;
+  dialSessions: DialSessions;
   stored: Pick<StoredRecordings, 'placeFor'>;
   broadcasts: Pick<Broadcasts, 'offer'>;
   ids: Ids;
@@ -136,7 +136,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     ids,
     channels,
     bridges,
-    companies: options.companies,
+    dialSessions: options.dialSessions,
     featureKeys: options.featureKeys,
     running: options.running,
     log,

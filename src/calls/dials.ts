@@ -56,7 +56,7 @@ export function createDials(options: DialsOptions): Dials {
     beginning: Beginning<DialInput>,
   ): DialSession => {
     const session = new DialSession(caller, leaves, options);
-    options.companies.add(caller.id, session);
+    options.dialSessions.add(caller.id, session);
     sessions.set(id, session);
     const number = running?.add(session);
     spawn(machine, {
@@ -69,7 +69,7 @@ export function createDials(options: DialsOptions): Dials {
       onEnded: (error) => {
         sessions.delete(id);
         if (number !== undefined) running?.remove(number);
-        options.companies.remove(session);
+        options.dialSessions.remove(session);
         session.release(error !== undefined);
       },
     });

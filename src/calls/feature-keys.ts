@@ -31,7 +31,7 @@ import {
   features,
 } from '../telephony/features.ts';
 import type { Indication } from '../telephony/media.ts';
-import type { Asker } from './transfer-asker.ts';
+import type { KeyTransferor } from './transferor.ts';
 
 /** How parties of calls ask for something by keys. */
 export type FeatureSettings = {
@@ -71,7 +71,7 @@ type FeatureKeysOptions = {
   bridges: Pick<Bridges, 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find' | 'bridgeOf'>;
   /** Carries out transfers, and tells how they go. */
   transfers: {
-    ask(channel: ChannelEntry, request: TransferRequest, asker: Asker): void;
+    ask(channel: ChannelEntry, request: TransferRequest, transferor: KeyTransferor): void;
     hear(channel: ChannelEntry, told: (status: number) => void): boolean;
     decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
   };
@@ -91,7 +91,7 @@ export interface FeatureKeys {
    * heard; its replacement's keys go to the others as usual.
    * @param from saved state of a restored call.
    */
-  attend(call: FeatureCall, from?: readonly FeatureKeysDump[]): Attention;
+  attend(call: FeatureCall, from?: readonly FeatureKeysDump[]): KeyListener;
   /** Codes and times of calls that begin from now on. */
   change(settings: FeatureSettings): void;
   /** Parties that are listened to. */
@@ -99,7 +99,7 @@ export interface FeatureKeys {
 }
 
 /** Parties of a call, as long as they are listened to. */
-export type Attention = {
+export type KeyListener = {
   end(): void;
   dump(): FeatureKeysDump[];
 };
@@ -181,7 +181,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       channel,
       { ...request, handling: 'core' },
       {
-        told: (status) => actor.send({ type: 'transfer.told', status }),
+        notify: (status) => actor.send({ type: 'transfer.told', status }),
         ...(consults && { consults: { timeoutMs: settings.noAnswerTimeoutMs } }),
       },
     );
@@ -361,7 +361,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
   };
 }
 
-const nobody: Attention = { end: () => {}, dump: () => [] };
+const nobody: KeyListener = { end: () => {}, dump: () => [] };
 
 /** Tones of each state; a ringing target reports again. */
 const tonesHeard: Readonly<Partial<Record<FeatureKeysSnapshot['value'], Indication>>> = {

@@ -9,11 +9,11 @@ import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
-import type { Companies } from './companies.ts';
+import type { DialSessions } from './dial-sessions.ts';
 
 type ForwardingOptions = {
   channels: Channels;
-  companies: Companies;
+  dialSessions: DialSessions;
   applications: Pick<ChannelApplications, 'addInterest'>;
   objectOwnership: Pick<ObjectOwnership, 'creatorOf' | 'by'>;
   log: Logger;
@@ -23,7 +23,7 @@ type ForwardingOptions = {
  * Follows forwarded calls: another channel calls the new target, for the caller of the first
  * channel, which ends. The new channel keeps what happens on answer, the time-out and the creator.
  */
-export function createForwarding({ channels, companies, applications, objectOwnership, log }: ForwardingOptions) {
+export function createForwarding({ channels, dialSessions, applications, objectOwnership, log }: ForwardingOptions) {
   const open = (old: ChannelEntry, { target, redirection }: Forward): ChannelEntry | undefined => {
     const { caller, connected, variables, inheritance, accountCode, tenantId, language, linked } =
       channels.snapshot(old).context;
@@ -62,7 +62,7 @@ export function createForwarding({ channels, companies, applications, objectOwne
       if (onAnswer?.type === 'application')
         for (const id of [successor.id, successor.companionId])
           if (id !== undefined) applications.addInterest(onAnswer.app, channelTopic(id));
-      companies.replace(old, successor);
+      dialSessions.replace(old, successor);
     }
     channels.tell(old, { type: 'forwarded', target, ...(successor && { successor: successor.id }) });
     if (successor) {

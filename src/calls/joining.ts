@@ -4,13 +4,13 @@ import type { Channels } from '../actors/channels.ts';
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { TransferResult } from '../models/transfer.ts';
-import type { Places } from './places.ts';
 import { plainEntry } from './plain-bridges.ts';
+import type { Swaps } from './swaps.ts';
 import type { Joining } from './transfer-events.ts';
 
 /** Two calls of one party that are to be joined. */
 type Calls = { first: ChannelEntry; second: ChannelEntry | undefined };
-type Neighbours = { channels: Channels; bridges: Bridges; places: Places };
+type Neighbours = { channels: Channels; bridges: Bridges; swaps: Swaps };
 
 /** The result: the new partners, the reason of a failure, or a call that the second call has dialed. */
 type Joined =
@@ -23,15 +23,15 @@ type Joined =
  * none (an application or the dialplan), those of the second move there.
  */
 export function joinCalls({ first, second }: Calls, neighbours: Neighbours): Joined {
-  const { channels, bridges, places } = neighbours;
+  const { channels, bridges, swaps } = neighbours;
   if (!second) return { status: 481, result: 'Fail' };
   if (second === first || bridges.bridgeOf(first.id) === (bridges.bridgeOf(second.id) ?? null))
     return { status: 603, result: 'Invalid' };
-  const parties = places.othersWith(first);
+  const parties = swaps.othersWith(first);
   if (lifeOf(channels.snapshot(second)) !== 'up') return beforeAnswer(second, parties, channels);
   if (parties.length > 0 && (parties.length === 1 || bridges.bridgeOf(second.id)))
     return bringTo(first, second, parties, neighbours);
-  const [other, ...more] = places.othersWith(second);
+  const [other, ...more] = swaps.othersWith(second);
   if (!other || more.length > 0) return { status: 603, result: 'Invalid' };
   return bringTo(second, first, [other], neighbours);
 }
@@ -49,20 +49,20 @@ function bringTo(
   from: ChannelEntry,
   to: ChannelEntry,
   [party, ...others]: readonly ChannelEntry[],
-  { channels, bridges, places }: Neighbours,
+  { channels, bridges, swaps }: Neighbours,
 ): Joined {
   if (!party) return { status: 603, result: 'Invalid' };
   const [left, into] = [bridges.bridgeOf(from.id), bridges.bridgeOf(to.id)];
-  const app = places.applicationOf(to);
+  const app = swaps.applicationOf(to);
   if (!into && app === undefined) {
     const { appName } = channels.snapshot(to).context.dialplan;
-    places.goOn(party, to);
+    swaps.continueInstead(party, to);
     return { destination: { destination_type: 'application', destination_application: appName } };
   }
-  if (!into && places.applicationOf(party) !== undefined) {
+  if (!into && swaps.applicationOf(party) !== undefined) {
     bridges.leave(party.id);
     channels.tell(party, { type: 'move', app: app ?? '', args: [] });
-  } else places.bring(party, to);
+  } else swaps.moveInstead(party, to);
   if (!into) return { destination: { destination_type: 'application', destination_application: app ?? '' } };
   for (const other of others) enter(other, into, { channels, bridges });
   const destination = { destination_type: 'bridge', destination_bridge: into.id } as const;

@@ -5,7 +5,7 @@ import type { Logger } from '../lib/log.ts';
 import { lifeOf } from '../machines/channel.ts';
 import { Cause } from '../telephony/causes.ts';
 import { livingIn } from './living.ts';
-import type { Places } from './places.ts';
+import type { Swaps } from './swaps.ts';
 
 /**
  * Lets an inbound call replace a channel (RFC 3891). The call is answered and takes the channel's place or pending
@@ -14,12 +14,12 @@ import type { Places } from './places.ts';
 export function createReplacing({
   channels,
   bridges,
-  places,
+  swaps,
   log,
 }: {
   channels: Channels;
   bridges: Pick<Bridges, 'bridgeOf'>;
-  places: Places;
+  swaps: Swaps;
   log: Logger;
 }): (newcomer: ChannelEntry, replaces: string) => void {
   const living = livingIn(channels);
@@ -28,8 +28,8 @@ export function createReplacing({
     const isUp = lifeOf(channels.snapshot(old)) === 'up';
     const { value, context } = old.ownership.getSnapshot();
     const runsDialplan = value === 'dialplan' && !bridges.bridgeOf(old.id);
-    if (isUp && runsDialplan) places.goOn(newcomer, old);
-    else places.take(newcomer, old);
+    if (isUp && runsDialplan) swaps.continueInstead(newcomer, old);
+    else swaps.replace(newcomer, old);
     const { onAnswer } = context;
     if (!isUp && onAnswer?.type === 'application')
       channels.tell(newcomer, { type: 'enter', app: onAnswer.app, args: onAnswer.args, replaces: old.id });

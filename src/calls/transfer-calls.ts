@@ -3,7 +3,7 @@ import { readEndpoint } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
 import { passedOn } from '../machines/channel-setup.ts';
 import type { TransferContext } from '../machines/transfer.ts';
-import type { Places } from './places.ts';
+import type { Swaps } from './swaps.ts';
 
 /** Creates the channels that call transfer targets, without dialing. */
 interface TransferCalls {
@@ -18,17 +18,17 @@ interface TransferCalls {
 
 const nobody = { name: '', number: '' } as const;
 
-/** Makes what places the calls of transfers. */
+/** Makes what swaps the calls of transfers. */
 export const createTransferCalls = ({
   channels,
-  places,
+  swaps,
 }: {
   channels: Channels;
-  places: Pick<Places, 'othersWith'>;
+  swaps: Pick<Swaps, 'othersWith'>;
 }): TransferCalls => ({
   openTarget(transferer, context) {
     const from = channels.snapshot(transferer).context;
-    const [transferee = transferer] = context.consults ? [] : places.othersWith(transferer);
+    const [transferee = transferer] = context.consults ? [] : swaps.othersWith(transferer);
     const { caller, linked, language } = channels.snapshot(transferee).context;
     const who = { name: caller.name, number: caller.number };
     const { referredBy, target } = context.request;

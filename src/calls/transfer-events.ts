@@ -6,7 +6,7 @@ import type { AriEventBody } from '../models/events.ts';
 import type { TransferResult } from '../models/transfer.ts';
 
 /** A channel and whom it is with, as they are shown in the events of a transfer. */
-export type Scene = {
+export type PartySnapshot = {
   channel: Channel;
   bridge?: Bridge;
   /** The other one, where there is just one. */
@@ -15,15 +15,15 @@ export type Scene = {
 
 /** How the two calls were made one. */
 export type Joining = {
-  first: Scene;
-  second?: Scene;
+  first: PartySnapshot;
+  second?: PartySnapshot;
   destination: { destination_type: 'bridge' | 'application' | 'fail' } & {
     destination_bridge?: string;
     destination_application?: string;
   };
 };
 
-const withBridge = ({ bridge, peer }: Scene) => ({
+const withBridge = ({ bridge, peer }: PartySnapshot) => ({
   ...(peer && { connected_channel: peer }),
   ...(bridge && { bridge }),
 });
@@ -32,8 +32,8 @@ const withBridge = ({ bridge, peer }: Scene) => ({
 export function askedEvent(
   { request: { extension, replaces } }: TransferContext,
   { state }: Extract<TransferFact, { type: 'ChannelTransfer' }>,
-  by: Scene,
-  to: Scene | undefined,
+  by: PartySnapshot,
+  to: PartySnapshot | undefined,
 ): AriEventBody {
   const parameter = (parameter_name: string, parameter_value: string) => ({ parameter_name, parameter_value });
   const { protocolId, localTag, remoteTag } = replaces ?? {};
@@ -61,7 +61,7 @@ export function askedEvent(
 export function blindEvent(
   { extension, context }: TransferContext,
   result: TransferResult,
-  { channel, bridge, peer }: Scene,
+  { channel, bridge, peer }: PartySnapshot,
   replacing: Channel | undefined,
 ): AriEventBody {
   return {
@@ -94,9 +94,9 @@ export function joinedEvent(result: TransferResult, { first, second = first, des
 }
 
 /** Topics of a transfer between bridges: its channels, their bridges, the members of these, and all. */
-export function sceneTopics(scenes: readonly Scene[], toAll: boolean): Topic[] {
+export function partyTopics(partySnapshots: readonly PartySnapshot[], toAll: boolean): Topic[] {
   const topics = new Set<Topic>(toAll ? [allChannels, allBridges] : []);
-  for (const { channel, bridge } of scenes) {
+  for (const { channel, bridge } of partySnapshots) {
     topics.add(channelTopic(channel.id));
     if (bridge) topics.add(bridgeTopic(bridge.id));
     for (const id of bridge?.channels ?? []) topics.add(channelTopic(id));

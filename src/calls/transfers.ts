@@ -27,10 +27,17 @@ import { DriverError, type TransferRequest, transferHandlingIn } from '../teleph
 import type { Consultations } from './consultations.ts';
 import { joinCalls } from './joining.ts';
 import { livingIn } from './living.ts';
-import type { Places } from './places.ts';
-import type { Asker, Told } from './transfer-asker.ts';
+import type { Swaps } from './swaps.ts';
 import { createTransferCalls } from './transfer-calls.ts';
-import { askedEvent, blindEvent, type Joining, joinedEvent, type Scene, sceneTopics } from './transfer-events.ts';
+import {
+  askedEvent,
+  blindEvent,
+  type Joining,
+  joinedEvent,
+  type PartySnapshot,
+  partyTopics,
+} from './transfer-events.ts';
+import type { KeyTransferor, Notify } from './transferor.ts';
 
 type TransferActor = Actor<typeof transferMachine>;
 
@@ -38,10 +45,10 @@ type TransferActor = Actor<typeof transferMachine>;
 type Entry = {
   actor: TransferActor;
   /** The transferor and its partners, as last seen. */
-  scene: Scene;
+  partySnapshot: PartySnapshot;
   joining: Joining | undefined;
   /** Gets progress reports instead of the technology. */
-  told: Told | undefined;
+  notify: Notify | undefined;
   unwatch: (() => void)[];
 };
 
@@ -52,7 +59,7 @@ type TransfersOptions = {
   log: Logger;
   channels: Channels;
   bridges: Bridges;
-  places: Places;
+  swaps: Swaps;
   /** Consultation calls of attended transfers by keys. */
   consultations: Consultations;
   dialplan: Pick<Dialplan, 'hasExtension'>;
@@ -70,14 +77,14 @@ type TransfersOptions = {
 export interface Transfers {
   /**
    * The far side of a channel requests a transfer.
-   * @param asker gets progress reports; left out: the channel's technology.
+   * @param transferor gets progress reports; left out: the channel's technology.
    */
-  ask(channel: ChannelEntry, request: TransferRequest, asker?: Asker): void;
+  ask(channel: ChannelEntry, request: TransferRequest, transferor?: KeyTransferor): void;
   /**
    * Reconnects a transferor by keys with its transfer after a restore. A ringing target is reported directly.
    * @returns false without a transfer.
    */
-  hear(channel: ChannelEntry, told: Told): boolean;
+  hear(channel: ChannelEntry, notify: Notify): boolean;
   /** Ends the consultation: the transferor completes or aborts the transfer. */
   decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
   /** A channel is about to end, or to leave its application: hears it before its bridge does. */
@@ -112,7 +119,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     log,
     channels,
     bridges,
-    places,
+    swaps,
     consultations,
     dialplan,
     timeoutMs,
@@ -121,11 +128,11 @@ export function createTransfers(options: TransfersOptions): Transfers {
     asteriskEvents = false,
   } = options;
   const transfers = new SlotMap<string, Entry>();
-  const calls = createTransferCalls({ channels, places });
+  const calls = createTransferCalls({ channels, swaps });
 
-  const sceneOf = (channel: ChannelEntry): Scene => {
+  const partySnapshotOf = (channel: ChannelEntry): PartySnapshot => {
     const bridge = bridges.bridgeOf(channel.id);
-    const [peer, ...others] = places.othersWith(channel);
+    const [peer, ...others] = swaps.othersWith(channel);
     return {
       channel: channels.model(channel),
       ...(bridge && { bridge: bridges.model(bridge) }),
@@ -147,7 +154,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
   const dialTarget = (context: TransferContext): void => {
     const { id, transferer: transfererId, extension } = context;
     const transferer = living(transfererId);
-    if (!transferer || places.othersWith(transferer).length === 0) return void fail(id, 603, 'Invalid');
+    if (!transferer || swaps.othersWith(transferer).length === 0) return void fail(id, 603, 'Invalid');
     // Such an extension would be read as another one, in another context.
     const exists = !/[/@]/.test(extension) && dialplan.hasExtension(context.context, extension);
     if (!exists) return void fail(id, 404, 'Fail');
@@ -169,12 +176,12 @@ export function createTransfers(options: TransfersOptions): Transfers {
   /** Calls the transferor back, in place of the target, or of itself if it has just ended. */
   const callBack = ({ id, transferer, targetId, callBack: back, timeoutMs: patience }: TransferContext): void => {
     const stands = [targetId, transferer].flatMap((each) => channels.find(each) ?? []);
-    const old = stands.find((each) => places.othersWith(each).length > 0);
-    const [transferee] = old ? places.othersWith(old) : [];
+    const old = stands.find((each) => swaps.othersWith(each).length > 0);
+    const [transferee] = old ? swaps.othersWith(old) : [];
     if (!old || !transferee || !back) return void send(id, { type: 'transferer.lost' });
     try {
       const newcomer = calls.openCallBack(back, transferee);
-      places.take(newcomer, old);
+      swaps.replace(newcomer, old);
       watchCallBack(id, newcomer);
       channels.tell(newcomer, { type: 'dial', timeoutMs: patience });
       log.info({ channel: newcomer.id, target: back.target }, 'who asked for a transfer is called back');
@@ -244,8 +251,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
     else if (report.type === 'parted') send(id, { type: 'transferer.aborts' });
     else if (report.type === 'incomplete' || !entry) send(id, { type: 'parties.refused', status: 480, result: 'Fail' });
     else {
-      const { into, from, scenes } = report;
-      entry.joining = { ...scenes, destination: { destination_type: 'bridge', destination_bridge: into.id } };
+      const { into, from, partySnapshots } = report;
+      entry.joining = { ...partySnapshots, destination: { destination_type: 'bridge', destination_bridge: into.id } };
       publishMerged([into, from]);
       bridges.destroy(from);
       send(id, { type: 'parties.joined' });
@@ -258,8 +265,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const entry = transfers.get(id);
     if (consults) return void consultations.complete(id);
     if (!first || !entry) return;
-    const before = { first: sceneOf(first), ...(second && { second: sceneOf(second) }) };
-    const joined = joinCalls({ first, second }, { channels, bridges, places });
+    const before = { first: partySnapshotOf(first), ...(second && { second: partySnapshotOf(second) }) };
+    const joined = joinCalls({ first, second }, { channels, bridges, swaps });
     entry.joining = {
       ...before,
       destination: 'destination' in joined ? joined.destination : { destination_type: 'fail' },
@@ -288,23 +295,27 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const [old, newcomer] = [channels.find(transferer), living(targetId)];
     const entry = transfers.get(id);
     if (!old || !newcomer || !entry) return;
-    const { channel } = entry.scene;
+    const { channel } = entry.partySnapshot;
     if (consults)
       entry.joining = {
-        ...{ first: entry.scene, second: { channel, peer: channels.model(newcomer) } },
+        ...{ first: entry.partySnapshot, second: { channel, peer: channels.model(newcomer) } },
         destination: { destination_type: 'bridge', destination_bridge: consults.waitingIn },
       };
-    places.take(newcomer, old);
+    swaps.replace(newcomer, old);
   };
 
   /** The transferees, with the transferor's replacement. */
   const alert = ({ targetId, callBack: back }: TransferContext, type: 'ring' | 'ringStop'): void => {
     const stands = [back?.channelId, targetId].flatMap((id) => channels.find(id ?? '') ?? []);
-    for (const other of stands.flatMap(places.othersWith)) channels.tell(other, { type });
+    for (const other of stands.flatMap(swaps.othersWith)) channels.tell(other, { type });
   };
 
-  const tellTransferer = ({ id, transferer, request, byKeys }: TransferContext, status: number, told?: Told): void => {
-    const tell = told ?? transfers.get(id)?.told;
+  const tellTransferer = (
+    { id, transferer, request, byKeys }: TransferContext,
+    status: number,
+    notify?: Notify,
+  ): void => {
+    const tell = notify ?? transfers.get(id)?.notify;
     if (tell) tell(status);
     else if (!byKeys) channels.find(transferer)?.leg.tellTransfer(request.id, status);
   };
@@ -335,25 +346,25 @@ export function createTransfers(options: TransfersOptions): Transfers {
 
   const publish = (entry: Entry, context: TransferContext, fact: TransferFact): void => {
     const channel = channels.find(context.transferer);
-    if (channel && bridges.bridgeOf(channel.id)) entry.scene = sceneOf(channel);
-    const { scene } = entry;
+    if (channel && bridges.bridgeOf(channel.id)) entry.partySnapshot = partySnapshotOf(channel);
+    const { partySnapshot } = entry;
     if (fact.type === 'ChannelTransfer') {
       const second = channels.find(context.request.replaces?.channelId ?? '');
-      const event = askedEvent(context, fact, scene, second && sceneOf(second));
+      const event = askedEvent(context, fact, partySnapshot, second && partySnapshotOf(second));
       return void bus.publish({ event, topics: channel?.topics ?? [] });
     }
     if (fact.type === 'BridgeBlindTransfer') {
       const target = channels.find(context.targetId);
       const replacing = fact.result === 'Success' && target ? channels.model(target) : undefined;
-      const event = blindEvent(context, fact.result, scene, replacing);
-      return void bus.publish({ event, topics: sceneTopics([scene], !asteriskEvents) });
+      const event = blindEvent(context, fact.result, partySnapshot, replacing);
+      return void bus.publish({ event, topics: partyTopics([partySnapshot], !asteriskEvents) });
     }
-    const seen = entry.joining ?? consultations.scenes(context.id) ?? { first: scene };
+    const seen = entry.joining ?? consultations.partySnapshots(context.id) ?? { first: partySnapshot };
     const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
     const joining: Joining = { ...seen, destination };
     const event = joinedEvent(fact.result, joining);
     const { first, second = first } = joining;
-    bus.publish({ event, topics: sceneTopics([first, second], !asteriskEvents) });
+    bus.publish({ event, topics: partyTopics([first, second], !asteriskEvents) });
   };
 
   const ended = (id: string, error: unknown): void => {
@@ -364,12 +375,17 @@ export function createTransfers(options: TransfersOptions): Transfers {
     if (error === undefined || !entry) return;
     // No other part would report it, and the channel called for it would have no owner.
     const { context } = entry.actor.getSnapshot();
-    tellTransferer(context, 500, entry.told);
+    tellTransferer(context, 500, entry.notify);
     end(living(context.targetId));
   };
 
-  const start = (id: string, scene: Scene, beginning: Beginning<TransferContext>, told?: Told): void => {
-    const entry: Entry = { actor: undefined as never, scene, joining: undefined, told, unwatch: [] };
+  const start = (
+    id: string,
+    partySnapshot: PartySnapshot,
+    beginning: Beginning<TransferContext>,
+    notify?: Notify,
+  ): void => {
+    const entry: Entry = { actor: undefined as never, partySnapshot, joining: undefined, notify, unwatch: [] };
     spawn(machine, {
       id,
       ...beginning,
@@ -389,11 +405,11 @@ export function createTransfers(options: TransfersOptions): Transfers {
       .filter((actor) => actor.getSnapshot().context.transferer === channelId);
 
   return {
-    ask(channel, request, asker) {
+    ask(channel, request, transferor) {
       const { variables, transferHandling } = channels.snapshot(channel).context;
       // Only this server can set up a consultation in the same call.
       const decided = transferHandling ?? transferHandlingIn(variables) ?? request.handling;
-      const handling = asker?.consults ? 'core' : decided;
+      const handling = transferor?.consults ? 'core' : decided;
       const context = ownVariable(variables, 'TRANSFER_CONTEXT') || request.context;
       const id = ids.uuid();
       const targetId = channels.freshId();
@@ -401,12 +417,12 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const back = callsBack && place ? { channelId: channels.freshId(), target: place.join('/') } : undefined;
       const input = {
         ...{ id, transferer: channel.id, request, handling, context, targetId },
-        timeoutMs: asker?.consults?.timeoutMs ?? timeoutMs,
+        timeoutMs: transferor?.consults?.timeoutMs ?? timeoutMs,
         ...(back && { callBack: back }),
         // People press keys, and hang up when they want to.
-        ...(byeTimeoutMs > 0 && !asker && { hangupTimeMs: byeTimeoutMs }),
-        ...(asker && { byKeys: true }),
-        ...(asker?.consults && {
+        ...(byeTimeoutMs > 0 && !transferor && { hangupTimeMs: byeTimeoutMs }),
+        ...(transferor && { byKeys: true }),
+        ...(transferor?.consults && {
           consults: { bridgeId: ids.uuid(), waitingIn: bridges.bridgeOf(channel.id)?.id ?? '' },
         }),
       };
@@ -415,22 +431,22 @@ export function createTransfers(options: TransfersOptions): Transfers {
         {
           channel: channel.id,
           target: request.target,
-          attended: Boolean(request.replaces ?? asker?.consults),
+          attended: Boolean(request.replaces ?? transferor?.consults),
           handling,
         },
         'a party asks for a transfer',
       );
-      start(id, sceneOf(channel), { input: input as TransferContext }, asker?.told);
+      start(id, partySnapshotOf(channel), { input: input as TransferContext }, transferor?.notify);
     },
 
-    hear(channel, told) {
+    hear(channel, notify) {
       const asked = [...transfers.values()].find(({ actor }) => {
         const { transferer, byKeys } = actor.getSnapshot().context;
         return byKeys && transferer === channel.id;
       });
       if (!asked) return false;
-      asked.told = told;
-      if (asked.actor.getSnapshot().value === 'ringing') told(180);
+      asked.notify = notify;
+      if (asked.actor.getSnapshot().value === 'ringing') notify(180);
       return true;
     },
 
@@ -474,7 +490,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         const seen = channel ?? target ?? returning;
         // If none could be restored, their ends are reported.
         if (!seen) continue;
-        start(id, sceneOf(seen), { from });
+        start(id, partySnapshotOf(seen), { from });
         const { consults } = from.context;
         watchBridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
         if (target) watchTarget(id, target);

@@ -71,7 +71,7 @@ export const applications = named(application, {
     'WebSockets that this server opens to programs, by name. While a persistent one is away, events wait, up to half of http.limits.websocket_queue.',
 });
 
-const absence = group(
+const awayPolicy = group(
   {
     after: number(0.1, 86_400, {
       default: 30,
@@ -87,8 +87,8 @@ const absence = group(
   'Policy for the channels of an application that does not reconnect.',
 );
 
-/** The section `absences`. */
-export const absences = named(absence, {
+/** The section `away_policies`. */
+export const awayPolicies = named(awayPolicy, {
   default: {},
   description:
     'Away policy: what happens to the channels of an application whose WebSocket is away, by application. `*` applies to all others.',

@@ -83,14 +83,21 @@ export function loadConfig(options: LoadOptions): Config {
 }
 
 /** Settings with a new name. The old one works until the version in `until`. */
-const renamed = [{ group: 'media', before: 'rehearsal', now: 'warm_up', until: '0.3' }] as const;
+const renamed = [
+  { group: 'media', before: 'rehearsal', now: 'warm_up', until: '0.3' },
+  { group: undefined, before: 'absences', now: 'away_policies', until: '0.3' },
+] as const;
 
 function renameSettings(raw: Record<string, unknown>): void {
   for (const { group, before, now } of renamed) {
-    const settings = raw[group];
-    if (typeof settings !== 'object' || settings === null || !(before in settings)) continue;
+    const settings = group === undefined ? raw : raw[group];
+    if (typeof settings !== 'object' || settings === null || !Object.hasOwn(settings, before)) continue;
     const { [before]: value, ...rest } = settings as Record<string, unknown>;
-    raw[group] = { [now]: value, ...rest };
+    if (group !== undefined) raw[group] = { [now]: value, ...rest };
+    else {
+      delete raw[before];
+      raw[now] ??= value;
+    }
   }
 }
 

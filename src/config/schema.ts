@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { logLevels } from '../lib/log.ts';
-import { absences, applications } from './application-settings.ts';
+import { applications, awayPolicies } from './application-settings.ts';
 import { features } from './feature-settings.ts';
 import { http } from './http-settings.ts';
 import { listening } from './listening-settings.ts';
@@ -232,7 +232,7 @@ export const ConfigSchema = group(
     http,
     tls,
     applications,
-    absences,
+    away_policies: awayPolicies,
     sip,
     media,
     sounds,

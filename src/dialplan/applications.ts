@@ -1,13 +1,13 @@
 import type { Application } from './applications/application.ts';
 import { stasisBroadcast } from './applications/broadcast.ts';
 import { answerApplication, busy, congestion, hangup, progress, ringing } from './applications/call.ts';
-import { bridge, confBridge, dial, musicOnHold, record } from './applications/company.ts';
 import { execIfOf } from './applications/conditional.ts';
+import { bridge, confBridge, dial, musicOnHold, record } from './applications/connect.ts';
 import { logApplication, noOp, set, stasis, userEvent, verbose, wait } from './applications/flow.ts';
+import { goto, gotoIf, gotoIfTime } from './applications/jumps.ts';
 import { background, read, waitExten } from './applications/keys.ts';
 import { continueWhile, endWhile, exitWhile, whileApplication } from './applications/loop.ts';
 import { echo, playback } from './applications/media.ts';
-import { goto, gotoIf, gotoIfTime } from './applications/places.ts';
 import { sayAlpha, sayDigits, sayNumber } from './applications/say.ts';
 import { gosub, gosubIf, returnApplication, stackPop } from './applications/subroutine.ts';
 

@@ -147,10 +147,10 @@ export function createDialplan({
       inform: (message) => log.info({ channel: channel.id, ...position }, message),
       dialplan: surroundings,
     };
-    const verdict = application.run(step);
+    const outcome = application.run(step);
     // Whatever takes time has heard what was pressed, and had no use for it.
-    if (verdict instanceof Promise && !application.readsKeys) channel.typedAhead.length = 0;
-    return verdict;
+    if (outcome instanceof Promise && !application.readsKeys) channel.typedAhead.length = 0;
+    return outcome;
   };
 
   const proceed = async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {
@@ -174,9 +174,9 @@ export function createDialplan({
       if (!step) return { type: 'ended' };
       const result = perform(channel, step, position, signal, surroundings);
       // Awaiting only promises keeps a run of synchronous applications in one turn.
-      const verdict = result instanceof Promise ? await guard.waited(result) : result;
-      if (verdict && verdict.type !== 'goto') return signal.aborted ? { type: 'aborted' } : verdict;
-      position = verdict ? verdict.position : behind(position);
+      const outcome = result instanceof Promise ? await guard.waited(result) : result;
+      if (outcome && outcome.type !== 'goto') return signal.aborted ? { type: 'aborted' } : outcome;
+      position = outcome ? outcome.position : behind(position);
     }
     return { type: 'aborted' };
   };

@@ -31,7 +31,7 @@ import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch, operationNamed, operationNames } from './routes/index.ts';
 import { listenPath } from './routes/listening.ts';
 import { SegmentRouter } from './segment-router.ts';
-import { type Asker, createSessions } from './sessions.ts';
+import { createSessions, type Requester } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
 import { createTokenOperations } from './token-operations.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
@@ -71,7 +71,7 @@ function missing(path: string): AriError {
 }
 
 /** The requesting user, for operations. */
-function askerOf({ req, env }: Context<Env>, user: HttpUser): Asker {
+function requesterOf({ req, env }: Context<Env>, user: HttpUser): Requester {
   const token = bearerToken(req.raw.headers.get('authorization'));
   const application = env?.application;
   return application === undefined ? { user, token } : { user, token, application };
@@ -82,7 +82,7 @@ const operate =
   (c, sources, user) =>
     c.req.method === 'OPTIONS' || !user
       ? responder.options(c.req.raw, route.verbs, user !== undefined)
-      : route.run(c, sources, askerOf(c, user));
+      : route.run(c, sources, requesterOf(c, user));
 
 /** An operation that opens a WebSocket. */
 const gets =

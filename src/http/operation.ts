@@ -2,7 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 import type { AriErrorCode } from '../models/errors.ts';
 import type { Owners } from './deps.ts';
 import type { FileAnswer } from './file-answers.ts';
-import type { Asker } from './sessions.ts';
+import type { Requester } from './sessions.ts';
 
 /** HTTP methods that operations have, in the order `Allow` lists them. */
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
@@ -96,7 +96,7 @@ type OperationSpec<K extends keyof Owners, S extends Params, R extends TSchema |
   changes?: 'nothing';
   /** Allowed to every authenticated user in any scope. */
   everyone?: true;
-  handle(owner: Owners[K], params: ParamsOf<S>, asker: Asker): Result<R> | Promise<Result<R>>;
+  handle(owner: Owners[K], params: ParamsOf<S>, requester: Requester): Result<R> | Promise<Result<R>>;
 };
 
 /** An operation, its types forgotten. */
@@ -122,7 +122,7 @@ export type Operation = {
   /** Whether it is covered by every scope. */
   readonly everyone: boolean;
   location(result: unknown): string | undefined;
-  handle(owner: unknown, params: Record<string, unknown>, asker: Asker): unknown;
+  handle(owner: unknown, params: Record<string, unknown>, requester: Requester): unknown;
 };
 
 /** Declares an operation. This is the only way a route comes to be. */
@@ -148,7 +148,7 @@ export function operation<
     changesNothing: spec.changes === 'nothing' || spec.method === 'GET',
     everyone: spec.everyone === true,
     location: (result) => spec.location?.(result as Result<R>),
-    handle: (owner, params, asker) => spec.handle(owner as Owners[K], params as ParamsOf<S>, asker),
+    handle: (owner, params, requester) => spec.handle(owner as Owners[K], params as ParamsOf<S>, requester),
   };
 }
 
@@ -170,7 +170,7 @@ const binary = Type.String({ $id: 'binary', format: 'binary', description: 'The 
 /** Declares an operation whose answer is a file, or a range of its bytes. */
 export function fileOperation<K extends keyof Owners, const S extends Params>(
   spec: Omit<OperationSpec<K, S, undefined>, 'method' | 'returns' | 'status' | 'location' | 'handle'> & {
-    handle(owner: Owners[K], params: ParamsOf<S>, asker: Asker): Promise<FileAnswer>;
+    handle(owner: Owners[K], params: ParamsOf<S>, requester: Requester): Promise<FileAnswer>;
   },
 ): Operation {
   return {

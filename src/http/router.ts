@@ -14,7 +14,7 @@ import { createStateCheck, type StateCheck } from './if-state.ts';
 import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
-import type { Asker } from './sessions.ts';
+import type { Requester } from './sessions.ts';
 
 /** Refusals that any request may meet; operations do not declare them. */
 const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
@@ -62,7 +62,7 @@ export type Route = {
   /** For `Allow`: OPTIONS and the methods there are. */
   verbs: string;
   /** Carries out a request; for a method that is not there it refuses with 405. */
-  run(c: Context, sources: Sources, asker: Asker): Response | Promise<Response>;
+  run(c: Context, sources: Sources, requester: Requester): Response | Promise<Response>;
   /** The operation of a method; undefined if there is none. */
   operationOf(method: string): Operation | undefined;
 };
@@ -176,9 +176,9 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
     path,
     verbs,
     operationOf: (method) => here.get(method as Method)?.operation,
-    run: (c, sources, asker) => {
+    run: (c, sources, requester) => {
       const prepared = here.get(c.req.method as Method);
-      if (prepared) return run(prepared, c, sources, asker);
+      if (prepared) return run(prepared, c, sources, requester);
       return deps.responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: verbs });
     },
   };
@@ -237,7 +237,7 @@ function createRunner({ responder, clock, log, validate, compatibility, limits }
     return responder.refusal(request, new AriError('undeclaredError', { operation: nickname, code: refusal.code }));
   };
 
-  return (prepared: Prepared, c: Context, sources: Sources, asker: Asker): Response | Promise<Response> => {
+  return (prepared: Prepared, c: Context, sources: Sources, requester: Requester): Response | Promise<Response> => {
     try {
       const path: Record<string, string> = {};
       for (const name of prepared.names) path[name] = c.req.param(name) ?? '';

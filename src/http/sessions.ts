@@ -15,7 +15,7 @@ export type SessionSettings = {
 };
 
 /** The requesting user. */
-export type Asker = {
+export type Requester = {
   user: HttpUser;
   /** The token that the request came with, when it came with one. */
   token: string | undefined;
@@ -29,13 +29,13 @@ export type Asker = {
  */
 export interface Sessions {
   /** Makes a token. With as many as there may be, the oldest goes. */
-  open(asker: Asker): LogInSession;
+  open(requester: Requester): LogInSession;
   /** Ends the token that the request came with; without one nothing happens. */
-  close(asker: Asker): void;
+  close(requester: Requester): void;
   /** The user of a token; undefined for an unknown or expired one. */
   find(token: string): HttpUser | undefined;
   /** Makes what stands for a user once, where a browser can send no header: in the address of a WebSocket. */
-  ticket(asker: Asker): Ticket;
+  ticket(requester: Requester): Ticket;
   /** Whose ticket it is, which is used up with that; undefined for one that is not good. */
   redeem(ticket: string): HttpUser | undefined;
   /** Log-ins of users that are let in no longer end. */

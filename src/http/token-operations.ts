@@ -4,7 +4,7 @@ import type { AccessScope, KeptToken, NewToken, Token, Access as WhoAmI } from '
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import { accessOf, notCovered } from './access/access.ts';
 import { type OperationName, operationPatternProblem } from './access/scope.ts';
-import type { Asker } from './sessions.ts';
+import type { Requester } from './sessions.ts';
 import type { HttpUser } from './user.ts';
 
 /** Parameters of a new token; names as the operation has them. */
@@ -23,13 +23,13 @@ type TokenRequest = {
  */
 export interface TokenOperations {
   /** All tokens, or only those of a limited user. */
-  list(asker: Asker): Token[];
+  list(requester: Requester): Token[];
   /** @throws AriError (rejects) tokenNameInvalid, tokenNameTaken, tokenUserUnknown, tokenScopeInvalid, tokenLifetimeInvalid, tooManyTokens, scopeDenied, storageFailed. */
-  make(request: TokenRequest, asker: Asker): Promise<NewToken>;
+  make(request: TokenRequest, requester: Requester): Promise<NewToken>;
   /** @throws AriError (rejects) tokenNotFound, storageFailed. */
-  revoke(name: string, asker: Asker): Promise<void>;
+  revoke(name: string, requester: Requester): Promise<void>;
   /** The requesting user and its rights. */
-  access(asker: Asker): WhoAmI;
+  access(requester: Requester): WhoAmI;
 }
 
 type TokenOperationsOptions = {
@@ -97,14 +97,21 @@ export function createTokenOperations({
         .filter((token) => !isLimited(user) || token.user === user.name)
         .map(modelOf),
 
-    async make(request, { user: asker }) {
-      const { name = '', user = asker.name, read_only = false } = request;
+    async make(request, { user: requester }) {
+      const { name = '', user = requester.name, read_only = false } = request;
       if (!/^[\w.@-]{1,64}$/.test(name)) throw new AriError('tokenNameInvalid');
-      if (user !== asker.name && isLimited(asker)) throw notCovered(asker, `tokens of '${user}'`);
+      if (user !== requester.name && isLimited(requester)) throw notCovered(requester, `tokens of '${user}'`);
       if (!users().some((each) => each.name === user)) throw new AriError('tokenUserUnknown', { name: user });
-      const scopes = [...((asker.token?.scopes ?? []) as AccessScope[]), ...readRequestedScope(request)];
-      const expires = Math.min(now() + lifetimeOf(request), asker.token?.expiresAt ?? Number.POSITIVE_INFINITY);
-      const wanted = { name, user, scopes, read_only: read_only || asker.read_only, made_by: asker.name, expires };
+      const scopes = [...((requester.token?.scopes ?? []) as AccessScope[]), ...readRequestedScope(request)];
+      const expires = Math.min(now() + lifetimeOf(request), requester.token?.expiresAt ?? Number.POSITIVE_INFINITY);
+      const wanted = {
+        name,
+        user,
+        scopes,
+        read_only: read_only || requester.read_only,
+        made_by: requester.name,
+        expires,
+      };
       const { secret, token } = await tokens.make(wanted);
       return { token: secret, ...modelOf(token) };
     },

@@ -54,7 +54,7 @@ test('who is called when it is saved is called on, and the first that answers is
   assert.equal([again.bridges.size, again.owners.dials.dump().length], [1, 1]);
   again.report(idOf(again, 'Fake/bob'), { type: 'leg.hungUp', cause: 16 });
   await settled();
-  assert.equal([status(again), again.bridges.size, again.companies.size], ['ANSWER', 0, 0]);
+  assert.equal([status(again), again.bridges.size, again.dialSessions.size], ['ANSWER', 0, 0]);
   assert.equal(again.owners.dials.dump(), []);
 });
 
@@ -69,7 +69,7 @@ test('how long it calls counts from its begin, and so do those who could not be 
   assert.is(again.channels.size, 2);
   again.clock.advance(1);
   await settled();
-  assert.equal([status(again), again.channels.size, again.companies.size], ['BUSY', 1, 0]);
+  assert.equal([status(again), again.channels.size, again.dialSessions.size], ['BUSY', 1, 0]);
 });
 
 test('who has answered while nobody was there is joined at once', async () => {
@@ -92,7 +92,7 @@ test('where a subroutine was under way the calls begin again with it, and those 
   assert.equal([again.channels.size, again.bridges.size], [2, 0]);
   again.channels.tell(again.channels.get('alice'), { type: 'hangup', cause: 16, by: 'server' });
   await settled();
-  assert.equal([again.channels.size, again.companies.size, again.owners.dials.dump()], [0, 0, []]);
+  assert.equal([again.channels.size, again.dialSessions.size, again.owners.dials.dump()], [0, 0, []]);
 });
 
 test('a call that the channel of a Dial is gone for ends by itself', async () => {
@@ -100,7 +100,7 @@ test('a call that the channel of a Dial is gone for ends by itself', async () =>
   const again = await takenUp(w);
   again.channels.tell(again.channels.get('alice'), { type: 'hangup', cause: 16, by: 'server' });
   await settled();
-  assert.equal([again.channels.size, again.companies.size, again.owners.dials.dump()], [0, 0, []]);
+  assert.equal([again.channels.size, again.dialSessions.size, again.owners.dials.dump()], [0, 0, []]);
 });
 
 test('who is in a room when it is saved stays in it, and the last one that leaves closes it', async () => {

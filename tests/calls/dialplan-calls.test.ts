@@ -599,7 +599,7 @@ test('a Dial that breaks lets go of everybody it called', async () => {
   };
   w.report(bob, { type: 'leg.answered' });
   await settled();
-  assert.equal([w.channels.has(bob), w.variables('a')['DIALSTATUS'], w.companies.size], [false, 'CANCEL', 0]);
+  assert.equal([w.channels.has(bob), w.variables('a')['DIALSTATUS'], w.dialSessions.size], [false, 'CANCEL', 0]);
 });
 
 test.run();

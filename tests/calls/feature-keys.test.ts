@@ -57,7 +57,7 @@ test('with H the caller ends the calling by the code of disconnect, and its dial
     await settled();
     const { variables } = w.channels.snapshot(w.channels.get('alice')).context;
     assert.equal([variables['DIALSTATUS'], w.operations.get('alice').dialplan.app_name], ['CANCEL', 'Wait'], options);
-    assert.equal([w.channels.size, w.featureKeys.size, w.companies.size], [1, 0, 0]);
+    assert.equal([w.channels.size, w.featureKeys.size, w.dialSessions.size], [1, 0, 0]);
   }
 });
 
@@ -325,7 +325,7 @@ test('a party talks to the target first, the other one waits with music, and han
   );
   carol.report({ type: 'leg.hungUp', cause: 16 });
   await settled();
-  assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+  assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.dialSessions.size], [0, 0, 0, 0]);
 });
 
 test('a caller does the same, and the one that it called outlives its dialplan', async () => {
@@ -343,7 +343,7 @@ test('a caller does the same, and the one that it called outlives its dialplan',
   ]);
   w.bob.report({ type: 'leg.hungUp', cause: 16 });
   await settled();
-  assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+  assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.dialSessions.size], [0, 0, 0, 0]);
 });
 
 test('the key that puts through does so in the talk, and ends the call of who asked', async () => {
@@ -359,7 +359,7 @@ test('the key that puts through does so in the talk, and ends the call of who as
     assert.equal([attended(w)[0]?.['result'], w.featureKeys.size, w.transfers.size], ['Success', 0, 0]);
     w.carol.report({ type: 'leg.hungUp', cause: 16 });
     await settled();
-    assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+    assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.dialSessions.size], [0, 0, 0, 0]);
   }
 });
 
@@ -387,7 +387,7 @@ test('a key leads back from the talk, and so does the target that hangs up; keys
       assert.equal([w.sent(w.asks === w.bob ? w.alice : w.bob), w.music(w.waits)], [['7'], true]);
       w.asks.report({ type: 'leg.hungUp', cause: 16 });
       await settled();
-      assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0]);
+      assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.dialSessions.size], [0, 0, 0, 0]);
     }
 });
 
@@ -398,7 +398,7 @@ test('who waits may hang up: the talk ends, and the call of both as any other', 
     waiting.report({ type: 'leg.hungUp', cause: 16 });
     await settled();
     assert.equal(
-      [w.channels.size, w.bridges.size, w.featureKeys.size, w.transfers.size, w.clock.pending, w.companies.size],
+      [w.channels.size, w.bridges.size, w.featureKeys.size, w.transfers.size, w.clock.pending, w.dialSessions.size],
       [0, 0, 0, 0, 0, 0],
       options,
     );
@@ -431,7 +431,7 @@ test('the target rings: a key gives it up, another one or hanging up puts the ot
     }
     w.alice.report({ type: 'leg.hungUp', cause: 16 });
     await settled();
-    assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.companies.size], [0, 0, 0, 0], way);
+    assert.equal([w.channels.size, w.bridges.size, w.clock.pending, w.dialSessions.size], [0, 0, 0, 0], way);
   }
 });
 
@@ -479,7 +479,7 @@ test('a call whose limit is over ends for all, also while one of both talks to s
     w.clock.advance(9_000);
     await settled();
     assert.equal(
-      [w.channels.size, w.bridges.size, w.featureKeys.size, w.transfers.size, w.companies.size],
+      [w.channels.size, w.bridges.size, w.featureKeys.size, w.transfers.size, w.dialSessions.size],
       [0, 0, 0, 0, 0],
       options,
     );
@@ -527,7 +527,7 @@ test('parties that are saved and restored are with each other as before, and ask
   await settled();
   // The dialplan goes on behind the Dial that began in the process before.
   assert.equal([again.operations.get('alice').dialplan.app_name, again.channels.size], ['Wait', 1]);
-  assert.equal([again.featureKeys.size, again.bridges.size, again.companies.size], [0, 0, 0]);
+  assert.equal([again.featureKeys.size, again.bridges.size, again.dialSessions.size], [0, 0, 0]);
 });
 
 test('the limit of a call counts from its answer, whichever process that was in', async () => {

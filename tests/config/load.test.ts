@@ -142,6 +142,9 @@ test('a setting is read by its old name, too; its new name wins', () => {
     ...[false, false, false, true],
   ]);
   assert.equal(problemsOf('media: { rehearsal: 1 }'), ['1:1 media.warm_up expected true or false, found 1']);
+  const away = (text: string) => load(text).away_policies['desk']?.after;
+  assert.is(away('absences: { desk: { after: 5 } }'), 5);
+  assert.is(away('absences: { desk: { after: 5 } }\naway_policies: { desk: { after: 7 } }'), 7);
 });
 
 test('the environment stands above the file', () => {

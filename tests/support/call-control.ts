@@ -274,7 +274,7 @@ export function createCallControl({
     bridges,
     transfers,
     featureKeys,
-    companies,
+    dialSessions,
     bridgeOperations,
     recordings,
     recordingOperations,

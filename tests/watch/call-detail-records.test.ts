@@ -211,7 +211,7 @@ records('a call that is hung up because its application stays away has failed, t
         [['FAILED', desk, 'application']],
       );
     },
-    { watch: { ...toFile.watch, absences: { desk: { after: 5, action: 'hangup' } } } },
+    { watch: { ...toFile.watch, away_policies: { desk: { after: 5, action: 'hangup' } } } },
   ),
 );
 

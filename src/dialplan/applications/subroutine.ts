@@ -4,7 +4,7 @@ import { isTrue } from '../calculation.ts';
 import { behind, type Position } from '../position.ts';
 import { enterSubroutine, leaveSubroutine } from '../subroutines.ts';
 import type { Application, Step, Verdict } from './application.ts';
-import { checkDestination, resolve } from './places.ts';
+import { checkDestination, resolve } from './jumps.ts';
 import { asItIs, branchesOf, callOf } from './texts.ts';
 
 /** Subroutines: places that are gone to, and come back from, with arguments and variables of their own. */

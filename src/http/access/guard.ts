@@ -6,7 +6,7 @@ import { AriError, type AriErrorCode } from '../../models/errors.ts';
 import { operationBehind } from '../../models/operation-names.ts';
 import type { Deps } from '../deps.ts';
 import type { Named, Operation, ThingNamed } from '../operation.ts';
-import type { Asker } from '../sessions.ts';
+import type { Requester } from '../sessions.ts';
 import { accessOf, notCovered } from './access.ts';
 import type { OperationName, Scope } from './scope.ts';
 import { type Visibility, visibilityOf } from './visibility.ts';
@@ -18,13 +18,13 @@ import { type Visibility, visibilityOf } from './visibility.ts';
  */
 export type Guard = {
   /**
-   * Carries an operation out, as far as the asker's scope covers it.
+   * Carries an operation out, as far as the requester's scope covers it.
    * @throws AriError scopeDenied, or the operation's own word for what is not there; besides what `run` throws.
    */
-  perform(asker: Asker, params: Record<string, unknown>, run: () => unknown): unknown;
+  perform(requester: Requester, params: Record<string, unknown>, run: () => unknown): unknown;
 };
 
-type Question = { user: Asker['user']; scope: Scope; visibility: Visibility; params: Record<string, unknown> };
+type Question = { user: Requester['user']; scope: Scope; visibility: Visibility; params: Record<string, unknown> };
 type Check = (value: string, question: Question) => void;
 
 /** Asterisk's errors for missing objects. */
@@ -190,7 +190,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
   };
 
   /** New objects belong to the requesting user's application. */
-  const asMaker = ({ user, application }: Asker, run: () => unknown): unknown =>
+  const asMaker = ({ user, application }: Requester, run: () => unknown): unknown =>
     owners.objectOwnership ? owners.objectOwnership.by({ user: user.name, application }, run) : run();
 
   return (operation) => {
@@ -216,14 +216,14 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
     };
 
     return {
-      perform(asker, params, run) {
-        const { user } = asker;
-        if (user.scope === undefined && user.token === undefined) return makesBridge ? asMaker(asker, run) : run();
+      perform(requester, params, run) {
+        const { user } = requester;
+        if (user.scope === undefined && user.token === undefined) return makesBridge ? asMaker(requester, run) : run();
         const { scope } = accessOf(user);
         const visibility = visibilityOf(user, owners);
-        if (!scope || !visibility) return makesBridge ? asMaker(asker, run) : run();
+        if (!scope || !visibility) return makesBridge ? asMaker(requester, run) : run();
         admit({ user, scope, visibility, params });
-        const answer = asMaker(asker, run);
+        const answer = asMaker(requester, run);
         if (!narrow) return answer;
         return answer instanceof Promise
           ? answer.then((all) => narrow(all, visibility, user))
@@ -239,7 +239,7 @@ function modelOf(schema: TSchema | undefined): string {
   return items?.$id === undefined ? ($id ?? '') : `${items.$id}[]`;
 }
 
-type Narrow = (answer: unknown, visibility: Visibility, user: Asker['user']) => unknown;
+type Narrow = (answer: unknown, visibility: Visibility, user: Requester['user']) => unknown;
 
 const listOf =
   <T>(sees: (item: T, visibility: Visibility) => boolean): Narrow =>
@@ -252,7 +252,7 @@ const withoutChannels = (endpoint: Endpoint, visibility: Visibility): Endpoint =
 });
 
 /** The allowed operations of an object; those outside the scope are refused with that reason. */
-function withinScope(possible: AllowedOperations, user: Asker['user']): AllowedOperations {
+function withinScope(possible: AllowedOperations, user: Requester['user']): AllowedOperations {
   const { mayDo } = accessOf(user);
   const operations = possible.operations.map((each): AllowedOperation => {
     const name = operationBehind(possible.kind, each.operation);

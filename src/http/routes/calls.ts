@@ -97,10 +97,10 @@ export const calls: Resource = {
       owner: 'calls',
       params,
       errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable'],
-      handle: async (calls, { callId }, asker) =>
+      handle: async (calls, { callId }, requester) =>
         fileOf(
           'application/json',
-          JSON.stringify(calls.bundle(callId, accessOf(asker.user).mayDo(readsConfiguration))),
+          JSON.stringify(calls.bundle(callId, accessOf(requester.user).mayDo(readsConfiguration))),
         ),
     }),
     operation({

@@ -16,7 +16,7 @@ export const sessions: Resource = {
       changes: 'nothing',
       everyone: true,
       returns: LogInSession,
-      handle: (sessions, _params, asker) => sessions.open(asker),
+      handle: (sessions, _params, requester) => sessions.open(requester),
     }),
     operation({
       method: 'DELETE',
@@ -26,7 +26,7 @@ export const sessions: Resource = {
       owner: 'sessions',
       changes: 'nothing',
       everyone: true,
-      handle: (sessions, _params, asker) => sessions.close(asker),
+      handle: (sessions, _params, requester) => sessions.close(requester),
     }),
     operation({
       method: 'POST',
@@ -39,7 +39,7 @@ export const sessions: Resource = {
       changes: 'nothing',
       everyone: true,
       returns: Ticket,
-      handle: (sessions, _params, asker) => sessions.ticket(asker),
+      handle: (sessions, _params, requester) => sessions.ticket(requester),
     }),
   ],
 };

@@ -16,7 +16,7 @@ export const tokens: Resource = {
       summary: 'List the tokens that are good; who is limited sees its own.',
       owner: 'tokens',
       returns: Type.Array(Token),
-      handle: (tokens, _params, asker) => tokens.list(asker),
+      handle: (tokens, _params, requester) => tokens.list(requester),
     }),
     operation({
       method: 'POST',
@@ -56,7 +56,7 @@ export const tokens: Resource = {
         'tooManyTokens',
         'storageFailed',
       ],
-      handle: (tokens, request, asker) => tokens.make(request, asker),
+      handle: (tokens, request, requester) => tokens.make(request, requester),
     }),
     operation({
       method: 'DELETE',
@@ -66,7 +66,7 @@ export const tokens: Resource = {
       owner: 'tokens',
       params: { tokenName: pathParam('Name of the token.') },
       errors: ['tokenNotFound', 'storageFailed'],
-      handle: (tokens, { tokenName }, asker) => tokens.revoke(tokenName, asker),
+      handle: (tokens, { tokenName }, requester) => tokens.revoke(tokenName, requester),
     }),
     operation({
       method: 'GET',
@@ -76,7 +76,7 @@ export const tokens: Resource = {
       owner: 'tokens',
       everyone: true,
       returns: Access,
-      handle: (tokens, _params, asker) => tokens.access(asker),
+      handle: (tokens, _params, requester) => tokens.access(requester),
     }),
   ],
 };

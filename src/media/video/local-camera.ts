@@ -3,11 +3,11 @@ import type { VideoCodec, VideoFlow } from '../../telephony/video.ts';
 import type { VideoConfig } from '../config.ts';
 import { type RtpHeader, sequenceDistance, timestampDistance } from '../rtp/header.ts';
 import { Reception } from '../rtp/reception.ts';
-import { BitrateAsker } from './bitrate-asker.ts';
+import { BitrateRequester } from './bitrate-requester.ts';
 import { type Camera, emptyPacket, leastTaken, type VideoPacket, type Viewer } from './camera.ts';
 import { bitrateRequest, estimatedBitrate, intraRequest, missing, pictureLoss } from './feedback.ts';
 import { nal, parameterSets } from './h264.ts';
-import { KeyFrameAsker } from './key-frame-asker.ts';
+import { KeyFrameRequester } from './key-frame-requester.ts';
 import { MissedPackets } from './missed-packets.ts';
 import { readMark } from './read-mark.ts';
 
@@ -43,8 +43,8 @@ export class LocalCamera implements Camera {
   readonly session: number;
   readonly reception = new Reception();
   readonly missed: MissedPackets;
-  readonly asker: KeyFrameAsker;
-  readonly bitrate: BitrateAsker;
+  readonly asker: KeyFrameRequester;
+  readonly bitrate: BitrateRequester;
   readonly #options: LocalCameraOptions;
   readonly #viewers = new Set<Viewer>();
   readonly #packet: VideoPacket;
@@ -72,8 +72,8 @@ export class LocalCamera implements Camera {
     this.#packet = emptyPacket(this);
     this.#packet.generation = options.generation;
     this.missed = new MissedPackets(config.resendPackets, options.hit);
-    this.asker = new KeyFrameAsker(config.keyFramesPerSecond, () => this.#askNow());
-    this.bitrate = new BitrateAsker({
+    this.asker = new KeyFrameRequester(config.keyFramesPerSecond, () => this.#askNow());
+    this.bitrate = new BitrateRequester({
       everyMs: config.bitrateIntervalMs,
       lowest: config.lowestBitrate,
       hit: options.hit,

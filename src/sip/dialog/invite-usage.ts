@@ -385,9 +385,9 @@ class Usage implements InviteUsage {
     const { request } = transaction;
     const { stack, handlers, allow } = this.#options;
     const offer = descriptionIn(request);
-    const verdict = offer !== undefined ? this.#offerVerdict() : 'answer';
-    if (verdict === 'wait') return void refuseForNow(stack, transaction);
-    if (verdict === 'glare') return void transaction.reply(491);
+    const decision = offer !== undefined ? this.#decideOffer() : 'answer';
+    if (decision === 'wait') return void refuseForNow(stack, transaction);
+    if (decision === 'glare') return void transaction.reply(491);
     const answer: OfferAnswer = offer === undefined ? undefined : handlers.answerOffer(offer, request);
     if (offer !== undefined && typeof answer !== 'string') return void transaction.reply(488, answer);
     this.#requests.update(refreshed(this.dialog, request, transaction.source));
@@ -403,7 +403,7 @@ class Usage implements InviteUsage {
   }
 
   /** RFC 3311 5.2: no new offer while another is open. */
-  #offerVerdict(): OfferVerdict {
+  #decideOffer(): OfferVerdict {
     if (this.#state !== 'early') return this.#offerIsOpen() ? 'glare' : 'answer';
     return earlyVerdict(this.#settled ? 'settled' : this.dialog.ownsCallId ? 'ours' : 'theirs');
   }

@@ -259,10 +259,10 @@ class Outgoing implements OutgoingCall {
 
   /** Whether the session is to be asked for once more, as long as a 422 wants it (RFC 4028 7.3). */
   #askLonger(response: SipResponse): boolean {
-    const wish = this.#session;
-    const seconds = wish && longerSession(response, wish);
+    const requested = this.#session;
+    const seconds = requested && longerSession(response, requested);
     if (seconds === undefined || seconds > LONGEST_SESSION_SECONDS || this.#hangupHeaders || this.#over) return false;
-    this.#session = { ...wish!, seconds, minimum: Math.max(wish!.minimum, seconds) };
+    this.#session = { ...requested!, seconds, minimum: Math.max(requested!.minimum, seconds) };
     return true;
   }
 

@@ -46,7 +46,7 @@ export type SessionWish = {
   always?: boolean;
 };
 
-/** How sessions with a peer are watched: as we wish, or not at all (`off`). Undefined: as the peer asks for. */
+/** How sessions with a peer are watched: as we requested, or not at all (`off`). Undefined: as the peer asks for. */
 export type SessionTerms = SessionWish | 'off' | undefined;
 
 /** The headers of an INVITE that asks for a watched session; what it supports and requires is said elsewhere. */
@@ -98,17 +98,17 @@ export class SessionTimer {
   /** A re-INVITE, UPDATE or first INVITE of the peer's is accepted: the headers for its 2xx; time starts anew. */
   accept(request: SipRequest): HeaderLines {
     const able = isAble(request);
-    const wish = this.#terms === 'off' ? undefined : (sessionExpires(request) ?? this.#ownWish(request, able));
-    const ours = wish !== undefined && (wish.refresher === 'uas' || !able);
-    this.#data = { seconds: wish?.seconds, ours };
+    const requested = this.#terms === 'off' ? undefined : (sessionExpires(request) ?? this.#ownRequest(request, able));
+    const ours = requested !== undefined && (requested.refresher === 'uas' || !able);
+    this.#data = { seconds: requested?.seconds, ours };
     this.renew();
-    if (wish === undefined) return [];
-    const value = `${wish.seconds};refresher=${ours ? 'uas' : 'uac'}`;
+    if (requested === undefined) return [];
+    const value = `${requested.seconds};refresher=${ours ? 'uas' : 'uac'}`;
     return [['Session-Expires', value], ...(able && !ours ? [['Require', TIMER] as const] : [])];
   }
 
   /** What we ask a peer for that asks for nothing (RFC 4028 9): refreshing falls to us then. */
-  #ownWish(request: SipRequest, able: boolean): SessionExpires | undefined {
+  #ownRequest(request: SipRequest, able: boolean): SessionExpires | undefined {
     const terms = this.#terms;
     if (terms === undefined || terms === 'off' || !(terms.always || (terms.required && able))) return undefined;
     return { seconds: Math.max(terms.seconds, shortestOf(request) ?? 0), refresher: 'uas' };
@@ -116,11 +116,11 @@ export class SessionTimer {
 
   /** The 2xx to an INVITE of ours, which may have asked for a watched session (RFC 4028 7.2); time starts. */
   agree(response: SipResponse): void {
-    const wish = this.#terms;
-    if (wish === undefined || wish === 'off') return;
+    const requested = this.#terms;
+    if (requested === undefined || requested === 'off') return;
     const told = sessionExpires(response);
     if (told) this.#data = { seconds: Math.max(told.seconds, MIN_SESSION_SECONDS), ours: told.refresher !== 'uas' };
-    else this.#data = wish.always ? { seconds: wish.seconds, ours: true } : { ours: false };
+    else this.#data = requested.always ? { seconds: requested.seconds, ours: true } : { ours: false };
     this.renew();
   }
 

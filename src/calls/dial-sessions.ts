@@ -2,7 +2,7 @@ import type { ChannelEntry } from '../actors/channel-entry.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 
 /** Channels that the dialplan has brought together, or is about to: a Dial with its caller and those it calls. */
-export type Company = {
+export type Session = {
   /** Another channel replaces one of its parties. */
   replaced(old: ChannelEntry, newcomer: ChannelEntry): void;
   /** One of them goes elsewhere, and is not to be hung up for that. */
@@ -11,47 +11,47 @@ export type Company = {
   absent(isAbsent: boolean): void;
 };
 
-/** Which companies each channel is in. */
-export class Companies {
-  readonly #ofChannel = new SlotMap<string, Set<Company>>();
-  readonly #members = new WeakMap<Company, Set<string>>();
+/** Which dialSessions each channel is in. */
+export class DialSessions {
+  readonly #ofChannel = new SlotMap<string, Set<Session>>();
+  readonly #members = new WeakMap<Session, Set<string>>();
   #size = 0;
 
-  add(channelId: string, company: Company): void {
-    this.#ofChannel.set(channelId, (this.#ofChannel.get(channelId) ?? new Set()).add(company));
-    const members = this.#members.get(company);
+  add(channelId: string, session: Session): void {
+    this.#ofChannel.set(channelId, (this.#ofChannel.get(channelId) ?? new Set()).add(session));
+    const members = this.#members.get(session);
     if (members) members.add(channelId);
     else {
-      this.#members.set(company, new Set([channelId]));
+      this.#members.set(session, new Set([channelId]));
       this.#size++;
     }
   }
 
-  /** The company is over, for all in it. */
-  remove(company: Company): void {
-    for (const id of this.#members.get(company) ?? []) {
+  /** The session is over, for all in it. */
+  remove(session: Session): void {
+    for (const id of this.#members.get(session) ?? []) {
       const all = this.#ofChannel.get(id);
-      if (all?.delete(company) && all.size === 0) this.#ofChannel.delete(id);
+      if (all?.delete(session) && all.size === 0) this.#ofChannel.delete(id);
     }
-    if (this.#members.delete(company)) this.#size--;
+    if (this.#members.delete(session)) this.#size--;
   }
 
   /** Replaces a channel by another in its session. */
   replace(old: ChannelEntry, newcomer: ChannelEntry): void {
-    for (const company of [...(this.#ofChannel.get(old.id) ?? [])]) {
-      this.add(newcomer.id, company);
-      company.replaced(old, newcomer);
+    for (const session of [...(this.#ofChannel.get(old.id) ?? [])]) {
+      this.add(newcomer.id, session);
+      session.replaced(old, newcomer);
     }
   }
 
   /** A channel goes elsewhere. */
   depart(entry: ChannelEntry): void {
-    for (const company of [...(this.#ofChannel.get(entry.id) ?? [])]) company.departed(entry);
+    for (const session of [...(this.#ofChannel.get(entry.id) ?? [])]) session.departed(entry);
   }
 
   /** A channel starts or ends a consultation call; its previous partners wait. */
   absent(channelId: string, isAbsent: boolean): void {
-    for (const company of [...(this.#ofChannel.get(channelId) ?? [])]) company.absent(isAbsent);
+    for (const session of [...(this.#ofChannel.get(channelId) ?? [])]) session.absent(isAbsent);
   }
 
   get size(): number {

@@ -8,18 +8,18 @@ import { isEnding } from '../machines/channel.ts';
 import { isControlled } from '../machines/ownership.ts';
 import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { Companies } from './companies.ts';
+import type { DialSessions } from './dial-sessions.ts';
 import { plainEntry } from './plain-bridges.ts';
 
-type PlacesOptions = {
+type SwapsOptions = {
   channels: Channels;
   bridges: Bridges;
-  companies: Companies;
+  dialSessions: DialSessions;
   log: Logger;
 };
 
 /** Where channels are (bridge, application, dialplan), and how one channel replaces another there. */
-export interface Places {
+export interface Swaps {
   /** The application in control of a channel. */
   applicationOf(channel: ChannelEntry): string | undefined;
   /** The others in a channel's bridge, in the order in which they came. */
@@ -28,20 +28,20 @@ export interface Places {
    * Puts a channel in the place of another: its bridge, its application (unless the newcomer has one) and its Dial. The
    * other one leaves the bridge and the call. The caller of this function ends it.
    */
-  take(newcomer: ChannelEntry, old: ChannelEntry): void;
+  replace(newcomer: ChannelEntry, old: ChannelEntry): void;
   /**
    * Puts a channel into a bridge in place of an absent one, which will not return.
    * @throws AriError bridgeFull; then nothing has changed.
    */
-  takeSeat(newcomer: ChannelEntry, absentId: string, bridge: BridgeEntry): void;
+  replaceAbsent(newcomer: ChannelEntry, absentId: string, bridge: BridgeEntry): void;
   /** Sends a channel to the dialplan position of another. */
-  goOn(channel: ChannelEntry, old: ChannelEntry): void;
+  continueInstead(channel: ChannelEntry, old: ChannelEntry): void;
   /** Takes a channel out of its dialplan and puts it into another's bridge in its place. */
-  bring(channel: ChannelEntry, old: ChannelEntry): void;
+  moveInstead(channel: ChannelEntry, old: ChannelEntry): void;
 }
 
 /** Makes what knows where channels are. */
-export function createPlaces({ channels, bridges, companies, log }: PlacesOptions): Places {
+export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptions): Swaps {
   const applicationOf = ({ ownership }: ChannelEntry): string | undefined => {
     const owner = ownership.getSnapshot();
     return isControlled(owner) ? owner.context.app : undefined;
@@ -96,10 +96,10 @@ export function createPlaces({ channels, bridges, companies, log }: PlacesOption
       return [...(bridge?.stays.values() ?? [])].map((stay) => stay.channel).filter((each) => each !== channel);
     },
 
-    take(newcomer, old) {
+    replace(newcomer, old) {
       const bridge = bridges.bridgeOf(old.id);
       const app = applicationOf(old);
-      companies.replace(old, newcomer);
+      dialSessions.replace(old, newcomer);
       if (app !== undefined) enterApplication(newcomer, app, old);
       if (!bridge) return;
       swap(bridge, newcomer, old);
@@ -110,17 +110,17 @@ export function createPlaces({ channels, bridges, companies, log }: PlacesOption
       );
     },
 
-    takeSeat(newcomer, absentId, bridge) {
+    replaceAbsent(newcomer, absentId, bridge) {
       bridges.enter(bridge, newcomer, plainEntry);
       const old = channels.find(absentId);
-      if (old) companies.replace(old, newcomer);
-      companies.absent(absentId, false);
+      if (old) dialSessions.replace(old, newcomer);
+      dialSessions.absent(absentId, false);
       watchOver(bridge);
     },
 
-    goOn(channel, old) {
+    continueInstead(channel, old) {
       const { context, exten: extension, priority } = channels.snapshot(old).context.dialplan;
-      companies.depart(channel);
+      dialSessions.depart(channel);
       bridges.leave(channel.id);
       stopDialplan(channel);
       channels.tell(channel, {
@@ -129,12 +129,12 @@ export function createPlaces({ channels, bridges, companies, log }: PlacesOption
       });
     },
 
-    bring(channel, old) {
+    moveInstead(channel, old) {
       const bridge = bridges.bridgeOf(old.id);
       const from = bridges.bridgeOf(channel.id);
       const app = applicationOf(old);
-      companies.depart(channel);
-      companies.replace(old, channel);
+      dialSessions.depart(channel);
+      dialSessions.replace(old, channel);
       if (app !== undefined) enterApplication(channel, app, old);
       if (bridge) swap(bridge, channel, old);
       else bridges.leave(channel.id);

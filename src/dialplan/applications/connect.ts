@@ -5,8 +5,8 @@ import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
 import { unsealed } from '../signs.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
+import { checkDestination, resolve } from './jumps.ts';
 import { mediaUris } from './media.ts';
-import { checkDestination, resolve } from './places.ts';
 import { visit } from './subroutine.ts';
 import { configuredArgument, listOf } from './texts.ts';
 

@@ -2,7 +2,7 @@
  * Asks a source for key frames on behalf of many: at once, but never more often than is allowed; what is asked in between is
  * asked once, as soon as it may be.
  */
-export class KeyFrameAsker {
+export class KeyFrameRequester {
   readonly #everyMs: number;
   readonly #send: () => boolean;
   #at = Number.NEGATIVE_INFINITY;

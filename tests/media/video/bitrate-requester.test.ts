@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { LimitCounts } from '../../../src/lib/limit-counts.ts';
-import { BitrateAsker } from '../../../src/media/video/bitrate-asker.ts';
+import { BitrateRequester } from '../../../src/media/video/bitrate-requester.ts';
 import { everything, flow, HandCamera, type HandClock, handScreen } from './cameras.ts';
 
 const most = 1_000_000_000;
@@ -11,7 +11,7 @@ function asker() {
   const limits = new LimitCounts();
   let now = 0;
   let can = true;
-  const asks = new BitrateAsker({
+  const asks = new BitrateRequester({
     ...{ everyMs: 500, lowest: 100_000, hit: limits.hit },
     send: (bitrate) => {
       if (can) said.push([now, bitrate]);

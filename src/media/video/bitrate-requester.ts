@@ -30,7 +30,7 @@ const bitrateStates = {
 type BitrateState = keyof typeof bitrateStates;
 
 /** Asks a source to send no more than those take who are shown it: the least of all, not more often than is allowed. */
-export class BitrateAsker {
+export class BitrateRequester {
   readonly #options: BitrateAskerOptions;
   #state: BitrateState = 'free';
   #wanted = mostBitrate;
