@@ -27,7 +27,7 @@ export class PendingSession extends SessionCommands implements MediaSession {
   #session: RtpSession | undefined;
   #state: 'opening' | 'open' | 'failed' | 'closed' = 'opening';
   #waiting: Task[] = [];
-  /** What is asked before the port is open, as data. */
+  /** Commands before the port is open, as data. */
   readonly #pending: PlainCommand[] = [];
 
   /** @param onFailed hears once that no port could be had. */
@@ -84,7 +84,7 @@ export class PendingSession extends SessionCommands implements MediaSession {
     };
   }
 
-  /** Runs `fn` with the session: at once, or when the port is there; never when it could not be had. In order. */
+  /** Runs `fn` with the session: directly, or when the port is open; never if it cannot be opened. In order. */
   whenOpen(fn: (session: RtpSession) => void): void {
     this.#task(fn);
   }
@@ -94,7 +94,7 @@ export class PendingSession extends SessionCommands implements MediaSession {
     this.#task((opened) => apply(opened, asked));
   }
 
-  /** Asks for what another session was asked for and had not done yet. */
+  /** Repeats the unfinished commands of another session. */
   ask(standing: readonly SessionCommand[]): void {
     for (const each of plainCommandsOf(standing)) this.command(each);
   }

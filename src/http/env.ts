@@ -84,7 +84,7 @@ export type AppDeps = {
   tokens?: Tokens;
   /** Answers to requests with an `Idempotency-Key`; without it the header means nothing. */
   keptAnswers?: KeptAnswers;
-  /** Takes the lines of the audit log; without it nobody writes down who did what. */
+  /** Destination of the audit log; left out: none. */
   audit?: AuditFile | undefined;
   /** Counts answers; without it none are. */
   answers?: AnswerCounts;

@@ -167,7 +167,7 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
 
   const ask = async (inner: Inner, id: string): Promise<Answer> => {
     const headers: Record<string, string> = { ...inner.headers, authorization: deps.authorization };
-    // What is no name for a request is no header either.
+    // An invalid request id is dropped.
     if (/^[\x21-\x7e]{1,64}$/.test(id)) headers['x-request-id'] = id;
     if (inner.contentType) headers['content-type'] = inner.contentType;
     // The standard's Request has no body when it is a GET.
