@@ -54,7 +54,7 @@ type NegotiationOptions = {
   video?: VideoStreams | undefined;
   /** Finds the addresses of host names in descriptions. */
   findAddress: FindAddress;
-  /** What is agreed does not reach the session: another one's does. */
+  /** Results are not applied to the session: those of another branch are. */
   silent?: boolean;
   /** The far side has put us on hold, or taken us back. */
   onHeld(held: boolean): void;

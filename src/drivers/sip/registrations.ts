@@ -224,7 +224,7 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
   };
 }
 
-/** What a final response says (RFC 3261 10.2.4, 10.2.8). */
+/** The result in a final response (RFC 3261 10.2.4, 10.2.8). */
 function answerOf(response: SipResponse, token: string, asked: number, failoverMs: number): RegistrationAnswer {
   const { status } = response;
   if (status < 300) {
