@@ -20,24 +20,24 @@ import type { Allowance } from './allowance.ts';
 /** A password, or H(username:realm:password) in hexadecimal (32 digits MD5, 64 digits SHA-256). */
 export type EndpointSecret = { password: string } | { ha1: string };
 
-/** Where an endpoint can be reached. Times in seconds are as on the wire, others in ms. */
+/** Contacts of an endpoint. Times in seconds are as in the protocol, others in ms. */
 export type AorConfig = FieldsOf<typeof aorAttributes> & {
-  /** What phones register as (the user part of To), in any case of letters; the endpoint's name when left out. */
+  /** The user part of To in REGISTERs, in any letter case; default: the endpoint's name. */
   name?: string;
   /** SIP URIs where the endpoint is without registering. */
   contacts: readonly string[];
 };
 
-/** A registrar that has to be told where an endpoint's calls are to come to. Times in seconds are as on the wire. */
+/** A registrar where an endpoint's contact is registered. Times in seconds are as in the protocol. */
 export type RegistrationConfig = FieldsOf<typeof registrationAttributes> & {
   /** SIP URI of the registrar. */
   server: string;
 };
 
-/** What an endpoint is told of who calls it, or answers it. */
+/** Identity of callers and answering parties that an endpoint gets. */
 export type IdentityTelling = FieldsOf<typeof identityAttributes>;
 
-/** What is told as usual. */
+/** Default identity settings. */
 export const defaultIdentity: IdentityTelling = fieldsOf(identityAttributes, {});
 
 /**
@@ -58,11 +58,11 @@ export type OpusTerms = { wishes: OpusWishes; sending: OpusSending };
 
 /** A phone or a trunk. Its plain attributes are those of {@link endpointAttributes}. */
 export type EndpointConfig = FieldsOf<typeof endpointAttributes> & {
-  /** What comes after `PJSIP/` in dial strings, and the user part of the AOR. */
+  /** The name after `PJSIP/` in dial strings, and the user part of the AOR. */
   name: string;
   /** Dialplan context of its calls. */
   context: string;
-  /** What it must know to register and to call. Without it only `match` lets its requests in. */
+  /** Credentials that it must send to register and to call. Without them only `match` admits its requests. */
   auth?: { username: string } & EndpointSecret;
   /** Credentials that answer its challenges; without `realm` for any realm. */
   outboundAuth?: { username: string; realm?: string } & EndpointSecret;
@@ -77,13 +77,13 @@ export type EndpointConfig = FieldsOf<typeof endpointAttributes> & {
   videoCodecs: readonly VideoFormatName[];
   /** Caller id of its calls; without it what the phone says. */
   callerId?: Party;
-  /** What it is told of who calls it. */
+  /** Identity of callers that it gets. */
   identity: IdentityTelling;
-  /** Where we register it. Without any, its calls are identified by other means. */
+  /** Its registrations at providers. Without any, its calls are identified by other means. */
   registrations?: readonly RegistrationConfig[];
   /** Its limits; left out: all extensions of its context, from anywhere with the password. */
   allowance?: Allowance;
-  /** Who carries out the transfers that it asks for. */
+  /** Who handles its transfers. */
   transferHandling: TransferHandling;
   /** Mailboxes whose message counts it may watch; without any, the one of its own name. */
   mailboxes?: readonly string[];

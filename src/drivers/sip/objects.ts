@@ -238,7 +238,7 @@ export const sipObjectTypes = {
       callerid: text(),
       ...attributesOf(endpointAttributes),
       ...attributesOf(identityAttributes),
-      // What follows is kept only.
+      // The following attributes are only kept.
       aggregate_mwi: flag('yes'),
       allow_subscribe: flag('yes'),
       call_group: text(),
@@ -289,7 +289,7 @@ export const sipObjectTypes = {
     attributes: {
       contact: uris,
       ...attributesOf(aorAttributes),
-      // What follows is kept only: the newest contact always displaces the oldest.
+      // The following attributes are only kept: the newest contact always replaces the oldest.
       remove_existing: flag('no'),
       remove_unavailable: flag('no'),
       authenticate_qualify: flag('no'),
