@@ -244,9 +244,9 @@ function createRunner({ responder, clock, log, validate, compatibility, limits }
       const { operation, owner, guard, stateCheck } = prepared;
       const params = prepared.read(path, sources);
       const assumed = headerOf(c, 'if-state');
-      const result = guard.perform(asker, params, () => {
+      const result = guard.perform(requester, params, () => {
         if (assumed !== undefined) stateCheck(assumed, params);
-        return operation.handle(owner, params, asker);
+        return operation.handle(owner, params, requester);
       });
       if (!(result instanceof Promise)) return succeed(prepared, c, result);
       return inTime(result, prepared.operation.nickname).then(

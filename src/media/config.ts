@@ -11,19 +11,19 @@ export type VideoConfig = {
   /** Most key frames that a source is asked for in a second, by all viewers together. */
   keyFramesPerSecond: number;
   /**
-   * How often a source is told that it is to send more or less than before at most, in ms, and the least that it is asked for, in
-   * bit/s: who takes less has frames left out.
+   * Shortest interval between bit-rate requests to a source, in ms, and the lowest rate that is requested, in bit/s.
+   * Viewers that accept less lose frames.
    */
   bitrateIntervalMs: number;
   lowestBitrate: number;
-  /** Octets of the longest packet that is made for who takes whole units of H.264 alone. */
+  /** Octets of the longest packet for phones that only take whole H.264 units. */
   largestUnit: number;
-  /** Packets of each stream that are kept for who misses some, and for how long, in ms; as many are asked for again. */
+  /** Packets of each stream kept for retransmission, and their age limit in ms; as many are requested again. */
   resendPackets: number;
   resendMs: number;
   /** A source that sends nothing for this long counts as lost, in ms. */
   sourceTimeoutMs: number;
-  /** How long somebody must have the floor before all are shown them, and how long at least they are, in ms. */
+  /** Time a member must be the active speaker before all see it, and the shortest time it is shown, in ms. */
   talkerAfterMs: number;
   talkerHoldMs: number;
   /** RTCP packets of one stream that are read in a tick; more are dropped. */
@@ -32,7 +32,7 @@ export type VideoConfig = {
   pipeBytes: number;
 };
 
-/** What holds where the configuration says nothing. */
+/** Defaults. */
 export const defaultVideoConfig: VideoConfig = {
   streams: 32,
   keyFramesPerSecond: 2,
@@ -64,9 +64,12 @@ export type MediaConfig = {
   announcedAddress?: string;
   /** Ports to take, both ends included; 0 and 0 let the operating system choose (tests). */
   ports: { first: number; last: number };
-  /** How long a port stays bound, but deaf, after its session ended, in ms: late packets never reach a new call. */
+  /** Time that a port stays bound without listening after its session, in ms: late packets never reach a new call. */
   portDrainMs: number;
-  /** Packets that may be under way between a media thread and the thread that holds sockets of Node for it, each way. */
+  /**
+   * Packets that may be in transit between a media thread and the thread that holds its Node sockets, in each
+   * direction.
+   */
   relayedPackets: number;
   /** File descriptors from this number on are not taken for calls; any may be when left out. */
   reservedFrom?: number;
@@ -80,9 +83,9 @@ export type MediaConfig = {
   defaultLanguage: string;
   /** Directories whose sub-directories are classes of music on hold, searched in this order. */
   musicDirectories: readonly string[];
-  /** Where `recording:` names live. */
+  /** Directory of `recording:` names. */
   recordingsDirectory: string;
-  /** Without any RTP for this long although some is expected, the session is told `media.timedOut`, in ms; 0 = never. */
+  /** Time without expected RTP after which the session reports `media.timedOut`, in ms; 0: never. */
   rtpTimeoutMs: number;
   /** How long after a change of the SDP a far side behind a NAT is looked for, in ms; 0 = only the signalled source is heard. */
   natSearchMs: number;
@@ -98,7 +101,7 @@ export type MediaConfig = {
   pipeBytes: number;
   /** A media thread that answers nothing for this long is ended, in ms; twelve times as long while it starts. */
   threadTimeoutMs: number;
-  /** How often what is measured of a session with RTP is told, in ms; 0 = never. */
+  /** Interval between measurements of sessions with RTP, in ms; 0: never. */
   measureMs: number;
   /** Country code of the call-progress tones, e.g. `us`. */
   toneZone: string;
@@ -126,7 +129,7 @@ export type MediaConfig = {
   cacheBytes: number;
 };
 
-/** What holds where the configuration says nothing. Directories are relative to the working directory. */
+/** Defaults. Directories are relative to the working directory. */
 export const defaultMediaConfig: MediaConfig = {
   address: '127.0.0.1',
   ports: { first: 10_000, last: 20_000 },

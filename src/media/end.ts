@@ -25,28 +25,28 @@ export type EndOptions = {
   report: (report: EngineReport) => void;
 };
 
-/** What a mix is to its members. */
+/** A mix as its members see it. */
 export interface Meeting {
   /** Something has changed that decides whether packets can be forwarded. */
   reconsider(): void;
   /** A member's far side pressed a digit. @param except heard its packets already. */
   digit(from: End, digit: string, durationMs: number, except?: PacketTaker): void;
-  /** What packets of a member are passed on as, if they are: see {@link End.forwardable}. */
+  /** The format in which a member's packets are forwarded, if they are: see {@link End.forwardable}. */
   beyond(member: End): string | undefined;
-  /** Whether it is in another thread: nobody here knows what its members do. */
+  /** Whether it is in another thread, so that its members are unknown here. */
   readonly isElsewhere: boolean;
 }
 
-/** Stands for every codec: packets come to nobody. */
+/** Any codec: no packets reach a listener. */
 export const anyCodec = '*';
 
 /** Takes packets of another far side as they are. */
 export interface PacketTaker {
-  /** What it is a member of, where that is in this thread. */
+  /** The mix that it is a member of, if in this thread. */
   readonly mix: Meeting | undefined;
   /** Sends a packet to its far side, renumbered; what is said there wins over it. The packet may be changed. */
   forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean, now: number): void;
-  /** Whether it takes packets of digits; if not it is told of digits. */
+  /** Whether it takes event packets; otherwise it gets digits as reports. */
   readonly takesEvents: boolean;
   /** Says a frame at once: one that comes before packets that are passed on, or one of {@link End.sayTo}. */
   sayAtOnce(frame: Frame, now: number): void;
@@ -55,18 +55,18 @@ export interface PacketTaker {
 /** Takes frames when they come. */
 export type Hearer = Pick<PacketTaker, 'sayAtOnce'>;
 
-/** Mean amplitudes of what comes from a far side and goes there just now; undefined where nothing does. */
+/** Mean amplitudes of the audio from and to a far side; undefined without audio. */
 export type Passing = { heard: number | undefined; said: number | undefined };
 
-/** What is mixed into what an end hears or says: a whisperer. */
+/** A whisperer: audio mixed into what an end hears or says. */
 export interface Whisper {
-  /** What it says just now; undefined = nothing. */
+  /** Its present frame; undefined: none. */
   readonly said: Frame | undefined;
 }
 
 /**
- * One far side's audio. A tick has phases: every end receives (`heard` is what its far side said), mixes add up, every
- * end sends (`said` is what its far side hears), taps take both. Frames are only made while somebody wants them.
+ * One far side's audio. A tick has phases. Every end receives (`heard` is the far side's audio), mixes add up, every
+ * end sends (`said` is the audio to the far side), taps take both. Frames are only made on demand.
  */
 export abstract class End implements PacketTaker {
   readonly session: number;
@@ -77,7 +77,7 @@ export abstract class End implements PacketTaker {
   protected readonly digits = new DigitSender(tickMs);
   /** The mix it is a member of. */
   mix: Meeting | undefined;
-  /** What the mix lets its far side hear in this tick; only looked at while `inMix`. */
+  /** The mix's audio for its far side in this tick; only read while `inMix`. */
   mixed: Frame | undefined;
   /** Whether what its far side hears comes from a mix, frame by frame. */
   inMix = false;
@@ -92,7 +92,7 @@ export abstract class End implements PacketTaker {
   forwardedAt = Number.NEGATIVE_INFINITY;
   /** Until when ticks would find nothing to do, unless something changes before; monotonic ms. */
   restsUntil = Number.NEGATIVE_INFINITY;
-  /** How loud packets are that go to its far side, while somebody looks. */
+  /** Level of packets to its far side, while it is watched. */
   protected readonly passingLevel = new PacketLevel();
   protected echoing = false;
   #listensForEcho = false;
@@ -117,7 +117,7 @@ export abstract class End implements PacketTaker {
     this.player = new SoundPlayer(loader, storedFor(codec), { session }, memory);
   }
 
-  /** The rate its far side speaks at, in Hz; undefined when it takes any. */
+  /** The far side's sampling rate in Hz; undefined if it takes any. */
   abstract get sampleRate(): number | undefined;
 
   /** How long what a mix says to it takes until its far side hears it, at most, in ms. */
@@ -131,7 +131,7 @@ export abstract class End implements PacketTaker {
   /** Last phase of a tick; left out while it rests. */
   abstract send(now: number): void;
 
-  /** What two ends must have in common for packets to go from one to the other as they are; undefined when they cannot. */
+  /** The format that two ends must share to forward packets unchanged; undefined if forwarding is impossible. */
   get forwardable(): string | undefined {
     return undefined;
   }
@@ -140,10 +140,10 @@ export abstract class End implements PacketTaker {
     return true;
   }
 
-  /** Passes arriving packets on to `partner` as they are, until it is undefined. What waits for its turn goes first. */
+  /** Forwards arriving packets to `partner` unchanged, until it is undefined. Waiting packets go first. */
   forwardTo(_partner: PacketTaker | undefined): void {}
 
-  /** Passes on what waits for its turn in frames: it is forwarded now. */
+  /** Forwards the packets that waited for frames. */
   forwardHeld(): void {}
 
   forward(_packet: Uint8Array, _header: RtpHeader, _isEvent: boolean, _now: number): void {}
@@ -160,15 +160,15 @@ export abstract class End implements PacketTaker {
     return false;
   }
 
-  /** Gives what its far side says to `hearer` when it comes, until it is undefined: then it waits for ticks again. */
+  /** Passes the far side's audio to `hearer` on arrival, until it is undefined; then at ticks again. */
   sayTo(_hearer: Hearer | undefined): void {}
 
-  /** What its far side said in this tick; undefined when nothing, or when nobody listens. */
+  /** The far side's audio in this tick; undefined if there is none, or no listener. */
   get heard(): Frame | undefined {
     return this.#heard;
   }
 
-  /** What its far side heard last; undefined when nothing, or when nobody overhears. */
+  /** The last audio to the far side; undefined if there is none, or no listener. */
   get said(): Frame | undefined {
     return this.#said;
   }
@@ -192,7 +192,7 @@ export abstract class End implements PacketTaker {
     return this.#overhearers > 0;
   }
 
-  /** Whether somebody other than its mix wants its frames or whispers. */
+  /** Whether parts other than its mix use its frames or whisper. */
   get tapped(): boolean {
     const { in: heard, out: said } = this.#whispers;
     const taps = this.#listeners > (this.inMix ? 1 : 0) || this.#overhearers > this.ownOverhearers;
@@ -204,7 +204,7 @@ export abstract class End implements PacketTaker {
     return 0;
   }
 
-  /** Wants to know how loud its far side is, until called again with false. */
+  /** Starts measuring the far side's level; false ends it. */
   watchLevel(on: boolean): void {
     if (on) this.listen();
     else this.unlisten();
@@ -215,7 +215,7 @@ export abstract class End implements PacketTaker {
     return this.heardAlone ? meanLevel(this.heardAlone.samples) : 0;
   }
 
-  /** The same, for who looks now and then and not at every tick. */
+  /** The same for occasional readers. */
   get levelNow(): number {
     return this.level;
   }
@@ -226,18 +226,18 @@ export abstract class End implements PacketTaker {
     this.passingLevel.watch(on, this.passingCodec);
   }
 
-  /** What passes, as far as that is known without asking for frames. */
+  /** The present levels, as far as known without frames. */
   get passing(): Passing {
     const said = this.passingLevel.latest ?? (this.framed ? levelOf(this.saidAlone) : undefined);
     return { heard: levelOf(this.heardAlone), said };
   }
 
-  /** What packets are in that go to its far side; undefined where none can be looked at. */
+  /** The codec of packets to the far side; undefined if they cannot be measured. */
   protected get passingCodec(): Codec | undefined {
     return undefined;
   }
 
-  /** What has come and gone in its meeting may concern others. */
+  /** Reacts to changes of its mix. */
   meetingChanged(): void {}
 
   /** Ticks have something to do, or may have. */
@@ -324,7 +324,7 @@ export abstract class End implements PacketTaker {
     }
   }
 
-  /** Plays something that nobody outside asked for. */
+  /** Plays an item that no command requested. */
   beep(play: number, item: PlayItem, done: () => void): void {
     this.stayAwake();
     this.player.play(play, item, done);
@@ -354,8 +354,8 @@ export abstract class End implements PacketTaker {
   }
 
   /**
-   * Passes a packet of a digit on. What has begun is ended where it began, though frames are mixed meanwhile.
-   * @param partner where packets go now.
+   * Forwards a packet of a digit. A digit ends with the partner where it began, even if frames are mixed meanwhile.
+   * @param partner the present target of packets.
    */
   protected passEvent(packet: Uint8Array, header: RtpHeader, partner: PacketTaker | undefined, now: number): void {
     if (partner && this.#event?.timestamp !== header.timestamp)
@@ -369,21 +369,21 @@ export abstract class End implements PacketTaker {
   /** Ticks were skipped: time went by in which nothing could be sent. */
   skipped(): void {}
 
-  /** Ends the session; an item under way is told `reason`. */
+  /** Ends the session; a running item fails with `reason`. */
   close(reason: string): void {
     this.player.close(reason);
     this.passingLevel.close();
   }
 
-  /** Somebody wants what the far side says, or nobody does any more. */
+  /** A consumer of the far side's audio was added or removed. */
   protected abstract listenedChanged(): void;
 
-  /** Somebody wants what the far side hears, or nobody does any more. */
+  /** A consumer of the audio to the far side was added or removed. */
   protected overheardChanged(): void {
     this.followEcho();
   }
 
-  /** An echo that somebody overhears, or that something is whispered into, is made of frames. */
+  /** An echo with a listener or a whisperer needs frames. */
   protected followEcho(): void {
     const needed = this.echoing && (this.overheard || this.#whispers.out.size > 0);
     if (needed === this.#listensForEcho) return;
@@ -398,7 +398,7 @@ export abstract class End implements PacketTaker {
     this.#heard = this.#whispers.in.size > 0 ? this.#withWhispers(frame, this.#whispers.in) : frame;
   }
 
-  /** What is to be said in this tick, as a frame: the player's sound, or else `otherwise`, with what is whispered. */
+  /** The frame to send in this tick: the player's, else `otherwise`, with whispers. */
   protected compose(otherwise: Frame | undefined): Frame | undefined {
     const frame = (this.player.active ? this.#played() : undefined) ?? otherwise;
     const whole = this.#whispers.out.size > 0 ? this.#withWhispers(frame, this.#whispers.out) : frame;
@@ -407,7 +407,7 @@ export abstract class End implements PacketTaker {
     return whole;
   }
 
-  /** Says nothing in this tick, whatever there is. */
+  /** Sends silence in this tick. */
   protected saySilence(): void {
     this.compose(undefined);
     this.#saidAlone = undefined;
@@ -437,7 +437,7 @@ export abstract class End implements PacketTaker {
     const sampleRate = frame?.sampleRate ?? this.sampleRate ?? 8000;
     for (const whisper of whispers) {
       if (!whisper.said) continue;
-      // A copy: the frame may be somebody else's as well.
+      // A copy: the frame may be shared.
       whole ??= frame ? { samples: frame.samples.slice(), sampleRate } : emptyFrame(sampleRate);
       let changer = this.#whisperRates.get(whisper);
       if (changer?.to !== sampleRate) {

@@ -19,7 +19,7 @@ import { blockSlots, memoryIn } from './session-memory.ts';
 import { tickMs } from './ticker.ts';
 import { type OpenSockets, WarmUp } from './warm-up.ts';
 
-/** What the engine has of the world: time, sockets and chance. */
+/** Time, sockets and random numbers of the engine. */
 export type EngineWorld = {
   clock: Clock;
   sockets: Sockets;
@@ -31,7 +31,7 @@ export type EngineWorld = {
   wires?: Wires;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
-  /** Where files stand while they are open; left out where they end with a thread. */
+  /** Registry of open files; left out if they end with a thread. */
   files?: OpenFiles;
   /** How threads wake each other. */
   wakeUps: WakeUps;
@@ -83,7 +83,7 @@ export function hostEngine(
     files,
     wakeUp,
     wakeUps,
-    // Apart from each other, so that what one says in its tick is there in the next of every other.
+    // Threads tick at different phases, so that each one's audio is ready for the others' next tick.
     phaseMs: (thread * tickMs) / config.threads,
     report: tell,
     mayTell: (session) => reports.mayTell(session),

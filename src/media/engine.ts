@@ -50,19 +50,19 @@ export type MediaEngineOptions = {
   wakeUps?: WakeUps;
   /** How far its ticks lie behind those of the first thread, in ms. */
   phaseMs?: number;
-  /** Where files of recordings stand while they are open. */
+  /** Registry of open recording files. */
   files?: RecordersOptions['files'];
   /** Hears what happens; called from inside commands, packets and ticks. */
   report: (report: EngineReport) => void;
   /** Whether a session may report more: connections are not read meanwhile. */
   mayTell?: (session: number) => boolean;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit;
 };
 
 /** How a session with a port is opened. */
 type OpenRtp = {
-  /** Where its numbers are kept; a stream that has begun there goes on. */
+  /** Memory of its RTP numbers; a stream that has begun continues. */
   memory?: SessionMemory;
   /** The port it had before; absent = any. */
   port?: number | undefined;
@@ -171,7 +171,7 @@ export class MediaEngine {
     if (other instanceof LocalEnd) end.pair(other);
   }
 
-  /** Opens a session that hears and is heard by a target's sides; without the target it faults at once. */
+  /** Opens a session between the sides of a target; without the target it fails. */
   openSnoop(
     session: number,
     target: number,
@@ -201,7 +201,7 @@ export class MediaEngine {
     this.#add(openExternalEnd(options, request, wires));
   }
 
-  /** What came over the WebSocket of a session that the main thread holds; ignored where there is none. */
+  /** Handles a message of a session's WebSocket in the main thread; ignored without the session. */
   relay(session: number, relay: RelayedIn): void {
     const found = this.#ends.get(session);
     try {
@@ -219,7 +219,7 @@ export class MediaEngine {
     this.#pipes.enter(end, plan);
   }
 
-  /** @param pipe the one that is closed; another is let be. */
+  /** @param pipe the pipe to close; another stays. */
   closePipe(session: number, pipe: number): void {
     const end = this.#ends.get(session);
     if (end) this.#pipes.leave(end, pipe);
@@ -237,7 +237,7 @@ export class MediaEngine {
     this.#ticker.start();
   }
 
-  /** Lets somebody listen to a session; where it is not there nothing happens. */
+  /** Adds a listener to a session; ignored without the session. */
   overhear({ session, ...command }: OverhearCommand & { session: number }): void {
     const end = this.#ends.get(session);
     if (end) this.#overhearers.apply(end, command);
@@ -287,7 +287,7 @@ export class MediaEngine {
     return found instanceof RtpEnd ? this.#measures.statistics(found, this.#options.clock.monotonic()) : undefined;
   }
 
-  /** Packets of a session's far side that went to another far side as they were, and how its mix works: for tests. */
+  /** Number of forwarded packets of a session, and its mix's mode: for tests. */
   forwarded(session: number): number {
     const found = this.#ends.get(session);
     return found instanceof RtpEnd ? found.forwarded : 0;
@@ -310,7 +310,7 @@ export class MediaEngine {
     return { late: this.#ticker.late, skipped: this.#ticker.skipped };
   }
 
-  /** Ends everything and lets go of all ports, those that drain included. */
+  /** Ends everything and releases all ports, also draining ones. */
   close(): void {
     for (const mix of [...this.#mixes.keys()]) this.#closeMix(mix);
     for (const session of [...this.#ends.keys()]) this.#close(session);
@@ -326,7 +326,7 @@ export class MediaEngine {
 
   #add(end: End): void {
     this.#ends.set(end.session, end);
-    // What has RTP is measured when it is known how its audio flows.
+    // Sessions with RTP are measured once their flow is known.
     if (!(end instanceof RtpEnd || end instanceof PipeEnd)) this.#measures.opened(end, this.#options.clock.monotonic());
     this.#ticker.start();
   }
@@ -348,7 +348,7 @@ export class MediaEngine {
     this.#stopWhenIdle();
   }
 
-  /** Ends a session that has nothing to go on with; that is told when what was recorded of it is complete. */
+  /** Ends a broken session; reported after its recordings are complete. */
   #end(session: number, reason: string): void {
     const end = this.#ends.get(session);
     if (!end) return;

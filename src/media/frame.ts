@@ -9,7 +9,7 @@ export type Frame = {
   readonly shared?: SharedPayloads | undefined;
 };
 
-/** What a frame is in codecs whose packets do not build on each other: encoded once, for all who say the same. */
+/** Payloads of a frame in stateless codecs: encoded once for all receivers. */
 export class SharedPayloads {
   readonly #payloads = new Map<string, { octets: Uint8Array; of: number }>();
   /** Numbers what the samples were. */

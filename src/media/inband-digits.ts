@@ -1,7 +1,7 @@
 import { DigitDetector } from './dsp/digit-detector.ts';
 import type { Frame } from './frame.ts';
 
-/** Looks for digits in what a far side says, where it sends no events; they are kept from those who hear it. */
+/** Detects in-band digits of a far side without events, and removes them for listeners. */
 export class InbandDigits {
   readonly #pressed: (digit: string, durationMs: number) => void;
   #detector: { of: DigitDetector; sampleRate: number } | undefined;
@@ -11,7 +11,7 @@ export class InbandDigits {
     this.#pressed = pressed;
   }
 
-  /** Takes the next 20 ms. @returns what is to be heard of it: nothing while a digit sounds. */
+  /** Takes the next 20 ms. @returns the audible part: nothing during a digit. */
   take(frame: Frame | undefined): Frame | undefined {
     if (!frame) {
       this.#tell(this.#detector?.of.end());

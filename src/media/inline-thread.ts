@@ -7,9 +7,9 @@ import type { MediaThread, StartThread } from './start-worker.ts';
 type Listeners = { message: ((value: unknown) => void)[]; exit: ((code: number) => void)[] };
 
 /**
- * A media thread that is none: the engine runs in this process, behind the same port, with a clock, sockets and chance
- * that are handed in. For simulations; in a server that works for others the thread keeps audio in time.
- * @param opened gets the files of each thread, for tests that end the process without ending its threads.
+ * A media thread without a thread: the engine runs in this process, with given clock, sockets and random numbers. For
+ * simulations; in a real server the thread keeps audio in time.
+ * @param opened gets the files of each thread, for tests that end the process without its threads.
  */
 export const startInline = (outside: Omit<EngineWorld, 'wakeUps' | 'files'>, opened: OpenFiles[] = []): StartThread => {
   const world = { ...outside, wakeUps: inlineWakeUps() };
@@ -18,7 +18,7 @@ export const startInline = (outside: Omit<EngineWorld, 'wakeUps' | 'files'>, ope
     opened.push(files);
     const listeners: Listeners = { message: [], exit: [] };
     let ended = false;
-    // What crosses is copied, as between threads: neither side may change what the other holds.
+    // Messages are copied, as between threads: neither side may change the other's data.
     const carryOut = hostEngine(start, { ...world, files }, (messages) => {
       if (!ended) for (const listener of listeners.message) listener(structuredClone(messages));
     });

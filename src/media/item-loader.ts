@@ -9,7 +9,7 @@ import { isToneZone, parseToneList, toneList, toneSequence } from './tones.ts';
 /** Longest text that is spelled or said, in characters. */
 const longestText = 1024;
 
-/** What sessions need of an {@link ItemLoader}. */
+/** The part of {@link ItemLoader} that sessions use. */
 export type AudioLoader = Pick<ItemLoader, 'load' | 'tone' | 'music'>;
 
 /** Gives a class of music, also one that turns out not to exist: then nothing sounds. */
@@ -93,7 +93,7 @@ export class ItemLoader {
   }
 }
 
-/** Silence of `ms`, or for ever with Infinity. */
+/** Silence of `ms`; Infinity: without end. */
 export function silence(codec: StoredCodec, ms: number): Segment {
   const perMs = samplesPerMs(codec);
   const payload = new Uint8Array(20 * perMs * octetsPerSample(codec)).fill(silenceOctet(codec));

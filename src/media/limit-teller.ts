@@ -1,10 +1,10 @@
 import type { Clock } from '../lib/clock.ts';
 import { LimitCounts, type LimitHit } from '../lib/limit-counts.ts';
 
-/** How soon it is told that bounds were met, in ms; what is met meanwhile is told with it. */
+/** Delay of reports about reached limits, in ms; further ones are added. */
 const tellMs = 1_000;
 
-/** Counts bounds that were met in a media thread, and tells of them all at once: they may be met with every packet. */
+/** Counts limits reached in a media thread and reports them in batches, because every packet may reach one. */
 export function limitTeller(
   clock: Pick<Clock, 'setTimeout'>,
   tell: (counts: Readonly<Record<string, number>>) => void,

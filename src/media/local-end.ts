@@ -9,15 +9,15 @@ import { tickMs } from './ticker.ts';
 const mostHeld = 8;
 
 /**
- * Half of a local pair. Its far side is the other half: what one says the other hears a tick later. While nobody wants
- * to hear it, what it plays only takes its time; digits are told once they are sent. Where both halves are bridged with one
- * other each, packets go from there to there as they are, and what nobody hears costs nothing.
+ * Half of a local pair. Its far side is the other half, which hears its audio one tick later. Without a listener
+ * playbacks only take their time; digits are reported after sending. If both halves are bridged with one other end
+ * each, packets are forwarded unchanged.
  */
 export class LocalEnd extends End {
   #peer: LocalEnd | undefined;
   #muted = { in: false, out: false };
   #heardFrame: Frame | undefined;
-  /** Where packets go that the other half was given, and those that wait for it. */
+  /** Targets of the other half's packets, and waiting packets. */
   #partner: PacketTaker | undefined;
   #held: Uint8Array[] = [];
   readonly #header = emptyHeader();
@@ -43,9 +43,9 @@ export class LocalEnd extends End {
 
   override get forwardable(): string | undefined {
     const peer = this.#peer;
-    // Who asks in a circle gets no answer: both halves in one bridge, or bridges joined by pairs all around.
+    // A circle has no answer: both halves in one bridge, or a ring of bridges joined by pairs.
     if (!peer || this.#asking || !this.#isOpen || !peer.#isOpen) return undefined;
-    // Whether what comes from there finds its way here, too, is asked by the mix over there: of this one, if that is here.
+    // The mix in the other thread checks its own side; it asks this one if necessary.
     if (this.mix?.isElsewhere) return undefined;
     this.#asking = true;
     try {
@@ -151,7 +151,7 @@ export class LocalEnd extends End {
     else this.#peer?.unoverhear();
   }
 
-  /** What the other half said belongs to it, and changes when it says more. */
+  /** The other half reuses the frame for its next audio. */
   #copyOf(frame: Frame | undefined): Frame | undefined {
     if (!frame) return undefined;
     if (this.#heardFrame?.sampleRate !== frame.sampleRate) this.#heardFrame = emptyFrame(frame.sampleRate);
@@ -159,7 +159,7 @@ export class LocalEnd extends End {
     return this.#heardFrame;
   }
 
-  /** Packets pass an echo by no more. */
+  /** An echo forwards no packets. */
   protected override followEcho(): void {
     this.#changed();
     super.followEcho();
@@ -170,7 +170,7 @@ export class LocalEnd extends End {
     return !this.tapped && !this.echoing && !this.player.active && !this.#muted.in && !this.#muted.out;
   }
 
-  /** What decides whether packets pass concerns both sides. */
+  /** Forwarding depends on both sides. */
   #changed(): void {
     this.mix?.reconsider();
     this.#peer?.mix?.reconsider();

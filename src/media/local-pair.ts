@@ -4,10 +4,10 @@ import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
 import type { ThreadLink } from './thread-link.ts';
 
 /**
- * Two sessions joined back to back. The media thread hears of a half only when it plays or sends digits, because those
- * take time, or when somebody listens to one of the two; all else is state of this side.
+ * Two sessions joined back to back. The media thread only gets a half when it plays, sends digits, or has a listener.
+ * Everything else is state of this side.
  *
- * @param thread gives a media thread, undefined once the plane is closed; `near` = if it can be anywhere, there.
+ * @param thread gives a media thread, undefined once the plane is closed; `near`: preferred thread.
  */
 export function createLocalPair(
   options: readonly [SessionProxyOptions, SessionProxyOptions],
@@ -83,7 +83,7 @@ class LocalHalf extends SessionProxy implements MediaSession {
   protected override open(): void {
     if (!this.place) return;
     const { session, slot } = this.place;
-    // What was opened before it is there in the thread; what is opened later joins this one.
+    // A half opened earlier is in the thread; one opened later joins this one.
     const peer = this.other?.thread === this.link ? this.other?.number : undefined;
     this.link?.send({ type: 'openLocal', session, slot, ...(peer !== undefined && { peer }) });
   }

@@ -21,9 +21,9 @@ export type PassingVideo = { flow: VideoFlow; statistics: Showing<VideoStatistic
 const lookMs = 100;
 /** The first measure comes this soon, so that short calls have one as well, in ms. */
 const firstMs = 1_000;
-/** After so many measures of one session it is measured half as often: long calls must not fill what is kept of them. */
+/** Measurements after which a session is measured half as often, to bound their number in long calls. */
 const mostAtOneRate = 120;
-/** What is said of silence, in dB. */
+/** Level of silence, in dB. */
 const floorDb = -90;
 
 type Plan = {
@@ -135,7 +135,7 @@ const tenths = (value: number): number => Math.round(value * 10) / 10;
 const decibels = (level: number): number =>
   level === 0 ? floorDb : Math.max(floorDb, tenths(20 * Math.log10(level / 32_768)));
 
-/** What is measured of every stream of RTP. */
+/** Measurements of every RTP stream. */
 function streamMeasures(
   { rxcount, txcount, rxploss, txploss, rxjitter, txjitter, rtt }: Omit<RtpStatistics, 'forwarded'>,
   { send, receive }: { send: boolean; receive: boolean },
@@ -191,7 +191,7 @@ function videoMeasuresOf({ flow, statistics }: PassingVideo): Showing<VideoMeasu
   };
 }
 
-/** What passes an end without RTP; undefined where nothing does. */
+/** Levels of an end without RTP; undefined without audio. */
 function passingOf(end: End): AudioMeasures | undefined {
   const { heard, said } = end.passing;
   if (heard === undefined && said === undefined) return undefined;

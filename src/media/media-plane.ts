@@ -40,11 +40,11 @@ type MediaPlaneOptions = {
   log: Logger;
   /** How the media thread is started; tests put one in its place that can be made to crash. */
   startThread?: StartThread;
-  /** Hears what is measured of sessions with RTP and of streams of their video, by their ids, as often as {@link MediaConfig.measureMs} says. */
+  /** Gets measurements of RTP sessions and video streams, by id, every {@link MediaConfig.measureMs}. */
   measured?: ((id: string, measures: MediaMeasures | VideoMeasures) => void) | undefined;
   /** Gives memory for the heads of the RTP packets of a session that is opened (`lib/rtp-trace.ts`), where they are kept. */
   trace?: ((id: string, kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
-  /** Hears of sessions for which there was no port, and of bounds that were met in a thread. */
+  /** Counts sessions without a free port, and limits reached in a thread. */
   hit?: LimitHit | undefined;
 };
 
@@ -53,15 +53,17 @@ const noUsage: MediaUsage = {
   ...{ externalWaitingMs: 0, externalDroppedMs: 0, externalUnsentFrames: 0 },
 };
 
-/** A thread that is lost more often than this within this many ms is not given its sessions again: one may be why. */
+/**
+ * A thread that dies more often within this time, in ms, is not given its sessions again: one of them may be the cause.
+ */
 const restarts = { most: 3, withinMs: 60_000 };
 
-/** Sessions that a thread may have beyond twice those of the idlest one, and still gets those that belong to its own. */
+/** Sessions that a thread may have beyond twice those of the idlest one and still get related sessions. */
 const nearbyLoad = 16;
 
 /**
- * The media plane: everything about packets, timers and files happens in worker threads; this side only passes
- * commands and reports. What a lost thread had is opened again in a new one, on the same ports, and goes on.
+ * The media plane: packets, timers and files are handled in worker threads; this side passes commands and reports.
+ * Sessions of a lost thread are opened again in a new one, on the same ports.
  */
 export function createMediaPlane(options: MediaPlaneOptions): MediaPlane & ExternalAudio {
   return new WorkerMediaPlane(options);
@@ -70,7 +72,7 @@ export function createMediaPlane(options: MediaPlaneOptions): MediaPlane & Exter
 class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   readonly #options: MediaPlaneOptions;
   readonly #startThread: StartThread;
-  /** All sessions, and those that others may name, by their id. */
+  /** All sessions, and named ones by id. */
   readonly #sessions = new Roster<SessionProxy>();
   readonly #byId = new SlotMap<string, SessionProxy>();
   readonly #mixes = new Roster<MixProxy>();
@@ -287,7 +289,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const mixes = [...this.#mixes].filter((mix) => mix.thread === link);
     if (this.#closed || this.#losesTooOften(place)) {
       for (const each of sessions) each.lost(reason);
-      // Of a plane that was closed nobody has to be told that its mixes are no more.
+      // After closing the plane nobody needs the end of its mixes.
       for (const mix of mixes)
         if (this.#closed) mix.close();
         else mix.lost(reason);

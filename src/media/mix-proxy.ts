@@ -93,7 +93,7 @@ export class MixProxy implements Mix, Linked {
     if (proxy) this.drop(proxy);
   }
 
-  /** A session is no member any more. */
+  /** Removes a session from the members. */
   drop(session: SessionProxy): void {
     const joined = this.#members.get(session);
     if (!joined) return;
@@ -101,7 +101,7 @@ export class MixProxy implements Mix, Linked {
     this.forget(session);
   }
 
-  /** A session is over, or not a member any more. */
+  /** A session has ended or left. */
   forget(session: SessionProxy): void {
     this.#members.get(session)?.as.pipe?.close();
     if (this.#members.delete(session) && session.mix === this) session.mix = undefined;
@@ -194,7 +194,7 @@ export class MixProxy implements Mix, Linked {
     }
   }
 
-  /** It is gone: everybody concerned is told, in a later turn. */
+  /** The mix is lost: reported to all members, in a later turn. */
   lost(reason: string): void {
     if (this.#ended) return;
     const link = this.#link;
@@ -202,7 +202,7 @@ export class MixProxy implements Mix, Linked {
     link?.soon(() => this.#options.told({ type: 'mix.lost', reason }));
   }
 
-  /** Lives in `link` from now on, with the members that live there. What it played begins again. */
+  /** Moves to `link`, with the members there. Its playbacks start again. */
   moveTo(link: ThreadLink): void {
     if (this.#ended) return;
     const members = [...this.#members];
@@ -259,7 +259,7 @@ export class MixProxy implements Mix, Linked {
     return proxy && this.#members.get(proxy)?.as.number;
   }
 
-  /** Who has a number in its thread. */
+  /** The id for a number in its thread. */
   idOf(number: number | undefined): string | undefined {
     for (const [proxy, { as }] of this.#members) if (as.number === number) return proxy.id;
     return undefined;

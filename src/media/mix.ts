@@ -19,7 +19,7 @@ type MixingOptions = {
   kind: 'mixing' | 'holding';
   loader: AudioLoader;
   report: (report: EngineReport) => void;
-  /** Who of its members is shown whom. */
+  /** Video sources of its members. */
   video: Forwarder;
 };
 
@@ -31,16 +31,16 @@ const longestGapMs = 100;
 
 const sharedFrame = (sampleRate: number) => ({ ...emptyFrame(sampleRate), shared: new SharedPayloads() });
 
-/** Of a class: what is spread from a command has a shape of its own for each member, and is looked up anew at every tick. */
+/** A class: objects made by spreading have individual shapes, which slows every tick. */
 class Member {
   readonly end: End;
   role: MixMember['role'];
   muted: boolean;
   passDigits: boolean;
-  /** What it said in this tick at the mix's rate; undefined = nothing but silence. */
+  /** Its audio in this tick at the mix's rate; undefined: silence. */
   own: Int16Array | undefined = undefined;
   rate: RateChanger;
-  /** What it hears. */
+  /** The audio that it hears. */
   frame: Frame;
   readonly detector = new TalkDetector(talkDetection);
 
@@ -55,9 +55,8 @@ class Member {
 }
 
 /**
- * Ends that hear each other. Two with the same codec, of which nobody wants frames, pass packets to each other as they
- * are; otherwise all are added up each tick and each hears the sum without itself. It changes from one to the other
- * whenever something comes or goes that decides which, and no packet is lost or sent twice by that.
+ * Ends that hear each other. Two with the same codec and no need for frames exchange packets unchanged. Otherwise all
+ * are added up each tick, and each hears the sum without itself. Changes between both modes lose and repeat no packet.
  */
 export class Mixing implements Meeting {
   readonly mix: number;
@@ -69,7 +68,7 @@ export class Mixing implements Meeting {
   readonly #speaker = new ActiveSpeaker<number>();
   #buffer = new MixBuffer(frameSamples(lowestRate));
   #rate = lowestRate;
-  /** What those hear who say nothing. */
+  /** The audio for silent members. */
   #all = sharedFrame(lowestRate);
   #spoken = emptyFrame(lowestRate);
   #octets = new Uint8Array(0);
@@ -89,12 +88,12 @@ export class Mixing implements Meeting {
     this.#player = new SoundPlayer(options.loader, 'slin', { mix: options.mix });
   }
 
-  /** Whether packets go through as they are, are mixed, or there is nobody to hear anybody. */
+  /** Whether packets are forwarded, mixed, or have no receiver. */
   get state(): 'apart' | 'forwarding' | 'mixing' {
     return this.#state;
   }
 
-  /** Who has the floor; undefined = nobody. */
+  /** The active speaker; undefined: none. */
   get speaker(): number | undefined {
     return this.#speaker.current;
   }
@@ -103,7 +102,7 @@ export class Mixing implements Meeting {
     return this.#player.playing;
   }
 
-  /** What all members say together in this tick; undefined when nothing, or when nobody listens. */
+  /** The sum of all members in this tick; undefined if silent, or without listener. */
   get said(): Frame | undefined {
     return this.#said;
   }
@@ -163,7 +162,7 @@ export class Mixing implements Meeting {
     this.reconsider();
   }
 
-  /** Plays something that nobody outside asked for. */
+  /** Plays an item that no command requested. */
   beep(play: number, item: PlayItem, done: () => void): void {
     this.#player.play(play, item, done);
     this.reconsider();
@@ -184,14 +183,14 @@ export class Mixing implements Meeting {
     return undefined;
   }
 
-  /** Nothing of its own is heard in it, and nobody listens to it. */
+  /** It plays nothing itself and has no listener. */
   get #mayForward(): boolean {
     return this.#options.kind === 'mixing' && this.#listeners === 0 && !this.#player.active;
   }
 
   /** Mixes frames or forwards packets, as is right now. */
   reconsider(): void {
-    // What is changed below asks again.
+    // The changes below check again.
     if (this.#changing) return;
     this.#changing = true;
     try {
@@ -220,7 +219,7 @@ export class Mixing implements Meeting {
       this.#detect(member, frame && !member.muted ? this.#add(member, member.rate.samples(frame)) : undefined);
     }
     if (announced) buffer.add(announced);
-    // Nothing has come yet since mixing began: nobody's stream begins before there is something to hear.
+    // No audio since mixing began: no stream starts before there is something to hear.
     if (heard || this.#isInterrupted(now)) this.#isSilent = false;
     this.#said = undefined;
     if (this.#isSilent) {
@@ -232,7 +231,7 @@ export class Mixing implements Meeting {
       this.#options.report({ type: 'activeSpeaker', mix: this.mix, session: this.#speaker.current });
   }
 
-  /** Ends it; nobody is a member any more. */
+  /** Ends it and removes all members. */
   close(reason: string): void {
     for (const end of [...this.#members.keys()]) this.leave(end);
     this.#player.close(reason);
@@ -247,11 +246,11 @@ export class Mixing implements Meeting {
     return false;
   }
 
-  /** @returns the mean level of what others hear of it; undefined where they hear nothing. */
+  /** @returns the mean level that others hear of it; undefined for none. */
   #add(member: Member, samples: Int16Array): number | undefined {
     if (this.#options.kind === 'holding' && member.role !== 'announcer') return undefined;
     const level = meanLevel(samples);
-    // Who is silent hears what all hear who say nothing: that is added up and encoded once.
+    // Silent members share one sum, which is encoded once.
     if (isSilent(samples, level)) return level;
     member.own = samples;
     this.#buffer.add(samples);
@@ -264,7 +263,7 @@ export class Mixing implements Meeting {
     if (change) this.#tellTalking(member.end.session, change.talking, change.talking ? 0 : change.durationMs);
   }
 
-  /** Nobody listens to it any more. */
+  /** Ends talk detection of a member. */
   #endTalking({ detector, end }: Member): void {
     const change = detector.end();
     if (change && !change.talking) this.#tellTalking(end.session, false, change.durationMs);
@@ -274,14 +273,14 @@ export class Mixing implements Meeting {
     this.#options.report({ type: 'mixTalking', mix: this.mix, session, talking, durationMs });
   }
 
-  /** Gives each member the sum without itself; those who said nothing hear the same frame. */
+  /** Gives each member the sum without itself; silent members share one frame. */
   #share(): void {
     const holding = this.#options.kind === 'holding';
     this.#buffer.all(this.#all.samples);
     this.#all.shared.changed();
     this.#said = this.#all;
     for (const member of this.#members.values()) {
-      // Who announces to those on hold hears neither them nor their music.
+      // An announcer to a holding bridge hears neither the others nor their music.
       if (holding && member.role === 'announcer') member.end.mixed = undefined;
       else member.end.mixed = member.own ? this.#withoutOwn(member, member.own) : this.#all;
     }
@@ -293,7 +292,7 @@ export class Mixing implements Meeting {
     return member.frame;
   }
 
-  /** What is played to everyone, at the mix's rate. */
+  /** The audio played to all, at the mix's rate. */
   #announcement(): Int16Array | undefined {
     if (!this.#player.active) return undefined;
     const { samples } = this.#spoken;
@@ -346,7 +345,7 @@ export class Mixing implements Meeting {
     this.#hasten();
   }
 
-  /** What one of two says goes to the other when it comes, where nothing is added to it and its stream needs no jitter buffer. */
+  /** With two members, audio is passed on arrival if nothing is added and the stream needs no jitter buffer. */
   #hasten(): void {
     const isPair = this.#members.size === 2 && this.#mayForward;
     const members = [...this.#members.values()];
@@ -359,7 +358,7 @@ export class Mixing implements Meeting {
     }
   }
 
-  /** The highest rate of its members: nobody hears less than it could. */
+  /** The highest rate of its members, so that none loses quality. */
   #chooseRate(): void {
     let rate = lowestRate;
     for (const { end } of this.#members.values()) rate = Math.max(rate, end.sampleRate ?? 0);

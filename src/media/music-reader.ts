@@ -4,7 +4,7 @@ import type { MusicOnHold, MusicSource } from './file/music-on-hold.ts';
 import type { EndlessSource } from './sequence.ts';
 import { tickMs } from './ticker.ts';
 
-/** One listener of a class of music: nothing until its files are there, then what is on just now, 20 ms a tick. */
+/** One listener of a music class: silence until its files are open, then the present position, 20 ms a tick. */
 export class MusicReader implements EndlessSource {
   readonly #clock: Clock;
   readonly #codec: StoredCodec;

@@ -51,7 +51,7 @@ class OverhearTap implements Tap {
   }
 }
 
-/** Those who listen to the ends of one engine. */
+/** Listeners of the ends of one engine. */
 export class Overhearers {
   readonly #taps: Set<Tap>;
   readonly #report: (report: EngineReport) => void;
@@ -89,7 +89,7 @@ export class Overhearers {
   }
 }
 
-/** Those who listen to one session, as the main thread knows them. */
+/** Listeners of one session, on the main thread. */
 export class OverhearingSide {
   readonly #known = new Map<number, Overhearer>();
   readonly #post: (command: OverhearCommand) => void;
@@ -118,7 +118,7 @@ export class OverhearingSide {
     for (const overhearer of this.#known.keys()) this.#post({ type: 'overhear', overhearer, action: 'begin' });
   }
 
-  /** The session is no more. */
+  /** The session has ended. */
   ended(): void {
     const left = [...this.#known.values()];
     this.#known.clear();

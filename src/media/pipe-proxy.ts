@@ -64,11 +64,11 @@ class PipeProxy implements Linked {
     this.#endLink.send({ type: 'closePipe', session: this.#session, pipe: this.#pipe });
   }
 
-  /** What stands for a session tells nothing of it: the session itself does. */
+  /** The session itself reports; its stand-in does not. */
   heard(_report: EngineReport): void {}
 }
 
-/** How a session is a member of a mix: by its own number, or by that of what stands for it. */
+/** A session's membership in a mix: by its own number, or by its stand-in's. */
 export type Membership = { number: number; pipe: PipeProxy | undefined };
 
 /** Makes a session known in the thread of a mix; undefined when it is over. */

@@ -2,15 +2,15 @@ import type { PlayItem, PlayReport } from '../telephony/media.ts';
 import type { StoredCodec } from './codec/codecs.ts';
 import { inCodec, type Sequence, SequenceReader } from './sequence.ts';
 
-/** What can be done to an item being played, besides stopping it. */
+/** Controls of a playing item, besides stopping it. */
 export type PlayControl = 'pause' | 'resume' | 'restart';
 
-/** Where the audio of items comes from. */
+/** Loads the audio of items. */
 type LoadItem = (item: PlayItem, codec: StoredCodec) => Promise<Sequence>;
 
 /**
- * One item being played: loading, then playing or paused, then ended. Its time runs only while it is read, so it is
- * read at the pace of the tick also when nobody listens. `told` is called exactly once.
+ * One item: loading, playing, paused, ended. Its time advances only when it is read, so it is read each tick also
+ * without listeners. `told` is called exactly once.
  */
 export class Player {
   readonly #item: PlayItem;
@@ -35,7 +35,7 @@ export class Player {
     return this.#told === undefined;
   }
 
-  /** Where it is, in ms from its start. */
+  /** Its position, in ms. */
   get positionMs(): number {
     return this.#reader?.positionMs ?? this.#pendingMs;
   }

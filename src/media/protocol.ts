@@ -18,13 +18,13 @@ import type { MediaConfig } from './config.ts';
 import type { PipePlan } from './pipe/pipe-wire.ts';
 
 /**
- * What passes between the main thread and the media thread: arrays of these, one array per turn of the event loop.
- * Sessions, mixes, items and recordings are numbered by the main thread; a command for one that ended is ignored.
+ * Messages between the main thread and a media thread: arrays of these, one array per turn of the event loop. The main
+ * thread numbers sessions, mixes, items and recordings; commands for ended ones are ignored.
  */
 export type MediaCommand =
-  /** What is asked of a session, as call control asked it. */
+  /** Commands for a session, from call control. */
   | ((SessionCommand | OverhearCommand) & { session: number })
-  /** What is asked of a mix. */
+  /** Commands for a mix. */
   | { type: 'mix'; mix: number; command: MixCommand }
   /** The next block of memory that sessions share with the main thread: see `session-memory.ts`. */
   | { type: 'memory'; block: SharedArrayBuffer }
@@ -38,7 +38,7 @@ export type MediaCommand =
       request: number;
       port?: number;
       source?: MediaSource;
-      /** Where the heads of its packets are written down: see `lib/rtp-trace.ts`. */
+      /** Memory for its packet headers: see `lib/rtp-trace.ts`. */
       trace?: SharedArrayBuffer;
     }
   /** A stream of video of a session; the rest as above. `memory` is laid out as `video/stream-memory.ts` says. */
@@ -63,9 +63,9 @@ export type MediaCommand =
     }
   /** `external` because a number that is answered is the `request` of others. */
   | { type: 'openExternal'; session: number; slot: number; external: ExternalRequest }
-  /** What came over the WebSocket of a session that the main thread holds. */
+  /** A message of a session's WebSocket in the main thread. */
   | { type: 'relay'; session: number; relay: RelayedIn }
-  /** A session of this thread meets a mix of another; not any more. */
+  /** Connects a session of this thread with a mix of another; or ends that. */
   | { type: 'openPipe'; session: number; plan: PipePlan }
   | { type: 'closePipe'; session: number; pipe: number }
   /** A session of another thread is to be a member of mixes of this one. */
@@ -81,14 +81,14 @@ export type MediaCommand =
   | { type: 'measure'; everyMs: number }
   /** Nothing is under way: memory that is not used goes back to the system. */
   | { type: 'compact' }
-  /** Whether the thread lives; it answers at once. */
+  /** Checks whether the thread is alive. */
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };
 
-/** Lets somebody listen to a session, or not any more; `taken` = may have one more piece. Numbered by the main thread. */
+/** Adds or removes a listener of a session; `taken` requests one more piece. The main thread numbers listeners. */
 export type OverhearCommand = { type: 'overhear'; overhearer: number; action: 'begin' | 'taken' | 'end' };
 
-/** What a WebSocket that the main thread holds tells its session; `taken` counts octets that its system has now. */
+/** Messages from a WebSocket in the main thread to its session; `taken` counts octets that the system accepted. */
 export type RelayedIn =
   /** `again`: it was open before, for a session that is gone. */
   | { type: 'opened'; local: { address: string; port: number }; again?: true }
@@ -96,10 +96,10 @@ export type RelayedIn =
   | { type: 'taken'; octets: number }
   | { type: 'closed'; reason: string };
 
-/** What a session tells its WebSocket; `taken` counts octets that it has dealt with. */
+/** Messages from a session to its WebSocket; `taken` counts octets that were processed. */
 export type RelayedOut = { type: 'message'; message: Uint8Array | string } | { type: 'taken'; octets: number };
 
-/** What is told of a stream of video: who is shown, or is to be, is a number of the mix's thread. */
+/** Reports of a video stream: shown and awaited sources are numbers of the mix's thread. */
 export type Showing<Told extends { shows?: string; awaits?: string }> = Omit<Told, 'shows' | 'awaits'> & {
   shown?: number;
   awaited?: number;
@@ -108,7 +108,7 @@ export type Showing<Told extends { shows?: string; awaits?: string }> = Omit<Tol
 /** Counts of what is open. */
 export type MediaUsage = PlaneUsage;
 
-/** What the media thread tells unasked. */
+/** Spontaneous reports of a media thread. */
 export type EngineReport =
   | { type: 'played'; session: number; play: number; report: PlayReport }
   | { type: 'recorded'; session: number; recording: number; report: RecordReport }
@@ -122,7 +122,7 @@ export type EngineReport =
   | { type: 'timedOut'; session: number }
   /** See `media.keyFrameNeeded`. */
   | { type: 'keyFrameNeeded'; session: number }
-  /** Audio for somebody who listens. */
+  /** Audio for a listener. */
   | { type: 'overheard'; session: number; overhearer: number; audio: Uint8Array<ArrayBuffer> }
   /** Told now and then of each session with RTP: see {@link MediaConfig.measureMs}. */
   | { type: 'measured'; session: number; measures: MediaMeasures }
@@ -148,7 +148,7 @@ export type EngineReport =
 
 export type MediaMessage =
   | EngineReport
-  /** How often bounds were met, by their settings, since it was told last. */
+  /** Reached limits by setting, since the last report. */
   | { type: 'limits'; counts: Readonly<Record<string, number>> }
   | { type: 'opened'; request: number; address: string; port: number }
   | { type: 'refused'; request: number; reason: string }
@@ -160,18 +160,18 @@ export type MediaMessage =
   | { type: 'pong' }
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
 
-/** What a log line is about: a session or a mix, by its number. */
+/** The subject of a log line: a session or a mix, by number. */
 export type LoggedAbout = { session?: number; mix?: number };
 
-/** What a media thread is started with. */
+/** Initial data of a media thread. */
 export type WorkerStart = {
   config: MediaConfig;
   /** Which of `config.threads` it is. */
   thread: number;
-  /** Where others ring that have something for it: see `pipe/wake-up.ts`. */
+  /** Wake-up memory of the thread: see `pipe/wake-up.ts`. */
   wakeUp: SharedArrayBuffer;
-  /** Where the main thread counts what it has heard: see `report-window.ts`. */
+  /** Counter of reports that the main thread has processed: see `report-window.ts`. */
   heard: SharedArrayBuffer;
-  /** Where it writes down what it leaves open when it is lost: see `rtp/descriptors.ts`. */
+  /** List of its open descriptors: see `rtp/descriptors.ts`. */
   descriptors: SharedArrayBuffer;
 };

@@ -9,12 +9,12 @@ import type {
   SessionCommand,
 } from '../telephony/media.ts';
 
-/** Who is told what became of what was started, by number. */
+/** Callbacks of started items, by number. */
 class Started<Report> {
   readonly #told = new Map<number, (report: Report) => void>();
   #next = 1;
 
-  /** Numbers one and keeps who is told. */
+  /** Registers a callback under a new number. */
   add(told: (report: Report) => void): number {
     const number = this.#next++;
     this.#told.set(number, told);
@@ -53,7 +53,7 @@ class Started<Report> {
   }
 }
 
-/** The items of one session or mix as the main thread knows them: who is to be told how each ended. */
+/** The items of one session or mix on the main thread, with their callbacks. */
 export class Plays extends Started<PlayReport> {
   failAll(reason: string): void {
     this.endAll({ type: 'media.failed', reason });
@@ -63,17 +63,17 @@ export class Plays extends Started<PlayReport> {
 type RecordOrder = Extract<SessionCommand, { type: 'record' }>;
 type RecordControl = Extract<SessionCommand, { type: 'controlRecording' }>;
 
-/** What is needed to go on with a recording elsewhere. */
+/** Data to continue a recording elsewhere. */
 type Recorded = { request: RecordRequest; progress: Float64Array; started: boolean; holds: Set<RecordAction> };
 
-/** What one action leaves of those before it. */
+/** Actions that cancel each other. */
 const undoes: Partial<Record<RecordAction, RecordAction>> = { resume: 'pause', unmute: 'mute' };
 
 /** The recordings of one session or mix. */
 export class Recordings extends Started<RecordReport> {
   readonly #recorded = new Map<number, Recorded>();
 
-  /** What asks for a recording that was added. */
+  /** The command that starts a registered recording. */
   order(recording: number, request: RecordRequest): RecordOrder {
     const memory = new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT);
     const progress = new Float64Array(memory);
@@ -95,7 +95,7 @@ export class Recordings extends Started<RecordReport> {
     return { durationMs, talkingMs };
   }
 
-  /** What goes on, in another thread, with all that are under way. */
+  /** Commands to continue all running recordings in another thread. */
   again(): (RecordOrder | RecordControl)[] {
     return [...this.#recorded].flatMap(([recording, recorded]) => {
       const { request, progress, started, holds } = recorded;

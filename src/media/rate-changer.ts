@@ -1,7 +1,7 @@
 import { Resampler } from './dsp/resampler.ts';
 import { type Frame, frameSamples } from './frame.ts';
 
-/** One stream of frames at one rate, whatever rate they come at. */
+/** Converts frames of any rate to one rate. */
 export class RateChanger {
   /** Rate of the frames given, in Hz. */
   readonly to: number;
@@ -13,7 +13,7 @@ export class RateChanger {
     this.to = to;
   }
 
-  /** The samples of a frame at our rate: its own when it has that, else ours, which hold until the next call. */
+  /** The samples of a frame at our rate: its own if equal, else ours, valid until the next call. */
   samples(frame: Frame): Int16Array {
     if (frame.sampleRate === this.to) {
       this.#resampler = undefined;

@@ -15,17 +15,17 @@ import { RateChanger } from './rate-changer.ts';
 import type { Tap } from './talk-tap.ts';
 import { tickMs } from './ticker.ts';
 
-/** What can be recorded: a session's sides, or what a mix says. */
+/** A recordable object: a session's sides, or a mix. */
 interface RecordSource {
-  /** What goes on the first track, and on the second, in this tick; undefined = silence. */
+  /** Audio of the first and second track in this tick; undefined: silence. */
   readonly tracks: readonly [Frame | undefined, Frame | undefined];
-  /** Wants frames until called again with false. */
+  /** Requests frames; false ends that. */
   listen(on: boolean): void;
   /** Plays a beep to the recorded party; `done` is called at its end. */
   beep(done: () => void): void;
 }
 
-/** What a session's far side says, and with two tracks what it hears beside. */
+/** The audio of a session's far side, and with two tracks the audio that it hears. */
 export function sourceOfEnd(end: End, channels: 1 | 2, language: string): RecordSource {
   return {
     get tracks() {
@@ -42,7 +42,7 @@ export function sourceOfEnd(end: End, channels: 1 | 2, language: string): Record
   };
 }
 
-/** What all members of a mix say together. */
+/** The sum of a mix. */
 export function sourceOfMix(mix: Mixing, language: string): RecordSource {
   return {
     get tracks() {
@@ -55,9 +55,9 @@ export function sourceOfMix(mix: Mixing, language: string): RecordSource {
 
 type EndReason = Extract<RecordReport, { type: 'record.finished' }>['reason'];
 
-/** Nobody outside numbers an item so. */
+/** No other item has this number. */
 const beepId = -1;
-/** Mean amplitude that is no silence in a recording, and how long it must be quiet for silence to begin, in ms. */
+/** Mean amplitude above silence in a recording, and the quiet time before silence begins, in ms. */
 const talking = { thresholdLevel: 256, silenceMs: 200 };
 
 type RecorderOptions = {
@@ -68,7 +68,7 @@ type RecorderOptions = {
   /** How its file is written, where that is configured. */
   limits?: RecordingLimits;
   files?: OpenFiles | undefined;
-  /** Where it is kept how much of it lies in the file: durationMs, talkingMs. */
+  /** Progress of the file: durationMs, talkingMs. */
   progress?: Float64Array;
   told: (report: RecordReport) => void;
   /** Hears once that nothing more is recorded. */
@@ -106,7 +106,7 @@ export class Recorder implements Tap {
     this.#keep(0);
     options.source.listen(true);
     const limits = options.limits ?? defaultRecordingLimits;
-    // What has nothing in its file yet may have none.
+    // A recording without audio may have no file yet.
     const begun = goOn && (goOn.durationMs > 0 ? 'surely' : 'perhaps');
     const written = (ms: number) => this.#keep(ms);
     openRecording({ ...limits, ...wanted, serial, files, goOn: begun, written }, (error) => this.#fail(error)).then(
@@ -170,7 +170,7 @@ export class Recorder implements Tap {
     this.#writer = writer;
     const { source, request, told } = this.#options;
     const ended = this.#state === 'ended';
-    // Who asks for the end of what is kept before it is open hears that it began; who took it up from others has heard so.
+    // A recording that ends before its file is open still reports its start; a continued one has reported it before.
     if (!ended || (this.#reason !== undefined && !request.goOn)) told({ type: 'record.started' });
     if (ended) {
       this.#close(writer);
@@ -224,14 +224,14 @@ export class Recorder implements Tap {
     void this.#writer?.finish().catch(() => undefined);
   }
 
-  /** Takes nothing more; what comes of it is told when the file is closed. @param reason undefined = thrown away. */
+  /** Stops taking audio; the result is reported when the file is closed. @param reason undefined: discard. */
   #leave(reason: EndReason | undefined): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.#reason = reason;
     this.#options.source.listen(false);
     this.#options.ended();
-    // What is not open yet is closed as soon as it is.
+    // A file that is not open yet is closed once it is.
     if (this.#writer && !this.#failed) this.#close(this.#writer);
   }
 

@@ -8,24 +8,24 @@ import { Recorder, sourceOfEnd, sourceOfMix } from './recorder.ts';
 import type { Tap } from './talk-tap.ts';
 
 export type RecordersOptions = {
-  /** What is driven by the tick: recorders come and go there. */
+  /** Receivers at each tick: recorders are added and removed here. */
   taps: Set<Tap>;
   random32: () => number;
   /** How files are written, and the language of what is heard first. */
   config: Pick<MediaConfig, 'recording' | 'defaultLanguage'>;
-  /** Where files stand while they are open. */
+  /** Registry of open files. */
   files?: OpenFiles | undefined;
   report: (report: EngineReport) => void;
 };
 
-/** What can be asked of sessions and mixes about recordings. */
+/** Recording commands of sessions and mixes. */
 type RecordingCommand = Extract<SessionCommand, { type: 'record' | 'controlRecording' }>;
 
 /** All recordings under way in one thread, by what they record. */
 export class Recorders {
   readonly #options: RecordersOptions;
   readonly #recorders = new Map<End | Mixing, Map<number, Recorder>>();
-  /** How many recordings of each are not complete, and what waits for that. */
+  /** Incomplete recordings of each, and callbacks for their end. */
   readonly #unfinished = new Map<End | Mixing, { recordings: number; done: (() => void) | undefined }>();
 
   constructor(options: RecordersOptions) {
@@ -70,13 +70,13 @@ export class Recorders {
     this.#options.taps.add(recorder);
   }
 
-  /** What is recorded of an end or a mix that is gone is complete. */
+  /** Completes the recordings of an ended end or mix. */
   end(owner: End | Mixing): void {
     for (const each of [...(this.#recorders.get(owner)?.values() ?? [])]) each.close();
     this.#recorders.delete(owner);
   }
 
-  /** Calls back once nothing of it is being written any more: at once when that is so. */
+  /** Calls back once all of its recordings are written. */
   whenComplete(owner: End | Mixing, then: () => void): void {
     const unfinished = this.#unfinished.get(owner);
     if (unfinished) unfinished.done = then;

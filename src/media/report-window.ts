@@ -11,7 +11,7 @@ export function countHeard(counter: SharedArrayBuffer): void {
   Atomics.add(new Int32Array(counter), 0, 1);
 }
 
-/** Messages caused by packets, which nobody can be asked to send more slowly: beyond the limits they are dropped. */
+/** Messages caused by packets, whose rate cannot be limited at the source: beyond the limits they are dropped. */
 const droppable: ReadonlySet<MediaMessage['type']> = new Set([
   'digit',
   'digitSent',
@@ -51,7 +51,7 @@ export class ReportWindow {
     return this.#total < this.#limits.inAll && (this.#bySession.get(session) ?? 0) < this.#limits.perSession;
   }
 
-  /** Counts a message that is to be told; false = it is dropped. */
+  /** Counts a message to report; false: it is dropped. */
   take(message: MediaMessage): boolean {
     const session = 'session' in message ? message.session : undefined;
     const fits = session === undefined ? this.#total < this.#limits.inAll : this.mayTell(session);
@@ -63,7 +63,7 @@ export class ReportWindow {
     return true;
   }
 
-  /** What was taken so far is on its way, as one batch. */
+  /** The counted messages were posted as one batch. */
   posted(): void {
     this.#posted = (this.#posted + 1) | 0;
     this.#gathering = false;

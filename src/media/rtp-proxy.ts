@@ -12,7 +12,7 @@ import { VideoLines } from './video/video-lines.ts';
 export class RtpProxy extends SessionProxy implements RtpSession {
   /** Set before anyone else sees the session. */
   local = { address: '', port: 0 };
-  /** Settled once the port is there, or cannot be had. */
+  /** Settled once the port is open, or has failed. */
   readonly opened: Promise<void>;
   readonly #trace: SharedArrayBuffer | undefined;
   readonly #video: VideoLines;
@@ -94,7 +94,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     return statistics && { ...statistics, ...this.#shownRemote };
   }
 
-  /** Where audio is sent to: where the far side was found, or else where its SDP says. */
+  /** Destination of audio: the located far side, else the address in its SDP. */
   get #shownRemote(): { remote?: string } {
     const remote = this.source ?? this.#remote;
     return remote ? { remote: formatAddress(remote) } : {};
@@ -139,7 +139,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   }
 
   protected override tellLost(reason: string): void {
-    // A session that was never opened has nobody to tell: `openRtp` itself is rejected.
+    // A session that never opened has no listener: `openRtp` itself rejects.
     if (this.local.port > 0) super.tellLost(reason);
     this.#settle.reject(new Error(reason));
   }
@@ -161,7 +161,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
           ...(source && { source }),
           ...(trace && { trace }),
         }),
-        // At once: what the thread tells of the session next must find it open.
+        // Directly: the thread's next report needs an open session.
         (answer) => {
           this.local = { address: answer.address, port: answer.port };
           this.#settle.resolve();

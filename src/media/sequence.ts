@@ -3,17 +3,17 @@ import { octetsPerSample, type StoredCodec, samplesPerMs, transcode } from './co
 /** A piece of audio in the sequence's codec, which repeats when it lasts longer than its octets do. */
 export type Segment = {
   payload: Uint8Array;
-  /** Length in samples; Infinity = for ever. */
+  /** Length in samples; Infinity: without end. */
   samples: number;
   /** Makes the first `count` samples of the payload, where it is made while it is read. */
   make?(count: number): void;
 };
 
-/** What an item of a playback sounds like: segments one after another. */
+/** The audio of an item: segments in order. */
 export type Sequence = {
   codec: StoredCodec;
   segments: readonly Segment[];
-  /** Where it begins again after the last segment; absent = it ends there. */
+  /** Segment to repeat from after the last; absent: the item ends. */
   repeatFrom?: number;
   /** Whether the position in it can be moved (tones ignore that). */
   seekable: boolean;
@@ -21,11 +21,11 @@ export type Sequence = {
   as?(codec: StoredCodec): Sequence;
 };
 
-/** Something that sounds for ever, as music on hold does. */
+/** Audio without end, such as music on hold. */
 export interface EndlessSource {
   /** Copies the next samples to `target` from octet `at`; fewer than `count` when it has none just now. */
   read(target: Uint8Array, at: number, count: number): number;
-  /** Nobody reads any more. */
+  /** The reader has stopped. */
   close(): void;
 }
 
@@ -66,7 +66,7 @@ export class SequenceReader {
     return true;
   }
 
-  /** Where it is, in ms from the start of the first segment. */
+  /** The position, in ms from the start of the first segment. */
   get positionMs(): number {
     let samples = this.#offset;
     for (let index = 0; index < this.#segment; index++) samples += this.#sequence.segments[index]!.samples;
@@ -122,7 +122,7 @@ export class SequenceReader {
 
   #skipEmpty(): void {
     const { segments, repeatFrom } = this.#sequence;
-    // A sequence that only repeats empty segments ends after one round instead of turning for ever.
+    // A loop of empty segments ends after one round.
     for (let skipped = 0; skipped <= segments.length; skipped++) {
       if (this.#segment >= segments.length && repeatFrom !== undefined && repeatFrom < segments.length)
         this.#segment = repeatFrom;

@@ -1,11 +1,11 @@
 /** Numbers of a session that outlive its thread; indices of its words. */
 export const memoryWord = {
-  /** 1 once the stream has begun: what follows is worth going on with. */
+  /** 1 once the stream has begun and can be continued. */
   begun: 0,
   ssrc: 1,
   /** Sequence number of the next packet. */
   sequence: 2,
-  /** First RTP timestamp not covered by what was sent, never wrapped. */
+  /** First RTP timestamp after the sent audio, unwrapped. */
   timestamp: 3,
   /** RTP timestamp at monotonic time 0 of the thread, never wrapped. */
   origin: 4,
@@ -18,10 +18,10 @@ export const memoryWord = {
   /** The item being played (0 = none), and how far it is, in ms. */
   play: 9,
   positionMs: 10,
-  /** SRTP: what comes after the highest index of our audio (0 before the first), and the index of our last RTCP. */
+  /** SRTP: index after our last audio packet (0 before the first), and our last RTCP index. */
   sealed: 11,
   control: 12,
-  /** The same of what the far side sends, its RTCP as well, and its SSRC and one (0 = none): nothing older is taken. */
+  /** The same for the far side, with its RTCP, and its SSRC plus one (0: none): older packets are refused. */
   opened: 13,
   openedControl: 14,
   openedSource: 15,
@@ -30,7 +30,7 @@ export const memoryWord = {
 /** The words of SRTP: what must go on as it was, in another thread or process. */
 export const secretWords = ['sealed', 'control', 'opened', 'openedControl', 'openedSource'] as const;
 
-/** What stands in them. */
+/** The values of these words. */
 export const secretNumbers = (memory: SessionMemory): Record<(typeof secretWords)[number], number> => ({
   sealed: memory[memoryWord.sealed]!,
   control: memory[memoryWord.control]!,
@@ -45,10 +45,10 @@ const memoryWords = 16;
 /** Sessions that share one block of memory. */
 export const blockSlots = 256;
 
-/** The words of one session: shared between the threads, so that nothing is lost when the media thread hangs or dies. */
+/** The words of one session, shared between threads, so that they survive a dead media thread. */
 export type SessionMemory = Float64Array;
 
-/** Memory of a session that nobody else has to see. */
+/** Session memory that is not shared. */
 export function ownMemory(): SessionMemory {
   return new Float64Array(memoryWords);
 }

@@ -28,7 +28,7 @@ export type SessionProxyOptions = {
   told: (report: MediaReport) => void;
   /** Hears what is measured of it now and then. */
   measured?: ((measures: MediaMeasures | VideoMeasures) => void) | undefined;
-  /** Gives memory for the heads of its RTP packets; undefined where nobody wants them. */
+  /** Memory for its RTP headers; undefined if none are kept. */
   trace?: ((kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
   /** Hears that the session is over, once. */
   ended: (session: SessionProxy) => void;
@@ -43,8 +43,8 @@ type Standing = Extract<
 const sessionClosed = 'the session was closed';
 
 /**
- * The main thread's side of a session, whatever it is: turns what is asked into commands, and reports into what is told.
- * It keeps what holds, so that the session can be opened again in another thread.
+ * The main thread's side of a session of any kind: turns calls into commands, and reports into callbacks. It keeps
+ * lasting state, so that the session can be opened again in another thread.
  */
 export abstract class SessionProxy extends SessionCommands implements MediaSession, Linked {
   readonly id: string;
@@ -85,7 +85,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
         drop(session: SessionProxy): void;
         forget(session: SessionProxy): void;
         videoOpened(session: SessionProxy): void;
-        /** Who has a number in the mix's thread. */
+        /** The id for a number in the mix's thread. */
         idOf(session: number | undefined): string | undefined;
       }
     | undefined;
@@ -96,8 +96,8 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   }
 
   /**
-   * Its number in its thread, where it is opened now at the latest, so that it can be heard and listened to.
-   * @param near where it is opened if it can be anywhere.
+   * Its number in its thread; opens it there if necessary, so that it can be heard.
+   * @param near preferred thread.
    */
   abstract audible(near?: ThreadLink): number | undefined;
 
@@ -121,7 +121,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
     return recordHandle(this.#recordings, recording, (command) => this.#ask(command));
   }
 
-  /** Lets somebody listen to it. @returns a function that ends that; undefined when nothing can be heard of it. */
+  /** Adds a listener. @returns a function that removes it; undefined if the session has no audio. */
   overhear(overhearer: Overhearer): (() => void) | undefined {
     return this.audible() === undefined ? undefined : this.#overhearing.begin(overhearer);
   }
@@ -223,7 +223,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
     return { ...told, ...(shows !== undefined && { shows }), ...(awaits !== undefined && { awaits }) };
   }
 
-  /** It is gone and cannot be opened again: everybody concerned is told, in a later turn. */
+  /** The session is lost for good: reported in a later turn. */
   lost(reason: string): void {
     if (this.#ended) return;
     this.#end();
@@ -312,7 +312,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
     }
   }
 
-  /** Where the item is, in ms from its start: what the thread wrote last. */
+  /** Position of the item in ms, last written by the thread. */
   #positionMs({ play, item }: { play: number; item: PlayItem }): number {
     const memory = this.place?.memory;
     return memory?.[memoryWord.play] === play ? memory[memoryWord.positionMs]! : (item.heardMs ?? item.offsetMs);

@@ -68,7 +68,7 @@ export class SnoopEnd extends End implements Whisper {
     if (!this.listened) this.setHeard(undefined);
   }
 
-  /** The target makes frames only while somebody wants those of the snoop. */
+  /** The target makes frames only while the snoop's are used. */
   #listenToTarget(on: boolean): void {
     if (on === this.#spying) return;
     this.#spying = on;

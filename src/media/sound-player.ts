@@ -14,7 +14,7 @@ const toneOfIndication: Readonly<Record<Indication, string>> = {
   congestion: 'congestion',
 };
 
-/** What a session says by itself: the item being played, or else the tone it was given, or else music, or else silence. */
+/** A session's own audio: the playing item, else the tone, else music, else silence. */
 export class SoundPlayer {
   readonly #loader: AudioLoader;
   readonly #about: LoggedAbout;
@@ -28,7 +28,7 @@ export class SoundPlayer {
   #music: EndlessSource | undefined;
   #silence: SequenceReader | undefined;
 
-  /** @param about its session or mix, for the log. @param memory keeps the position of the item, for the next thread. */
+  /** @param about its session or mix, for the log. @param memory keeps the item's position for the next thread. */
   constructor(loader: AudioLoader, codec: StoredCodec, about: LoggedAbout, memory?: SessionMemory) {
     this.#loader = loader;
     this.#about = about;
@@ -36,7 +36,7 @@ export class SoundPlayer {
     this.#memory = memory;
   }
 
-  /** What it is read in. */
+  /** Format of its audio. */
   get codec(): StoredCodec {
     return this.#codec;
   }
@@ -46,7 +46,7 @@ export class SoundPlayer {
     return this.playing || this.#tone !== undefined || this.#music !== undefined || this.#silence !== undefined;
   }
 
-  /** Music is what sounds: it comes 20 ms a tick. */
+  /** Whether music plays: it comes 20 ms a tick. */
   get musical(): boolean {
     return this.#music !== undefined && !this.playing && !this.#tone;
   }
@@ -82,7 +82,7 @@ export class SoundPlayer {
     this.#tone = indication && new SequenceReader(this.#loader.tone(toneOfIndication[indication], this.#codec));
   }
 
-  /** What is indicated now. */
+  /** The present tone. */
   get indication(): Indication | undefined {
     return this.#indication;
   }
@@ -111,8 +111,8 @@ export class SoundPlayer {
   }
 
   /**
-   * Fills `count` samples of `target` from octet `at` with what comes next, the rest of the last piece with silence.
-   * False when there is nothing to say now; `target` is then untouched.
+   * Fills `count` samples of `target` from octet `at`; the rest of the last piece is silence. False, with `target`
+   * unchanged, if there is nothing to send.
    */
   fill(target: Uint8Array, at: number, count: number): boolean {
     const source = this.playing ? this.#player : (this.#tone ?? this.#music ?? this.#silence);
@@ -124,7 +124,7 @@ export class SoundPlayer {
     return true;
   }
 
-  /** Ends everything; an item under way is told that it failed. */
+  /** Ends everything; the running item fails. */
   close(reason: string): void {
     this.indicate(undefined);
     this.music(undefined);

@@ -11,14 +11,14 @@ export type MediaThread = Pick<Worker, 'postMessage' | 'terminate'> & {
   on(event: 'exit', listener: (code: number) => void): unknown;
 };
 
-/** What the worker gets: where this thread holds sockets of Node for it, too. */
+/** Initial data of the worker, and the port to Node sockets in this thread. */
 export type SystemWorkerStart = WorkerStart & { relay: MessagePort };
 
 export type StartThread = (start: WorkerStart) => MediaThread;
 
 /**
- * Of a packet nothing is left after a tick or two. Where that is collected often the memory that is written to stays in the
- * processor's caches, and a third of what a leg takes is saved: docs/decisions/0026-native-sockets.md.
+ * Packet data lives for a tick or two. Frequent collections keep the written memory in the processor's caches, which
+ * saves a third of a leg's CPU: docs/decisions/0026-native-sockets.md.
  */
 const resourceLimits = { maxYoungGenerationSizeMb: 3 };
 

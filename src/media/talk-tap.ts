@@ -7,7 +7,7 @@ import { tickMs } from './ticker.ts';
 /** Something that takes what an end or a mix says, at the end of each tick. */
 export interface Tap {
   tick(): void;
-  /** The end or mix it listens to is gone, or it is not wanted any more. */
+  /** Its end or mix has ended, or it is no longer needed. */
   close(): void;
 }
 

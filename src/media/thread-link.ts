@@ -7,20 +7,20 @@ import { countHeard } from './report-window.ts';
 import { blockSlots, memoryIn, newBlock, type SessionMemory } from './session-memory.ts';
 import type { MediaThread } from './start-worker.ts';
 
-/** What the link tells the session or mix that a report is about. */
+/** Callbacks of the session or mix that a report concerns. */
 export interface Linked {
-  /** Of the channel or bridge; left out where it is neither. */
+  /** Id of the channel or bridge; left out otherwise. */
   readonly id?: string;
   /** A report of the engine. */
   heard(report: EngineReport): void;
 }
 
-/** Where a session lives in a thread. */
+/** A session's location in a thread. */
 export type Place = {
   /** Its number there. */
   session: number;
   slot: number;
-  /** What it shares with the thread. */
+  /** Memory shared with the thread. */
   memory: SessionMemory;
 };
 
@@ -43,9 +43,9 @@ type ThreadLinkOptions = {
   log: Logger;
   /** A thread that answers nothing for this long is ended, in ms; twelve times as long before its first word. */
   timeoutMs: number;
-  /** Where other threads ring that have something for it. */
+  /** Wake-up memory of the thread. */
   wakeUp: SharedArrayBuffer;
-  /** Where it is counted what was heard: see `report-window.ts`. */
+  /** Counter of processed reports: see `report-window.ts`. */
   heard: SharedArrayBuffer;
   /** Hears how often bounds were met there. */
   hit?: LimitHit | undefined;
@@ -55,17 +55,16 @@ type ThreadLinkOptions = {
 
 /** Questions that have to stay unanswered one after another before the thread counts as hung. */
 const unansweredBeats = 5;
-/** The same for one that has said nothing yet: it reads its code, which takes its time on a machine with much to do. */
+/** The same for a starting thread, which first compiles its code. */
 const startingBeats = 12 * unansweredBeats;
 const threadEnded = 'the media thread ended';
 
 /**
- * The main thread's end of one media thread: commands of one turn of the event loop go in one message, answers find
- * who asked, reports find their session, and the end of the thread is told to everyone concerned. A thread that hangs
- * is ended: it is asked now and then whether it lives.
+ * The main thread's end of one media thread. Commands of one event-loop turn share a message; answers and reports are
+ * routed; the thread's end is reported to all sessions. A heartbeat detects a hung thread and ends it.
  */
 export class ThreadLink {
-  /** Where other threads ring that have something for it. */
+  /** Wake-up memory of the thread. */
   readonly wakeUp: SharedArrayBuffer;
   readonly #thread: MediaThread;
   readonly #clock: Clock;
@@ -126,7 +125,7 @@ export class ThreadLink {
     return this.#alive && !this.#closing;
   }
 
-  /** Runs `fn` in a turn of its own, behind all that is told in this one. */
+  /** Runs `fn` in a later turn, after all reports of this one. */
   soon(fn: () => void): void {
     this.#clock.soon(fn);
   }
@@ -284,7 +283,7 @@ export class ThreadLink {
     else pending?.resolve(message);
   }
 
-  /** The thread does nothing any more, though its ports may be bound until it is gone. */
+  /** The thread has failed; its ports may be bound until it has ended. */
   #fail(error: unknown): void {
     if (!this.#alive) return;
     this.#alive = false;

@@ -8,17 +8,17 @@ const lateMs = 10;
 /** Ticks run in one turn of the event loop: sockets are read and commands carried out between such turns. */
 const atOnce = 3;
 /**
- * Ticks that may be owed, one second: receivers have given up on audio that is later, and packets of one second are what
- * sockets and jitter buffers hold.
+ * Ticks that may be owed, one second: receivers have given up on later audio, and sockets and jitter buffers hold
+ * packets of one second.
  */
 export const mostOwed = 50;
-/** After so many ms in which ticks were owed all the time, the machine is too slow for the load: they are given up. */
+/** Time of continuous debt after which the machine is too slow: owed ticks are skipped. */
 const longestDebtMs = 2000;
 
 /**
- * Runs a function every 20 ms on average for ever: each tick has its nominal time on a fixed grid, so a late one
- * delays none after it. Late ticks are made up for, a few in each turn of the event loop. After a delay of more than one
- * second, or when ticks stay late for two seconds, the oldest are skipped.
+ * Runs a function every 20 ms on average. Each tick has its nominal time on a fixed grid, so a late one delays none
+ * after it. Late ticks are made up for, a few in each turn of the event loop. After a delay of more than one second, or
+ * two seconds of lateness, the oldest are skipped.
  */
 export class Ticker {
   readonly #clock: Clock;
@@ -80,7 +80,7 @@ export class Ticker {
     }
     const behind = Math.floor((now - this.#next) / tickMs);
     if (behind > 0 && this.#owingSince === undefined) {
-      // What the far sides have sent meanwhile is read first, so that late ticks have it.
+      // Packets that arrived meanwhile are read first, so that late ticks have them.
       this.#owingSince = now;
       this.#plan();
       return;
@@ -98,7 +98,7 @@ export class Ticker {
     if (this.#running) this.#plan();
   }
 
-  /** How many ticks are given up, of those before the one that is due now. */
+  /** Number of ticks to skip before the present one. */
   #toSkip(behind: number, now: number): number {
     if (behind === 0) {
       this.#owingSince = undefined;

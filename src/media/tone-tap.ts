@@ -7,7 +7,7 @@ import type { EngineReport } from './protocol.ts';
 import type { Tap } from './talk-tap.ts';
 import { signalPatterns } from './tones.ts';
 
-/** What looks at audio of one rate. */
+/** Detectors for one sampling rate. */
 type Detectors = { sampleRate: number; tone?: ToneDetector; signals?: SignalDetector<ToneSignal> };
 
 /** Looks for a tone and for signals in one direction; silence in between is passed over. */

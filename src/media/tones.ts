@@ -68,7 +68,7 @@ export type ToneElement = {
   frequencies: readonly number[];
   /** The second frequency modulates the first instead of sounding beside it. */
   modulated: boolean;
-  /** In ms; Infinity = for ever. */
+  /** In ms; Infinity: without end. */
   durationMs: number;
   /** Played once, before what is repeated. */
   once: boolean;
@@ -76,7 +76,7 @@ export type ToneElement = {
 
 const maximumElements = 256;
 const amplitude = 5000;
-/** What a telephone line can carry at most, in Hz. */
+/** Highest frequency of a telephone line, in Hz. */
 const highestFrequency = 4000;
 
 /** Whether tones of this country are known. */
@@ -87,7 +87,7 @@ export function isToneZone(code: string): boolean {
 /** Signals of the network that can be made out, as tones of a zone. */
 const signalTones = { busy: 'busy', dial: 'dial', information: 'info', ringing: 'ring' } as const;
 
-/** What the signals of a zone sound like. */
+/** Patterns of a zone's signals. */
 export function signalPatterns(zone: string): SignalPattern<ToneSignal>[] {
   return Object.entries(signalTones).map(([name, tone]) => ({
     name: name as ToneSignal,
@@ -104,9 +104,9 @@ export function toneList(zone: string, name: string): string | undefined {
 }
 
 /**
- * Reads a list of tones in Asterisk's notation: `frequency[+frequency…][/ms]`, separated by commas; 0 Hz is silence,
- * `f*g` is f modulated by g, `!` in front plays an element once before the others are repeated, without a duration an
- * element lasts for ever. Undefined when the list cannot be read or would take no time.
+ * Reads a tone list in Asterisk's notation: `frequency[+frequency…][/ms]`, separated by commas. 0 Hz is silence, and
+ * `f*g` is f modulated by g. `!` plays an element once, before the others repeat. Without a duration an element lasts
+ * without end. Undefined if it is unreadable or takes no time.
  */
 export function parseToneList(list: string): readonly ToneElement[] | undefined {
   const elements: ToneElement[] = [];
@@ -157,7 +157,7 @@ function toneSegment({ frequencies, modulated, durationMs }: ToneElement, codec:
       return payload;
     },
     samples,
-    // As far as it is read: a long list that is stopped at once costs nothing.
+    // Evaluated while it is read: a long list that is stopped costs nothing.
     make(count) {
       const upTo = Math.min(count, held);
       if (upTo <= made) return;

@@ -33,7 +33,7 @@ import { assertedParty } from './party.ts';
 import { PictureUpdates } from './picture-updates.ts';
 import { mediaAddress, mediaHosts, srtpPolicy } from './services.ts';
 
-/** What inbound and outbound legs have in common: media, reports, and the call inside its dialog. */
+/** The common part of inbound and outbound legs: media, reports, and the call in its dialog. */
 export class LegCore {
   readonly media: PendingSession;
   readonly video: VideoStreams | undefined;
@@ -101,7 +101,7 @@ export class LegCore {
     this.usageHandlers = this.#handlers();
     this.media = this.#openMedia(from?.media);
     this.media.whenOpen(this.#contain('negotiating', (opened: RtpSession) => this.#negotiate(opened, from)));
-    // Where the port was not open yet there is nothing but what was asked meanwhile.
+    // Without an open port only the queued commands exist.
     if (from && !from.media.local) this.media.ask(from.media.standing);
     for (const intent of from?.intents ?? []) this.#when(intent);
     this.#infos.send(from?.infos ?? []);
@@ -144,7 +144,7 @@ export class LegCore {
     if (this.state !== 'ended') this.#options.report(what);
   }
 
-  /** What a branch of a call that we place has said of its audio before the answer; false when that makes no sense. */
+  /** The early answer of a branch of an outbound call; false if it is invalid. */
   earlyAnswer(branch: string, sdp: string): boolean {
     if (this.#negotiation) this.#early ??= new EarlyMedia(this.#negotiation, this.#options.services);
     return this.#early?.accept(branch, sdp) ?? false;
@@ -223,7 +223,7 @@ export class LegCore {
     this.#usage?.expectBye(ms);
   }
 
-  /** Other terms from the next offer on, which a call that stands is made at once. */
+  /** Changes terms for the next offer; an established call is renegotiated. */
   change(terms: {
     digits?: EndpointConfig['digits'];
     codecs?: readonly AudioCodec[];
@@ -342,7 +342,7 @@ export class LegCore {
       return opened;
     };
     return new PendingSession(channelId, locating ? located(locating) : withVideo, stack.log, (error) => {
-      // When ports run out this is told for every call: the reason, not where in the program it was found.
+      // When ports run out this is logged for every call: the reason without a stack.
       const reason = error instanceof Error ? error.message : String(error);
       stack.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
       this.#loseMedia(Cause.congestion);
@@ -454,7 +454,7 @@ export class LegCore {
     this.#usage?.reinvite();
   }
 
-  /** What the leg does for something that happened: when it throws, this leg ends and no other. */
+  /** Runs an action of the leg: an exception ends this leg and no other. */
   #contain<Args extends unknown[]>(what: string, fn: (...args: Args) => void): (...args: Args) => void {
     return guarded(this.#options.services.stack.log, what, fn, () => this.#breakDown());
   }

@@ -91,7 +91,7 @@ class OutboundLeg implements Leg {
   readonly #told: Set<Progress>;
   readonly #token: LegToken;
   #winner: OutgoingCall | undefined;
-  /** Who calls. */
+  /** The caller's identity. */
   #caller: Party;
   /** Headers of the 2xx. */
   #answer: HeaderLines | undefined;

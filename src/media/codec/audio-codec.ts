@@ -12,7 +12,7 @@ export const formatRates: Readonly<Record<FormatName, Rates>> = {
   alaw: linear(8000),
   // 16,000 samples a second, but the clock counts 8,000: a mistake of the first profile that stays (RFC 3551 4.5.2).
   g722: { sampleRate: 16_000, clockRate: 8000 },
-  // The clock is 48 kHz whatever is sent (RFC 7587 section 4.1).
+  // The clock is always 48 kHz (RFC 7587 section 4.1).
   opus: linear(48_000),
   slin: linear(8000),
   slin12: linear(12_000),
@@ -29,16 +29,16 @@ export function isFormatName(name: string): name is FormatName {
 }
 
 /**
- * One stream of audio of a codec, both ways, with the state it needs. Buffers are the caller's; nothing is allocated for
- * a packet. Methods never throw for what comes from a network: a payload that cannot be read decodes to no samples.
+ * One audio stream of a codec, in both directions, with its state. Callers supply the buffers; packets allocate
+ * nothing. Network input never throws: an unreadable payload decodes to no samples.
  */
 export interface AudioCodec extends Readonly<AudioFormat> {
-  /** Whether the same samples are the same payload, whatever was encoded before. */
+  /** Whether equal samples always encode to equal payloads. */
   readonly stateless?: boolean | undefined;
   /**
-   * Encodes a packet's samples (16 bit, mono, at `sampleRate`) to the beginning of `target`, which holds
-   * {@link maximumPayload} octets of them.
-   * @returns octets written; 0 when the codec has nothing to send (Opus in silence, with DTX).
+   * Encodes a packet's samples (16 bit, mono, at `sampleRate`) to the beginning of `target`, which holds {@link
+   * maximumPayload} octets.
+   * @returns octets written; 0 if there is nothing to send (Opus in silence, with DTX).
    */
   encode(samples: Int16Array, target: Uint8Array): number;
   /**
@@ -47,15 +47,14 @@ export interface AudioCodec extends Readonly<AudioFormat> {
    */
   decode(payload: Uint8Array, target: Int16Array): number;
   /**
-   * Fills `target` with what a lost packet most likely said, where the codec knows better than repeating a pitch:
-   * from the packet behind the lost one when it carries a copy (Opus with in-band error correction), or else from what
-   * went before.
-   * @returns samples written; 0 when the codec cannot.
+   * Fills `target` with the likely content of a lost packet, if the codec can do better than repeating a pitch. It uses
+   * the next packet's copy (Opus with in-band FEC), else the previous audio.
+   * @returns samples written; 0 if the codec cannot.
    */
   conceal?(target: Int16Array, next?: Uint8Array): number;
   /** Goes on encoding behind octets that were encoded before, where packets build on each other. */
   follow?(payload: Uint8Array): void;
-  /** Lets go of memory outside JavaScript. Idempotent; afterwards nothing is encoded or decoded. */
+  /** Frees memory outside JavaScript. Idempotent; afterwards nothing is encoded or decoded. */
   close(): void;
 }
 

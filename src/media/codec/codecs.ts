@@ -13,7 +13,7 @@ export function isLaw(codec: FormatName): codec is Law {
   return codec === 'ulaw' || codec === 'alaw';
 }
 
-/** What audio for a far side of `codec` is kept in: as it is sent, or as linear samples where packets build on each other. */
+/** Storage format of audio for a far side of `codec`: as sent, or linear samples if packets build on each other. */
 export function storedFor(codec: FormatName): StoredCodec {
   if (codec === 'g722') return 'slin16';
   return codec === 'opus' ? 'slin48' : codec;

@@ -1,13 +1,13 @@
 /** Reflection coefficients beyond these say nothing a telephone could sound (RFC 3389 section 3.3 leaves it open). */
 const mostCoefficients = 12;
-/** A reflection of 1 would ring for ever. */
+/** A reflection of 1 would never decay. */
 const strongestReflection = 0.97;
 /** Amplitude of 0 dBov: a square wave at the end of the scale (RFC 3389 section 3.1). */
 const overload = 32_768;
 
 /**
- * Noise instead of packets that a far side with silence suppression does not send (RFC 3389), so that its line does not
- * sound dead. White, or coloured when the far side described its spectrum. Samples at any rate.
+ * Noise in place of packets that a far side with silence suppression does not send (RFC 3389). White, or coloured if
+ * the far side described its spectrum. Samples at any rate.
  */
 export class ComfortNoise {
   #state: number;

@@ -1,7 +1,7 @@
 /**
- * G.722 at 64 kbit/s (mode 1): 16 kHz audio in two bands of 8 kHz, the lower in 6 bits and the upper in 2 bits an octet,
- * each by adaptive differences (ITU-T G.722, sections 3 to 6; block and table names are the recommendation's). Integers
- * all the way: every product of two 16-bit values fits into 32 bits, so nothing is ever a floating-point number.
+ * G.722 at 64 kbit/s (mode 1): 16 kHz audio in two bands of 8 kHz. Each octet has 6 bits of the lower band and 2 of the
+ * upper, both adaptive differences. (ITU-T G.722, sections 3 to 6; block and table names are the recommendation's.) All
+ * values are integers: products of two 16-bit values fit into 32 bits.
  */
 
 /** Coefficients of the quadrature mirror filter, one half; the other half is their mirror (table 11). */
@@ -31,7 +31,7 @@ const inverse4 = Int32Array.of(0, ...positive4.map((value) => -value), ...positi
 /** Output of the 2-bit inverse quantizer of the upper band (table 19). */
 const inverse2 = Int32Array.of(-7408, -1616, 7408, 1616);
 
-/** Steps of the scale factors' logarithm, by 4-bit and 2-bit code (tables 18 and 20 with the code's magnitude put in). */
+/** Logarithmic steps of the scale factors, by 4-bit and 2-bit code (tables 18 and 20 with the code's magnitude). */
 const magnitudeSteps = [-60, -30, 58, 172, 334, 538, 1198, 3042];
 const lowSteps = Int32Array.from([0, 7, 6, 5, 4, 3, 2, 1, 7, 6, 5, 4, 3, 2, 1, 0], (each) => magnitudeSteps[each]!);
 const highSteps = Int32Array.of(798, -214, 798, -214);
@@ -166,7 +166,7 @@ class Band {
 const lowBand = () => new Band(32, largestLow, 8);
 const highBand = () => new Band(8, largestHigh, 10);
 
-/** The last 24 samples of a mirror filter, kept twice so that any 24 in a row lie side by side. */
+/** The last 24 samples of a mirror filter, stored twice so that any 24 are contiguous. */
 class Delay {
   readonly line = new Int32Array(48);
   at = 0;

@@ -4,7 +4,7 @@ import type { AudioCodec } from './audio-codec.ts';
 
 /** How a stream of Opus is sent and received: what the far side's fmtp asked for (RFC 7587 section 6.1). */
 export type OpusOptions = {
-  /** Samples a second of the linear audio: Opus converts by itself, so a conference needs no resampling. */
+  /** Samples per second of the linear audio: Opus resamples itself, so a conference needs no resampler. */
   sampleRate?: 8000 | 12_000 | 16_000 | 24_000 | 48_000;
   /** Bits a second: `maxaveragebitrate`. */
   bitRate?: number;
@@ -22,7 +22,7 @@ export type OpusOptions = {
   complexity?: number;
 };
 
-/** What holds where nothing was asked for. */
+/** Defaults. */
 export const defaultOpusOptions: Readonly<Required<OpusOptions>> = {
   sampleRate: 48_000,
   bitRate: 24_000,
@@ -34,7 +34,7 @@ export const defaultOpusOptions: Readonly<Required<OpusOptions>> = {
   complexity: 3,
 };
 
-/** How a stream is sent to a far side: within what we send at most, as it wants it where it says so. */
+/** How a stream is sent to a far side: its requests, within our limits. */
 export function opusOptionsOf(wishes: OpusWishes | undefined, sending: OpusSending = defaultOpusOptions): OpusOptions {
   const { bitRate, complexity, fec, lossPercent } = sending;
   if (!wishes) return { bitRate, complexity, fec, lossPercent };
@@ -56,16 +56,16 @@ const longestSilentPacket = 2;
 /** Several megabytes, which many servers never need. */
 const library = () => import('libopus-wasm');
 
-/** Loads the library once, so that streams opened from then on work at once. Rejects when it cannot be loaded. */
+/** Loads the library once, so that later streams work without delay. Rejects if it cannot be loaded. */
 export async function loadOpus(): Promise<void> {
   const { loadLibopus } = await library();
   await loadLibopus();
 }
 
 /**
- * A stream of Opus (RFC 6716), mono, its frames 2.5, 5, 10, 20, 40 or 60 ms long. The library makes its encoders and
- * decoders a turn of the event loop later: until then nothing is encoded and nothing decoded. Call {@link loadOpus} first
- * to make that turn a short one. Encoder and decoder are made when first needed, for each takes some 30 KB.
+ * An Opus stream (RFC 6716), mono, with frames of 2.5, 5, 10, 20, 40 or 60 ms. The library creates its encoders and
+ * decoders one turn of the event loop later. Until then nothing is encoded or decoded. Call {@link loadOpus} first to
+ * make that turn short. Encoder and decoder are created on first use, because each takes about 30 KB.
  */
 export class OpusCodec implements AudioCodec {
   readonly codec = 'opus';
@@ -153,7 +153,7 @@ export class OpusCodec implements AudioCodec {
       target.set(count === samples.length ? samples : samples.subarray(0, count));
       return count;
     } catch {
-      // What is no packet of Opus is as good as lost.
+      // An invalid Opus packet counts as lost.
       return 0;
     }
   }
@@ -185,7 +185,7 @@ class Lazy<T extends { free(): void }> {
   }
 
   get(): T | undefined {
-    // The caller that loaded the library hears of a failure.
+    // The caller that loaded the library gets the failure.
     if (!this.#making) this.ready().catch(() => undefined);
     return this.#made;
   }

@@ -1,16 +1,16 @@
 /** When the floor changes hands. */
 type ActiveSpeakerOptions = {
-  /** Mean level from which somebody counts as speaking at all, 0 to 32,768. */
+  /** Mean level of speech, 0 to 32,768. */
   thresholdLevel: number;
-  /** How much louder another must be than the one who has the floor: 2 = 6 dB. */
+  /** How much louder another speaker must be than the active one: 2 = 6 dB. */
   louder: number;
   /** How long another must have been louder, in ms. */
   takesMs: number;
-  /** How long the floor is kept in silence when nobody else speaks, in ms; Infinity = until somebody does. */
+  /** Time that a silent speaker stays active if no other speaks, in ms; Infinity: until another speaks. */
   keepsMs: number;
 };
 
-/** What suits a conference: a cough takes no floor, an interruption of half a second does. */
+/** Suitable for conferences: a cough does not count, an interruption of half a second does. */
 const defaultActiveSpeakerOptions: Readonly<ActiveSpeakerOptions> = {
   thresholdLevel: 160,
   louder: 2,
@@ -23,7 +23,7 @@ const smoothingMs = 150;
 
 type Speaker = { level: number; heard: number; louderMs: number };
 
-/** Who of many has the floor: the loudest, but not each moment another. */
+/** The active speaker: the loudest, with hysteresis. */
 export class ActiveSpeaker<Id> {
   readonly #options: ActiveSpeakerOptions;
   readonly #speakers = new Map<Id, Speaker>();
@@ -34,7 +34,7 @@ export class ActiveSpeaker<Id> {
     this.#options = { ...defaultActiveSpeakerOptions, ...options };
   }
 
-  /** Who has the floor now; undefined = nobody. */
+  /** The active speaker; undefined if there is none. */
   get current(): Id | undefined {
     return this.#current;
   }
@@ -72,7 +72,7 @@ export class ActiveSpeaker<Id> {
     if (this.#quietMs > this.#options.keepsMs) this.#current = undefined;
   }
 
-  /** Gives it to the loudest of those who have been louder for long enough, or at once when it is free. */
+  /** Chooses the loudest member that was louder for long enough, or without delay if there is no active speaker. */
   #take(ms: number): void {
     const { thresholdLevel, louder, takesMs } = this.#options;
     const current = this.#current === undefined ? undefined : this.#speakers.get(this.#current);

@@ -1,7 +1,7 @@
 /**
- * What is heard where packets are lost: the last period of the voice goes on, fading (after ITU-T G.711 appendix I, for any
- * sampling rate). Nothing is delayed for it: instead of holding samples back for a cross-fade, the step between what was
- * heard last and the period that follows is spread over its beginning.
+ * Packet loss concealment: the last pitch period is repeated and faded (after ITU-T G.711 appendix I, for any sampling
+ * rate). It adds no delay. Instead of holding samples back for a cross-fade, it spreads the step between the last
+ * sample and the next period over its beginning.
  */
 
 /** Longest and shortest period of a voice, in ms: 66 to 400 Hz. */
@@ -11,21 +11,21 @@ const shortestPeriodMs = 2.5;
 const comparedMs = 20;
 /** The period is compared at about this rate, in Hz: what is above says nothing about it. */
 const comparedRate = 8000;
-/** Until when what is made up is as loud as what was heard, and when it is silent, in ms. */
+/** End of full volume, and begin of silence of concealed audio, in ms. */
 const fullUntilMs = 10;
 const silentAfterMs = 60;
 /** How long what arrives again is faded in over what was made up, in ms. */
 const backMs = 5;
-/** How far the end of the period is blended with what came before it, as a share of the period. */
+/** Share of the period that is blended with the samples before it. */
 const blendShare = 0.25;
 
-/** What fits behind what is remembered before that is moved, in ms. */
+/** Space behind the history before it is moved, in ms. */
 const roomMs = 100;
 
 /** Conceals losses of one stream. */
 export class Concealer {
   readonly #perMs: number;
-  /** What was heard last, up to {@link #end}: room for more behind it, so that it is seldom moved to the beginning. */
+  /** The last audio, up to {@link #end}, with space behind it so that it is seldom moved. */
   readonly #history: Int16Array;
   /** Samples of it that are looked at. */
   readonly #remembered: number;
@@ -64,7 +64,7 @@ export class Concealer {
     this.#remember(samples);
   }
 
-  /** What was heard breaks off here although nothing is lost: what is heard next is faded in over how it went on. */
+  /** The audio breaks off here without a loss: the next audio is faded in over its continuation. */
   interrupted(): void {
     if (this.#lost > 0) return;
     this.#findPeriod();
@@ -134,7 +134,7 @@ export class Concealer {
     const start = end - length;
     const blend = Math.floor(length * blendShare);
     for (let index = 0; index < length; index++) this.#period[index] = history[start + index]!;
-    // Its end turns into what came before its beginning, so that it can follow itself.
+    // Blends the end into the samples before the beginning, so that the period can repeat.
     for (let index = 0; index < blend; index++) {
       const share = (index + 1) / (blend + 1);
       const at = length - blend + index;

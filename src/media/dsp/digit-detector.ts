@@ -5,7 +5,7 @@ const rows = [697, 770, 852, 941];
 const columns = [1209, 1336, 1477, 1633];
 const digits = ['123A', '456B', '789C', '*0#D'];
 
-/** Time of a block, in ms: long enough to tell 697 from 770 Hz, short enough for two within a digit of 40 ms. */
+/** Length of a block in ms: long enough to separate 697 from 770 Hz, short enough for two in a digit of 40 ms. */
 const blockMs = 12.75;
 /** Blocks in a row that begin a digit, and blocks in a row without it that end it. */
 const blocksToBegin = 2;
@@ -19,7 +19,7 @@ const reverseTwist = 10 ** (9 / 10);
 const aboveOthers = 10 ** (8 / 10);
 /** How much of all that sounds the two tones must be, as power. Speech has much beside. */
 const leastShare = 0.68;
-/** A voice has harmonics, a keypad has none: the most power of a tone's second harmonic in that of the tone. */
+/** A voice has harmonics, a keypad has none: the highest share of a tone's second harmonic. */
 const mostHarmonic = 0.1;
 /** Filters of one block tell frequencies apart that are this far from each other, in Hz. */
 const apart = 130;
@@ -28,8 +28,8 @@ const apart = 130;
 export type DetectedDigit = { digit: string; durationMs: number };
 
 /**
- * Hears the digits of a keypad in the audio itself (ITU-T Q.23 and Q.24): eight Goertzel filters, and two more for the
- * harmonics of the loudest two. A digit is told once, at its end.
+ * Detects digits in audio (ITU-T Q.23 and Q.24): eight Goertzel filters, and two for the harmonics of the loudest two.
+ * Each digit is reported once, at its end.
  */
 export class DigitDetector {
   readonly #block: number;
@@ -40,7 +40,7 @@ export class DigitDetector {
   readonly #samples: Int16Array;
   #filled = 0;
   #energy = 0;
-  /** What the last blocks sounded: '' = no digit. */
+  /** The digit of the last blocks; '' for none. */
   #candidate = '';
   #count = 0;
   #digit = '';
@@ -103,7 +103,7 @@ export class DigitDetector {
     const column = loudest(powers, 4);
     const low = powers[row]!;
     const high = powers[column]!;
-    // A sine of amplitude a has the power (a n / 2)² in a filter and the energy n a² / 2 in the block.
+    // A sine of amplitude a has the power (a n / 2)² in a filter, and the energy n a² / 2 in the block.
     const least = (weakest * this.#block * 0.5) ** 2;
     if (low < least || high < least) return '';
     if (high > low * normalTwist || low > high * reverseTwist) return '';

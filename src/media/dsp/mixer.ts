@@ -4,9 +4,8 @@ const top = 32_767;
 const room = top - knee;
 
 /**
- * A sum of voices as a 16-bit sample: unchanged up to three quarters of the scale, then bent ever more, so that it comes
- * near the end of the scale without ever reaching or passing it. The curve has no corner: loud parties are pressed together,
- * not torn.
+ * A sum of voices as a 16-bit sample. Up to three quarters of the scale it is unchanged, then compressed, so that it
+ * never exceeds the scale. The curve has no corner: loud parties are compressed without distortion.
  */
 export function limit(sum: number): number {
   if (sum > knee) return top - Math.ceil((room * room) / (sum - knee + room));
@@ -15,8 +14,8 @@ export function limit(sum: number): number {
 }
 
 /**
- * The sum of what all members say in one tick, from which each hears all but itself. Frames hold 16-bit samples of one
- * rate; shorter ones count as silence at their end. 65,536 members fit into the sums.
+ * The sum of all members in one tick, from which each hears all but itself. Frames hold 16-bit samples of one rate;
+ * shorter ones end with silence. The sums suffice for 65,536 members.
  */
 export class MixBuffer {
   readonly #sums: Int32Array;

@@ -1,14 +1,14 @@
 /**
- * Changes of the sampling rate by a fixed ratio of whole numbers: every output sample is a weighted sum of the input
- * samples around its moment (a polyphase FIR filter, Kaiser window). Up to 0.42 of the lower rate (3.4 of 8 kHz) tones
- * pass unchanged and what is beyond 0.58 is 80 dB down; between lies the slope, as in a telephone's own filter.
+ * Resampling by a fixed rational ratio: every output sample is a weighted sum of input samples (a polyphase FIR filter,
+ * Kaiser window). Tones up to 0.42 of the lower rate (3.4 of 8 kHz) pass unchanged. Tones above 0.58 are attenuated by
+ * 80 dB.
  */
 
 /** Input samples around an output sample that count, where the input is the lower rate. */
 const tapsAtLowerRate = 32;
 /** Of the Kaiser window: 80 dB. */
 const beta = 7.86;
-/** Longest piece worked on at once, in input samples; longer ones are cut. */
+/** Longest piece processed in one step, in input samples. */
 const longestPiece = 2048;
 
 /** The filter of one ratio: shared by all streams that have it. */
@@ -31,7 +31,7 @@ export class Resampler {
   readonly #filter: Filter;
   /** The last `taps - 1` input samples, then the piece being worked on. */
   readonly #line: Float64Array;
-  /** The first sample of the line that the next output needs, and how far behind it lies, in 1 / `up` of a sample. */
+  /** The next output's first input sample, and the fraction behind it, in 1 / `up` of a sample. */
   #at = 0;
   #phase = 0;
 
@@ -54,8 +54,8 @@ export class Resampler {
   }
 
   /**
-   * Takes `samples` of the old rate and writes what they give at the new one to the beginning of `target`, which must
-   * hold {@link most} of them. 20 ms of any telephone rate give 20 ms of any other exactly.
+   * Resamples `samples` to the beginning of `target`, which must hold {@link most} of them. 20 ms of any telephone rate
+   * give exactly 20 ms of any other.
    * @returns samples written.
    */
   process(samples: Int16Array, target: Int16Array): number {
@@ -94,7 +94,7 @@ export class Resampler {
   }
 }
 
-/** The sum of `taps` products; four at once, for each addition waits for the one before it. */
+/** The sum of `taps` products, four in parallel, because each addition waits for the previous one. */
 function weighted(line: Float64Array, from: number, weights: Float64Array, row: number, taps: number): number {
   let a = 0;
   let b = 0;

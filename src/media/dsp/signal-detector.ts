@@ -25,7 +25,7 @@ const mostBetween = 3;
 
 type Sound = { key: string; filters: readonly number[] };
 
-/** Tells the signals of a network from each other: by what sounds, and by how long where several sound alike. */
+/** Detects network signals by their tones, and by cadence if the tones are equal. */
 export class SignalDetector<Name extends string> {
   readonly #patterns: readonly SignalPattern<Name>[];
   readonly #all: readonly SignalPattern<Name>[];
@@ -35,11 +35,11 @@ export class SignalDetector<Name extends string> {
   readonly #block: number;
   #filled = 0;
   #energy = 0;
-  /** What sounds, and for how many blocks it has. */
+  /** The present signal, and its number of blocks. */
   #sounding: string | undefined;
   #blocks = 0;
 
-  /** @param all every signal that there may be; @param wanted those that are told. */
+  /** @param all every known signal; @param wanted the signals to report. */
   constructor(all: readonly SignalPattern<Name>[], wanted: readonly Name[], sampleRate: number) {
     this.#all = all;
     this.#patterns = all.filter(({ name }) => wanted.includes(name));
@@ -65,7 +65,7 @@ export class SignalDetector<Name extends string> {
     return found;
   }
 
-  /** What sounds in the block that is full; undefined where it is none of the signals. */
+  /** The signal in the full block; undefined if it is none. */
   #heard(): string | undefined {
     const powers = this.#filters.map((filter) => filter.power());
     const whole = this.#energy * this.#block * 0.5;

@@ -1,6 +1,6 @@
 import { meanLevel } from './level.ts';
 
-/** When somebody is said to talk. */
+/** Thresholds of talk detection. */
 type TalkDetection = {
   /** Mean magnitude of a frame from which it counts as talking, 0 to 32,768. */
   thresholdLevel: number;
@@ -8,7 +8,7 @@ type TalkDetection = {
   silenceMs: number;
   /** How much must be said before talking begins, in ms, so that a click is no word. */
   talkMs?: number;
-  /** Whether it begins with somebody who talks; how long is counted from there. */
+  /** Whether it begins during talking; the length counts from there. */
   talking?: boolean;
 };
 
@@ -17,10 +17,10 @@ type TalkChange = { talking: true } | { talking: false; durationMs: number };
 
 /** Some 40 ms: shorter than any syllable, longer than a click. */
 const defaultTalkMs = 40;
-/** Who talks is still heard a little below the threshold: a word dies away slowly. */
+/** Talking continues a little below the threshold, because words fade slowly. */
 const lowerShare = 0.7;
 
-/** Tells when somebody begins and stops to talk, by the level of the frames. */
+/** Detects the begin and end of talking by the level of frames. */
 export class TalkDetector {
   readonly #thresholdLevel: number;
   readonly #silenceMs: number;
@@ -41,7 +41,7 @@ export class TalkDetector {
     return this.#talking;
   }
 
-  /** How long it has been quiet, in ms; 0 while somebody talks. */
+  /** Length of the present silence, in ms; 0 during talking. */
   get quietMs(): number {
     return this.#quietMs;
   }

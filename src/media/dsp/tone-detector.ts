@@ -4,7 +4,7 @@ import { Goertzel } from './goertzel.ts';
 type ToneDetection = {
   /** In Hz, below half the sampling rate. */
   hertz: number;
-  /** How long it must sound before it is told, in ms. */
+  /** Time that it must sound before it is reported, in ms. */
   durationMs: number;
   /** Sampling rate in Hz. */
   sampleRate: number;

@@ -12,7 +12,7 @@ import {
 import { StreamEnd, type StreamEndOptions } from './stream-end.ts';
 import type { Wire, Wires } from './wires.ts';
 
-/** How long a digit counts to have been pressed that was told without its length, in ms. */
+/** Assumed length of a digit without duration, in ms. */
 const digitMs = 100;
 
 /** Audio over a TCP connection that we make, in the frames of AudioSocket. */
@@ -54,7 +54,7 @@ export class AudioSocketEnd extends StreamEnd {
     if (this.#connected) this.wire.send(audioSocketFrame(audioSocketKind.digit, Buffer.from(digit, 'latin1')));
   }
 
-  /** What is not known is passed over: newer servers may say more. */
+  /** Unknown frames are skipped: newer servers may send more. */
   #read(kind: number, payload: Uint8Array): void {
     if (isAudioKind(kind)) this.take(payload);
     else if (kind === audioSocketKind.hangup) this.report({ type: 'hangupAsked', session: this.session });

@@ -1,6 +1,4 @@
-/**
- * The frames of AudioSocket: an octet that says what it is, two for the length (big end first), and the payload.
- */
+/** AudioSocket frames: an octet for the type, two for the length (big endian), and the payload. */
 
 /** Kinds of frames. Audio is 0x10 and above, by its rate. */
 export const audioSocketKind = { hangup: 0x00, id: 0x01, digit: 0x03, audio: 0x10, error: 0xff } as const;

@@ -6,7 +6,7 @@ type InboxOptions = {
   resume: () => void;
 };
 
-/** What a server sent, one by one. While it may not be dealt with it waits in order, and the connection is not read. */
+/** Messages of a server, in order. While they must wait the connection is not read. */
 export class Inbox {
   readonly #options: InboxOptions;
   #waiting: (() => void)[] = [];
@@ -16,7 +16,7 @@ export class Inbox {
     this.#options = options;
   }
 
-  /** Deals with it at once, or behind what waits. */
+  /** Processes a message, or queues it behind waiting ones. */
   put(dealWith: () => void): void {
     if (this.#closed) return;
     if (this.#waiting.length === 0 && this.#options.mayGoOn()) {
@@ -26,7 +26,7 @@ export class Inbox {
     if (this.#waiting.push(dealWith) === 1) this.#options.pause();
   }
 
-  /** Deals with what waits, as far as it may. */
+  /** Processes waiting messages, as far as allowed. */
   goOn(): void {
     const { mayGoOn, resume } = this.#options;
     let done = 0;

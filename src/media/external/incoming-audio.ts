@@ -10,34 +10,34 @@ type IncomingAudioOptions = {
   codec: FormatName;
   /** Audio that may wait, in ms. */
   mostMs: number;
-  /** What is left of it when more has come: the latest so many ms. 0 = what does not fit is left out instead. */
+  /** Audio that is kept on overflow: the latest ms. 0: new audio is dropped instead. */
   keepMs: number;
-  /** Tells how late ticks are: where the latest audio is kept, that for those that are owed may wait as well. */
+  /** Tells how late ticks are. If the latest audio is kept, audio for late ticks may wait, too. */
   clock?: Pick<Clock, 'monotonic'>;
 };
 
 /**
- * How much has to be there before it is played, in ms: packets do not arrive as evenly as they are played. Where audio ran
- * out and came again at once, it becomes more, and less again when that does not happen for a while.
+ * Audio buffered before playing, in ms, because packets arrive unevenly. It grows after an underrun and shrinks again
+ * after a quiet time.
  */
 const prefill = { leastMs: 20, mostMs: 60, stepMs: 20 } as const;
 /** Ticks within which audio comes again that was late rather than over, and after which all is calm. */
 const lateTicks = 5;
 const calmPrefillTicks = 1500;
-/** Ticks after which less than that is played as well: the sender has no more. */
+/** Ticks after which less than that is played, too: the sender has no more. */
 const longestPrefill = 3;
 /** Audio that may always wait, in ms; of a stream that has more all the time 20 ms are left out now and then. */
 const wantedMs = prefill.mostMs + 20;
 /** Ticks in which more than that has to wait all the time. */
 const calmTicks = 100;
-/** How long what is left out is faded into what follows, in ms. */
+/** Length of the fade over dropped audio, in ms. */
 const fadeMs = 5;
 /** Longest audio that one Opus packet holds, in ms (RFC 6716 section 2.1.4). */
 const longestOpusMs = 120;
 
 /**
- * Audio that comes over a stream, as fast as its sender likes, and is played in its own time. What waits is bounded:
- * a sender that runs ahead loses audio, and never gains a delay that stays.
+ * Audio from a stream of any speed, played in real time. The buffer is bounded: a fast sender loses audio and adds no
+ * lasting delay.
  */
 export class IncomingAudio {
   readonly #codec: AudioCodec;
@@ -86,7 +86,7 @@ export class IncomingAudio {
     return (this.#dropped * 1000) / this.#codec.sampleRate;
   }
 
-  /** Audio that was taken so far, and that was played or forgotten of it, in samples: how far a mark is. */
+  /** Accepted audio, and played or dropped audio, in samples: the position of marks. */
   get accepted(): number {
     return this.#accepted;
   }
@@ -169,7 +169,7 @@ export class IncomingAudio {
     this.#prefillMs = Math.max(prefill.leastMs, Math.min(prefill.mostMs, this.#prefillMs + byMs));
   }
 
-  /** Whether more has waited for a while than is needed: the sender's clock is the faster one, or it began too early. */
+  /** Whether the buffer was longer than needed for a while: the sender's clock is faster, or it began too early. */
   #isLate(): boolean {
     this.#fewest = Math.min(this.#fewest, this.queuedMs);
     if (++this.#calm < calmTicks) return false;

@@ -1,6 +1,6 @@
 /** The text messages of media over a WebSocket: words and `key:value` pairs, or JSON. */
 
-/** What the far side asks for. `id` names a mark. */
+/** A command of the far side. `id` names a mark. */
 type MediaCommandMessage = { command: string; id: string; direction: string };
 
 /** Longest command that is read, in characters. */
@@ -27,7 +27,7 @@ export function readMediaCommand(text: string, json: boolean): MediaCommandMessa
 
 const wordOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What is told to the far side. */
+/** An event for the far side. */
 export type MediaEvent = {
   event: string;
   channelId: string;
@@ -42,7 +42,7 @@ export type MediaEvent = {
 /** Whether text messages are JSON, and whether members that Asterisk lacks are sent in text form too. */
 export type MediaEventForm = { json: boolean; tellsCounts: boolean };
 
-/** Writes what is told to the far side. */
+/** Formats an event for the far side. */
 export function writeMediaEvent(
   { event, channelId, fields = {}, more = {}, counts = {} }: MediaEvent,
   { json, tellsCounts }: MediaEventForm,

@@ -5,7 +5,7 @@ import type { StreamEnd, StreamEndOptions } from './stream-end.ts';
 import { mediaQueue, WebSocketEnd } from './web-socket-end.ts';
 import type { Wires } from './wires.ts';
 
-/** What is left of audio that a server sent too early, in ms. */
+/** Audio that is kept if a server sent too early, in ms. */
 const keptMs = 60;
 
 /** Opens the end that a request asks for. */
@@ -21,7 +21,7 @@ export function openExternalEnd(
     const incoming = { mostMs: bounds.backlogMs, keepMs: Math.min(bounds.backlogMs, keptMs) };
     return new AudioSocketEnd({ ...options, incoming }, request, wires);
   }
-  // What is sent early waits to be played: its sender asked for that, and flushes it.
+  // Early audio waits: its sender wants that, and can flush it.
   const incoming = { mostMs: mediaQueue.most * tickMs, keepMs: 0 };
   return new WebSocketEnd({ ...options, incoming }, request, wires);
 }

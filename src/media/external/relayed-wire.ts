@@ -21,7 +21,7 @@ export class RelayedWire implements Wire {
     this.#received = new Tally(bound, (octets) => tell({ type: 'taken', octets }));
   }
 
-  /** What the socket tells. */
+  /** Handles a message of the socket. */
   hear(relay: RelayedIn): void {
     if (this.#ended) return;
     switch (relay.type) {
@@ -66,7 +66,7 @@ export class RelayedWire implements Wire {
     if (octets > 0) this.#received.add(octets);
   }
 
-  /** The goodbye is the other thread's: it hears of the end of the session. */
+  /** The other thread closes the socket when the session ends. */
   end(): void {
     this.#ended = true;
   }

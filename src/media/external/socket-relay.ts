@@ -3,15 +3,14 @@ import type { RelayedIn, RelayedOut } from '../protocol.ts';
 import { Tally, weightOf } from './tally.ts';
 
 /**
- * The side of a WebSocket's session where the socket is: a socket of an HTTP server cannot move to the thread of the
- * session. What is under way to the session is bounded by reading no further; what is under way to the socket the
- * session counts.
+ * The socket's side of a WebSocket session, because a socket of an HTTP server cannot move to another thread. Data to
+ * the session is bounded by pausing the socket. Data to the socket is counted by the session.
  */
 export class SocketRelay {
   readonly #socket: ArrivedSocket;
   readonly #bound: number;
   readonly #tell: (relay: RelayedIn) => void;
-  /** What the system has taken of what the present session sent. */
+  /** Octets of the present session that the system has accepted. */
   #sent: Tally;
   #waiting = 0;
   #paused = false;
@@ -40,7 +39,7 @@ export class SocketRelay {
     });
   }
 
-  /** Another session takes the place of one that is gone: what was under way to that one is lost. */
+  /** A new session replaces a lost one: its data in transit is lost. */
   again(): void {
     this.#sent = this.#newTally();
     this.#waiting = 0;
@@ -52,7 +51,7 @@ export class SocketRelay {
     this.#goOn();
   }
 
-  /** What the session tells. */
+  /** Handles a message of the session. */
   hear(relay: RelayedOut): void {
     if (relay.type === 'message') {
       const weight = weightOf(relay.message);
@@ -74,7 +73,7 @@ export class SocketRelay {
     this.#socket.resume();
   }
 
-  /** One that belongs to a session that is gone tells nothing any more. */
+  /** A tally of an earlier session reports nothing. */
   #newTally(): Tally {
     const tally: Tally = new Tally(this.#bound, (octets) => {
       if (this.#sent === tally) this.#tell({ type: 'taken', octets });

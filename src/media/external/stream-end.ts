@@ -19,9 +19,9 @@ export type StreamEndOptions = EndOptions & {
   bounds: MediaConfig['external'];
   opus: MediaConfig['opus'];
   incoming: { mostMs: number; keepMs: number };
-  /** Whether the main thread may be told more of it: see `report-window.ts`. */
+  /** Whether further reports to the main thread are allowed: see `report-window.ts`. */
   mayTell: () => boolean;
-  /** The connection is over; nothing more is told of it. */
+  /** The connection is lost; nothing more is reported. */
   lost: (reason: string) => void;
 };
 
@@ -29,7 +29,7 @@ export type StreamEndOptions = EndOptions & {
 export abstract class StreamEnd extends End {
   protected readonly incoming: IncomingAudio;
   protected readonly lost: (reason: string) => void;
-  /** Whatever comes over the wire goes through it. */
+  /** All incoming messages go through it. */
   protected readonly inbox: Inbox;
   readonly #codec: AudioCodec;
   readonly #bounds: MediaConfig['external'];
@@ -78,7 +78,7 @@ export abstract class StreamEnd extends End {
     return { heard: levelOf(this.heardAlone), said: said !== undefined && this.#muted.out ? 0 : said };
   }
 
-  /** Audio of the server that is not heard yet, and what was left out of it so far, in ms. */
+  /** The server's audio not yet played, and dropped audio so far, in ms. */
   get queuedMs(): number {
     return this.incoming.queuedMs;
   }

@@ -1,12 +1,12 @@
-/** What a message costs besides its octets: many small ones count as well. */
+/** Fixed cost of a message, so that many small ones count, too. */
 const messageCost = 64;
 
-/** What a message counts that is relayed between threads, in octets. */
+/** Cost of a message between threads, in octets. */
 export function weightOf(message: Uint8Array | string): number {
   return messageCost + message.length;
 }
 
-/** Tells the other thread what was taken, now and then: not for each message, and before the sender has to wait. */
+/** Reports accepted data to the other thread, in batches, before the sender has to wait. */
 export class Tally {
   readonly #most: number;
   readonly #tell: (octets: number) => void;

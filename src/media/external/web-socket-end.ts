@@ -7,7 +7,7 @@ import { RelayedWire } from './relayed-wire.ts';
 import { StreamEnd, type StreamEndOptions } from './stream-end.ts';
 import type { Wire, WireListener, Wires } from './wires.ts';
 
-/** Frames of 20 ms that may wait, and from how many the far side is told to pause, and to go on. */
+/** Waiting frames of 20 ms: the limit, and the numbers for pausing and resuming the far side. */
 export const mediaQueue = { most: 1000, off: 900, on: 800 } as const;
 
 /** Marks that may wait; further ones are refused. */
@@ -68,7 +68,7 @@ export class WebSocketEnd extends StreamEnd {
     }
   }
 
-  /** What came over the WebSocket, where the main thread holds it. */
+  /** Handles a message of the WebSocket that the main thread holds. */
   relayed(relay: RelayedIn): void {
     this.#relayed?.hear(relay);
   }

@@ -2,9 +2,9 @@ import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 
-/** Hears what becomes of a connection; nothing after `closed`, which is told once, and never by our own `end`. */
+/** Callbacks of a connection; none after `closed`, which comes once, and never after our own `end`. */
 export type WireListener = {
-  /** @param again it was open before, and what was on its way to us or had been asked is forgotten. */
+  /** @param again reconnected: data in transit and pending requests are lost. */
   opened(local: { address: string; port: number }, again?: boolean): void;
   /** The octets are the listener's to keep. */
   received(octets: Uint8Array): void;
@@ -15,29 +15,29 @@ export type WireListener = {
 
 /** A connection to a server. */
 export interface Wire {
-  /** Sends behind what waits; on one that is not open nothing happens. */
+  /** Queues data; ignored if it is not open. */
   send(octets: Uint8Array | string): void;
   /** Octets that the far side has not taken yet. */
   readonly unsent: number;
-  /** Reads no further; what has been read already may still be told. */
+  /** Stops reading; data already read may still arrive. */
   pause(): void;
   resume(): void;
-  /** Says goodbye and lets go: a far side that does not take part is cut off. Nothing is heard any more. */
+  /** Closes the connection; an unresponsive peer is cut off. No further callbacks. */
   end(): void;
 }
 
-/** Where a WebSocket leads. */
+/** Target of a WebSocket. */
 type WebSocketTarget = {
   url: string;
   headers: Readonly<Record<string, string>>;
   protocols: readonly string[];
-  /** PEM of the authorities that are believed (wss); those that come with Node when left out. */
+  /** PEM of trusted authorities (wss); left out: Node's own. */
   authorities?: readonly string[] | undefined;
   /** Largest message that is taken, in octets. */
   mostOctets: number;
 };
 
-/** Where the engine gets its connections from; tests and simulations put their own in its place. */
+/** Connections of the engine; tests and simulations supply their own. */
 export interface Wires {
   /** Connects over TCP; `host` is a name or an address. */
   connect(host: string, port: number, listener: WireListener): Wire;

@@ -9,9 +9,9 @@ import { openWav } from './wav.ts';
 /** A file format: its name in the interface's lists, and how its octets become audio. */
 type FileFormat = {
   name: string;
-  /** Rate of its audio in Hz; of WAV files the one that is usual under this extension. */
+  /** Sampling rate in Hz; of WAV files the usual one of the extension. */
   sampleRate: number;
-  /** What is lost by it: nothing, what nobody misses, or much. */
+  /** Loss of quality: none, inaudible, or much. */
   loss: 'none' | 'some' | 'much';
   /**
    * The audio as linear samples. A file that can be decoded at several rates is decoded at the one nearest to `rate`.

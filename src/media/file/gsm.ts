@@ -1,7 +1,7 @@
 /**
  * GSM full rate (ETSI EN 300 961, GSM 06.10), decoding only: 33 octets are 160 samples at 8 kHz. A frame holds eight
- * reflection coefficients of the mouth and four pieces of what excites it, each a pulse pattern laid over the excitation a
- * pitch period earlier. Names are the standard's.
+ * reflection coefficients and four excitation pulse patterns. Each pattern is added to the excitation one pitch period
+ * earlier. Names are the standard's.
  */
 
 /** Octets and samples of a frame. */

@@ -17,7 +17,7 @@ export async function unreadableDirectories(directories: readonly string[]): Pro
 /** A sound as the interface lists it. */
 type IndexedSound = {
   id: string;
-  /** What it says, when a text is known. */
+  /** Its text, if known. */
   text?: string;
   formats: { language: string; format: string }[];
 };
@@ -85,7 +85,7 @@ async function readTexts(directory: string, texts: Map<string, string>): Promise
   }
 }
 
-/** What a line `name: text` says, quotes around the text taken off; undefined for comments and everything else. */
+/** Name and unquoted text of a line `name: text`; undefined for comments and other lines. */
 function nameAndText(line: string): [name: string, text: string] | undefined {
   const colon = line.indexOf(':');
   const name = line.slice(0, Math.max(0, colon)).trim();

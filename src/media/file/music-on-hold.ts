@@ -5,11 +5,11 @@ import { formatOfExtension } from './formats.ts';
 import type { PcmReader } from './pcm-reader.ts';
 import { atRate } from './resampled-reader.ts';
 
-/** Where music comes from. */
+/** Sources of music. */
 type MusicOptions = {
   /** Directories whose sub-directories are classes; of two classes of one name that in the earlier directory is meant. */
   directories: readonly string[];
-  /** Rate that music is kept at, in Hz: what other listeners need is made of it, once for all of them. */
+  /** Rate of stored music in Hz; other rates are resampled once for all listeners. */
   sampleRate?: number;
 };
 
@@ -29,7 +29,7 @@ export class MusicOnHold {
   readonly #directories: readonly string[];
   readonly #rate: number;
   readonly #sources = new Map<string, MusicSource>();
-  /** Classes being opened: asked for by many at once, one is opened once. */
+  /** Classes being opened: parallel requests share one. */
   readonly #opening = new Map<string, Promise<MusicSource>>();
 
   constructor({ directories, sampleRate = defaultRate }: MusicOptions) {
@@ -43,7 +43,7 @@ export class MusicOnHold {
    */
   async open(name: string): Promise<MusicSource> {
     let source = this.#sources.get(name);
-    // Another who waited for it too may have let go of it already.
+    // Another waiting listener may have released it already.
     while (!source || source.released) source = await this.#openOnce(name);
     source.listeners++;
     return source;
@@ -87,7 +87,7 @@ export class MusicOnHold {
 
 /** The endless music of one class: its files one after another, then again. */
 export class MusicSource {
-  /** Who listens; counted by {@link MusicOnHold.open}. */
+  /** Number of listeners; counted by {@link MusicOnHold.open}. */
   listeners = 0;
   readonly #files: readonly string[];
   readonly #rate: number;
@@ -115,8 +115,8 @@ export class MusicSource {
   }
 
   /**
-   * The music of a tick at a rate in Hz, 20 ms of it; the samples hold until the next tick. Ticks are numbered, and music goes
-   * on while nobody asks: who comes later hears what is then on.
+   * The music of a tick at a rate in Hz, 20 ms; valid until the next tick. Ticks are numbered. Music continues without
+   * listeners, so a new listener joins at the present position.
    */
   frame(tick: number, sampleRate: number): Int16Array {
     if (this.#tick === undefined || tick > this.#tick) this.#advance(tick);
@@ -126,12 +126,12 @@ export class MusicSource {
     return outlet.frame(this.#tick ?? tick, this.#samples);
   }
 
-  /** Nobody listens any more: its files are let go of. */
+  /** Without listeners its files are closed. */
   get released(): boolean {
     return this.#released;
   }
 
-  /** A listener is gone; with the last one the files are let go of. */
+  /** Removes a listener; with the last one the files are closed. */
   release(): void {
     if (--this.listeners > 0 || this.#released) return;
     this.#released = true;

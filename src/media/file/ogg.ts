@@ -1,8 +1,10 @@
 /**
- * Ogg pages (RFC 3533): packets of one stream, cut into pages with a checksum.
+ * Ogg pages (RFC 3533): packets of one stream, in pages with a checksum.
  *
- *   0      4   5   6         14      18        22     26  27
- *   OggS   0   flg granule   serial  sequence  crc    n   n lacing values, then the packets
+ * ```text
+ * 0      4   5   6         14      18        22     26  27
+ * OggS   0   flg granule   serial  sequence  crc    n   n lacing values, then the packets
+ * ```
  */
 
 const headOctets = 27;
@@ -89,8 +91,8 @@ export type OggPacket = {
 };
 
 /**
- * The packets of a file, in order. Damaged pages and what is between pages are passed over; a file that breaks off ends
- * there. Of streams laid one over the other only the one that began first is read; streams behind each other are read on.
+ * The packets of a file, in order. Damaged pages and other data are skipped; a truncated file ends there. Of
+ * multiplexed streams only the first is read; chained streams are all read.
  */
 export function* oggPackets(file: Uint8Array): Generator<OggPacket> {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
@@ -129,7 +131,7 @@ export function* oggPackets(file: Uint8Array): Generator<OggPacket> {
   }
 }
 
-/** Where the page at `at` ends; undefined when there is none, or a damaged one. */
+/** The end of the page at `at`; undefined without a valid page. */
 function pageEnd(file: Uint8Array, view: DataView, at: number): number | undefined {
   if (view.getUint32(at) !== 0x4f67_6753 || file[at + 4] !== 0) return undefined;
   const segments = file[at + 26]!;

@@ -79,7 +79,7 @@ export async function openOpus(file: Uint8Array, sampleRate: OpusRate = 48_000):
   return new BlockReader(sampleRate, Math.floor(length * share), {
     count: packets.length,
     longest: sampleRate * longestPacket,
-    // 80 ms bring a decoder in line, wherever it was before (RFC 7845 section 4.6); twice that leaves no difference.
+    // 80 ms synchronise a decoder from any state (RFC 7845 section 4.6); twice that leaves no difference.
     preparation: 8,
     start: (block) => starts[block]! * share,
     decode: (block, target) => decoder.decode(packets[block]!, target),

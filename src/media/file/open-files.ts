@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 
-/** Files that an engine has open: where it is no thread of its own, nothing else closes them when it is dropped. */
+/** Open files of an engine: without a thread of its own nothing else would close them. */
 export class OpenFiles {
   readonly #handles = new Set<FileHandle>();
   #isOver = false;

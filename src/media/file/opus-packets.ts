@@ -1,6 +1,6 @@
 import { type OggPacket, type OggWriter, oggPackets } from './ogg.ts';
 
-/** Opus counts at 48 kHz whatever the audio was sampled at (RFC 7845 section 4). */
+/** Opus always counts at 48 kHz (RFC 7845 section 4). */
 export const opusClock = 48_000;
 
 /** Duration of a packet's frames by its configuration, in samples of 48 kHz (RFC 6716 section 3.1, table 2). */
@@ -22,7 +22,7 @@ function packetSamples(packet: Uint8Array): number {
 
 const vendor = 'hookswitch';
 
-/** What a file of Opus begins with (RFC 7845 section 5): the identification and, on a page of its own, the comments. */
+/** The header pages of an Opus file (RFC 7845 section 5): identification and, on a second page, comments. */
 export function opusHeader(ogg: OggWriter, preSkip: number, inputRate: number): Uint8Array {
   const head = Buffer.alloc(19);
   head.write('OpusHead', 'latin1');
@@ -43,9 +43,9 @@ export function opusHeader(ogg: OggWriter, preSkip: number, inputRate: number): 
 /** The audio of a file of Opus, packet by packet. */
 type OpusFile = {
   packets: Uint8Array[];
-  /** Where each packet begins, in samples of 48 kHz; those before 0 are not to be heard. */
+  /** Start of each packet, in samples of 48 kHz; negative ones are silent. */
   starts: number[];
-  /** Where the audio ends. */
+  /** End of the audio. */
   length: number;
 };
 

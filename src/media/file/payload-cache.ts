@@ -1,4 +1,4 @@
-/** A file's payload with what tells whether the file changed since. */
+/** A file's payload, and its version to detect changes. */
 type CachedPayload = { payload: Uint8Array; version: string };
 
 /** Keeps the payloads used last, up to a number of octets. */

@@ -10,7 +10,7 @@ export interface PcmReader {
   read(target: Int16Array): number;
   /** Goes on at a sample; before the start at the start, behind the end at the end. */
   seek(sample: number): void;
-  /** Lets go of decoders. Idempotent; nothing is read afterwards. */
+  /** Closes decoders. Idempotent; nothing is read afterwards. */
   close(): void;
 }
 
@@ -47,7 +47,7 @@ export class SampleReader implements PcmReader {
   }
 }
 
-/** What is coded in blocks that build on the blocks before. */
+/** A format of dependent blocks. */
 type Blocks = {
   readonly count: number;
   /** Samples of the longest block. */

@@ -13,7 +13,7 @@ type Push = (octets: Uint8Array) => void;
 export interface RecordingContainer {
   /** Rate of the samples taken, in Hz. */
   readonly sampleRate: number;
-  /** What a new file begins with. */
+  /** Writes the beginning of a new file. */
   begin(push: Push): void;
   /**
    * Goes on behind what a file holds. @returns where: octets beyond are given up.
@@ -26,7 +26,7 @@ export interface RecordingContainer {
   flush(push: Push): void;
   /** The end. */
   end(push: Push): void;
-  /** What the beginning of the file must be when it is so many octets long; undefined when nothing changes. */
+  /** The header of a file of that length in octets; undefined if it stays. */
   header(fileOctets: number): Uint8Array | undefined;
   close(): void;
 }
@@ -87,7 +87,7 @@ export const recordingFormats: ReadonlyMap<string, RecordingFormat> = new Map([
 class WavContainer implements RecordingContainer {
   readonly sampleRate: number;
   readonly #channels: 1 | 2;
-  /** Where the audio begins, and the header up to there. */
+  /** The header, up to the beginning of the audio. */
   #head: Uint8Array;
   #octets = new Uint8Array(0);
 

@@ -29,7 +29,7 @@ export class RecordingError extends Error {
   }
 }
 
-/** What is recorded where. */
+/** Source and file of a recording. */
 export type RecordingOptions = {
   /** The finished file, with its extension. Directories on the way are made. */
   path: string;
@@ -43,30 +43,30 @@ export type RecordingOptions = {
   written?: (ms: number) => void;
   /** Tells streams within one file apart, 32 bits; any number. */
   serial: number;
-  /** How much audio goes to the disk at once, in ms: as much is lost at most when the process is killed. */
+  /** Audio per write, in ms: at most this much is lost when the process is killed. */
   batchMs: number;
   /** Octets that may wait for a slow disk before the recording fails. */
   maximumBacklogOctets: number;
-  /** Where its file stands while it is open. */
+  /** Registry of the open file. */
   files?: OpenFiles | undefined;
 };
 
 /** How files are written. */
 export type RecordingLimits = Readonly<Pick<RecordingOptions, 'batchMs' | 'maximumBacklogOctets'>>;
 
-/** What holds where nothing was configured. */
+/** Defaults. */
 export const defaultRecordingLimits: RecordingLimits = {
   batchMs: 1000,
   maximumBacklogOctets: 4 * 1024 * 1024,
 };
 
-/** Ending of the file while it is being recorded; no format has it, so nobody takes it for a finished recording. */
+/** File extension during recording; it is no audio format, so the file is never used as a finished recording. */
 const unfinished = '.part';
 
 /** An unfinished file is never a link to another one. */
 const unfinishedFlags = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
 
-/** What the disk gave as reason, in words. */
+/** Disk errors in words. */
 const reasons: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'no space is left on the disk'],
   ['EDQUOT', 'the disk quota is used up'],
@@ -79,11 +79,11 @@ const reasons: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Opens a recording. Until it is finished the file has `.part` behind its name and can be played at any instant, also after
+ * Opens a recording. Until it is finished its file has the suffix `.part`. It is playable at any instant, also after
  * the process was killed.
  *
- * @param failed hears, at most once, that writing went wrong. What was recorded before is finished and in its place by then;
- *   of a disk that is too slow, as soon as it has taken what it was given.
+ * @param failed called at most once for a write error. By then the audio so far is finished and in place; with a slow
+ * disk, once it has taken the data.
  * @throws (rejects with) RecordingError.
  */
 export async function openRecording(
@@ -124,7 +124,7 @@ async function begin(
   );
   if (there && ifExists === 'fail') throw new RecordingError('exists', `there is already a file ${path}`);
   const appended = there && ifExists === 'append';
-  // What exists stays as it is until the recording is complete.
+  // The existing file stays until the recording is complete.
   if (appended) await copyFile(path, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   const handle = await open(temporary, appended ? unfinishedFlags : 'wx');
   const writer = new RecordingWriter(options, container, handle, failed);
@@ -168,7 +168,7 @@ async function goOn(
   return writer;
 }
 
-/** A recording under way. Samples are taken at once; the disk is written to in batches. */
+/** A running recording. It takes samples synchronously and writes them in batches. */
 export class RecordingWriter {
   /** Rate of the samples taken, in Hz. */
   readonly sampleRate: number;
@@ -219,7 +219,7 @@ export class RecordingWriter {
     else this.#container.begin(this.#push);
     if (file && this.#length < file.length) await this.#handle.truncate(this.#length);
     await this.#writeBatch();
-    // What another thread recorded is a part of it.
+    // Audio recorded by another thread belongs to it.
     this.#begun = this.#options.goOn ? 0 : this.#length;
   }
 
@@ -301,7 +301,7 @@ export class RecordingWriter {
 
   /** Ends the recording and removes what was written; a file that was to be gone on with stays as it was. Idempotent. */
   async discard(): Promise<void> {
-    // Nothing is worth keeping, should the disk fail meanwhile.
+    // If the disk fails meanwhile, nothing is kept.
     this.#begun = Number.POSITIVE_INFINITY;
     if (!(await this.#stop())) return;
     await this.#close();
@@ -391,9 +391,9 @@ function recordingError(error: unknown): RecordingError {
 const mostEntries = 1_000_000;
 
 /**
- * Puts recordings that a crash left unfinished into their places, in all directories below. Call it before anything is
- * recorded. @param except paths of those that will be gone on with. @returns the paths of the finished files; what cannot
- * be renamed stays.
+ * Finishes recordings that a crash left behind, in all directories below. Call it before recording starts. @param
+ * except paths of recordings that will continue. @returns the paths of the finished files; files that cannot be renamed
+ * stay.
  */
 export async function finishLeftovers(directory: string, except: ReadonlySet<string> = new Set()): Promise<string[]> {
   const names = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);

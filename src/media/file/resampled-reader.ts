@@ -1,7 +1,7 @@
 import { Resampler } from '../dsp/resampler.ts';
 import type { PcmReader } from './pcm-reader.ts';
 
-/** Samples of the file that are resampled at once. */
+/** Samples of the file that are resampled in one step. */
 const pieceSamples = 1024;
 
 /** The same audio at another rate; the same reader when it has that rate. */

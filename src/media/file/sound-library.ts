@@ -39,7 +39,7 @@ export class SoundLibrary {
   readonly #cache: PayloadCache;
   /** Extension of the files found in the place searched first. */
   readonly #extensionAt = new Map<string, string>();
-  /** Reads under way: the same file asked for by many sessions at once is read once. */
+  /** Reads in progress: parallel requests for a file share one. */
   readonly #reading = new Map<string, Promise<Uint8Array>>();
 
   constructor(options: SoundLibraryOptions) {
@@ -50,8 +50,8 @@ export class SoundLibrary {
   }
 
   /**
-   * A sound's payload. The language is looked for first, then the language without its country, then the default
-   * language, then files without a language. @throws SoundError when there is none that can be read.
+   * A sound's payload. Search order: the language, the language without its country, the default language, files
+   * without a language. @throws SoundError if no readable file exists.
    */
   async sound(name: string, language: string, codec: StoredCodec): Promise<Uint8Array> {
     const places: string[] = [];

@@ -1,13 +1,13 @@
 import { alawToLinear, ulawToLinear } from '../codec/g711.ts';
 import { type PcmReader, readAll, SampleReader } from './pcm-reader.ts';
 
-/** What a WAV file holds. */
+/** Contents of a WAV file. */
 type WavFormat = {
   coding: 'pcm' | 'ulaw' | 'alaw';
   /** In Hz. */
   sampleRate: number;
   channels: number;
-  /** Where the audio begins and ends in the file, in octets. */
+  /** Start and end of the audio in the file, in octets. */
   start: number;
   end: number;
 };
@@ -28,10 +28,10 @@ const wanted = '16-bit PCM or G.711 of 8000 to 48000 Hz with one or two channels
 const largestSize = 0xffff_ffff;
 
 /**
- * Finds the audio of a WAV file: RIFF chunks are walked, `fmt ` and `data` are used, all others skipped. A data chunk that
- * claims more than the file holds (a recording that was never closed) ends with the file.
+ * Finds the audio of a WAV file. It uses the RIFF chunks `fmt ` and `data` and skips others. A data chunk longer than
+ * the file (a recording that was never closed) ends with the file.
  *
- * @throws Error in words for the log when it is no WAV file, or of a format that cannot be played.
+ * @throws Error in words for the log if it is no WAV file, or of an unsupported format.
  */
 export function parseWav(file: Uint8Array): WavFormat {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);

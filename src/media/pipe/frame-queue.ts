@@ -15,8 +15,8 @@ const wanted = 2;
 const longestConcealed = 3;
 
 /**
- * What another thread says, a frame for each of its ticks, taken in ticks of ours. Ticks of two threads lie apart, so that
- * one frame is there each time; when one is late it is made up, and the wait that comes of it is taken up again.
+ * Frames from another thread, taken in our ticks. The ticks of two threads have different phases, so one frame is ready
+ * each time. A late one is concealed, and the added delay is removed again.
  */
 export class FrameQueue {
   #waiting: (Frame | undefined)[] = [];
@@ -65,7 +65,7 @@ export class FrameQueue {
     return frame;
   }
 
-  /** Gives out what waits and is empty: somebody else goes on with it. */
+  /** Returns and clears the waiting frames: another part continues with them. */
   flush(): Frame[] {
     const frames = this.#waiting.filter((frame) => frame !== undefined);
     this.#waiting = [];

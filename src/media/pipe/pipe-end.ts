@@ -20,7 +20,7 @@ export class PipeEnd extends End implements PipeListener {
   readonly #header = emptyHeader();
   #offer: PipeOffer = { takesEvents: true, speaksAtOnce: false, hearsAtOnce: false };
   #mode: PipeMode | undefined;
-  /** Where packets go, and where those went that are still on their way. */
+  /** Present target of packets, and the previous one for packets in transit. */
   #partner: PacketTaker | undefined;
   #partnerBefore: PacketTaker | undefined;
   /** Who is given what comes when it comes, and what the other side was told last of that. */
@@ -121,7 +121,7 @@ export class PipeEnd extends End implements PipeListener {
       this.passEvent(packet, this.#header, this.#partner, now);
       return;
     }
-    // What was sent before the other side heard that frames are mixed now is passed on as it was meant to be.
+    // Packets sent before the other side switched to mixing are still forwarded.
     const partner = this.#partner ?? this.#partnerBefore;
     if (partner && partner.mix === this.mix) partner.forward(packet, this.#header, false, now);
   }

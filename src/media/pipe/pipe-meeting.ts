@@ -60,7 +60,7 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
     return true;
   }
 
-  /** What is in another thread cannot be looked at while something changes in this one. */
+  /** A mix in another thread cannot be inspected synchronously. */
   beyond(): undefined {
     return undefined;
   }
@@ -74,7 +74,7 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
     this.#wire.read(this);
   }
 
-  /** Second phase of a tick: what the end said goes to the mix, and what the mix said to the end. */
+  /** Second phase of a tick: exchanges audio between the end and the mix. */
   tick(now: number): void {
     this.wake();
     if (this.#mode !== 'mixing') return;
@@ -106,7 +106,7 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
     }
   }
 
-  /** The end is in no mix any more. */
+  /** The end has left the mix. */
   close(): void {
     this.end.forwardTo(undefined);
     this.#endFrames();

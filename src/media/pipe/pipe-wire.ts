@@ -8,9 +8,9 @@ export type PipePlan = WirePlan & {
   pipe: number;
 };
 
-/** What the sides tell each other besides audio. */
+/** Control messages between the two sides. */
 export type PipeMessage =
-  /** Of the end: what its packets can be passed on as, and the rate its far side speaks at. */
+  /** From the end: its packet format for forwarding, and its far side's rate. */
   | ({ type: 'offer' } & PipeOffer)
   /** Of the mix: whether packets are passed on as they are, or frames are mixed. */
   | { type: 'mode'; mode: PipeMode }
@@ -31,7 +31,7 @@ export type PipeMode = 'forwarding' | 'mixing';
 
 /** Hears what the other side sent, in its order. */
 export interface PipeListener {
-  /** What it says in one of its ticks; undefined = nothing. */
+  /** Its audio of one tick; undefined: none. */
   hearFrame(frame: Frame | undefined): void;
   /** A packet as it came; it may be changed. */
   hearPacket(packet: Uint8Array, isEvent: boolean): void;
@@ -43,7 +43,7 @@ const none = new Uint8Array(0);
 /** Messages that wait for room, at most: what they say replaces what others said. */
 const mostWaiting = 64;
 
-/** Carries frames, packets and messages to and from another thread, in order. Audio that finds no room is lost. */
+/** Transfers frames, packets and messages between threads, in order. Audio without space is lost. */
 export class PipeWire {
   readonly #wire: Wire<PipeMessage>;
 
@@ -62,12 +62,12 @@ export class PipeWire {
     this.#wire.send(kinds.frame, false, octetsOf(frame));
   }
 
-  /** Passes a packet on at once. */
+  /** Sends a packet without delay. */
   packet(packet: Uint8Array, isEvent: boolean): void {
     this.#wire.send(kinds.packet, isEvent, packet);
   }
 
-  /** Tells the other side at once, or as soon as there is room. */
+  /** Sends a message, or queues it until there is space. */
   tell(message: PipeMessage): void {
     this.#wire.tell(message);
   }

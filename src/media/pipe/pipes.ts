@@ -10,11 +10,11 @@ type PipesOptions = {
   /** Ours: others ring it when they have something for a pipe. */
   wakeUp: SharedArrayBuffer;
   wakeUps: WakeUps;
-  /** A fault of ours in an end, or in what stands for one. */
+  /** An internal error in an end or its stand-in. */
   failed: (end: End, error: unknown) => void;
 };
 
-/** The sides of pipes in one thread: those of ends that are in mixes elsewhere, and those of mixes with ends elsewhere. */
+/** The pipe sides of one thread: ends in mixes elsewhere, and mixes with ends elsewhere. */
 export class Pipes {
   readonly #options: PipesOptions;
   readonly #wakeUp: Int32Array;
@@ -22,7 +22,7 @@ export class Pipes {
   /** By slot of the wake-up. */
   readonly #sides = new Map<number, Set<PipeMeeting | PipeEnd>>();
   readonly #slots = new Map<PipeMeeting | PipeEnd, number>();
-  /** What else is rung for, by slot: it catches what it throws. */
+  /** Other wake-up handlers, by slot; they catch their own exceptions. */
   readonly #others = new Map<number, Set<() => void>>();
 
   constructor(options: PipesOptions) {
@@ -48,14 +48,14 @@ export class Pipes {
     meeting.close();
   }
 
-  /** What stands for an end of another thread. */
+  /** Opens the stand-in for an end of another thread. */
   open(options: EndOptions, plan: PipePlan): PipeEnd {
     const end = new PipeEnd(options, plan, this.#options.wakeUps);
     this.#addSide(end, plan);
     return end;
   }
 
-  /** An end is gone, whatever it was. */
+  /** Removes an end of any kind. */
   forget(end: End): void {
     this.leave(end);
     if (end instanceof PipeEnd) this.#removeSide(end);

@@ -1,11 +1,11 @@
-/** Where the read and the write position lie, in 32-bit words, and where the data begins, in octets. */
+/** Positions of reading and writing, in 32-bit words, and the start of the data, in octets. */
 const readWord = 0;
 const writeWord = 16;
 const dataAt = 128;
 /** The rest of the data is left out: what follows is at its beginning. */
 const skip = 0;
 
-/** What was read of a ring: kind 1 to 255, a flag, and octets that hold until the next call. */
+/** A record of a ring: kind 1 to 255, a flag, and octets that are valid until the next call. */
 export type RingRecord = { kind: number; flag: boolean; octets: Uint8Array };
 
 /** Memory for a ring. @param octets for records; rounded up to a power of two. */
@@ -14,8 +14,8 @@ export function newRing(octets: number): SharedArrayBuffer {
 }
 
 /**
- * Records that one thread writes and another reads, in order, in memory that both see. Neither ever waits: what does not
- * fit is left out. A thread that dies in the middle of writing has written nothing.
+ * Records from one thread to another, in order, in shared memory. Neither side waits: records without space are
+ * dropped. An unfinished write of a dead thread has no effect.
  */
 export class Ring {
   readonly #words: Int32Array;

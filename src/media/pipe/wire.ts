@@ -1,9 +1,9 @@
 import { Ring, type RingRecord } from './ring.ts';
 import { type WakeUps, wakeFor } from './wake-up.ts';
 
-/** Where one side of a wire writes and reads, and whom it wakes. */
+/** Buffers of one side of a wire, and the thread that it wakes. */
 export type WirePlan = {
-  /** What it writes, and what it reads. */
+  /** Its outgoing and incoming rings. */
   outgoing: SharedArrayBuffer;
   incoming: SharedArrayBuffer;
   /** WakeUp of the other thread, and the number of the other side there. */
@@ -19,8 +19,8 @@ type WireOptions = {
 };
 
 /**
- * What every wire to another thread has: records and messages to and fro, in order. Messages wait for room; a record that finds
- * none is lost, as is one behind a message that waits: nothing may overtake it.
+ * A wire between threads: records and messages in both directions, in order. Messages wait for space. A record without
+ * space is lost, also behind a waiting message, because order is kept.
  */
 export class Wire<Message> {
   readonly #out: Ring;
@@ -52,7 +52,7 @@ export class Wire<Message> {
     return isWritten;
   }
 
-  /** Tells the other side at once, or as soon as there is room. */
+  /** Sends a message, or queues it until there is space. */
   tell(message: Message): void {
     if (this.#waiting.length < this.#options.mostWaiting) this.#waiting.push(message);
     this.#clear();

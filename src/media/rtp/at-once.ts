@@ -4,7 +4,7 @@ import type { Playout } from './playout.ts';
 import { Steadiness } from './steadiness.ts';
 
 type AtOnceOptions = {
-  /** Is told what the far side says, and undefined in a tick in which it said nothing. */
+  /** Gets the far side's audio, and undefined for a tick without. */
   heard: (frame: Frame | undefined) => void;
   /** Whether the stream needs a jitter buffer has changed. */
   changed: () => void;
@@ -13,7 +13,7 @@ type AtOnceOptions = {
 /** A packet, how long it lasts, and the interarrival jitter of its stream. */
 type FollowedPacket = { sequence: number; isAudio: boolean; lastsMs: number; jitterMs: number };
 
-/** What a far side says, given to another end when it comes, as long as its stream needs no jitter buffer. */
+/** Passes a far side's audio to another end on arrival, while its stream needs no jitter buffer. */
 export class AtOnce {
   readonly #options: AtOnceOptions;
   readonly #steadiness = new Steadiness();

@@ -18,7 +18,7 @@ const reportIntervalMs = 5000;
 /** Type of a CNAME item (RFC 3550 section 6.5.1). */
 const cnameItem = 1;
 
-/** What is told of a stream that we send. */
+/** Figures of a stream that we send. */
 export interface SentStream {
   readonly ssrc: number;
   /** Packets and octets of payload sent so far. */
@@ -30,7 +30,7 @@ export interface SentStream {
   timestampAt(now: number): number;
 }
 
-/** RTCP of one session: our reports, and what those of the far side tell about our stream. */
+/** RTCP of one session: our reports, and the far side's about our stream. */
 export class RtcpControl {
   readonly #clock: Clock;
   readonly #random32: () => number;
@@ -106,7 +106,7 @@ export class RtcpControl {
     return octets(compound);
   }
 
-  /** Tells the far side something at once, behind what every compound packet begins with. @param feedback whole packets. */
+  /** Sends feedback behind the required compound packet head. @param feedback whole packets. */
   behindReport(sender: SentStream, feedback: readonly Uint8Array[]): Uint8Array {
     const compound = new CompoundPacket();
     compound.addPacket(this.#receiverReport(sender.ssrc, []));
@@ -114,7 +114,7 @@ export class RtcpControl {
     return Buffer.concat([octets(compound), ...feedback]);
   }
 
-  /** Takes a packet of the far side. What is no RTCP is ignored; returns whether it was one. */
+  /** Processes a packet of the far side; false if it is no RTCP. */
   receive(packet: Uint8Array, sender: SentStream): boolean {
     // Version 2, no padding in the first packet, which is a report (RFC 3550 A.2).
     if (packet.length < 8 || packet[0]! >> 6 !== 2 || (packet[1] !== 200 && packet[1] !== 201)) return false;
@@ -138,8 +138,8 @@ export class RtcpControl {
   }
 
   /**
-   * Jitter in seconds, and packets lost from one report to the next: what our reports say of the far side's stream (`local`),
-   * and what those of the far side say of ours (`remote`). Undefined before the first report.
+   * Jitter in seconds and losses between reports: from our reports about the far side (`local`), and from its reports
+   * about us (`remote`). Undefined before the first report.
    */
   get reported(): Record<'local' | 'remote', Record<'jitter' | 'lost', SpreadFigures | undefined>> {
     const of = ({ jitter, lost }: { jitter: Spread; lost: Spread }) => ({ jitter: jitter.figures, lost: lost.figures });

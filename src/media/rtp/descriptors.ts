@@ -1,6 +1,6 @@
 import { closeSync, fstatSync } from 'node:fs';
 
-/** Words of an entry: the descriptor with 1 added (0 = free), and the number of what it stood for then. */
+/** Words of an entry: the descriptor plus 1 (0: free), and the inode it had then. */
 const entryWords = 2;
 /** As many as there are ports: more UDP sockets than that no address has. */
 const entries = 65_536;
@@ -11,8 +11,8 @@ export function newDescriptorTable(): SharedArrayBuffer {
 }
 
 /**
- * The descriptors that a thread has opened with calls of its own. Nobody closes those when it is ended, so they stand in
- * memory that outlives it, until they are closed.
+ * Descriptors that a thread opened by system calls. Nothing closes them when the thread is terminated, so they are
+ * listed in memory that survives it.
  */
 export class Descriptors {
   readonly #words: Float64Array;
@@ -23,7 +23,7 @@ export class Descriptors {
     this.#words = new Float64Array(table);
   }
 
-  /** Writes a descriptor down, as soon as it is there; undefined = there is no room for more. @returns its entry. */
+  /** Lists a new descriptor; undefined: no space. @returns its entry. */
   note(descriptor: number): number | undefined {
     const entry = this.#free.pop() ?? (this.#used < entries ? this.#used++ : undefined);
     if (entry === undefined) return undefined;
@@ -40,8 +40,8 @@ export class Descriptors {
 }
 
 /**
- * Closes what a thread that is gone has left open. A number that stands for something else by now (the thread was ended
- * between closing it and saying so) is let be.
+ * Closes the descriptors of a terminated thread. A number that now means another file (the thread had just closed it)
+ * is left alone.
  */
 export function closeLeft(table: SharedArrayBuffer): void {
   const words = new Float64Array(table);

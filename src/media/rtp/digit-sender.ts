@@ -1,7 +1,7 @@
 import type { DigitSequence } from '../../telephony/media.ts';
 import { eventOfDigit } from './telephone-event.ts';
 
-/** What to send in this tick for the digit under way. */
+/** Packets of this tick for the present digit. */
 export type DigitStep = {
   event: number;
   /** First packet of the digit: a new timestamp and the marker bit. */
@@ -44,7 +44,7 @@ export class DigitSender {
     return this.#steps.length === 0;
   }
 
-  /** Appends a sequence. Characters that are neither digit nor pause are skipped. */
+  /** Appends a sequence. Other characters than digits and pauses are skipped. */
   add({ digits, beforeMs, betweenMs, durationMs, afterMs }: DigitSequence): void {
     const lasting = Math.min(durationMs > 0 ? durationMs : 100, longestDigitMs);
     this.#pause(leadMs + beforeMs);
@@ -59,7 +59,7 @@ export class DigitSender {
     this.#pause(afterMs);
   }
 
-  /** Appends one digit that somebody else pressed for `durationMs`: at once, with only a breath behind it. */
+  /** Appends one digit that another party pressed for `durationMs`, with a short pause behind it. */
   pass(digit: string, durationMs: number): void {
     const event = eventOfDigit(digit);
     if (event < 0) return;
@@ -67,7 +67,7 @@ export class DigitSender {
     this.#pause(passedGapMs);
   }
 
-  /** What this tick sends; undefined while quiet or idle. The object is reused by the next call. */
+  /** The packets of this tick; undefined while idle. The object is reused by the next call. */
   tick(): DigitStep | undefined {
     const step = this.#steps[0];
     if (!step) return undefined;

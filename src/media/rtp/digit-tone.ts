@@ -10,7 +10,7 @@ import { digitOfEvent } from './telephone-event.ts';
 export class DigitTone {
   #reader: SequenceReader | undefined;
 
-  /** What sounds in this step of a digit; undefined once it is over. */
+  /** The audio of this step of a digit; undefined after its end. */
   next(step: DigitStep, codec: StoredCodec): Frame | undefined {
     if (step.start) {
       const frequencies = digitFrequencies(digitOfEvent[step.event]!);

@@ -21,7 +21,7 @@ const readable = 1;
 /** MSG_TRUNC of recv(2): the length told is that of the whole datagram. */
 const truncated = 0x20;
 
-/** Octets of the longest packet that is taken whole, and of the memory that packets are read into one behind the other. */
+/** Octets of the longest packet, and of the read buffer for consecutive packets. */
 const longestPacket = 16_384;
 const slabBytes = 131_072;
 /** Sockets that one call finds, and how often such calls follow each other before others have their turn. */
@@ -35,22 +35,22 @@ const idleLooks = 200;
 type EpollSocketsOptions = {
   calls: SystemCalls;
   clock: Pick<Clock, 'monotonic' | 'setTimeout' | 'clearTimeout' | 'soon'>;
-  /** Where it is written down what is open. */
+  /** List of open descriptors. */
   descriptors: Descriptors;
   /** Descriptors from this number on are for others; left out, all may be taken. */
   reservedFrom?: number | undefined;
 };
 
 /**
- * UDP sockets that are read by calls of the kernel: one epoll descriptor knows which have something, and every millisecond
- * each of those is read, once in every round, so that nobody waits for another that is busier. That costs no turn of the
- * event loop for each packet, but a thread that is woken 1000 times a second: it is for threads with many sockets.
+ * UDP sockets read by system calls. One epoll descriptor knows which have data. Every millisecond each of those is read
+ * in turn, so that busy sockets do not delay others. This costs no event-loop turn per packet, but 1000 wake-ups per
+ * second: it suits threads with many sockets.
  */
 export class EpollSockets implements Sockets {
   readonly #options: EpollSocketsOptions;
   readonly #epoll: number;
   readonly #epollEntry: number;
-  /** Those that are open, by their descriptors. */
+  /** Open sockets, by descriptor. */
   readonly #sockets: (EpollSocket | undefined)[] = [];
   #open = 0;
   readonly #events = new Int32Array(new ArrayBuffer(foundAtOnce * epollEvent.words * 4));
@@ -62,7 +62,7 @@ export class EpollSockets implements Sockets {
   #looks = 0;
   #nothingFound = 0;
   #timer: unknown;
-  /** A look is under way, or comes at once: it plans the one after it. */
+  /** A read pass is running or due: it plans the next one. */
   #looking = false;
 
   /** @throws Error with `code` EMFILE and the like. */
@@ -105,7 +105,7 @@ export class EpollSockets implements Sockets {
     }
   }
 
-  /** Closes all sockets and what watches them. */
+  /** Closes all sockets and the epoll descriptor. */
   close(): void {
     for (const socket of this.#sockets.slice()) socket?.close();
     this.#options.calls.close(this.#epoll);
@@ -119,7 +119,7 @@ export class EpollSockets implements Sockets {
     const own = new SocketAddress(calls, memory);
     if (!own.write(family, address, port)) throw failure('bind', 'EINVAL');
     calls.setsockopt(descriptor, socketLevel, receiveBuffer, new Int32Array([receiveBufferBytes]), 4);
-    // The address of all takes packets of both families, whatever the system's own setting (ipv6(7)).
+    // The any-address accepts both families, independent of the system's setting (ipv6(7)).
     if (address === '::') calls.setsockopt(descriptor, ipv6Level, ipv6Only, new Int32Array([0]), 4);
     checked(calls, 'bind', calls.bind(descriptor, memory.octets, own.length));
     checked(calls, 'getsockname', calls.getsockname(descriptor, memory.octets, new Uint32Array([addressRoom])));
@@ -157,7 +157,7 @@ export class EpollSockets implements Sockets {
     this.#nothingFound = 0;
   }
 
-  /** Reads what is there, and looks again: at once when there is more, but not before others had their turn. */
+  /** Reads available packets, and repeats while there are more, after other work had its turn. */
   readonly #look = (): void => {
     this.#looking = true;
     let more = true;
@@ -190,13 +190,15 @@ export class EpollSockets implements Sockets {
         )
           again = true;
       }
-      // Audio comes packet by packet: nobody else is asked again before the next look.
+      // Audio arrives packet by packet: other sockets are not read again in this pass.
       if (!again) return false;
     }
     return true;
   }
 
-  /** Takes one packet of a socket that passes packets on, which asks nothing of the socket itself. @returns as {@link EpollSocket.read} does. */
+  /**
+   * Relays one packet of a socket with a fast relay, without the socket object. @returns as {@link EpollSocket.read}.
+   */
   #pass(descriptor: number, look: number, now: number): boolean {
     const room = this.#room;
     const fastRelays = this.#fastRelays;
@@ -210,8 +212,8 @@ export class EpollSockets implements Sockets {
 }
 
 /**
- * Reads one packet to where the room has its next one. @returns its length; below 0 where there is none, of an error of what was
- * sent earlier, which is told once, or of one longer than any packet of audio or video.
+ * Reads one packet into the buffer. @returns its length; negative if there is none, for an earlier send error, or for a
+ * packet that is too long.
  */
 function receive(calls: SystemCalls, descriptor: number, room: Room): number {
   const packetAt = room.next();
@@ -219,17 +221,17 @@ function receive(calls: SystemCalls, descriptor: number, room: Room): number {
   return length > longestPacket ? -1 : length;
 }
 
-/** Where packets are read to: memory behind each other, so that each may be kept without being copied. */
+/** Read buffer: consecutive packets, so that each can be kept without a copy. */
 class Room {
   readonly #calls: SystemCalls;
   readonly #length = new Uint32Array(new ArrayBuffer(4));
-  /** Where the kernel finds how long an address may be, and says how long it is; and where it writes the address. */
+  /** Addresses of the length and the address for system calls. */
   readonly lengthAt: number;
   readonly addressAt: number;
   #slab = Buffer.alloc(0);
   #slabAt = 0;
   #used = 0;
-  /** Where the packet is that was read last: within the slab, and for calls. */
+  /** The last packet's memory, as buffer and for system calls. */
   get slab(): Buffer {
     return this.#slab;
   }
@@ -248,7 +250,7 @@ class Room {
     this.lengthAt = calls.addressOf(this.#length);
   }
 
-  /** Where the next packet of up to {@link longestPacket} octets may go. */
+  /** Space for a packet of up to {@link longestPacket} octets. */
   next(): number {
     this.#length[0] = addressRoom;
     if (this.#slab.length - this.#used < longestPacket) {
@@ -286,10 +288,10 @@ class EpollSocket implements PacketSocket {
   readonly #family: AddressFamily;
   readonly #closed: () => void;
   readonly #fastRelays: FastRelays;
-  /** Whom packets came from and went to last. */
+  /** Source and destination of the last packets. */
   readonly #source: SocketAddress;
   readonly #destination: SocketAddress;
-  /** Where calls find addresses. */
+  /** Address memory of system calls. */
   readonly #memory: AddressMemory;
   #listener: PacketListener | undefined;
   /** Number of the look that found a packet last. */
@@ -311,7 +313,7 @@ class EpollSocket implements PacketSocket {
   send(packet: Uint8Array, port: number, address: string): void {
     const destination = this.#destination;
     if (!this.#open || !destination.write(this.#family, address, port)) return;
-    // Whatever is wrong, even that the kernel has no room: the packet is lost, nothing else.
+    // Any error, even a full kernel buffer, only loses the packet.
     this.#calls.sendto(this.#descriptor, packet, packet.length, 0, this.#memory.at, destination.length);
   }
 
@@ -349,7 +351,7 @@ class EpollSocket implements PacketSocket {
     this.#closed();
   }
 
-  /** Takes one packet, if there is one. @returns whether it had one at the last look as well: there may be more behind it. */
+  /** Reads one packet, if any. @returns whether the previous pass had one, too: there may be more. */
   read(room: Room, look: number): boolean {
     const length = receive(this.#calls, this.#descriptor, room);
     if (length < 0) return false;

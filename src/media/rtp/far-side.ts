@@ -22,25 +22,25 @@ type FarSideOptions = {
   faulted: (error: unknown) => void;
 };
 
-/** Packets in a row, and the longest time they may take in ms, that show a far side behind a NAT. */
+/** Consecutive packets, and their longest time in ms, that identify a far side behind a NAT. */
 const natRow = { needed: 4, withinMs: 1000 };
 
-/** What of a flow decides whom is spoken with. */
+/** The part of a flow that decides the far side. */
 type Agreed = Pick<RtpFlow, 'remote' | 'srtp' | 'receive' | 'fixedRemote'>;
 
-/** Whom a pair of ports speaks with: who is heard, where packets go, in the clear or not. */
+/** The far side of a port pair: its source, its destination, and SRTP. */
 export class FarSide {
   readonly #options: FarSideOptions;
   readonly #lock: SourceLock;
   #pair: PortPair | undefined;
-  /** What packets go through: the pair, or what makes them secret over it. */
+  /** The port pair, or SRTP over it. */
   #wire: PortPair | undefined;
   #keys: SrtpKeys | undefined;
   /** Nothing is heard before offer and answer agree. */
   #agreed = false;
-  /** Where RTCP of the far side comes from, and which far side that was. */
+  /** Source of the far side's RTCP, and the far side then. */
   #controlFrom: { port: number; target: PacketAddress } | undefined;
-  /** Whom packets went to last, and whether any can. */
+  /** Last destination, if there is one. */
   #target: PacketAddress | undefined;
   #reachable = false;
 
@@ -66,7 +66,7 @@ export class FarSide {
     this.#lock.resume(source);
   }
 
-  /** What offer and answer agreed on. @param now monotonic ms. */
+  /** Applies the result of offer and answer. @param now monotonic ms. */
   agree({ remote, srtp, receive, fixedRemote }: Agreed, now: number): void {
     this.#keys = srtp;
     this.#agreed = true;
@@ -83,8 +83,8 @@ export class FarSide {
   }
 
   /**
-   * Has the socket pass packets on to another far side by itself, from the one that was heard last, as long as they come in order:
-   * until {@link endFastRelays}, or the next packet that somebody has to see. Nothing happens where sockets cannot.
+   * Lets the socket relay in-order packets of the current source to another far side. It ends with {@link
+   * endFastRelays}, or with a packet that needs inspection. Does nothing if the sockets cannot.
    */
   passOn(to: FarSide, plan: FastRelayPlan): void {
     const [from, there, target] = [this.#pair?.rtp, to.#pair?.rtp, to.#lock.target];
@@ -94,7 +94,7 @@ export class FarSide {
     from.passOn(there, target, plan);
   }
 
-  /** What has been passed on that way is told to the plan. */
+  /** Reports relayed packets to the plan. */
   settleFastRelay(): void {
     this.#pair?.rtp.settleFastRelay?.();
   }
@@ -104,7 +104,7 @@ export class FarSide {
     this.#pair?.rtp.endFastRelays?.(both);
   }
 
-  /** Where it was found instead of where its SDP says; undefined where it was not found elsewhere. */
+  /** The located address and the one in its SDP; undefined if they are equal. */
   get displaced(): Displacement | undefined {
     return this.#lock.displaced;
   }
@@ -128,7 +128,7 @@ export class FarSide {
     return locked && source?.address === address && source.port === port;
   }
 
-  /** Whether octets that were sent may be changed at once. */
+  /** Whether sent octets may be reused immediately. */
   get copies(): boolean {
     return this.#wire?.rtp.copies === true;
   }
@@ -143,7 +143,7 @@ export class FarSide {
     if (this.#reachable) this.#wire?.rtp.send(packet, target!.port, target!.address);
   }
 
-  /** Sends RTCP to where that of the far side comes from, or else to the port above that of its packets. */
+  /** Sends RTCP to the source of the far side's RTCP, or else to the port above its RTP port. */
   sendControl(packet: Uint8Array): void {
     const { target } = this.#lock;
     if (!target || !isReachable(target)) return;

@@ -4,13 +4,13 @@ import { jitterAfter, type Reception } from './reception.ts';
 import { longestDisorder, longestJumpS, type RtpSender } from './sender.ts';
 import type { SystemCalls } from './system-calls.ts';
 
-/** What becomes of the packets of one far side on their way to another one. */
+/** How the packets of one far side are relayed to another. */
 export type FastRelayPlan = {
-  /** Counts what comes; its source is the one that is passed on. */
+  /** Counts received packets; its source is the relayed one. */
   reception: Reception;
   /** Whose stream it becomes: it has passed on the last packet that the reception has seen. */
   sender: RtpSender;
-  /** The codec's number in what comes, and in what goes. */
+  /** The codec's payload type on both sides. */
   payloadType: number;
   ourPayloadType: number;
   /** Of the timestamps, in Hz. */
@@ -20,7 +20,10 @@ export type FastRelayPlan = {
   /** Opens what comes and seals what goes, where either is SRTP. */
   open?: PacketOpener | undefined;
   seal?: PacketSealer | undefined;
-  /** Is told how many packets were passed on since it was told last, one at least, and when the last of them was heard (monotonic ms). */
+  /**
+   * Called with the number of relayed packets since the last call, at least one, and the time of the last (monotonic
+   * ms).
+   */
   passed: (packets: number, heardAt: number) => void;
 };
 
@@ -38,7 +41,7 @@ export type FastRelayEnd = { descriptor: number; first: number; second: number; 
 
 const { sequence, timestamp, packets: sentPackets, octets: sentOctets } = memoryWord;
 
-/** The words of a row, 32 bits each: those of what comes, then those of what goes; two lines of a processor's cache in all. */
+/** The words of a row, 32 bits each: received stream, then sent stream; two cache lines. */
 const word = {
   open: 0,
   sourceFirst: 1,
@@ -70,7 +73,7 @@ const word = {
   overhead: 25,
   isSecret: 26,
 } as const;
-/** Words of 64 bits in the same row: when a packet was heard last (monotonic ms), and its timestamp on our timeline, which never wraps. */
+/** 64-bit words of the row: time of the last packet (monotonic ms), and its timestamp on our timeline, unwrapped. */
 const wide = { heardAt: 14, at: 15 } as const;
 const rowWords = 32;
 /** Octets of a socket address of IPv4 and of IPv6 (ip(7), ipv6(7)). */
@@ -89,17 +92,17 @@ type RelayCalls = Pick<SystemCalls, 'sendto' | 'sendtoAt'>;
  */
 export class FastRelays {
   readonly #calls: RelayCalls;
-  /** Where calls find addresses: as words, and by number. */
+  /** Address memory of system calls: as words, and by number. */
   readonly #address: Int32Array;
   readonly #addressAt: number;
   #rows = new Int32Array(0);
   #wides = new Float64Array(0);
   /** What addresses of IPv6 have beyond two words. Rows of IPv4 never touch it. */
   #long = new Int32Array(0);
-  /** By the descriptor that packets come in through: what is being done with them, and the memory of the session they go out of. */
+  /** By receiving descriptor: the plan, and the sending session's memory. */
   readonly #plans: (FastRelayPlan | undefined)[] = [];
   readonly #memories: (SessionMemory | undefined)[] = [];
-  /** By the descriptor that packets go out of: the one that they come in through. */
+  /** By sending descriptor: the receiving one. */
   readonly #towards: (number | undefined)[] = [];
 
   constructor(calls: RelayCalls, address: { words: Int32Array; at: number }) {
@@ -108,7 +111,7 @@ export class FastRelays {
     this.#addressAt = address.at;
   }
 
-  /** Begins one in place of those that either socket had that way; false = the next packet does not follow from the last one. */
+  /** Starts a relay, and ends earlier ones of both sockets; false: the next packet does not follow the last one. */
   begin(from: FastRelayEnd, to: FastRelayEnd, plan: FastRelayPlan): boolean {
     this.endFrom(from.descriptor);
     this.#endTowards(to.descriptor);
@@ -156,7 +159,7 @@ export class FastRelays {
     return this.#rows[descriptor * rowWords + word.open] === 1;
   }
 
-  /** Notes that a socket with a fast relay had a packet. @returns whether it had one at the look before as well. */
+  /** Notes a packet of a relaying socket. @returns whether it had one in the previous pass, too. */
   heard(descriptor: number, look: number): boolean {
     const at = descriptor * rowWords + word.look;
     const before = this.#rows[at]!;
@@ -165,9 +168,8 @@ export class FastRelays {
   }
 
   /**
-   * Passes on what was read from a socket, where a fast relay {@link opens}; its address is where calls find it. False = somebody else
-   * has to see it: nothing was done, nor changed of it.
-   * @param packetAt where it is; it is `length` octets of `memory` from `start`. @param now monotonic ms.
+   * Relays a packet, if its relay is open. False: it needs inspection, and nothing was changed.
+   * @param packetAt address of the packet: `length` octets of `memory` from `start`. @param now monotonic ms.
    */
   pass(descriptor: number, memory: Uint8Array, start: number, length: number, packetAt: number, now: number): boolean {
     const rows = this.#rows;
@@ -276,7 +278,7 @@ export class FastRelays {
     plan.passed(packets, this.#wides[row / 2 + wide.heardAt]!);
   }
 
-  /** Ends the one that begins at a socket. */
+  /** Ends the relay from a socket. */
   endFrom(from: number): void {
     if (!this.#plans[from]) return;
     this.settle(from);
@@ -287,7 +289,7 @@ export class FastRelays {
     this.#towards[this.#rows[row + word.to]!] = undefined;
   }
 
-  /** Ends those that begin or end at a socket. */
+  /** Ends relays from and to a socket. */
   end(descriptor: number): void {
     this.endFrom(descriptor);
     this.#endTowards(descriptor);

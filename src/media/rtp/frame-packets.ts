@@ -3,13 +3,13 @@ import { octetsPerSample } from '../codec/codecs.ts';
 import type { SharedPayloads } from '../frame.ts';
 import { headerLength } from './header.ts';
 
-/** Cuts frames of linear audio into packets of a codec, of whatever length the far side wants. */
+/** Packs linear audio frames into packets of a codec and the negotiated length. */
 export class FramePackets {
   readonly #codec: AudioCodec;
   readonly #samples: Int16Array;
   readonly #perPacket: number;
   #count = 0;
-  /** Where packets are made, however long; the part behind room for a header, and the part that was handed out last. */
+  /** Packet memory; space for a header, and the part returned last. */
   #room = new Uint8Array(0);
   #payload = this.#room;
   #packet = this.#room;
@@ -39,10 +39,10 @@ export class FramePackets {
   }
 
   /**
-   * Takes a frame and hands out each packet that is full: its payload lies behind room for a header. Undefined stands
-   * for one that need not be sent, for it is silent (Opus with DTX).
-   * @param again whether packets are in the same memory again and again, for nobody keeps them.
-   * @param shared where it may be encoded already, for others who say the same.
+   * Takes a frame and returns each full packet: its payload lies behind space for a header. Undefined: a silent packet
+   * that need not be sent (Opus with DTX).
+   * @param again whether packets may reuse memory, because nobody keeps them.
+   * @param shared payloads already encoded for other receivers.
    */
   push(
     samples: Int16Array,
@@ -87,7 +87,7 @@ export class FramePackets {
       send(undefined, this.units);
       return;
     }
-    // As long as it is, not as it might have been: what packets take decides how often the heap is collected.
+    // The exact length: packet memory decides how often the heap is collected.
     const octets = headerLength + length;
     if (this.#packet.length !== octets) this.#packet = this.#room.subarray(0, octets);
     send(again ? this.#packet : Buffer.from(this.#packet), this.units);

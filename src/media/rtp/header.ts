@@ -18,9 +18,8 @@ export function emptyHeader(): RtpHeader {
 }
 
 /**
- * Reads the header of an RTP packet into `header` (RFC 3550 section 5.1). Contributing sources, the extension and
- * the padding are skipped. False, and `header` is not to be used, when this is no RTP version 2 packet or when one
- * of its lengths does not fit into it.
+ * Reads the header of an RTP packet into `header` (RFC 3550 section 5.1). Contributing sources, extension and padding
+ * are skipped. False, and `header` is invalid, if it is no RTP version 2 packet or one of its lengths is wrong.
  *
  * ```text
  *  0                   1                   2                   3

@@ -4,8 +4,8 @@ import type { RtpFlow } from '../../telephony/media.ts';
 const usualComfortNoise = 13;
 
 /**
- * The number that we would send with what came as `payloadType`; undefined when it is neither the codec nor an event. The
- * numbers that we told come first (RFC 3264 5.1); many phones send with the one they told, and so are understood, too.
+ * Our payload type for a received one; undefined if it is neither the codec nor an event. The numbers in our SDP come
+ * first (RFC 3264 5.1). Many phones send with their own numbers, which are accepted, too.
  */
 export function meaningOf(payloadType: number, flow: RtpFlow): number | undefined {
   const { payloadType: audio, telephoneEvent: event } = flow;
@@ -14,7 +14,7 @@ export function meaningOf(payloadType: number, flow: RtpFlow): number | undefine
   return payloadType === audio || payloadType === event ? payloadType : undefined;
 }
 
-/** Whether what came as `payloadType`, and is neither codec nor event, describes noise for a codec of that clock in Hz. */
+/** Whether an unknown payload type is comfort noise for a codec of that clock in Hz. */
 export function isComfortNoise(payloadType: number, flow: RtpFlow, clockRate: number): boolean {
   return payloadType === (flow.comfortNoise ?? usualComfortNoise) && clockRate === 8000;
 }

@@ -4,7 +4,7 @@ import { openCodec } from '../codec/open-codec.ts';
 import { meanLevel } from '../dsp/level.ts';
 import { tickMs } from '../ticker.ts';
 
-/** A packet that is late by no more than this is waited for at the level of the one before, in ms. */
+/** A packet late by no more than this keeps the previous level, in ms. */
 const graceMs = 40;
 /** Audio that may be ahead of the ticks, in ms. */
 const mostMs = 60;
@@ -19,19 +19,19 @@ export class PacketLevel {
   #level = 0;
   #leftMs = -graceMs;
 
-  /** One more wants to know, or one less. @param codec undefined while there is nothing that can be looked at. */
+  /** Adds or removes a reader. @param codec undefined if packets cannot be measured. */
   watch(on: boolean, codec: Codec | undefined): void {
     this.#watchers += on ? 1 : -1;
     // Others go on hearing what they hear.
     if (this.#watchers === (on ? 1 : 0)) this.open(codec);
   }
 
-  /** Whether somebody looks. */
+  /** Whether there are readers. */
   get watched(): boolean {
     return this.#watchers > 0;
   }
 
-  /** What comes now is of this codec. */
+  /** Sets the codec of following packets. */
   open(codec: Codec | undefined): void {
     this.close();
     this.#leftMs = -graceMs;
@@ -40,7 +40,7 @@ export class PacketLevel {
     this.#samples = new Int16Array((this.#codec.sampleRate * longestPacketMs) / 1000);
   }
 
-  /** Takes the payload of a packet where somebody watches. */
+  /** Measures the payload of a packet, if there are readers. */
   look(packet: Uint8Array, from: number, to: number): void {
     if (this.#codec) this.put(packet.subarray(from, to));
   }
@@ -55,7 +55,7 @@ export class PacketLevel {
     this.#leftMs = Math.min(mostMs, Math.max(this.#leftMs, 0) + (count * 1000) / codec.sampleRate);
   }
 
-  /** Mean amplitude of what came last, while it is not over; for who does not {@link take} tick by tick. */
+  /** Present mean amplitude, for readers that do not {@link take} tick by tick. */
   get now(): number {
     return this.#leftMs <= -graceMs ? 0 : this.#level;
   }

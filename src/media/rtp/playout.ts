@@ -20,11 +20,11 @@ type HeldPacket = {
 /** Packets that can wait; a power of two. */
 const window = 64;
 /**
- * How long the first packet of a talkspurt waits at least, so that the next one may come late, in ms. Ticks come every 20 ms, so
- * it waits 20 ms on average; where that is too little for a network the wait grows with the first packet that is missing.
+ * Shortest wait of a talkspurt's first packet, in ms, so that the next may be late. Ticks come every 20 ms, so it waits
+ * 20 ms on average. If that is too short the wait grows with the first missing packet.
  */
 const startMs = 10;
-/** Packets that wait beyond this are too many at once: delay would last. */
+/** More waiting packets are too many: the delay would last. */
 const mostHeld = 10;
 /** After so many ticks in which more packets waited than were needed, one is left out. */
 const calmTicks = 50;
@@ -36,9 +36,9 @@ const longestConcealMs = 60;
 const longestPacketMs = 120;
 
 /**
- * What a far side says, 20 ms a tick: packets wait until their turn, come in their order, and what is lost is concealed.
- * The wait follows the network: it grows when packets come late (nothing is left out then, what was missing is made
- * up) and shrinks when more wait than needed, which also takes up the difference of both sides' clocks.
+ * A jitter buffer, 20 ms a tick: packets wait, are ordered, and losses are concealed. The wait adapts. It grows when
+ * packets are late (missing audio is concealed). It shrinks when more wait than needed, which also compensates clock
+ * drift.
  */
 export class Playout {
   readonly #codec: AudioCodec;
@@ -57,7 +57,7 @@ export class Playout {
   #concealedMs = 0;
   #calm = 0;
   #fewest = window;
-  /** What is heard while the far side sends nothing, where it told how that sounds; made when it first does. */
+  /** Comfort noise of the far side's silence; created on its first description. */
   #noise: ComfortNoise | undefined;
   #noising = false;
   /** Packets that came after their turn, 20 ms that were made up, and packets left out to shorten the wait. */
@@ -66,8 +66,9 @@ export class Playout {
   leftOut = 0;
 
   /**
-   * @param codec is the playout's to close. @param running the stream is under way: its first packet is given out at
-   * once, for those before it were just heard otherwise; the wait grows if it has to. @param clock tells how late a tick is.
+   * @param codec closed by the playout. @param running the stream is running: its first packet is played without a
+   * wait, because the previous ones were just heard; the wait grows if necessary. @param clock tells how late a tick
+   * is.
    */
   constructor(codec: AudioCodec, running = false, clock?: Pick<Clock, 'monotonic'>) {
     this.#codec = codec;
@@ -134,7 +135,7 @@ export class Playout {
     if (sequence === this.#expected) this.#skip();
   }
 
-  /** Gives out what waits, in order, and is empty: somebody else goes on with it. */
+  /** Returns and clears waiting packets, in order: another part continues with them. */
   flush(): HeldPacket[] {
     const held: HeldPacket[] = [];
     for (let slot = 0; slot < window && held.length < this.#count; slot++) {
@@ -163,7 +164,7 @@ export class Playout {
 
   #begins(now: number): boolean {
     if (this.#count === 0) return false;
-    // What was given up before the pause needs no waiting for.
+    // Packets given up before the pause are not awaited.
     while (!this.#held[this.#expected % window]) this.#skip();
     if (this.#count < 2 && now - this.#held[this.#expected % window]!.at < this.#startMs) return false;
     this.#playing = true;
@@ -242,11 +243,11 @@ export class Playout {
     this.concealed++;
   }
 
-  /** Leaves a packet out when more wait than needed for a while, or many more at once. */
+  /** Drops a packet when more wait than needed for a while, or many more now. */
   #shorten(now: number): void {
     if (this.#count < this.#fewest) this.#fewest = this.#count;
     if (this.#count > mostHeld) {
-      // Packets for ticks that are late wait for these, which follow at once.
+      // Packets for late ticks wait for these, which follow directly.
       const owed = this.#clock ? Math.ceil((this.#clock.monotonic() - now) / tickMs) : 0;
       if (this.#count - owed > mostHeld) while (this.#count - owed > wantedHeld + 1) this.#leaveOut();
     }

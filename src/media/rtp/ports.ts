@@ -4,14 +4,14 @@ import type { PacketSocket, Sockets } from './sockets.ts';
 /** An even port for RTP and the odd one above it for RTCP (RFC 3550 section 11). */
 export type PortPair = { rtp: PacketSocket; rtcp: PacketSocket };
 
-/** What the reason begins with when a range has no pair left. */
+/** Beginning of the error when no port pair is free. */
 export const noPortFree = 'no free pair of RTP ports';
 
 type PortPoolOptions = {
   clock: Clock;
   sockets: Sockets;
   address: string;
-  /** First and last port; 0 and 0 = whatever the operating system gives. */
+  /** First and last port; 0 and 0: the system chooses. */
   range: { first: number; last: number };
   /** How long a pair stays bound and deaf after use, in ms. */
   drainMs: number;
@@ -24,8 +24,8 @@ const freeChoiceAttempts = 64;
 const draws = 16;
 
 /**
- * Gives out pairs of ports at random, so that nobody knows where the next call will listen, and keeps a pair that was
- * given back bound for a while: what still arrives for the old call never reaches a new one.
+ * Allocates port pairs at random, so that the next call's ports are unknown. A released pair stays bound for a while:
+ * late packets of the old call never reach a new one.
  */
 export class PortPool {
   readonly #options: PortPoolOptions;
@@ -45,14 +45,14 @@ export class PortPool {
     this.#pairsInRange = Math.max(0, Math.floor((options.range.last - this.#firstEven + 1) / 2));
   }
 
-  /** Pairs held by sessions; those that only drain are not counted. */
+  /** Pairs held by sessions, without draining ones. */
   get used(): number {
     return this.#taken.size;
   }
 
   /**
-   * Binds a pair, or waits for one that drains. @throws Error when the range has no free pair left, and none of those
-   * draining is for us: a request that would only wait behind others is refused at once.
+   * Binds a pair, or waits for a draining one. @throws Error if no pair is free and every draining one is awaited
+   * already.
    */
   async acquire(): Promise<PortPair> {
     for (;;) {
@@ -74,7 +74,7 @@ export class PortPool {
     }
   }
 
-  /** Binds the pair whose RTP port is `port`: one that was ours before. @throws Error when it cannot be had. */
+  /** Binds the pair whose RTP port is `port`, after a loss. @throws Error if it fails. */
   async acquireAt(port: number): Promise<PortPair> {
     if (this.#busy.has(port)) throw new Error(`the RTP port ${port} is in use`);
     this.#busy.add(port);
@@ -108,7 +108,7 @@ export class PortPool {
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** One pair is free: one of those who wait goes on, the first. All at once would fight over it. */
+  /** A pair is free: the first waiting request continues. All together would compete for it. */
   #drained(pair: PortPair): void {
     this.#draining.delete(pair);
     this.#busy.delete(pair.rtp.port);
@@ -163,7 +163,7 @@ export class PortPool {
     return undefined;
   }
 
-  /** Undefined when the port is taken, also by others. @throws whatever else prevents binding (no such address). */
+  /** Undefined if the port is in use. @throws other errors (no such address). */
   async #tryBind(port: number): Promise<PacketSocket | undefined> {
     try {
       return await this.#options.sockets.bind(this.#options.address, port);

@@ -5,7 +5,7 @@ export class Presence {
   #heardAt = 0;
   #isGone = false;
 
-  /** @param limitMs how long it may be silent; 0 = for ever. @param given is called each time it is given up. */
+  /** @param limitMs longest silence; 0: no limit. @param given called at each timeout. */
   constructor(limitMs: number, given: () => void) {
     this.#limitMs = limitMs;
     this.#given = given;

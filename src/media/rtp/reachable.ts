@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { PacketAddress } from './source-lock.ts';
 
-/** Never a name (nothing is looked up), never port 0 (a refused stream) nor the unspecified address (an old hold). */
+/** Never a name (no lookups), port 0 (a refused stream) or the unspecified address (an old hold). */
 export function isReachable({ address, port }: PacketAddress): boolean {
   return (
     Number.isInteger(port) &&

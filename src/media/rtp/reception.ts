@@ -3,7 +3,7 @@ import { sequenceDistance } from './header.ts';
 const maximumDropout = 3000;
 const maximumMisorder = 100;
 
-/** What the reception reports of RFC 3550 need to know about one source. */
+/** Fields of RFC 3550 reception reports about one source. */
 type ReceptionReportFields = {
   ssrc: number;
   /** Share lost since the last report, 0 to 255 of 256. */
@@ -16,15 +16,15 @@ type ReceptionReportFields = {
   jitter: number;
 };
 
-/** Where a source stands: what a packet that comes in order follows from. */
+/** State of a source, for in-order packets. */
 type RunningSource = { ssrc: number; highest: number; transit: number; jitter: number };
 
 /** Packets that came in order: how often their numbers wrapped among them, and where the source stands now. */
 type OrderedPackets = Omit<RunningSource, 'ssrc'> & { wraps: number; packets: number; octets: number };
 
 /**
- * Jitter after one more packet (RFC 3550 A.8), all in units of timestamps modulo 2^32: only the difference of transits matters.
- * @param jitter 16 × what it was. @returns 16 × what it is.
+ * Jitter after one more packet (RFC 3550 A.8), in timestamp units modulo 2^32: only the difference of transits matters.
+ * @param jitter 16 × the old value. @returns 16 × the new value.
  */
 export function jitterAfter(jitter: number, transit: number, transitBefore: number): number {
   const difference = Math.abs((transit - transitBefore) | 0);
@@ -55,11 +55,11 @@ export class Reception {
   #jitter = 0;
 
   /**
-   * Takes a packet into account. Returns false for one whose sequence number makes no sense (a jump further than
-   * 3000 ahead or 100 back, not confirmed by the packet after it): it is counted nowhere and should not be used.
+   * Counts a packet. False for an invalid sequence number (more than 3000 ahead or 100 back, not confirmed by the next
+   * packet): it is not counted and should not be used.
    *
-   * @param arrival time of arrival in timestamp units; undefined for packets that say nothing about jitter
-   * (telephone events repeat their timestamp).
+   * @param arrival time of arrival in timestamp units; undefined for packets without jitter information (telephone
+   * events repeat their timestamp).
    */
   receive(ssrc: number, sequence: number, timestamp: number, octets: number, arrival: number | undefined): boolean {
     if (ssrc !== this.ssrc) this.#startSource(ssrc, sequence);
@@ -86,14 +86,14 @@ export class Reception {
     return this.#cycles + this.#highest;
   }
 
-  /** Where the source stands; undefined before its first packet of audio, and while its numbers make no sense. */
+  /** The state of the source; undefined before its first audio packet, and while its numbers are invalid. */
   get running(): RunningSource | undefined {
     const { ssrc } = this;
     if (ssrc === undefined || !this.#hasTransit || this.#badSequence >= 0) return undefined;
     return { ssrc, highest: this.#highest, transit: this.#transit, jitter: this.#jitter };
   }
 
-  /** Takes packets into account that came in order since it was {@link running}, and were counted by somebody else. */
+  /** Counts in-order packets since {@link running} that another part has counted. */
   goOn({ highest, wraps, packets, octets, transit, jitter }: OrderedPackets): void {
     this.#highest = highest;
     this.#cycles += wraps * 0x1_0000;

@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../lib/clock.ts';
 import type { PacketListener, PacketSocket, Sockets } from './sockets.ts';
 
-/** What the two sides of relayed sockets pass; packets of one turn of the event loop go in one message. */
+/** Messages between the two sides of relayed sockets; packets of one event-loop turn share a message. */
 type Relayed =
   | { type: 'bind'; socket: number; address: string; port: number }
   | { type: 'bound'; socket: number; port: number }
@@ -24,7 +24,7 @@ type RelayOptions = {
   most: number;
 };
 
-/** One side of a relay: gathers packets, and drops them while the other side has too many that it has not taken. */
+/** One side of a relay: batches packets, and drops them while the other side is behind. */
 class Batches {
   readonly #port: RelayPort;
   readonly #clock: Pick<Clock, 'soon'>;
@@ -63,9 +63,9 @@ class Batches {
 }
 
 /**
- * The thread that is never terminated: opens `sockets` for the thread at the other end. Node 20 may abort the process
- * when a packet arrives at a dgram socket of a thread that is being terminated, so media threads have none.
- * @returns closes all of them: to be called when the other thread is gone.
+ * The thread that is never terminated: opens `sockets` for the other thread. Node 20 may abort if a packet arrives at a
+ * dgram socket of a thread being terminated. So media threads have none.
+ * @returns a function that closes all; call it when the other thread has ended.
  */
 export function hostSockets(sockets: Sockets, options: RelayOptions): () => void {
   const { port } = options;

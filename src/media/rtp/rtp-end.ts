@@ -66,7 +66,7 @@ export class RtpEnd extends End {
   #packetMs = tickMs;
   #playout: Playout | undefined;
   readonly #meter = new PacketLevel();
-  /** Packets that earlier playouts had no use for any more when they came. */
+  /** Packets that came too late for earlier playouts. */
   #lateBefore = 0;
   #rate: RateChanger;
   /** Target of relayed packets. */
@@ -86,7 +86,7 @@ export class RtpEnd extends End {
     this.#opusSending = options.opus;
     this.#keepalive = options.keepalive;
     this.#sender = new RtpSender({ random32, memory, clockZero: clock.now() - clock.monotonic() });
-    // A stream that goes on from another thread or process must have no gap, though nothing has been heard here yet.
+    // A stream that continues from another thread or process must have no gap, even without received audio.
     this.forwardedAt = (this.#sender.sentUntil ?? Number.NEGATIVE_INFINITY) - tickMs;
     this.#control = new RtcpControl(clock, random32);
     this.#far = new FarSide({
@@ -107,7 +107,7 @@ export class RtpEnd extends End {
     this.#digitReceiver = new DigitReceiver((digit, durationMs) => this.#tellDigit(digit, durationMs));
   }
 
-  /** The name that it has in RTCP: what has the same is played in time with it (RFC 3550 section 6.5.1). */
+  /** Its RTCP name: streams with equal names are synchronised (RFC 3550 section 6.5.1). */
   get cname(): string {
     return this.#control.cname;
   }

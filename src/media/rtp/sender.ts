@@ -13,28 +13,28 @@ export const longestDisorder = 64;
 export const longestJumpS = 10;
 const wholeClock = 0x1_0000_0000;
 
-/** How a stream is passed on just now: its last packet, where that is on our timeline, and what its sequence numbers differ by. */
+/** A forwarded stream: its last packet, that packet on our timeline, and the offset of its sequence numbers. */
 type PassedStream = { ssrc: number; sequence: number; timestamp: number; at: number; sequenceOffset: number };
 
 type RtpSenderOptions = {
   /** 32 random bits: SSRC, first sequence number and first timestamp (RFC 3550 section 5.1). */
   random32: () => number;
-  /** Where the stream's numbers are kept; one that has begun is gone on with. */
+  /** Memory of the stream's numbers; a stream that has begun continues. */
   memory?: SessionMemory;
   /** Wall-clock time at monotonic time 0, in ms. */
   clockZero?: number;
 };
 
 /**
- * Numbers the packets of one outgoing stream: one SSRC, one sequence, one timeline of timestamps that runs on while
- * nothing is sent, whatever the audio comes from. It hands packets back; sending them is the session's business.
+ * Numbers the packets of one outgoing stream: one SSRC, one sequence, one timeline that runs on while nothing is sent.
+ * It returns packets; the session sends them.
  */
 export class RtpSender {
   readonly #memory: SessionMemory;
   #eventTimestamp = 0;
   /** No audio went out just before: the next packet starts a talkspurt. */
   #silent = true;
-  /** What is added to the timestamps of a stream that is forwarded. */
+  /** Offset of a forwarded stream's timestamps. */
   #offset: number | undefined;
   /** The same for its sequence numbers. */
   #sequenceOffset = 0;
@@ -51,7 +51,7 @@ export class RtpSender {
       memory[origin]! += ((zero - memory[clockZero]!) * memory[clockRate]!) / 1000;
     } else {
       memory[ssrc] = random32();
-      // RFC 3711 3.3.1: in the lower half, so that nobody is wrong about a number that begins again when the first are lost.
+      // RFC 3711 3.3.1: in the lower half, so that an early wrap with losses is unambiguous.
       memory[sequence] = random32() & 0x7fff;
       memory[origin] = random32();
       memory[timestamp] = 0;
@@ -63,7 +63,7 @@ export class RtpSender {
     memory[clockZero] = zero;
   }
 
-  /** Where the stream's numbers are. */
+  /** The stream's numbers. */
   get memory(): SessionMemory {
     return this.#memory;
   }
@@ -81,7 +81,7 @@ export class RtpSender {
     return this.#memory[octets]!;
   }
 
-  /** Until when what was sent lasts, in monotonic ms; undefined before the first packet. */
+  /** End of the sent audio, in monotonic ms; undefined before the first packet. */
   get sentUntil(): number | undefined {
     const memory = this.#memory;
     return memory[packets] === 0 ? undefined : ((memory[timestamp]! - memory[origin]!) * 1000) / memory[clockRate]!;
@@ -141,11 +141,11 @@ export class RtpSender {
   }
 
   /**
-   * Makes a received packet into one of ours: our SSRC, its sequence numbers and timestamps moved
-   * onto ours with their distances, so that losses, gaps and changes of order are seen by our far side as they are.
-   * Undefined for one that comes too late to have a place. Uses the same memory where it can.
+   * Turns a received packet into one of ours: our SSRC, with sequence numbers and timestamps moved by a constant. So
+   * our far side sees losses, gaps and order unchanged. Undefined for a packet that is too late. It reuses the memory
+   * if possible.
    *
-   * @param payloadType our far side's number for what is in it. @param units how long it lasts, 0 for an event.
+   * @param payloadType our far side's number for the content. @param units its duration, 0 for an event.
    */
   forward(
     received: Uint8Array,
@@ -201,8 +201,8 @@ export class RtpSender {
   }
 
   /**
-   * Goes on behind packets of that stream that came in order, and that somebody else has passed on as it would have; the
-   * numbers in memory follow them already. @param at timestamp of the last one on our timeline.
+   * Continues after in-order packets of that stream that another part has relayed; the numbers in memory are up to
+   * date. @param at timestamp of the last one on our timeline.
    */
   goOn(sequence: number, timestamp: number, at: number): void {
     this.#copiedSequence = sequence;
@@ -226,7 +226,7 @@ export class RtpSender {
     return this.#memory[origin]! + Math.floor((now * this.#memory[clockRate]!) / 1000);
   }
 
-  /** The timeline's present, but never before what was already sent. */
+  /** The present on the timeline, not before sent audio. */
   #from(now: number): number {
     return Math.max(this.#memory[timestamp]!, this.#at(now));
   }

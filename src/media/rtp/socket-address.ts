@@ -7,20 +7,20 @@ export type AddressFamily = (typeof addressFamily)[keyof typeof addressFamily];
 /** Octets that hold a socket address of either family, and how many of them one of each takes (ip(7), ipv6(7)). */
 export const addressRoom = 28;
 const lengths = { [addressFamily.ipv4]: 16, [addressFamily.ipv6]: 28 };
-/** Where in it the address begins, and where an IPv6 address has the number of its network interface. */
+/** Offsets of the address, and of an IPv6 scope id. */
 const addressAt = { [addressFamily.ipv4]: 4, [addressFamily.ipv6]: 8 };
 const scopeAt = 24;
-/** An IPv4 address within IPv6 (RFC 4291 section 2.5.5.2): where its four octets begin, and the word of ones before them. */
+/** An IPv4-mapped address (RFC 4291 section 2.5.5.2): offset of its four octets, and of the word of ones. */
 const mappedAt = 20;
 const mappedMark = 16;
 /** Octets of the longest address and of the longest name of an interface as text. */
 const textRoom = 64;
 
-/** Memory of a thread that calls read addresses from and write them to: the same for all sockets, so that it is in caches. */
+/** Address memory of system calls: shared by all sockets of a thread, to stay in caches. */
 export class AddressMemory {
   readonly octets = new Uint8Array(new ArrayBuffer(addressRoom));
   readonly words = new Int32Array(this.octets.buffer);
-  /** Where that is. */
+  /** Its address. */
   readonly at: number;
 
   constructor(calls: Pick<SystemCalls, 'addressOf'>) {
@@ -29,8 +29,8 @@ export class AddressMemory {
 }
 
 /**
- * An address and a port in the kernel's own form. What was read or written last is remembered as text, so that packets of
- * one far side are compared with two words of it (seven where it is of IPv6), and nothing is made of them.
+ * An address and port in the kernel's form. The last one is also kept as text, so that packets of one far side need
+ * only compare two words (seven for IPv6).
  */
 export class SocketAddress {
   readonly #calls: SystemCalls;
@@ -78,7 +78,7 @@ export class SocketAddress {
   /** Takes over what a call has written. */
   look(): void {
     const { words } = this.#memory;
-    // Family and port, then the address of IPv4; flow labels are nobody's.
+    // Family and port, then the IPv4 address; flow labels are ignored.
     const isKnown = words[0] === this.#first && (this.#words ? this.#isSame(this.#words) : words[1] === this.#second);
     if (!isKnown) this.#read();
   }

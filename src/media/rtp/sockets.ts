@@ -7,16 +7,16 @@ export type PacketListener = (packet: Uint8Array, address: string, port: number)
 /** A bound UDP port. */
 export interface PacketSocket {
   readonly port: number;
-  /** What is sent has been copied when `send` returns: its octets may change then. */
+  /** Whether sent octets may be reused when `send` returns. */
   readonly copies?: boolean | undefined;
-  /** Sends at once; what cannot be sent is lost, as anything on UDP may be. The octets must not change afterwards, unless it {@link copies}. */
+  /** Sends a packet; errors lose it, as UDP may. The octets must not change afterwards, unless it {@link copies}. */
   send(packet: Uint8Array, port: number, address: string): void;
   /** Sets who hears arriving packets; undefined = they are dropped. */
   listen(listener: PacketListener | undefined): void;
   close(): void;
   /**
-   * Passes packets that come in order from who was heard last on to another socket and a far side there by itself, until
-   * {@link endFastRelays}: see {@link FastRelays}. False = nothing is passed on that way; absent = nothing ever is.
+   * Relays in-order packets of the current source to another socket and far side, until {@link endFastRelays}: see
+   * {@link FastRelays}. False: no relay was started; absent: not supported.
    */
   passOn?(to: PacketSocket, target: PacketAddress, plan: FastRelayPlan): boolean;
   /** Tells what was passed on that way, so that the plan's numbers are those of this moment. */
@@ -25,11 +25,11 @@ export interface PacketSocket {
   endFastRelays?(both: boolean): void;
 }
 
-/** Where the engine gets its sockets from; tests give it simulated ones. */
+/** Sockets of the engine; tests supply simulated ones. */
 export interface Sockets {
   /** Binds a UDP port; 0 = any. @throws Error with `code` EADDRINUSE when the port is taken. */
   bind(address: string, port: number): Promise<PacketSocket>;
 }
 
-/** What the kernel keeps until a socket is read: a second of 50 packets fits many times; it takes the memory only when it is used. */
+/** Kernel buffer of a socket: many seconds of 50 packets; memory is only used on demand. */
 export const receiveBufferBytes = 256 * 1024;

@@ -1,12 +1,12 @@
 import { sequenceDistance } from './header.ts';
 
-/** Where packets come from or go to. */
+/** An address and port. */
 export type PacketAddress = { address: string; port: number };
 
-/** An address that SDP names, and the one that a far side was found at instead. */
+/** An address in SDP, and the address where the far side was located instead. */
 export type Displacement = { from: string; to: string };
 
-/** What makes another source than the signalled one the far side. */
+/** Conditions to accept another source than the signalled one. */
 type SourceLockOptions = {
   /** Packets of one source in a row that are needed. */
   needed: number;
@@ -14,7 +14,7 @@ type SourceLockOptions = {
   withinMs: number;
   /** How long after a change of the SDP another source is looked for at all, in ms; 0 = never. */
   searchMs: number;
-  /** Hears of another source than the signalled one that is the far side from now on. */
+  /** Called when another source is accepted as the far side. */
   located?: (source: PacketAddress) => void;
 };
 
@@ -35,10 +35,10 @@ const maximumCandidates = 8;
 const maximumStep = 50;
 
 /**
- * Decides which source is heard and sent to. The source in the SDP is always heard; after that no other is. Another source
- * is accepted only if the far side must be behind a NAT (packets never come from the address in its SDP): after a few
- * packets in a row of one stream, in a short time, while no other source does the same. It stays until the signalled
- * source is heard or the SDP really changes. Until then unknown sources are neither heard nor sent to. Of a far side with several streams one that was found shows where the others are: see {@link beside}.
+ * Decides the source and the destination. The source in the SDP always wins. Another source is accepted only if the far
+ * side must be behind a NAT (no packets from the address in its SDP). It needs a few consecutive packets of one stream
+ * in a short time, without competitors. It stays until the signalled source sends or the SDP really changes. Until then
+ * unknown sources are ignored. A located stream shows where others of the far side are: see {@link beside}.
  */
 export class SourceLock {
   readonly #options: SourceLockOptions;
@@ -46,7 +46,7 @@ export class SourceLock {
   #candidates: Candidate[] = [];
   #locked = false;
   #target: PacketAddress | undefined;
-  /** Packets go to the address of the SDP, whatever source is heard. */
+  /** Packets always go to the address in SDP. */
   #isFixed = false;
   /** Until when another source is looked for, monotonic ms. */
   #searchedUntil = Number.NEGATIVE_INFINITY;
@@ -60,12 +60,12 @@ export class SourceLock {
     this.#options = options;
   }
 
-  /** Where to send to: the far side that is locked onto, else the one signalled; always that where it is fixed. */
+  /** The destination: the accepted source, else the signalled one; always the latter if it is fixed. */
   get target(): PacketAddress | undefined {
     return this.#isFixed ? this.#signalled : this.#target;
   }
 
-  /** Who is heard: the far side that is locked onto, else the one signalled. */
+  /** The accepted source, else the signalled one. */
   get source(): PacketAddress | undefined {
     return this.#target;
   }
@@ -74,7 +74,7 @@ export class SourceLock {
     return this.#locked;
   }
 
-  /** Where it was found instead of where SDP says; undefined where it was not found elsewhere. */
+  /** The located address and the one in SDP; undefined if they are equal. */
   get displaced(): Displacement | undefined {
     const signalled = this.#signalled;
     const target = this.#target;
@@ -84,9 +84,9 @@ export class SourceLock {
   }
 
   /**
-   * Another stream of the same far side was found elsewhere than SDP says. Where that says the same of this one, packets go
-   * there, to the port of the SDP, until it is found: a NAT that keeps ports lets them in, and one stream that only shows others
-   * something may never send a packet of its own.
+   * Another stream of the same far side was located elsewhere than SDP says. If SDP has the same address for this one,
+   * packets go there, to this stream's port, until it is located. A NAT that keeps ports lets them in, and a send-only
+   * stream may never receive a packet.
    */
   beside({ from, to }: Displacement): void {
     const signalled = this.#signalled;
@@ -95,10 +95,7 @@ export class SourceLock {
     this.#target = { address: to, port: signalled.port };
   }
 
-  /**
-   * Something has come, whatever it is (RFC 6263 4): from the address at which another stream of the far side was found it shows
-   * where this one is.
-   */
+  /** Any packet (RFC 6263 4) from the address where another stream was located also locates this one. */
   greeted(address: string, port: number): void {
     if (this.#locked || address !== this.#near) return;
     this.#lock({ address, port });
@@ -130,8 +127,8 @@ export class SourceLock {
   }
 
   /**
-   * Goes on with a far side that was found before, as after a restart, once `signal` tells the SDP of that time: nobody
-   * else is heard but it and the signalled source.
+   * Continues with a located far side, as after a restart, once `signal` has the SDP of that time. Only it and the
+   * signalled source are accepted.
    */
   resume(target: PacketAddress): void {
     this.#resumed = target;
@@ -149,7 +146,7 @@ export class SourceLock {
       return true;
     }
     if (this.#locked) return false;
-    // A source that is found gets nothing while the target is fixed: another socket of that host may begin at any time.
+    // A located source gets nothing while the destination is fixed: another socket of that host may start at any time.
     const isSameHost = this.#isFixed && address === signalled?.address;
     if (now >= this.#searchedUntil && !isSameHost) return false;
     const candidate = this.#candidate(address, port, ssrc, sequence, now);
@@ -165,7 +162,7 @@ export class SourceLock {
     this.#candidates = [];
   }
 
-  /** Somebody else has a row under way, too: nobody can tell which of them is the far side. */
+  /** Another source competes, so neither is accepted. */
   #contested(candidate: Candidate, now: number): boolean {
     return this.#candidates.some((each) => each !== candidate && each.inRow > 1 && !this.#isStale(each, now));
   }
@@ -191,7 +188,7 @@ export class SourceLock {
     return known;
   }
 
-  /** Makes room for a new source: drops the one that was silent longest. */
+  /** Replaces the candidate that was silent longest. */
   #newCandidate(candidate: Candidate): Candidate {
     if (this.#candidates.length >= maximumCandidates) {
       let oldest = 0;

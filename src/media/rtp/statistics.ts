@@ -13,7 +13,7 @@ type Sides = {
   late: number;
 };
 
-/** RTP figures of what both sides of a session have sent so far. */
+/** RTP figures of both directions so far. */
 export function statisticsOf({ sender, control, reception, clockRate, late }: Sides): Omit<RtpStatistics, 'forwarded'> {
   const { local, remote } = control.reported;
   return {

@@ -1,6 +1,6 @@
 import { sequenceDistance } from './header.ts';
 
-/** Packets in a row without trouble after which a stream that had some is steady again: ten seconds of 20 ms each. */
+/** Packets without trouble after which a stream counts as steady again: ten seconds of 20 ms each. */
 const calmPackets = 500;
 /** Interarrival jitter (RFC 3550 A.8) beyond which packets wait in the jitter buffer, in ms. */
 const mostJitterMs = 10;

@@ -2,12 +2,11 @@ import { arch, endianness, platform } from 'node:os';
 import type { LibraryHandle } from 'koffi';
 
 /**
- * The calls of the kernel that UDP sockets need, as the C library has them: −1 is a failure, of which `errno` tells which.
- * Memory is written and read where it is. None of them waits. Where packets pass, memory is named by its address, which is found
- * once instead of for each of them; the caller holds the memory of an address.
+ * System calls for UDP sockets, as in the C library: −1 is a failure, and `errno` has the reason. None of them blocks.
+ * Memory is used in place. The hot path names memory by its address, which is computed once; the caller keeps it alive.
  */
 export type SystemCalls = {
-  /** Where memory is that lies outside the heap: it stays there as long as somebody holds it. */
+  /** The address of memory outside the heap; valid while the memory is referenced. */
   addressOf(memory: Uint8Array | Int32Array | Uint32Array): number;
   socket(family: number, type: number, protocol: number): number;
   bind(descriptor: number, address: Uint8Array, length: number): number;
@@ -76,14 +75,14 @@ const prototypes = {
 } satisfies Record<Exclude<keyof SystemCalls, 'errno' | 'addressOf' | 'malloc_trim'>, string>;
 
 /**
- * The kernel's calls through koffi. @throws Error saying why they cannot be had: another system than Linux with 64 bits, or
- * koffi, which is optional, is not installed or does not run here.
+ * System calls through koffi. @throws Error with the reason: no 64-bit Linux, or koffi (optional) is missing or does
+ * not work here.
  */
 export async function loadSystemCalls(): Promise<SystemCalls> {
   if (platform() !== 'linux' || !['x64', 'arm64'].includes(arch()) || endianness() !== 'LE')
     throw new Error(`not known on ${platform()} (${arch()})`);
   const { load, errno, address } = (await import('koffi')).default;
-  // What the program itself is linked with, whatever C library that is.
+  // The C library of the process itself.
   const library = load(null);
   const calls = Object.entries(prototypes).map(([name, prototype]) => [name, library.func(prototype)]);
   const addressOf = (memory: Uint8Array) => Number(address(memory));
@@ -139,5 +138,5 @@ function trimIn(library: LibraryHandle): SystemCalls['malloc_trim'] {
   }
 }
 
-/** Words of 32 bits of an `epoll_event`, and which of them is the first of its data: packed only on x64 (epoll_ctl(2)). */
+/** 32-bit words of an `epoll_event`, and the first of its data: packed only on x64 (epoll_ctl(2)). */
 export const epollEvent = arch() === 'x64' ? { words: 3, data: 1 } : { words: 4, data: 2 };

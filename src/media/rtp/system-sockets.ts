@@ -5,13 +5,13 @@ import { RelayedSockets, type RelayPort } from './relayed-sockets.ts';
 import type { Sockets } from './sockets.ts';
 import { loadSystemCalls } from './system-calls.ts';
 
-/** Which sockets a media thread uses: those of Node, those read by calls of the kernel, or these where they can be had. */
+/** Sockets of a media thread: Node's, native ones, or native ones if available. */
 export type SocketKind = 'auto' | 'dgram' | 'native';
 
 type SystemSocketsOptions = {
   kind: SocketKind;
   clock: Clock;
-  /** Where descriptors are written down that somebody has to close when the thread is lost: see `descriptors.ts`. */
+  /** List of descriptors to close when the thread is lost: see `descriptors.ts`. */
   descriptors: SharedArrayBuffer;
   /** Leads to the thread that holds sockets of Node. */
   relay: RelayPort;
@@ -21,13 +21,13 @@ type SystemSocketsOptions = {
   reservedFrom?: number | undefined;
 };
 
-/** The sockets of a thread, and `openMore`: the same once more and on another clock, where they are the thread's own. */
+/** The sockets of a thread, and `openMore`: further ones on another clock, if they are the thread's own. */
 type SystemSockets = {
   sockets: Sockets;
   openMore?: (clock: Clock) => Sockets & { close(): void };
-  /** Returns memory that the process has freed to the system; left out where that cannot be had. */
+  /** Returns freed memory to the system; left out if unsupported. */
   trimMemory?: (() => void) | undefined;
-  /** What they are in effect, and why that is not what was asked for. */
+  /** The kind in effect, and the reason if it differs from the setting. */
   kind: SocketKind;
   reason?: string;
 };

@@ -13,7 +13,7 @@ export function eventOfDigit(digit: string): number {
   return digit.length === 1 ? digitOfEvent.indexOf(digit.toUpperCase()) : -1;
 }
 
-/** What one telephone-event payload says. */
+/** The fields of a telephone-event payload. */
 type TelephoneEvent = { event: number; end: boolean; volume: number; duration: number };
 
 /**
@@ -64,8 +64,8 @@ type Digit = {
 const lostEndMs = 120;
 
 /**
- * Puts digits together from telephone-event packets: each is told once, at its end, however often its packets are
- * repeated, and also when all of its end packets were lost.
+ * Assembles digits from telephone-event packets. Each is reported once, at its end, also if packets repeat or all end
+ * packets are lost.
  */
 export class DigitReceiver {
   readonly #told: (digit: string, durationMs: number) => void;
@@ -99,12 +99,12 @@ export class DigitReceiver {
     if (end) this.#finish(current);
   }
 
-  /** Time went by in which nothing could be taken: what has come meanwhile is taken before a digit is given up. */
+  /** The thread was blocked: packets that arrived meanwhile come before a timeout. */
   stoodStill(): void {
     this.#stoodStill = true;
   }
 
-  /** Ends a digit that was not heard of for a while; to be called every tick unless idle. */
+  /** Ends a digit without recent packets; call it every tick unless idle. */
   expire(now: number): void {
     if (this.#stoodStill && this.#current) this.#current.heard = now;
     this.#stoodStill = false;

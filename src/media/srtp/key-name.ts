@@ -13,7 +13,10 @@ export class KeyName {
     return this.#octets.length;
   }
 
-  /** A sealed packet with the name: before the tag in counter mode (RFC 3711 3.1, 3.4), else at the end (RFC 7714 8.2, 9.2). */
+  /**
+   * A sealed packet with the MKI: before the tag in counter mode (RFC 3711 3.1, 3.4), else at the end (RFC 7714 8.2,
+   * 9.2).
+   */
   addTo(sealed: Buffer, transform: Transform): Buffer {
     if (this.length === 0) return sealed;
     const at = sealed.length - tagBehind(transform);

@@ -14,7 +14,7 @@ import {
 } from './sealer.ts';
 import { sessionKeys } from './session-keys.ts';
 
-/** What is known of one source: how far its numbers have come, and which of the last came. */
+/** State of one source: its highest index, and its replay window. */
 type SourceState = {
   /** The highest index of its audio; -1 before the first. */
   highest: number;
@@ -40,17 +40,14 @@ const MAX_SOURCES = 4;
 
 /** How far the far side has come: kept where the end of a thread cannot lose it. */
 export interface HeardNumbers {
-  /** What comes after the highest index of its audio, and of its RTCP; 0 before the first. */
+  /** Index after its last audio packet, and after its last RTCP; 0 before the first. */
   audio: number;
   control: number;
-  /** Its SSRC and one: who it is about; 0 for nobody, as with a key that is new. */
+  /** Its SSRC plus one; 0 for none, as with a new key. */
   source: number;
 }
 
-/**
- * Opens what the far side sends. Whatever does not prove that it was made with the far side's key, or came before, is left
- * out, and changes nothing.
- */
+/** Decrypts the far side's packets. A packet that fails authentication or is replayed is dropped without effect. */
 export class Opener {
   readonly #keys: readonly NamedKey[];
   readonly #sources = new Map<number, SourceState>();
@@ -58,7 +55,7 @@ export class Opener {
   /** Packets that were left out. */
   refused = 0;
 
-  /** @param numbers with what was known before of the far side, if anything was. */
+  /** @param numbers earlier indices of the far side, if any. */
   constructor(key: SrtpKey, numbers: HeardNumbers = { audio: 0, control: 0, source: 0 }) {
     this.#keys = [key, ...(key.others ?? [])].map((each) => namedKey({ suite: key.suite, ...each }));
     this.#numbers = numbers;
@@ -111,7 +108,7 @@ export class Opener {
     const marked = read32(packet, at);
     const index = marked % encryptedMark;
     const state = this.#sources.get(ssrc);
-    // What is not encrypted was never agreed on.
+    // Unencrypted RTCP was not negotiated.
     if (marked < encryptedMark || (state && !state.control.admits(index))) return this.#refuse();
     const layout = { header: controlHeaderLength, ssrc, index, trailer, sendsTrailer: true };
     const opened = transform.open(packet, layout);
@@ -130,7 +127,7 @@ export class Opener {
     return undefined;
   }
 
-  /** What a source that is new may have counted: it begins, or goes on where another key left off. */
+  /** Likely rollover counts of a new source: it starts, or continues from another key. */
   #likely(sequence: number): readonly number[] {
     const { audio: next } = this.#numbers;
     const rollovers = next === 0 ? 0 : rolloversOf(next - 1);

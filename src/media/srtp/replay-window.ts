@@ -1,4 +1,4 @@
-/** Which of the last packets have come already (RFC 3711 3.3.2): 64 of them, as the RFC wants at least. */
+/** Replay window of 64 packets, the minimum of RFC 3711 3.3.2. */
 export class ReplayWindow {
   static readonly size = 64;
   /** The largest index that was taken; -1 before the first. */
@@ -15,7 +15,7 @@ export class ReplayWindow {
     this.#far = -1;
   }
 
-  /** Whether an index is neither too old nor there already. */
+  /** Whether an index is neither too old nor already received. */
   admits(index: number): boolean {
     const behind = this.#highest - index;
     if (behind < 0) return true;

@@ -4,9 +4,9 @@ import type { Transform } from './layout.ts';
 import { createTransform } from './packet-crypto.ts';
 import { sessionKeys } from './session-keys.ts';
 
-/** What must never begin again with the same key, or what was secret is not: kept where the end of a thread cannot lose it. */
+/** Counters that must never repeat with one key: kept in memory that survives the thread. */
 export interface SendingNumbers {
-  /** What comes after the highest index of our audio, which counts sequence numbers on (RFC 3711 3.3.1); 0 before the first. */
+  /** Index after our last audio packet, which extends sequence numbers (RFC 3711 3.3.1); 0 before the first. */
   audio: number;
   /** The index of the last RTCP packet. */
   control: number;
@@ -50,7 +50,7 @@ export class Sealer {
   readonly #name: KeyName;
   readonly #numbers: SendingNumbers;
 
-  /** @param numbers with what went out before, if anything did: another key does not begin them again (RFC 3711 3.3.1). */
+  /** @param numbers earlier indices, if any: a new key does not reset them (RFC 3711 3.3.1). */
   constructor(key: SrtpKey, numbers: SendingNumbers) {
     const suite = srtpSuites[key.suite];
     const keys = sessionKeys(key);

@@ -11,10 +11,7 @@ const { sealed, control, opened, openedControl, openedSource } = memoryWord;
 /** Makes a packet another one; undefined when there is none to be passed on. */
 type Change = (packet: Uint8Array) => Uint8Array | undefined;
 
-/**
- * A pair of ports over which only SRTP and SRTCP go, in place of the plain pair. Keys that change
- * hold from the next packet on. What else makes packets secret, or puts RTCP on the port of audio, would be another one.
- */
+/** A port pair with SRTP and SRTCP only. New keys apply from the next packet. */
 export class SecurePair implements PortPair {
   readonly rtp: PacketSocket;
   readonly rtcp: PacketSocket;
@@ -60,7 +57,7 @@ export class SecurePair implements PortPair {
     const { local, remote } = this.#keys;
     if (!isDeepStrictEqual(local, keys.local)) this.#sealer = this.#newSealer(keys);
     if (!isDeepStrictEqual(remote, keys.remote)) {
-      // What was made with another key is no proof of what may still come with this one.
+      // Indices of another key say nothing about replays with this one.
       this.#memory[openedSource] = 0;
       this.#memory[openedControl] = 0;
       this.#opener = this.#newOpener(keys);
@@ -77,7 +74,7 @@ export class SecurePair implements PortPair {
   }
 }
 
-/** What we have sent, in the memory of a session. */
+/** Our sent indices, in session memory. */
 class SealedWords implements SendingNumbers {
   readonly #memory: SessionMemory;
 
@@ -99,7 +96,7 @@ class SealedWords implements SendingNumbers {
   }
 }
 
-/** What we have heard, in the memory of a session. */
+/** The far side's received indices, in session memory. */
 class OpenedWords implements HeardNumbers {
   readonly #memory: SessionMemory;
 

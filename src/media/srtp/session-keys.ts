@@ -1,7 +1,7 @@
 import { createCipheriv } from 'node:crypto';
 import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
 
-/** What the packets of one kind, audio or RTCP, are made secret and proved with. */
+/** Session keys of one packet kind, audio or RTCP. */
 export type SessionKeys = { readonly cipher: Buffer; readonly salt: Buffer; readonly auth: Buffer };
 
 /** Labels of the derivation (RFC 3711 4.3.1, 4.3.2). */

@@ -2,24 +2,24 @@ import type { LimitHit } from '../../lib/limit-counts.ts';
 import { mostBitrate } from './feedback.ts';
 
 type BitrateAskerOptions = {
-  /** How often the source is told another bit rate, at most, in ms. */
+  /** Shortest interval between different bit rates, in ms. */
   everyMs: number;
   /** Bit/s that it is asked for at least. */
   lowest: number;
-  /** Hears that it was asked for more than somebody takes. */
+  /** Counts requests below a viewer's rate. */
   hit: LimitHit;
-  /** Asks the source to send no more bit/s than these; false where that cannot be done (yet). */
+  /** Requests a bit rate in bit/s; false if that is impossible (yet). */
   send: (bitrate: number) => boolean;
 };
 
-/** How often a bound that holds is said once more, in ms: what was lost, or forgotten by the source, is mended by that. */
+/** Interval of repeating a bound, in ms: it repairs lost or forgotten requests. */
 const repeatMs = 5000;
-/** How often a source is told that it may send as it likes. */
+/** Number of messages that lift a bound. */
 const freedTimes = 3;
 
 /**
- * How it stands with a source. It is `free` until somebody takes less than all; `bound` is said again and again; `freed` a few
- * times, as it may be lost. By what is wanted (`all`, `less`), and by `said`: the last time of being freed was said.
+ * State of the requests to a source. `free`: no bound. `bound`: repeated. `freed`: lifting the bound is repeated a few
+ * times, as messages may be lost. Inputs: the wanted rate (`all`, `less`), and `said`: the last message of lifting.
  */
 const bitrateStates = {
   free: { all: 'free', less: 'bound', said: 'free' },
@@ -29,16 +29,16 @@ const bitrateStates = {
 
 type BitrateState = keyof typeof bitrateStates;
 
-/** Asks a source to send no more than those take who are shown it: the least of all, not more often than is allowed. */
+/** Requests the lowest bit rate that the viewers accept, within the allowed rate of requests. */
 export class BitrateRequester {
   readonly #options: BitrateAskerOptions;
   #state: BitrateState = 'free';
   #wanted = mostBitrate;
-  /** What it was told last, when, and how often since. */
+  /** Last requested rate, its time, and its repetitions. */
   #said = mostBitrate;
   #at = Number.NEGATIVE_INFINITY;
   #times = 0;
-  /** What viewers take may be another than what was wanted last. */
+  /** Whether the viewers' lowest rate may have changed. */
   isChanged = false;
 
   constructor(options: BitrateAskerOptions) {
@@ -70,7 +70,7 @@ export class BitrateRequester {
     this.#state = bitrateStates[this.#state][wanted === mostBitrate ? 'all' : 'less'];
   }
 
-  /** The source may not know it (any more). */
+  /** The source may have lost the request. */
   again(): void {
     this.#times = 0;
   }

@@ -1,7 +1,7 @@
 import type { VideoCodec } from '../../telephony/video.ts';
 import { emptyMark, type FrameMark } from './frame-mark.ts';
 
-/** A packet of a camera, as those who show it get it. All but its octets is the camera's again when they return. */
+/** A packet of a camera, as viewers get it. All but its octets is reused when they return. */
 export type VideoPacket = {
   camera: Camera;
   codec: VideoCodec;
@@ -31,10 +31,10 @@ export function emptyPacket(camera: Camera): VideoPacket {
   };
 }
 
-/** Who shows a camera to somebody. */
+/** A viewer of a camera. */
 export interface Viewer {
   take(packet: VideoPacket): void;
-  /** Bit/s of a camera that it can pass on; Infinity = all there is. A change is told by {@link Camera.takesChanged}. */
+  /** Bit rate of a camera that it can forward; Infinity: all. Changes are reported by {@link Camera.takesChanged}. */
   takes(camera: Camera): number;
 }
 
@@ -45,7 +45,7 @@ export function leastTaken(camera: Camera, viewers: Iterable<Viewer>): number {
   return least;
 }
 
-/** What a far side's camera sends, here or in another thread. */
+/** A far side's camera, here or in another thread. */
 export interface Camera {
   /** Number of its session, in this thread or that of the mix. */
   readonly session: number;
@@ -56,18 +56,18 @@ export interface Camera {
   unwatch(viewer: Viewer): void;
   /** A viewer needs a key frame. Requests of all viewers share one rate limit. */
   askKeyFrame(): void;
-  /** Somebody who watches takes more or less than before. It is asked for the least of all, as often as is allowed. */
+  /** A viewer's accepted rate has changed. The source gets the lowest of all, within the allowed rate of requests. */
   takesChanged(): void;
 }
 
-/** A member of a mix as who decides whom it is shown sees it, here or in another thread. */
+/** A member of a mix, here or in another thread, as the forwarder sees it. */
 export interface VideoMember {
   /** Undefined while nothing of it can come in. */
   readonly camera: Camera | undefined;
-  /** Shows a camera in one of its streams, from its next key frame on; undefined = nobody. The same again changes nothing. */
+  /** Shows a camera in one of its streams, from its next key frame on; undefined: none. Repeats have no effect. */
   show(stream: number, camera: Camera | undefined): void;
-  /** Shows nobody in this stream and those behind it. */
+  /** Shows no camera in this stream and those behind it. */
   showNoneFrom(stream: number): void;
-  /** Shows a camera nowhere any more. */
+  /** Stops showing a camera. */
   hide(camera: Camera): void;
 }

@@ -5,11 +5,11 @@ import type { CarriedPacket } from './video-wire.ts';
 
 type FarCameraOptions = {
   session: number;
-  /** Somebody watches now, or nobody any more. */
+  /** The first viewer was added, or the last removed. */
   watched: (on: boolean) => void;
   /** Asks for a key frame there. */
   ask: () => void;
-  /** Those who watch here take so many bit/s together now; Infinity = all there is. */
+  /** The lowest rate of the viewers here; Infinity: no limit. */
   takes: (bitrate: number) => void;
 };
 
@@ -22,7 +22,7 @@ export class FarCamera implements Camera {
   readonly #header = emptyHeader();
   /** Whether it sends, as the other thread says. */
   live = false;
-  /** What those who watch take, as it was told there, and whether that may have changed. */
+  /** The last reported rate of the viewers, and whether it may have changed. */
   #takes = Number.POSITIVE_INFINITY;
   #mayTakeOther = false;
 
@@ -48,7 +48,7 @@ export class FarCamera implements Camera {
     if (!this.#viewers.delete(viewer)) return;
     this.#mayTakeOther = true;
     if (this.#viewers.size > 0) return;
-    // Nobody watches there any more: that is as good as taking all.
+    // Without viewers there is no limit.
     this.#takes = Number.POSITIVE_INFINITY;
     this.#options.watched(false);
   }

@@ -1,14 +1,14 @@
 import { readUint32, writeUint32 } from '../rtp/header.ts';
 
-/** What a far side says about one of our streams. */
+/** Feedback of a far side about one of our streams. */
 export interface FeedbackListener {
   /** It needs a key frame: a picture loss indication, or a full intra request that it has not made before. */
   keyFrameAsked(): void;
   /** It misses a packet. @param sequence its number, 16 bits. */
   missed(sequence: number): void;
   /**
-   * It takes no more of the stream than so many bit/s; Infinity where it says more than any stream has.
-   * @param bound as it was asked for, where that is to be confirmed (RFC 5104 4.2.2); undefined = an estimate.
+   * Highest bit rate that it accepts; Infinity if it names more than any stream has.
+   * @param bound the request to confirm (RFC 5104 4.2.2); undefined: an estimate.
    */
   bitrateAsked(bitrate: number, bound: BitrateBound | undefined): void;
 }
@@ -16,7 +16,7 @@ export interface FeedbackListener {
 /** How a far side asks for a lower bit rate: TMMBR (RFC 5104 4.2.1), REMB (draft-alvestrand-rmcat-remb 2.2). */
 export type BitrateWay = 'tmmbr' | 'remb';
 
-/** A bit rate that a far side has asked for: who it is, and the word of it as it was sent (RFC 5104 4.2.1.1). */
+/** A requested bit rate: its owner, and its word as received (RFC 5104 4.2.1.1). */
 export type BitrateBound = { owner: number; word: number };
 
 /** Bit/s that are as good as no bound, and how that is said: as much as a setting may be. */
@@ -25,9 +25,9 @@ export const mostBitrate = 1_000_000_000;
 /** Packet types and formats of RTCP feedback (RFC 4585 6.1, RFC 5104 4.3.1). */
 const transport = { type: 205, nack: 1, tmmbr: 3, tmmbn: 4 } as const;
 const payload = { type: 206, pli: 1, fir: 4, remb: 15 } as const;
-/** `REMB`, by which that is told from others of format 15. */
+/** `REMB`, which identifies it among packets of format 15. */
 const rembName = 0x52_45_4d_42;
-/** Octets a packet has beside what bit rates count: headers of IPv4, UDP and RTP (RFC 5104 4.2.1.1). */
+/** Overhead of a packet that bit rates do not count: headers of IPv4, UDP and RTP (RFC 5104 4.2.1.1). */
 const overheadOctets = 40;
 const headerOctets = 12;
 
@@ -35,8 +35,8 @@ const headerOctets = 12;
 export type IntraRequests = { last: number };
 
 /**
- * Reads the feedback of a compound RTCP packet that is about `ssrc`, or one that goes alone (RFC 5506). What makes no sense ends
- * it; nothing is thrown. Of one packet at most `most` missed packets are told, so that none is worth more work than others.
+ * Reads the feedback about `ssrc` in a compound RTCP packet, or in a reduced-size one (RFC 5506). Invalid data ends it
+ * without an exception. At most `most` missed packets are reported per packet, to bound the work.
  *
  * ```text
  * |V=2|P|  FMT    |       PT      |          length               |
@@ -156,7 +156,7 @@ function floating(bitrate: number, mantissaBits: number): { exponent: number; ma
   return { exponent, mantissa };
 }
 
-/** Asks a far side to send no more than so many bit/s (RFC 5104 4.2.1). */
+/** Requests a highest bit rate (RFC 5104 4.2.1). */
 export function bitrateRequest(ours: number, theirs: number, bitrate: number): Uint8Array {
   const { exponent, mantissa } = floating(bitrate, 17);
   return boundOf(transport.tmmbr, ours, theirs, exponent * 2 ** 26 + mantissa * 2 ** 9 + overheadOctets);
@@ -174,7 +174,7 @@ function boundOf(format: number, ours: number, whose: number, word: number): Uin
   return feedback(format, transport.type, ours, 0, fci);
 }
 
-/** Asks a far side to send no more than so many bit/s, as browsers do (draft-alvestrand-rmcat-remb 2.2). */
+/** Requests a highest bit rate, as browsers do (draft-alvestrand-rmcat-remb 2.2). */
 export function estimatedBitrate(ours: number, theirs: number, bitrate: number): Uint8Array {
   const { exponent, mantissa } = floating(bitrate, 18);
   const fci = new Uint8Array(12);
@@ -189,7 +189,7 @@ export function pictureLoss(ours: number, theirs: number): Uint8Array {
   return feedback(payload.pli, payload.type, ours, theirs, new Uint8Array(0));
 }
 
-/** Asks for a key frame by a full intra request (RFC 5104 4.3.1). @param number one more than the one before. */
+/** Requests a key frame by a full intra request (RFC 5104 4.3.1). @param number increases with each request. */
 export function intraRequest(ours: number, theirs: number, number: number): Uint8Array {
   const fci = new Uint8Array(8);
   writeUint32(fci, 0, theirs);

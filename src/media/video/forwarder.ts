@@ -9,12 +9,12 @@ type ForwarderOptions = {
   /** Number of its mix. */
   mix: number;
   config: VideoConfig;
-  /** What a session can do with video, where it can do any. */
+  /** A session's video, if it has any. */
   memberOf: (session: number) => VideoMember | undefined;
   report: (report: EngineReport) => void;
 };
 
-/** Who of a mix's members is shown whom. It says so again in each tick; what is so already costs a comparison. */
+/** Assigns video sources to a mix's members. It repeats its decision each tick; an unchanged one costs a comparison. */
 export class Forwarder {
   readonly #options: ForwarderOptions;
   readonly #talker: Talker;
@@ -24,7 +24,7 @@ export class Forwarder {
   #mode: VideoModeName = 'none';
   /** The one source of all, and since when it is. */
   #source: { session: number | undefined; since: number } | undefined;
-  /** Whom all are shown, as it was told last. */
+  /** Last reported source of all members. */
   #told: number | undefined;
 
   constructor(options: ForwarderOptions) {

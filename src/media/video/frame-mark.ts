@@ -1,8 +1,8 @@
-/** What a packet of video tells about its frame, without being decoded. Offsets are into the packet. */
+/** Frame information of a packet, read without decoding. Offsets are into the packet. */
 export type FrameMark = {
   /** The first packet that is needed to begin with a key frame. */
   key: boolean;
-  /** H.264: the first packet of a picture that decodes by itself once the parameter sets are known. */
+  /** H.264: the first packet of a picture that only needs the parameter sets. */
   idr: boolean;
   /** Bits of the picture id, 7 or 15; 0 = there is none. */
   pictureIdBits: number;

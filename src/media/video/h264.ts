@@ -4,9 +4,9 @@ import type { FrameMark } from './frame-mark.ts';
 export const nal = { idr: 5, sps: 7, pps: 8, stapA: 24, fuA: 28 } as const;
 
 /**
- * Reads what NAL units a packet of H.264 holds (RFC 6184 5.6 to 5.8): a single one, several (STAP-A) or a part of one (FU-A).
- * A key frame begins with its sequence parameter set; one that comes without is told by `idr` alone. Packets of the interleaved
- * mode, which is never agreed on, begin nothing.
+ * Reads the NAL units of an H.264 packet (RFC 6184 5.6 to 5.8): a single one, several (STAP-A) or a fragment (FU-A). A
+ * key frame begins with its sequence parameter set; without one only `idr` marks it. The interleaved mode is never
+ * negotiated and marks nothing.
  */
 export function readH264(packet: Uint8Array, start: number, end: number, mark: FrameMark): boolean {
   if (start >= end) return false;
@@ -28,7 +28,7 @@ export function readH264(packet: Uint8Array, start: number, end: number, mark: F
   }
 }
 
-/** Calls `found` for each parameter set of a packet: those of one that is cut off are told as far as they go. */
+/** Calls `found` for each parameter set of a packet; of a truncated one with the available part. */
 export function parameterSets(
   packet: Uint8Array,
   start: number,

@@ -1,7 +1,4 @@
-/**
- * Asks a source for key frames on behalf of many: at once, but never more often than is allowed; what is asked in between is
- * asked once, as soon as it may be.
- */
+/** Requests key frames for many viewers, within the allowed rate: requests in between become one. */
 export class KeyFrameRequester {
   readonly #everyMs: number;
   readonly #send: () => boolean;
@@ -10,7 +7,7 @@ export class KeyFrameRequester {
   /** How often it was asked. */
   asked = 0;
 
-  /** @param perSecond how often the source may be asked. @param send asks it; false where that cannot be done (yet). */
+  /** @param perSecond highest rate of requests. @param send sends one; false if that is impossible (yet). */
   constructor(perSecond: number, send: () => boolean) {
     this.#everyMs = 1000 / perSecond;
     this.#send = send;

@@ -16,9 +16,9 @@ type LocalCameraOptions = {
   config: VideoConfig;
   /** Monotonic time in ms. */
   now: () => number;
-  /** Where its generations begin to be counted: not where those of another camera of the session did. */
+  /** First number of its generations: different for each camera of the session. */
   generation: number;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit: LimitHit;
   /** Our SSRC, which feedback names. */
   ssrc: () => number;
@@ -30,7 +30,7 @@ type LocalCameraOptions = {
 
 /** Units of timestamps of video per ms (90 kHz). */
 export const unitsPerMs = 90;
-/** A step of the timestamps that is farther from the time that went by than this is another timeline, in ms. */
+/** A timestamp step this far from the elapsed time is a new timeline, in ms. */
 const longestJumpMs = 10_000;
 /** Numbers that are remembered so that a packet that comes twice is known. More than RFC 3550 lets a packet be late by. */
 const remembered = 256;
@@ -176,13 +176,13 @@ export class LocalCamera implements Camera {
     );
   }
 
-  /** Nobody is handed anything any more. */
+  /** Removes all viewers. */
   close(): void {
     this.#viewers.clear();
     this.#flow = undefined;
   }
 
-  /** What comes now goes on from nothing. */
+  /** Starts a new stream. */
   #begin(): void {
     this.#starts = this.reception.starts;
     this.bitrate.again();
@@ -231,7 +231,7 @@ export class LocalCamera implements Camera {
     return true;
   }
 
-  /** Pictures of H.264 that come without the sets they need are given those that came before, or were told. */
+  /** H.264 pictures without parameter sets get the earlier or the signalled ones. */
   #readSets(octets: Uint8Array, start: number, end: number, time: number): void {
     const packet = this.#packet;
     parameterSets(octets, start, end, (type, from, to) => {

@@ -2,7 +2,10 @@ import type { LimitHit } from '../../lib/limit-counts.ts';
 
 type Missed = { at: number; asked: number; askedAt: number };
 
-/** When a packet counts as lost, how often and how soon it is asked for again, and when it is given up, in ms. */
+/**
+ * Times of lost packets in ms: until it counts as lost, until it is requested again and how often, and until it is
+ * given up.
+ */
 const waits = { reorderMs: 20, againMs: 100, most: 3, givenUpMs: 1000 };
 
 /** Packets of a source that have not come, by their numbers, to be asked for again. */
@@ -13,7 +16,7 @@ export class MissedPackets {
   /** How often packets were asked for. */
   asked = 0;
 
-  /** @param most packets that are missed at a time; where more are, none is asked for. @param hit hears of that. */
+  /** @param most missed packets at the same time; beyond that none is requested. @param hit counts that. */
   constructor(most: number, hit: LimitHit) {
     this.#most = most;
     this.#hit = hit;
@@ -39,7 +42,7 @@ export class MissedPackets {
     if (this.#missed.size > 0) this.#missed.delete(index);
   }
 
-  /** A key frame begins: nobody needs what was before. */
+  /** A key frame begins: earlier packets are not needed. */
   before(index: number): void {
     for (const each of this.#missed.keys()) if (each < index) this.#missed.delete(each);
   }
@@ -48,7 +51,7 @@ export class MissedPackets {
     this.#missed.clear();
   }
 
-  /** Those that are to be asked for now, in their order. */
+  /** Packets to request now, in order. */
   due(now: number): number[] {
     if (this.#missed.size === 0) return [];
     const due: number[] = [];

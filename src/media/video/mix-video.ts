@@ -4,8 +4,9 @@ import type { VideoModeName } from '../../telephony/video.ts';
 type Asked = { mode: VideoModeName; source: string | undefined };
 
 /**
- * What holds of a mix's video on the main thread: whom its members shall be shown. Members get other numbers when threads
- * are lost, and may be named before they come; so it is said again whenever that changes. Sessions are named by their ids.
+ * The lasting state of a mix's video on the main thread: the sources of its members. Members get new numbers when
+ * threads are lost, and may be named before they join. So the state is sent again whenever that changes. Sessions are
+ * named by id.
  */
 export class MixVideo {
   readonly #send: (command: MixCommand) => void;
@@ -31,7 +32,7 @@ export class MixVideo {
     this.#sendShow(session, sources);
   }
 
-  /** A member has come, under a number that nobody knows yet. */
+  /** A member has joined under a new number. */
   admitted(member: string): void {
     if (this.#asked.source === member) this.#sendMode();
     for (const [session, sources] of this.#shows)

@@ -1,17 +1,17 @@
 /** Octets of the memory that packets are made in, one behind the other. */
 const slabOctets = 65_536;
-/** Octets of packets that may wait to be used again; what is given back beyond that is let go. */
+/** Octets of returned packets that may wait for reuse; more are freed. */
 const mostWaiting = 8_388_608;
 
 /**
- * Memory for packets that are kept for a while: a large piece at a time, so that a packet costs no allocation of its own. What
- * was given back is used again by the next packet of that length, as those of video mostly have one: otherwise everything that
- * is kept for a second would grow old in the heap, which would be marked as a whole several times a second.
+ * Memory for packets that are kept for a while, allocated in large pieces. Returned memory is reused by the next packet
+ * of that length; most video packets have one length. Otherwise packets kept for a second would enter the old
+ * generation, which would be marked several times a second.
  */
 export class PacketRoom {
   #slab = new ArrayBuffer(0);
   #used = 0;
-  /** What was given back, by length. */
+  /** Returned memory, by length. */
   readonly #waiting = new Map<number, Uint8Array[]>();
   #waitingOctets = 0;
 
@@ -31,11 +31,11 @@ export class PacketRoom {
     return taken;
   }
 
-  /** Nobody reads or keeps this any more; it was taken here. */
+  /** Returns memory that was taken here and is no longer used. */
   give(memory: Uint8Array): void {
     const { length } = memory;
     if (this.#waitingOctets + length > mostWaiting) {
-      // Of lengths that nobody needs again: the pieces that they lie in would stay for them.
+      // Lengths that are not used again would keep their pieces.
       this.#waiting.clear();
       this.#waitingOctets = 0;
     }

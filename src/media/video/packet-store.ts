@@ -1,6 +1,6 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
 
-/** One place; it is used again and again. `packet` is undefined once it was let go of. */
+/** One entry; it is reused. `packet` is undefined after it was freed. */
 type Stored = { number: number; packet: Uint8Array | undefined; at: number; again: number; againAt: number };
 
 type PacketStoreOptions = {
@@ -8,16 +8,16 @@ type PacketStoreOptions = {
   packets: number;
   /** How long each is kept, in ms. */
   ms: number;
-  /** Takes a packet that is not kept any more. */
+  /** Gets a packet that is no longer kept. */
   letGo: (packet: Uint8Array) => void;
-  /** Hears of packets that are missed and not kept any more. */
+  /** Counts missed packets that are no longer kept. */
   hit: LimitHit;
 };
 
-/** A packet is sent again so often, and not sooner after the last time than this, in ms: who asks more is not answered. */
+/** Limits of retransmissions of a packet: their number, and the interval in ms. */
 const again = { most: 2, everyMs: 20 };
 
-/** The last packets of a stream that was sent, for who missed some. Bounded in number and time. */
+/** The last packets of a sent stream, for retransmission. Bounded in number and time. */
 export class PacketStore {
   readonly #options: PacketStoreOptions;
   readonly #slots: (Stored | undefined)[] = [];
@@ -33,7 +33,7 @@ export class PacketStore {
   put(number: number, packet: Uint8Array, at: number): void {
     const { packets } = this.#options;
     if (packets === 0 || number < this.#to - packets) return;
-    // What numbers left out are of another time.
+    // Numbers before a gap belong to another time.
     if (this.#to === this.#from || number - this.#to > packets) {
       this.clear();
       this.#from = number;
@@ -53,7 +53,7 @@ export class PacketStore {
     this.#from = Math.max(Math.min(this.#from, number), this.#to - packets);
   }
 
-  /** A packet that somebody misses, by its number of 16 bits; undefined when it is gone, or was sent again often enough. */
+  /** A missed packet by its 16-bit number; undefined if it is gone, or was sent again often enough. */
   take(sequence: number, now: number): Uint8Array | undefined {
     const { packets, ms, hit } = this.#options;
     if (packets === 0 || this.#to === 0) return undefined;
@@ -77,7 +77,7 @@ export class PacketStore {
     return stored.packet;
   }
 
-  /** Lets go of what was kept long enough. */
+  /** Frees packets beyond their time. */
   expire(now: number): void {
     const { packets, ms, letGo } = this.#options;
     for (; this.#from < this.#to; this.#from++) {

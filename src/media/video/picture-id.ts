@@ -1,4 +1,4 @@
-/** Where the ids of a picture stand; the part of a mark that VP8 and VP9 share. */
+/** Offsets of a picture's ids: common to VP8 and VP9. */
 type PictureIds = {
   pictureIdBits: number;
   pictureId: number;
@@ -6,8 +6,8 @@ type PictureIds = {
 };
 
 /**
- * Reads a picture id of 7 bits, or of 15 where its first bit is set (RFC 7741 4.2, RFC 9628 4.2). @returns the offset behind
- * it; −1 when it is cut off.
+ * Reads a picture id of 7 bits, or of 15 if its first bit is set (RFC 7741 4.2, RFC 9628 4.2). @returns the offset
+ * behind it; −1 if it is truncated.
  */
 export function readPictureId(packet: Uint8Array, at: number, end: number, ids: PictureIds): number {
   if (at >= end) return -1;

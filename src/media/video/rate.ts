@@ -1,9 +1,9 @@
-/** What may go out at once beyond the rate, in s of it: a key frame is larger than others. */
+/** Burst beyond the rate, in seconds of it: a key frame is larger than others. */
 const burstSeconds = 1;
 
 /**
- * How much a far side takes (RFC 3556, RFC 3890, RFC 5104 4.2.1). Frames that have begun are not cut: what one was too large is taken from
- * those that follow, so that on average no more goes out.
+ * Rate limit of a far side (RFC 3556, RFC 3890, RFC 5104 4.2.1). Frames are never cut: the excess of one is taken from
+ * the next, so that the average holds.
  */
 export class Rate {
   #octetsPerMs = Number.POSITIVE_INFINITY;
@@ -18,7 +18,7 @@ export class Rate {
     const left = before === Number.POSITIVE_INFINITY ? Number.POSITIVE_INFINITY : this.#leftAt(now);
     this.#octetsPerMs = next;
     this.#at = now;
-    // What was used up stays so, but is owed for no longer than it takes to send as much.
+    // Debt stays, but for no longer than sending that much takes.
     this.#left = next === Number.POSITIVE_INFINITY ? 0 : Math.min(this.#most, Math.max(-this.#most, left));
   }
 
@@ -30,7 +30,7 @@ export class Rate {
     return this.#left > 0;
   }
 
-  /** Whether there is room for a key frame again. */
+  /** Whether a key frame fits again. */
   recovered(now: number): boolean {
     return this.admits(now) && (this.#octetsPerMs === Number.POSITIVE_INFINITY || this.#left >= this.#most / 2);
   }

@@ -6,8 +6,8 @@ import { readVp8 } from './vp8.ts';
 import { readVp9 } from './vp9.ts';
 
 /**
- * Reads what the payload of a packet tells into `mark`. False, and `mark` is not to be used, for one that is cut off or makes
- * no sense: nobody can decode it.
+ * Reads frame information of a payload into `mark`. False, and `mark` is invalid, for a truncated or invalid payload,
+ * which cannot be decoded.
  */
 export function readMark(codec: VideoCodec, packet: Uint8Array, start: number, end: number, mark: FrameMark): boolean {
   mark.key = false;

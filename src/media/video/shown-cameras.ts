@@ -1,6 +1,6 @@
 import type { Camera } from './camera.ts';
 
-/** Whom a member of a mix is shown, by stream: what is the same wherever the member lives. See {@link VideoMember}. */
+/** Sources of a mix's member, by stream: common to local and remote members. See {@link VideoMember}. */
 export abstract class ShownCameras {
   /** Also of streams that are not open (yet). */
   protected readonly shown: (Camera | undefined)[] = [];

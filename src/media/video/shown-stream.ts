@@ -23,13 +23,13 @@ type ShownStreamOptions = {
   clockZero: number;
   /** 32 random bits: SSRC and the first numbers (RFC 3550 section 5.1). */
   random32: () => number;
-  /** Where the stream's numbers are kept; one that has begun is gone on with. */
+  /** Memory of the stream's numbers; a stream that has begun continues. */
   memory: SessionMemory;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit: LimitHit;
-  /** Where packets are made. */
+  /** Memory for packets. */
   room: PacketRoom;
-  /** Sends a packet to the far side. It does not change any more, unless it {@link copies}. */
+  /** Sends a packet to the far side. It is not changed afterwards, unless it {@link copies}. */
   send: (packet: Uint8Array) => void;
   /** Whether what was sent may be changed when `send` returns. */
   copies: () => boolean;
@@ -39,16 +39,16 @@ type ShownStreamOptions = {
 
 /** How long a frame that was begun is waited for before the next source begins, in ms. */
 const frameEndMs = 30;
-/** How often somebody who waits for a key frame asks for it again, in ms; the source is asked as often as is allowed. */
+/** Interval of repeated key-frame requests of a viewer, in ms; requests to the source have their own limit. */
 const askAgainMs = 1000;
 const wholeTimestamp = 0x1_0000_0000;
-/** What a packet holds that only keeps its number: octets of padding (RFC 3550 section 5.1). */
+/** Octets of a filler packet: padding (RFC 3550 section 5.1). */
 const paddingOctets = 4;
 
 /**
- * One video stream to a far side: one SSRC whose sequence numbers, timestamps and picture ids never jump, whichever camera is
- * shown. A new camera begins with a key frame; until then the earlier one continues. Gaps of a camera stay gaps. Late packets
- * of a camera that is not shown any more are dropped.
+ * One video stream to a far side. It has one SSRC, and its sequence numbers, timestamps and picture ids never jump when
+ * the camera changes. A new camera begins with a key frame; until then the earlier one continues. Gaps of a camera stay
+ * gaps. Late packets of an earlier camera are dropped.
  */
 export class ShownStream implements Viewer, SentStream {
   readonly clockRate = unitsPerMs * 1000;
@@ -61,7 +61,7 @@ export class ShownStream implements Viewer, SentStream {
   /** Bit/s that it takes of all that it has said. */
   bitrateTaken = Number.POSITIVE_INFINITY;
   #flow: VideoFlow | undefined;
-  /** Whose packets go out, and who shall follow. */
+  /** The present camera, and the next one. */
   #shown: Camera | undefined;
   #next: Camera | undefined;
   /** Packets of the next one that wait for the end of the frame under way. */
@@ -74,11 +74,11 @@ export class ShownStream implements Viewer, SentStream {
   #askedAt = Number.NEGATIVE_INFINITY;
   /** A camera whose codec the far side does not take: it is not asked for key frames. */
   #foreign: Camera | undefined;
-  /** Where the far side takes whole units of H.264 alone: what makes them of those of each camera. */
+  /** For far sides that only take whole H.264 units: the assembler of each camera. */
   readonly #whole = new Map<Camera, WholeUnits>();
   /** A camera whose units are too long for that: it is not asked for key frames either. */
   #inParts: Camera | undefined;
-  /** What the numbers of the source are changed by, and where it began. */
+  /** Offsets of the source's numbers, and their start. */
   #generation = -1;
   #firstIndex = 0;
   #firstTime = 0;
@@ -86,7 +86,7 @@ export class ShownStream implements Viewer, SentStream {
   #timeOffset = 0;
   #pictureOffset = 0;
   #tl0Offset = 0;
-  /** The newest packet that went out: whether it ended a frame, of what timestamp of the source, and when. */
+  /** The last sent packet: whether it ended a frame, its source timestamp, and its time. */
   #ended = true;
   #lastTime: number | undefined;
   #lastAt = Number.NEGATIVE_INFINITY;
@@ -107,7 +107,7 @@ export class ShownStream implements Viewer, SentStream {
     });
     if (memory[begun] === 1) return;
     memory[ssrc] = random32();
-    // RFC 3711 3.3.1: in the lower half, so that nobody is wrong about a number that begins again when the first are lost.
+    // RFC 3711 3.3.1: in the lower half, so that an early wrap with losses is unambiguous.
     memory[sequence] = random32() & 0x7fff;
     memory[timestamp] = random32();
     memory[pictureId] = random32() & 0x7fff;
@@ -139,7 +139,7 @@ export class ShownStream implements Viewer, SentStream {
     return this.#shown?.session;
   }
 
-  /** Why who is to be shown is not (yet); undefined when it is, or nobody is to be. */
+  /** Why the next camera is not visible yet; undefined if it is, or there is none. */
   get unseen(): WhyNotShown | undefined {
     const { camera } = this;
     if (!camera) return undefined;
@@ -246,7 +246,7 @@ export class ShownStream implements Viewer, SentStream {
     return isPassedOn ? this.bitrateTaken : Number.POSITIVE_INFINITY;
   }
 
-  /** The far side takes no more than so many bit/s; Infinity = all there is. */
+  /** Highest bit rate that the far side accepts; Infinity: no limit. */
   bitrateAsked(bitrate: number, way: BitrateWay): void {
     this.#asked[way] = bitrate;
     this.#limit();
@@ -407,7 +407,7 @@ export class ShownStream implements Viewer, SentStream {
     this.#options.send(out);
   }
 
-  /** Numbers a packet and keeps it for who misses it. */
+  /** Numbers a packet and keeps it for retransmission. */
   #send(out: Uint8Array, index: number, time: number, marker: boolean, now: number): void {
     const memory = this.#memory;
     writeHeader(out, marker, this.#flow!.payloadType, index & 0xffff, time % wholeTimestamp, memory[ssrc]!);

@@ -1,11 +1,11 @@
 import { memoryWord, type SessionMemory } from '../session-memory.ts';
 
 /**
- * Numbers of a stream of video that outlive its thread; indices of its words. Those that SRTP needs are where a session has
- * them, so that the same decorator works on both.
+ * Numbers of a video stream that outlive its thread; indices of its words. The SRTP ones are at the same place as in
+ * sessions, so that one decorator serves both.
  */
 export const videoWord = {
-  /** 1 once the numbers are drawn: what follows is worth going on with. */
+  /** 1 once the numbers are drawn and can be continued. */
   begun: memoryWord.begun,
   ssrc: memoryWord.ssrc,
   /** Sequence number of the next packet, never wrapped. */

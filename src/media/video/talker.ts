@@ -1,12 +1,12 @@
 /** When who is shown changes. */
 type TalkerOptions = {
-  /** How long somebody must have had the floor, in ms: a cough has it for less. */
+  /** Time as active speaker before it is shown, in ms: coughs are shorter. */
   afterMs: number;
   /** How long at least the same one is shown, in ms. */
   holdMs: number;
 };
 
-/** Whom all are shown: who has the floor and sends video, but not each moment another; and whom that one is shown. */
+/** The source of all members: the active speaker with video, with hysteresis; and the source of that member. */
 export class Talker {
   readonly #options: TalkerOptions;
   #current: number | undefined;
@@ -23,8 +23,8 @@ export class Talker {
   }
 
   /**
-   * Decides anew.
-   * @param speaker who has the floor. @param live those who send video, in the order they came. @param now monotonic ms.
+   * Decides again.
+   * @param speaker the active speaker. @param live members with video, in joining order. @param now monotonic ms.
    */
   decide(speaker: number | undefined, live: readonly number[], now: number): void {
     if (this.#current === undefined || !live.includes(this.#current)) {
@@ -41,7 +41,7 @@ export class Talker {
     if (now - this.#candidate.since >= afterMs && now - this.#since >= holdMs) this.#show(speaker, now);
   }
 
-  /** Whom a member is shown: the current one; that one the one before, or any other. */
+  /** The source of a member: the present talker; for the talker the previous one, or any other. */
   shownTo(session: number, live: readonly number[]): number | undefined {
     if (session !== this.#current) return this.#current;
     const previous = this.#previous;

@@ -4,13 +4,13 @@ import type { Showing } from '../protocol.ts';
 import type { Place, ThreadLink } from '../thread-link.ts';
 import { newStreamMemory, streamNumbers } from './stream-memory.ts';
 
-/** Where the session lives just now. */
+/** The session's present location. */
 type Lives = { link: ThreadLink; place: Place };
 
 type VideoLinesOptions = {
-  /** Where its session lives; undefined once that is over. */
+  /** The session's location; undefined after its end. */
   lives: () => Lives | undefined;
-  /** Memory for the heads of the packets of all streams; undefined where nobody wants them. */
+  /** Memory for the headers of all streams; undefined if none are kept. */
   trace: () => SharedArrayBuffer | undefined;
 };
 
@@ -27,7 +27,7 @@ type Line = {
 };
 
 /**
- * The main thread's side of a session's streams of video: what is asked goes to its thread, and what holds is kept, so that
+ * The main thread's side of a session's video streams: passes commands to its thread and keeps lasting state, so that
  * they can be opened again in another one.
  */
 export class VideoLines {
@@ -67,7 +67,7 @@ export class VideoLines {
     this.#configure(line);
   }
 
-  /** See {@link VideoSession.askKeyFrame}. Of a thread that is lost just now nothing is asked: it asks by itself when it begins. */
+  /** See {@link VideoSession.askKeyFrame}. A lost thread gets no request: a new one requests key frames itself. */
   askKeyFrame(): void {
     const lives = this.#lives();
     if (lives && this.any) lives.link.send({ type: 'askKeyFrame', session: lives.place.session });
@@ -99,7 +99,7 @@ export class VideoLines {
     }
   }
 
-  /** What is needed to go on with those that are open. */
+  /** Data to continue the open streams. */
   dump(): VideoStreamDump[] {
     return [...this.#lines.values()].flatMap(({ stream, local, source, flow, memory }) =>
       local

@@ -7,7 +7,7 @@ import type { CarriedPacket, VideoPipeMessage, VideoWire, VideoWireListener } fr
 export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer, VideoWireListener {
   readonly camera: FarCamera;
   readonly #wire: VideoWire;
-  /** Cameras whose packets streams there wait for or show, which may go on for a while when another one is to be shown. */
+  /** Watched cameras: a previous one may continue until the next one starts. */
   readonly #watched = new Map<number, Camera>();
   /** Bit/s that those streams take of each; of one that is not named they take all. */
   readonly #takes = new Map<number, number>();
@@ -29,7 +29,7 @@ export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer
   }
 
   take(packet: VideoPacket): void {
-    // What is lost on the way shows as a gap there: a key frame ends it.
+    // A loss between threads looks like a gap: a key frame ends it.
     if (!this.#wire.packet(packet.camera.session, packet)) packet.camera.askKeyFrame();
   }
 
@@ -75,7 +75,7 @@ export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer
     this.#wire.tell({ type: 'show', stream, ...(camera && { camera: camera.session }) });
   }
 
-  /** Passes on what a camera sends, or no more. One that is not shown any more is not begun with. */
+  /** Starts or stops passing on a camera. A camera that is no longer shown is not started. */
   #watch(session: number, on: boolean): void {
     const before = this.#watched.get(session);
     const camera = on ? this.shown.find((each) => each?.session === session) : undefined;
@@ -102,7 +102,7 @@ export class VideoPipeMeeting implements Viewer, VideoWireListener {
   readonly beside: number;
   readonly #wire: VideoWire;
   readonly #member: VideoMember;
-  /** Cameras by their numbers at the mix: those that it is to show, by stream, and those that somebody watches still. */
+  /** Cameras by their numbers at the mix: shown ones by stream, and watched ones. */
   readonly #asked: (FarCamera | undefined)[] = [];
   readonly #cameras = new Map<number, FarCamera>();
   #watching = false;
@@ -199,7 +199,7 @@ export class VideoPipeMeeting implements Viewer, VideoWireListener {
     return camera;
   }
 
-  /** Lets a camera go that is neither to be shown nor watched any more. */
+  /** Forgets a camera that is neither shown nor watched. */
   #forget(camera: FarCamera): void {
     if (!camera.watched && !this.#asked.includes(camera)) this.#cameras.delete(camera.session);
   }

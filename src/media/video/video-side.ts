@@ -9,7 +9,7 @@ const ownCamera = 0;
 /** All streams of video of one session, as member of a mix. */
 export class VideoSide extends ShownCameras implements VideoMember {
   readonly streams = new Map<number, VideoStream>();
-  /** Takes the heads of their packets, where somebody wants them. */
+  /** Gets packet headers, if they are kept. */
   trace: RtpTraceWriter | undefined;
 
   get camera(): Camera | undefined {

@@ -30,15 +30,15 @@ type VideoStreamOptions = {
   /** See {@link MediaConfig.natSearchMs}. */
   natSearchMs: number;
   random32: () => number;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit: LimitHit;
-  /** Where packets are made. */
+  /** Memory for packets. */
   room: PacketRoom;
   /** The name that the session's audio has in RTCP. */
   cname: string | undefined;
   memory: SharedArrayBuffer;
   located: (source: PacketAddress) => void;
-  /** Where other streams of the far side were found, instead of where its SDP says. */
+  /** Located address of the far side's other streams. */
   found: () => Displacement | undefined;
   /** See {@link LocalCameraOptions.keyFrameNeeded}. */
   keyFrameNeeded: () => void;
@@ -62,7 +62,7 @@ export class VideoStream {
   #flow: VideoFlow | undefined;
   /** Packets that had passed when that was asked last. */
   #passed = 0;
-  /** What the far side has asked for and is to be told that it holds. */
+  /** The far side's request that is to be confirmed. */
   #bound: BitrateBound | undefined;
   readonly #listener: FeedbackListener = {
     keyFrameAsked: () => this.shown.keyFrameAsked(),
@@ -188,7 +188,7 @@ export class VideoStream {
     return this.#passed === before ? undefined : { flow, statistics };
   }
 
-  /** Ends it: says good-bye and hears nothing any more. Its ports are to be given back. */
+  /** Ends it with BYE. Its ports can then be released. */
   close(): void {
     if (this.shown.packets > 0) this.#far.sendControl(this.#control.bye(this.shown));
     this.#far.close();

@@ -4,11 +4,11 @@ import type { WakeUps } from '../pipe/wake-up.ts';
 import { Wire, type WirePlan } from '../pipe/wire.ts';
 import type { VideoPacket } from './camera.ts';
 
-/** What the sides of a pipe tell each other besides packets; cameras are named by the numbers of their sessions at the mix. */
+/** Control messages between pipe sides; cameras are named by the numbers of their sessions at the mix. */
 export type VideoPipeMessage =
   /** Of the session: whether its camera sends. */
   | { type: 'camera'; live: boolean }
-  /** Somebody needs a key frame: of a camera there, or of the session's own. */
+  /** A viewer needs a key frame: of a camera there, or of the session's own. */
   | { type: 'ask'; camera?: number }
   /** Whether anybody waits for or is shown a camera there, or the session's own. */
   | { type: 'watch'; on: boolean; camera?: number }
@@ -34,20 +34,20 @@ const longestRecord = 0xffff;
 /** Messages that wait for room, at most; a thread that takes none for so long is about to be ended. */
 const mostWaiting = 1024;
 
-/** Carries packets and messages of video to and from another thread, in order. Packets that find no room are lost. */
+/** Transfers video packets and messages between threads, in order. Packets without space are lost. */
 export class VideoWire {
   readonly #wire: Wire<VideoPipeMessage>;
   readonly #record = Buffer.alloc(longestRecord);
 
   readonly #hit: LimitHit;
 
-  /** @param hit hears of packets that found no room. */
+  /** @param hit counts packets without space. */
   constructor(plan: WirePlan, wakeUps: WakeUps, hit: LimitHit) {
     this.#hit = hit;
     this.#wire = new Wire(plan, wakeUps, { messageKind: kinds.message, mostWaiting });
   }
 
-  /** Passes a packet on at once; false when it is lost. */
+  /** Sends a packet; false if it is lost. */
   packet(camera: number, packet: VideoPacket): boolean {
     const record = this.#record;
     const { octets, sets } = packet;
@@ -71,7 +71,7 @@ export class VideoWire {
     return isSent;
   }
 
-  /** Tells the other side at once, or as soon as there is room. */
+  /** Sends a message, or queues it until there is space. */
   tell(message: VideoPipeMessage): void {
     this.#wire.tell(message);
   }

@@ -30,14 +30,14 @@ type VideosOptions = {
   pipes: Pipes;
   wakeUps: WakeUps;
   report: (report: EngineReport) => void;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit: LimitHit;
 };
 
 /** How a stream is opened. */
 export type OpenVideo = {
   stream: number;
-  /** Where its numbers are kept; a stream that has begun there goes on. */
+  /** Memory of its numbers; a stream that has begun continues. */
   memory: SharedArrayBuffer;
   /** The port it had before; absent = any. */
   port?: number | undefined;
@@ -53,7 +53,7 @@ export type OpenVideo = {
 
 type PipeSide = VideoPipeMeeting | VideoPipeMember;
 
-/** All streams of video of one thread, and what stands for those of others. */
+/** All video streams of one thread, and stand-ins for those of others. */
 export class Videos {
   readonly #options: VideosOptions;
   readonly #room = new PacketRoom();
@@ -70,7 +70,7 @@ export class Videos {
     this.#options = options;
   }
 
-  /** Who of a mix is shown whom. */
+  /** The forwarder of a mix. */
   forwarder(mix: number): Forwarder {
     const { config, report } = this.#options;
     return new Forwarder({ mix, config: config.video, memberOf: this.#memberOf, report });
@@ -164,7 +164,7 @@ export class Videos {
     for (const [session, { side }] of this.#pipes) this.#guardPipe(session, () => side.tick());
   }
 
-  /** A session is over, whatever it was. */
+  /** A session of any kind has ended. */
   close(session: number): void {
     this.closePipe(session);
     for (const stream of [...(this.#sides.get(session)?.streams.values() ?? [])]) this.#closeStream(session, stream);
