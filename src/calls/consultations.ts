@@ -39,7 +39,7 @@ type ConsultationReport =
    * The target is with the waiting party, in `into`. The transferor has no partner. `from` is the bridge of the
    * consultation.
    */
-  | { type: 'completed'; partySnapshots: ConsultationParties; into: BridgeEntry; from: BridgeEntry }
+  | { type: 'completed'; parties: ConsultationParties; into: BridgeEntry; from: BridgeEntry }
   /** The target could not join the waiting party: `end` it. */
   | { type: 'incomplete' };
 
@@ -49,7 +49,7 @@ export interface Consultations {
   onReport(listener: (id: string, report: ConsultationReport) => void): void;
   begin(talk: ConsultationInput): void;
   /** The surroundings of both parties; undefined without a consultation call. */
-  partySnapshots(id: string): ConsultationParties | undefined;
+  parties(id: string): ConsultationParties | undefined;
   /** Moves the target to the waiting party. */
   complete(id: string): void;
   /** Returns the transferor to the waiting party. Does nothing without a consultation call. */
@@ -111,9 +111,9 @@ class ConsultationOwner implements Consultations {
     this.#start(input.id, { input });
   }
 
-  partySnapshots(id: string): ConsultationParties | undefined {
+  parties(id: string): ConsultationParties | undefined {
     const context = this.#talks.get(id)?.actor.getSnapshot().context;
-    return context && this.#scenesOf(context);
+    return context && this.#partiesOf(context);
   }
 
   complete(id: string): void {
@@ -205,7 +205,7 @@ class ConsultationOwner implements Consultations {
       this.#send(id, { type: 'target.elsewhere' });
   }
 
-  #scenesOf(context: ConsultationContext): ConsultationParties | undefined {
+  #partiesOf(context: ConsultationContext): ConsultationParties | undefined {
     const { channels, bridges } = this.#options;
     const [party, target] = [channels.find(context.transferer), channels.find(context.targetId)];
     const [room, waiting] = [bridges.find(context.bridgeId), bridges.find(context.waitingIn)];
@@ -223,13 +223,13 @@ class ConsultationOwner implements Consultations {
     const { id, transferer, targetId, bridgeId, waitingIn } = context;
     const { bridges, swaps } = this.#options;
     const talk = this.#talks.get(id);
-    const partySnapshots = this.#scenesOf(context);
+    const parties = this.#partiesOf(context);
     const target = this.#living(targetId);
     const [from, into] = [bridges.find(bridgeId), bridges.find(waitingIn)];
-    if (!talk || !partySnapshots || !target || !from || !into || into.stays.size === 0) return false;
+    if (!talk || !parties || !target || !from || !into || into.stays.size === 0) return false;
     talk.completed = this.#attempt(transferer, () => {
       swaps.replaceAbsent(target, transferer, into);
-      return { type: 'completed' as const, partySnapshots, into, from };
+      return { type: 'completed' as const, parties, into, from };
     });
     return talk.completed !== undefined;
   }

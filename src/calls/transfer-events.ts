@@ -94,9 +94,9 @@ export function joinedEvent(result: TransferResult, { first, second = first, des
 }
 
 /** Topics of a transfer between bridges: its channels, their bridges, the members of these, and all. */
-export function partyTopics(partySnapshots: readonly PartySnapshot[], toAll: boolean): Topic[] {
+export function partyTopics(parties: readonly PartySnapshot[], toAll: boolean): Topic[] {
   const topics = new Set<Topic>(toAll ? [allChannels, allBridges] : []);
-  for (const { channel, bridge } of partySnapshots) {
+  for (const { channel, bridge } of parties) {
     topics.add(channelTopic(channel.id));
     if (bridge) topics.add(bridgeTopic(bridge.id));
     for (const id of bridge?.channels ?? []) topics.add(channelTopic(id));

@@ -45,7 +45,7 @@ type TransferActor = Actor<typeof transferMachine>;
 type Entry = {
   actor: TransferActor;
   /** The transferor and its partners, as last seen. */
-  partySnapshot: PartySnapshot;
+  party: PartySnapshot;
   joining: Joining | undefined;
   /** Gets progress reports instead of the technology. */
   notify: Notify | undefined;
@@ -130,7 +130,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
   const transfers = new SlotMap<string, Entry>();
   const calls = createTransferCalls({ channels, swaps });
 
-  const partySnapshotOf = (channel: ChannelEntry): PartySnapshot => {
+  const partyOf = (channel: ChannelEntry): PartySnapshot => {
     const bridge = bridges.bridgeOf(channel.id);
     const [peer, ...others] = swaps.othersWith(channel);
     return {
@@ -251,8 +251,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
     else if (report.type === 'parted') send(id, { type: 'transferer.aborts' });
     else if (report.type === 'incomplete' || !entry) send(id, { type: 'parties.refused', status: 480, result: 'Fail' });
     else {
-      const { into, from, partySnapshots } = report;
-      entry.joining = { ...partySnapshots, destination: { destination_type: 'bridge', destination_bridge: into.id } };
+      const { into, from, parties } = report;
+      entry.joining = { ...parties, destination: { destination_type: 'bridge', destination_bridge: into.id } };
       publishMerged([into, from]);
       bridges.destroy(from);
       send(id, { type: 'parties.joined' });
@@ -265,7 +265,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const entry = transfers.get(id);
     if (consults) return void consultations.complete(id);
     if (!first || !entry) return;
-    const before = { first: partySnapshotOf(first), ...(second && { second: partySnapshotOf(second) }) };
+    const before = { first: partyOf(first), ...(second && { second: partyOf(second) }) };
     const joined = joinCalls({ first, second }, { channels, bridges, swaps });
     entry.joining = {
       ...before,
@@ -295,10 +295,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const [old, newcomer] = [channels.find(transferer), living(targetId)];
     const entry = transfers.get(id);
     if (!old || !newcomer || !entry) return;
-    const { channel } = entry.partySnapshot;
+    const { channel } = entry.party;
     if (consults)
       entry.joining = {
-        ...{ first: entry.partySnapshot, second: { channel, peer: channels.model(newcomer) } },
+        ...{ first: entry.party, second: { channel, peer: channels.model(newcomer) } },
         destination: { destination_type: 'bridge', destination_bridge: consults.waitingIn },
       };
     swaps.replace(newcomer, old);
@@ -346,20 +346,20 @@ export function createTransfers(options: TransfersOptions): Transfers {
 
   const publish = (entry: Entry, context: TransferContext, fact: TransferFact): void => {
     const channel = channels.find(context.transferer);
-    if (channel && bridges.bridgeOf(channel.id)) entry.partySnapshot = partySnapshotOf(channel);
-    const { partySnapshot } = entry;
+    if (channel && bridges.bridgeOf(channel.id)) entry.party = partyOf(channel);
+    const { party } = entry;
     if (fact.type === 'ChannelTransfer') {
       const second = channels.find(context.request.replaces?.channelId ?? '');
-      const event = askedEvent(context, fact, partySnapshot, second && partySnapshotOf(second));
+      const event = askedEvent(context, fact, party, second && partyOf(second));
       return void bus.publish({ event, topics: channel?.topics ?? [] });
     }
     if (fact.type === 'BridgeBlindTransfer') {
       const target = channels.find(context.targetId);
       const replacing = fact.result === 'Success' && target ? channels.model(target) : undefined;
-      const event = blindEvent(context, fact.result, partySnapshot, replacing);
-      return void bus.publish({ event, topics: partyTopics([partySnapshot], !asteriskEvents) });
+      const event = blindEvent(context, fact.result, party, replacing);
+      return void bus.publish({ event, topics: partyTopics([party], !asteriskEvents) });
     }
-    const seen = entry.joining ?? consultations.partySnapshots(context.id) ?? { first: partySnapshot };
+    const seen = entry.joining ?? consultations.parties(context.id) ?? { first: party };
     const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
     const joining: Joining = { ...seen, destination };
     const event = joinedEvent(fact.result, joining);
@@ -381,11 +381,11 @@ export function createTransfers(options: TransfersOptions): Transfers {
 
   const start = (
     id: string,
-    partySnapshot: PartySnapshot,
+    party: PartySnapshot,
     beginning: Beginning<TransferContext>,
     notify?: Notify,
   ): void => {
-    const entry: Entry = { actor: undefined as never, partySnapshot, joining: undefined, notify, unwatch: [] };
+    const entry: Entry = { actor: undefined as never, party, joining: undefined, notify, unwatch: [] };
     spawn(machine, {
       id,
       ...beginning,
@@ -436,7 +436,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         },
         'a party asks for a transfer',
       );
-      start(id, partySnapshotOf(channel), { input: input as TransferContext }, transferor?.notify);
+      start(id, partyOf(channel), { input: input as TransferContext }, transferor?.notify);
     },
 
     hear(channel, notify) {
@@ -490,7 +490,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
         const seen = channel ?? target ?? returning;
         // If none could be restored, their ends are reported.
         if (!seen) continue;
-        start(id, partySnapshotOf(seen), { from });
+        start(id, partyOf(seen), { from });
         const { consults } = from.context;
         watchBridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
         if (target) watchTarget(id, target);

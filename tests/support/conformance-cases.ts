@@ -16,7 +16,7 @@ export type Expected = {
 
 /** One request and its answer. */
 export type Case = Expected & {
-  /** `METHOD /path?query`; `{name}` stands for an id of the {@link PartySnapshot}, encoded. */
+  /** `METHOD /path?query`; `{name}` stands for an id of the {@link Fixture}, encoded. */
   ask: string;
   with?: AskOptions;
   /** What Asterisk answers instead, and the row of docs/differences.md that says why: expected of any other server. */
@@ -26,12 +26,12 @@ export type Case = Expected & {
 };
 
 /** Things that requests may be about; none of the cases may change them. */
-export type PartySnapshot = Readonly<Record<string, string>>;
+export type Fixture = Readonly<Record<string, string>>;
 
-/** The line of a case with the ids of the partySnapshot. */
-export const fill = (line: string, partySnapshot: PartySnapshot): string =>
+/** The line of a case with the ids of the fixture. */
+export const fill = (line: string, fixture: Fixture): string =>
   line.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
-    const value = partySnapshot[name];
+    const value = fixture[name];
     return value === undefined ? whole : encodeURIComponent(value);
   });
 
@@ -57,18 +57,18 @@ export function check(answer: Answer, expected: Expected, about: string): void {
 }
 
 /** Asks what the case says and compares the answer with ours, or of another server with Asterisk's. */
-export async function run(client: Client, partySnapshot: PartySnapshot, one: Case): Promise<Answer> {
-  const line = fill(one.ask, partySnapshot);
+export async function run(client: Client, fixture: Fixture, one: Case): Promise<Answer> {
+  const line = fill(one.ask, fixture);
   const answer = await client.ask(line, one.with);
   check(answer, client.target.ours ? one : (one.difference ?? one), line);
   return answer;
 }
 
 /** Runs every case, whatever the others give, and throws one error that says all that was not as expected. */
-export async function runAll(client: Client, partySnapshot: PartySnapshot, cases: readonly Case[]): Promise<void> {
+export async function runAll(client: Client, fixture: Fixture, cases: readonly Case[]): Promise<void> {
   const faults: string[] = [];
   for (const one of cases.filter(({ oursAlone }) => client.target.ours || !oursAlone))
-    await run(client, partySnapshot, one).catch((error: unknown) => {
+    await run(client, fixture, one).catch((error: unknown) => {
       faults.push(describe(error));
     });
   if (faults.length > 0) throw new Error(faults.join('\n'));
@@ -81,7 +81,7 @@ const describe = (error: unknown): string => {
 };
 
 /** Channels in every state that operations tell apart, made for one application. */
-export type Calls = PartySnapshot & {
+export type Calls = Fixture & {
   /** Up, in the application. */
   up: string;
   /** Created and not dialed: Down, in the application. */
