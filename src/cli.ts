@@ -5,8 +5,8 @@ import { packageVersion as version } from './config/package-files.ts';
 import type { Config } from './config/schema.ts';
 
 /**
- * The command line. The server itself is imported only by `serve`, so that `check` and `--help` answer at once.
- * Exit codes: 0 success (also after SIGTERM), 1 bad configuration or an address in use, 2 wrong usage, 70 internal error.
+ * The command line. Only `serve` imports the server, so that `check` and `--help` answer fast. Exit codes: 0 success
+ * (also after SIGTERM), 1 bad configuration or an address in use, 2 wrong usage, 70 internal error.
  */
 
 const exitCode = { ok: 0, failed: 1, usage: 2, internal: 70 } as const;

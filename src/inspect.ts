@@ -1,6 +1,6 @@
 import type { Inspect } from './actors/spawn.ts';
 
-/** Where Stately's relay listens unless told otherwise (`createInspectorServer` of `@statelyai/inspect/server`). */
+/** Default URL of Stately's relay (`createInspectorServer` of `@statelyai/inspect/server`). */
 export const standardInspector = 'ws://localhost:8080';
 
 /** A stream to an inspector. */
@@ -12,9 +12,9 @@ type Package = {
 };
 
 /**
- * Streams what xstate tells of all actors (their charts, events and snapshots) to Stately's inspector. For development:
- * the package is installed beside the sources only, and snapshots hold numbers and names of callers.
- * @param url of the relay. @throws Error that says what to install, or that the URL is none.
+ * Streams all actors (charts, events and snapshots) to Stately's inspector. For development: the package is only
+ * installed with the sources, and snapshots contain callers' names and numbers.
+ * @param url of the relay. @throws Error that says what to install, or that the URL is invalid.
  */
 export async function openInspector(url: string): Promise<Inspector> {
   if (!/^wss?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))

@@ -13,10 +13,10 @@ export const logLevelsOf = ({ general }: Config): LogLevels => ({
 /** The logger, and the channels that its lines go to. */
 export type Logging = { log: RootLogger; logChannels: LogChannels };
 
-/** The number of the level from which on lines are written at once, with all that wait: what follows may be the end. */
+/** Level from which lines are written immediately, with all waiting ones: the process may end next. */
 const urgent = 40;
 
-/** @param output where lines go besides the log files that clients ask for; those that may wait are told as such. */
+/** @param output destination of lines besides clients' log files; lines that may wait are marked. */
 export function createLogging(
   config: Config,
   output: { write(line: string, waits?: boolean): unknown },

@@ -33,7 +33,7 @@ export type RunningServer = {
   };
   /** The password made up for this run, when the configuration left one out. */
   password?: string;
-  /** What is held now: for tests, metrics and leak checks. */
+  /** Counts of present objects: for tests, metrics and leak checks. */
   usage(): Promise<Usage>;
   /** Takes no new calls, lets live ones go on for `general.drain_timeout`, then hangs them up; resolves when none is left. */
   drain(): Promise<void>;
@@ -45,21 +45,24 @@ export type RunningServer = {
   hangupAll(): void;
   /** Begins files anew that another program has renamed: call detail records, audit log, log files. */
   reopenFiles(): void;
-  /** Takes up a configuration that was read anew; no call notices. Says what is in force, what could not be taken up, and what needs a restart. */
+  /**
+   * Applies a reloaded configuration without disturbing calls. Reports settings in force, failed ones, and those that
+   * need a restart.
+   */
   reload(next: Config): ReloadReport;
   /** All of it as it is now, as plain JSON that {@link startServer} goes on from. Changes nothing. */
   dump(): ServerData;
   /** Registers applications of this process, as a WebSocket of theirs would. @throws AriError as {@link Applications.connect}. */
   connect: Applications['connect'];
-  /** Ends everything and lets go of every port, timer and thread. */
+  /** Ends everything and releases every port, timer and thread. */
   close(): Promise<void>;
 };
 
 /**
- * Assembles and starts a server. With `from` it continues the snapshot of another server (as JSON,
- * see {@link RunningServer.dump}): that one must be gone, or at least its sockets.
- * @throws Error with `code`, `address`, `port` when an address cannot be had; Error that says what does not fit in `from`.
- *   Then nothing is left open.
+ * Assembles and starts a server. With `from` it continues another server's snapshot (as JSON, see {@link
+ * RunningServer.dump}), whose sockets must be closed.
+ * @throws Error with `code`, `address`, `port` if an address cannot be used; Error that names the wrong value in
+ * `from`. Then everything is closed.
  */
 export async function startServer(config: Config, io: ServerIo = {}, from?: unknown): Promise<RunningServer> {
   const data = from === undefined ? undefined : readServerData(from);
@@ -77,7 +80,7 @@ async function build(base: Base): Promise<RunningServer> {
   const network = await buildNetwork(base);
   const records = buildCallDetailRecords(base, network);
   const audit = buildAudit(base);
-  // Behind those who ask where in a trace a call is that has just ended.
+  // After listeners that need the trace context of an ended call.
   if (base.tracing) base.story.listen(base.tracing.calls);
   const state = buildState(base);
   const calls = buildCallControl(base, state, network);
@@ -108,7 +111,7 @@ async function build(base: Base): Promise<RunningServer> {
     ...calls.reloads,
     ...technologies.reloads,
     ...reloads,
-    // Taken up by the log above, and read from the configuration in force.
+    // Applied by the log above, and read from the configuration in force.
     { settings: ['general.log_level', 'general.log_levels', 'stuck'], apply: () => {} },
     {
       settings: ['general.drain_timeout'],
@@ -144,7 +147,7 @@ async function build(base: Base): Promise<RunningServer> {
     },
     reload(next) {
       network.certificates.readAgain();
-      // What a client changed meanwhile is as the configuration says again.
+      // Levels changed by clients are reset to the configuration.
       base.log.setLevels(logLevelsOf(next));
       return reload(next);
     },
@@ -170,7 +173,7 @@ async function until(done: Promise<void>, clock: Clock, ms: number): Promise<voi
 const hostAndPort = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 
-/** Where SIP listens, by protocol, in the order of the configuration. */
+/** SIP listeners by protocol, in the order of the configuration. */
 function byProtocol(listeners: readonly Listener[]): RunningServer['addresses']['sip'] {
   const found: Partial<Record<Protocol, string[]>> = {};
   for (const { protocol, host, port } of listeners) (found[protocol] ??= []).push(hostAndPort(host, port));

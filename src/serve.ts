@@ -32,7 +32,7 @@ export async function serve(
   // The reader of the banner may go away.
   process.stdout.on('error', () => {});
   const output = await logOutput(config.general.log_delay);
-  // At exit the last lines are written at once: Node's standard error is synchronous.
+  // The last lines are written at exit: Node's standard error is synchronous.
   process.on('exit', () => output.flush());
   const logging = createLogging(config, output, systemClock);
   const { log } = logging;
@@ -53,7 +53,7 @@ export async function serve(
   const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);
   process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, config, log);
-  // Last: the reader of the banner may send a signal at once.
+  // Last: the reader of the banner may send a signal directly.
   process.stdout.write(banner(config, running));
   await stopped;
   stopCompacting();

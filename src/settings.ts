@@ -45,14 +45,14 @@ import type { BanSettings } from './stores/bans.ts';
 import type { CertificateSettings } from './stores/certificates.ts';
 import { transferHandlingIn } from './telephony/driver.ts';
 
-/** What each part of the system is told of the configuration: names and units change here and nowhere else. */
+/** Translates the configuration for each part: names and units only change here. */
 
-/** What a build has made for people, beside the program. */
+/** Files of the page, made by the build. */
 export const pageDirectory = packageFile('dist/page');
 
 /**
- * What clients go by that decide by version what they dare: the interface is that of Asterisk's present major release,
- * whose numbers its descriptions and the system show. The program's own version stands behind it.
+ * Version for clients that check it: the interface is that of Asterisk's current major release, as its descriptions and
+ * the system show. The program's own version follows.
  */
 export const systemVersion = `23.0.0+hookswitch.${version}`;
 
@@ -62,7 +62,7 @@ const builtinSounds = packageFile('sounds');
 export const soundDirectories = ({ sounds }: Config): string[] =>
   sounds.directories.map((directory) => (directory === 'builtin' ? builtinSounds : directory));
 
-/** Where classes of music are looked for. */
+/** Directories of music classes. */
 const musicDirectories = ({ sounds }: Config): string[] =>
   sounds.music.map((directory) => (directory === 'builtin' ? `${builtinSounds}/music` : directory));
 
@@ -76,7 +76,7 @@ export const featureSettings = ({ features }: Pick<Config, 'features'>): Feature
   beep: features.recording_beep,
 });
 
-/** What is asked for of Opus, and how it is sent. */
+/** Opus parameters: requests and limits. */
 const opusTerms = (opus: Config['media']['opus']): OpusTerms => ({
   wishes: {
     fec: opus.fec,
@@ -95,7 +95,7 @@ const opusTerms = (opus: Config['media']['opus']): OpusTerms => ({
 
 export const mediaSettings = (config: Config, descriptors = descriptorLimit()): MediaConfig => ({
   ...defaultMediaConfig,
-  // Where there are few, half of them are for calls all the same.
+  // With few descriptors, half of them are still for calls.
   reservedFrom: Math.max(descriptors / 2, descriptors - config.media.reserved_descriptors),
   address: audioAddress(config),
   ports: { first: config.media.rtp_ports[0], last: config.media.rtp_ports[1] },
@@ -141,11 +141,11 @@ export const mediaSettings = (config: Config, descriptors = descriptorLimit()): 
   },
 });
 
-/** The parts of the descriptors that HTTP and SIP may take: the rest is for calls, of which each needs two or more. */
+/** Shares of descriptors for HTTP and SIP: the rest is for calls, which need two or more each. */
 const sipDescriptors = 0.25;
 const httpDescriptors = 0.25;
 
-/** How many descriptors the process may open; as many as it likes where that cannot be told. */
+/** Descriptor limit of the process; unlimited if unknown. */
 function descriptorLimit(): number {
   // The report would look up the names of all peers.
   Object.assign(process.report, { excludeNetwork: true });
@@ -190,7 +190,7 @@ export const outboundConnections = ({ applications }: Config): OutboundConnectio
     reconnectAttempts: application.reconnect_attempts,
   }));
 
-/** What strangers may cost. Times of the configuration are in s. */
+/** Limits for strangers. Times of the configuration are in s. */
 export function strangerLimits(
   { sip: { limits } }: Config,
   descriptors = descriptorLimit(),
@@ -309,8 +309,8 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
 export const callerIds = { parse: parseCallerId, format: formatCallerId };
 
 /**
- * What a line is besides its registrations: who registers is who calls, and calls go out where the first one is made,
- * unless the configuration says otherwise.
+ * Defaults of a registered trunk: the registered user is the caller identity, and calls go to the first registrar,
+ * unless configured otherwise.
  */
 function lineDefaults({ registrations, outbound_auth, from_user, from_domain, aor }: EndpointConfig) {
   const [first] = registrations;
@@ -328,7 +328,7 @@ const registrationSettings = (registration: EndpointConfig['registrations'][numb
   ...fieldsOf(registrationAttributes, registration),
 });
 
-/** What an endpoint may do; nothing where nothing is restricted. */
+/** An endpoint's limits; none if nothing is limited. */
 function allowanceOf({ allow }: EndpointConfig): { allowance?: Allowance } {
   const { sources, registration_sources, transports, calls, extensions } = allow;
   if (calls === 0 && [sources, registration_sources, transports, extensions].every(({ length }) => length === 0))
@@ -366,7 +366,7 @@ function sipEndpoint(name: string, endpoint: EndpointConfig): SipEndpoint {
   };
 }
 
-/** What `asterisk/info` tells of this build: there is no compilation, so it is the machine it runs on. */
+/** Build information of `asterisk/info`: without compilation it is the running machine. */
 export const buildInfo = (date: string): BuildInfo => ({
   os: osType(),
   kernel: release(),
@@ -376,10 +376,10 @@ export const buildInfo = (date: string): BuildInfo => ({
   user: userInfo().username,
 });
 
-/** Whom the process runs as, and where. */
+/** User, group and host of the process. */
 export const processIdentity = () => ({ user: userInfo().username, group: String(userInfo().gid), host: hostname() });
 
-/** What a module is here: a part of the system that clients of the interface may look for, with its use count. */
+/** Modules: parts of the system that clients may query, with use counts. */
 export function modules(uses: { sip: number; local: number; playbacks: number; applications: number }): Module[] {
   const running = (name: string, description: string, use_count = 0): Module => ({
     name,
@@ -424,7 +424,7 @@ function headerOf(line: string): [name: string, value: string] {
   return [line.slice(0, colon), line.slice(colon + 1).trim()];
 }
 
-/** What the recorder keeps. Times of the configuration are in minutes, sizes in MB of 10⁶ octets. */
+/** The recorder's settings. Times of the configuration are in minutes, sizes in MB of 10⁶ octets. */
 export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
   off: recorder.off,
   stepsPerCall: recorder.entries_per_call,
@@ -436,7 +436,7 @@ export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
   rtp: { packets: recorder.rtp_headers, octets: recorder.rtp_memory * 1_000_000 },
 });
 
-/** What runs here, for reports of faults. */
+/** Versions, for fault reports. */
 export const versions = (): Record<string, string> => ({
   hookswitch: version,
   node: process.versions.node,
@@ -444,7 +444,7 @@ export const versions = (): Record<string, string> => ({
   platform: `${process.platform} ${process.arch}`,
 });
 
-/** Who is told of call detail records; undefined when nobody is. Times of the configuration are in s, sizes in MB. */
+/** The webhook of call detail records; undefined without one. Times of the configuration are in s, sizes in MB. */
 export const recordWebhook = ({ cdr: { webhook } }: Config) =>
   webhook.url === ''
     ? undefined
@@ -458,7 +458,7 @@ export const recordWebhook = ({ cdr: { webhook } }: Config) =>
         spoolOctets: webhook.spool * 1_000_000,
       };
 
-/** What becomes of the channels of applications that are away, by the name of the application. */
+/** Away policies, by application. */
 export const awayPolicies =
   ({ away_policies: policies }: Config) =>
   (application: string): AwayPolicy | undefined => {

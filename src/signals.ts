@@ -13,13 +13,13 @@ type Stoppable = {
   close(): Promise<void>;
 };
 
-/** Signals that follow one that counted within this time are the same one: a terminal and a parent both send theirs, ms apart. */
+/** Signals within this time of a counted one are duplicates: a terminal and a parent both send theirs, ms apart. */
 const sameSignalMs = 1_000;
 
 /**
- * What SIGINT and SIGTERM do: the first drains, the second hangs up the calls that are left, the third ends everything
- * at once. `done` hears when the server is closed, or why that failed.
- * @returns what to do with a signal.
+ * Handles SIGINT and SIGTERM: the first drains, the second hangs up the remaining calls, the third ends everything.
+ * `done` is called when the server is closed, or with the error.
+ * @returns the handler of a signal.
  */
 export function createStopSignals(
   server: Stoppable,

@@ -10,9 +10,9 @@ import type { Reloadable } from './reload.ts';
 
 type Settings = Config['audit'];
 
-/** The file of the audit log, whichever it is now. */
+/** The present file of the audit log. */
 export type AuditLog = AuditFile & {
-  /** What became of its lines since the start; undefined while there is none. */
+  /** Counts of its lines since the start; undefined without a file. */
   figures(): AuditCounts | undefined;
   /** Opens the file again if another program has renamed it. */
   reopen(): void;

@@ -23,12 +23,12 @@ import { createChartLog } from '../watch/chart-log.ts';
 import { createTracing, type Tracing } from '../watch/tracing.ts';
 import type { ServerData } from './server-data.ts';
 
-/** What a caller may put in place of the system's own. */
+/** Replacements of the system's own services. */
 export type ServerIo = {
   logging?: Logging;
   clock?: Clock;
   ids?: CountedIds;
-  /** What plays, mixes and records. */
+  /** The media plane. */
   media?: MediaPlane;
   /** Where recordings are kept. */
   stored?: StoredRecordings;
@@ -44,34 +44,34 @@ export type ServerIo = {
   serveHttp?: typeof startHttpServer;
 };
 
-/** What every layer is handed. */
+/** The services that every layer gets. */
 export type Base = {
   config: Config;
   clock: Clock;
   ids: CountedIds;
   log: RootLogger;
-  /** What all actors run on: one turn for the process. */
+  /** The runtime of all actors: one turn for the process. */
   runtime: Runtime;
-  /** What becomes of calls, for those who run the server. */
+  /** Follows calls for logs and call records. */
   story: CallStory;
   logChannels: LogChannels;
-  /** What was opened, closed in reverse order when the server stops or could not start. */
+  /** Opened resources, closed in reverse order at the stop or after a failed start. */
   scope: Scope;
   /** Records what happens, as long as that is not turned off. */
   recorder: Recorder;
   /** `asterisk_id` of every event. */
   entityId: string;
-  /** Tells traces; undefined where nobody collects them. */
+  /** Tracing; undefined without a collector. */
   tracing: Tracing | undefined;
   /** How often bounds were met. */
   limitCounts: LimitCounts;
-  /** Where in its life the server is. */
+  /** The server's phase. */
   lifecycle: { draining: boolean };
   /** The configuration as it is by now: `config` is what the server began with. */
   inForce: { config: Config };
-  /** What was put in place of the system's own. */
+  /** Replacements of the system's own services. */
   io: ServerIo;
-  /** What another process saved, and this one goes on with. */
+  /** Saved data of another process to continue from. */
   from: ServerData | undefined;
 };
 

@@ -17,10 +17,10 @@ import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 
-/** What clients and the dialplan do to calls. */
+/** Call control for clients and the dialplan. */
 export type CallControl = ReturnType<typeof buildCallControl>;
 
-/** Playbacks, the dialplan, channels and what may be done to them, the WebSockets that calls may need. */
+/** Creates playbacks, the dialplan, channels with their operations, and WebSockets for calls. */
 export function buildCallControl(
   { config, clock, ids, log, runtime, scope, story, tracing, limitCounts, io }: Base,
   state: State,
@@ -120,7 +120,7 @@ export function buildCallControl(
       if (entry) channels.tell(entry, { type: 'application.lost' });
     },
     hangup(id) {
-      // A caller that was never answered is not rejected: nobody was there.
+      // A caller that was never answered is not rejected: there was no answer.
       const isWaiting = channels.find(id)?.actor.getSnapshot().value === 'ring';
       operations.hangup(id, isWaiting ? { reason_code: String(Cause.subscriberAbsent) } : {});
     },

@@ -13,12 +13,12 @@ import { createDelivery } from '../watch/delivery.ts';
 import type { Base } from './base.ts';
 import type { Network } from './network.ts';
 
-/** What metrics tell of call detail records. */
+/** Figures of call detail records for metrics. */
 export type RecordFigures = { made: number; lost: number; waitingOctets: number };
 
-/** What writes call detail records. */
+/** Writes call detail records. */
 export type CallDetailRecords = {
-  /** What became of them; undefined where none are made. */
+  /** Counts of records; undefined without any. */
   figures(): RecordFigures | undefined;
   /** Opens the file again if another program has renamed it. */
   reopen(): void;
@@ -28,15 +28,15 @@ export type CallDetailRecords = {
 const mostLines = 1;
 const minuteMs = 60_000;
 
-/** Size of the journal of answered calls at which a new one is begun, and how often it is noted that the process runs. */
+/** Size at which the journal of answered calls starts again, and the interval of its sign of life. */
 const journalOctets = 1_000_000;
 const aliveMs = 1_000;
 
 type Output = { take(line: string): boolean; octets(): number; reopen?(): void };
 
 /**
- * Writes call detail records to a file and brings them to a webhook, as the configuration says; without either nobody
- * hears of calls for it. Answered calls of a process that died get their records now. @throws StorageError when a directory or the file cannot be used.
+ * Writes call detail records to a file and sends them to a webhook, as configured. Answered calls of a dead process get
+ * their records now. @throws StorageError when a directory or the file cannot be used.
  */
 export function buildCallDetailRecords(base: Base, { certificates }: Pick<Network, 'certificates'>): CallDetailRecords {
   const { config, ids, log: all, story, scope, entityId } = base;
@@ -93,7 +93,7 @@ function openJournal({ config, clock, scope }: Base, log: Logger): OpenEntries<C
   }
 }
 
-/** Makes records of the calls that another process left answered, but for those that go on in this one. */
+/** Makes records of calls that another process left answered, except those that continue here. */
 function recover({ from }: Base, open: OpenEntries<CallDetailRecord>, take: (line: string) => void, log: Logger): void {
   const goesOn = new Set(from?.calls.legs?.map(({ channel }) => channel));
   const isRecord = checkCallDetailRecord();

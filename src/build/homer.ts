@@ -16,7 +16,7 @@ type HepSettings = Config['recorder']['hep'];
 /** How it goes with a collector. */
 type Standing = Pick<HepCollector, 'state' | 'reason'> & { since: number };
 
-/** Where packets go: a collector, by one of two ways. */
+/** A collector, by one of two transports. */
 type Way = {
   readonly settings: HepSettings;
   /** False when it is left out. */
@@ -115,21 +115,21 @@ function openStream(settings: HepSettings, clock: Clock, log: Logger): Way {
   };
 }
 
-/** What sends messages to a collector. */
+/** Sends SIP messages to a collector. */
 export type Homer = {
   /**
-   * Takes up other settings; resolves when they are in force. @throws Error (rejects) that says why they cannot be: then what
-   * was before stays.
+   * Applies other settings; resolves when they are in force. @throws Error (rejects) with the reason; then the previous
+   * ones stay.
    */
   take(next: HepSettings): Promise<void>;
-  /** How it goes; undefined where there is no collector, and none was to be had. */
+  /** Its state; undefined without a collector and without a failure. */
   standing(): HepCollector | undefined;
 };
 
 /**
- * Sends every SIP message to a collector of HEP3 packets, over UDP or TCP; nothing happens where none is configured. What
- * cannot be sent is counted, and told when the collector is left: nothing waits for it.
- * @throws ListenError (rejects) when no socket can be had.
+ * Sends every SIP message to a HEP3 collector over UDP or TCP, if one is configured. Undeliverable messages are counted
+ * and reported; nothing waits for it.
+ * @throws ListenError (rejects) if no socket can be opened.
  */
 export async function buildHomer(
   first: HepSettings,
@@ -143,7 +143,7 @@ export async function buildHomer(
   let changing = changed;
   /** Messages that collectors did not get which were left since. */
   let leftBefore = 0;
-  /** A change that could not be taken up. */
+  /** A failed change of settings. */
   let refused: { wanted: HepSettings; reason: string; since: number } | undefined;
 
   const leave = async (): Promise<void> => {
@@ -193,7 +193,7 @@ export async function buildHomer(
     take(next) {
       if (isDeepStrictEqual(next, asked)) return changed;
       asked = next;
-      // One change after the other; where no socket is to be had, what was before stays, and the same is tried when asked again.
+      // Changes run one after another. Without a socket the previous settings stay, and a repeated request tries again.
       changed = changing.then(() => change(next));
       changing = changed.catch(() => {
         if (asked === next) asked = undefined;

@@ -69,8 +69,8 @@ const followedLimits = [
 ] as const satisfies (keyof Config['http']['limits'])[];
 
 /**
- * The REST and WebSocket interface, open when this resolves, and the WebSockets that we open.
- * @throws Error (rejects) with `code` when its address cannot be had.
+ * Creates the interface, open when this resolves, and our outbound WebSockets.
+ * @throws Error (rejects) with `code` if its address cannot be used.
  */
 export async function buildInterface(
   base: Base,
@@ -193,7 +193,7 @@ export async function buildInterface(
   return { http, reloads };
 }
 
-/** What the interface keeps in the data directory. */
+/** Stores of the interface in the data directory. */
 function openStores({ config, clock, ids, log, scope, limitCounts }: Base, options: AppDeps['options']) {
   const kept = { directory: config.general.data_directory, clock, log: log.child({ part: 'http' }) };
   const tokens = openTokens({ ...kept, settings: options.tokens, secret: (length) => ids.secret(length) });
@@ -203,7 +203,7 @@ function openStores({ config, clock, ids, log, scope, limitCounts }: Base, optio
   return { tokens, keptAnswers };
 }
 
-/** What the recorder shows. */
+/** Creates the recorder's views. */
 function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
@@ -257,7 +257,7 @@ const whoMayListen = (listening: Config['listening']): ServerInfo['listening'] =
   return listening.read_only ? 'everyone' : 'operators';
 };
 
-/** Where SIP is spoken. */
+/** SIP listeners. */
 const listenersOf = ({ listeners }: Technologies) =>
   listeners.map(({ protocol, host, port }) => ({ protocol, host, port }));
 
@@ -287,7 +287,7 @@ const inMs = ({ mean, p99, max }: LoopDelay): LoopDelay => {
   return { mean: ms(mean), p99: ms(p99), max: ms(max) };
 };
 
-/** Whom the operations of the interface ask. */
+/** Creates the owners behind the interface's operations. */
 async function buildOwners(
   { config, clock, logChannels, entityId }: Base,
   { applications, endpoints, globals, deviceStates, mailboxes }: State,

@@ -4,10 +4,13 @@ import type { RecordFigures } from './call-detail-records.ts';
 import type { Homer } from './homer.ts';
 import type { State } from './state.ts';
 
-/** Events that may wait for an application, work for a channel or bridge, and octets for the webhook, before that is told. */
+/**
+ * Lengths from which queues are reported: events of an application, works of a channel or bridge, octets for the
+ * webhook.
+ */
 const most = { events: 100, works: 10, octets: 65_536 };
 
-/** What would end that messages go to no collector, or to one that is configured no more. */
+/** The event that ends a collector's outage. */
 function waitsForOf(collector: ReturnType<Homer['standing']>): string {
   if (!collector) return 'nothing';
   const { address, port, transport, state, reason, refused, left_out: left } = collector;
@@ -17,7 +20,10 @@ function waitsForOf(collector: ReturnType<Homer['standing']>): string {
   return `the HEP collector ${address} port ${port} (${transport}) ${wanted}; ${lost}`;
 }
 
-/** Where work waits for somebody: events for applications that are away, what is to sound, records for their webhook, the collector of messages. */
+/**
+ * Queues that may grow: events for absent applications, waiting playbacks, records for the webhook, messages for the
+ * collector.
+ */
 export const buildMailboxes =
   (
     { applications }: Pick<State, 'applications'>,

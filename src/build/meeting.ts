@@ -32,7 +32,7 @@ type Calls = {
   dialplan: Dialplan;
 };
 
-/** What channels do together: bridges, recordings of them, and channels that listen to others. */
+/** Creates call control between channels: bridges, their recordings, and snoops. */
 export function buildMeeting(
   {
     config,

@@ -28,13 +28,12 @@ async function lookedUp(name: string): Promise<{ address: string }[]> {
   }
 }
 
-/** What a name server says when there is no such name, or no such record. */
+/** DNS errors for a missing name or record. */
 const isNothing = (error: unknown): boolean =>
   ['ENODATA', 'ENOTFOUND'].includes((error as NodeJS.ErrnoException).code ?? '');
 
 /**
- * The name servers of the system, or those that are named (`address` or `address:port`). Only the system's know the names
- * of its own list of hosts.
+ * The system's name servers, or the named ones (`address` or `address:port`). Only the system's know its hosts file.
  */
 export function createNameServer(servers: readonly string[]): NameServer {
   const resolver = new Resolver(patience);

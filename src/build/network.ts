@@ -21,7 +21,7 @@ import { buildHomer } from './homer.ts';
 import { buildOutside, outsideSettings } from './outside.ts';
 import type { Reloadable } from './reload.ts';
 
-/** What packets come in by. Nothing listens yet: see `openSip` of the technologies. */
+/** The network side. Nothing listens yet: see `openSip` of the technologies. */
 export type Network = Awaited<ReturnType<typeof buildNetwork>>;
 
 /** Limits that follow the configuration; those of connections hold until a restart. */
@@ -52,7 +52,7 @@ export async function buildNetwork(base: Base) {
   const unusable = reasonUnusable(config.recordings.directory);
   if (unusable !== undefined)
     log.warn({ reason: unusable }, 'recordings cannot be stored (recordings.directory); requested ones will fail');
-  // Those that are gone on with are no leftovers.
+  // Recordings that continue are not leftovers.
   const goOn = (from?.calls.recordings ?? []).map(({ plan }) =>
     recordingPath(config.recordings.directory, plan.name, plan.format),
   );
@@ -161,7 +161,7 @@ export async function buildNetwork(base: Base) {
   };
 }
 
-/** Where messages are sent to be kept: nowhere, as long as nothing is recorded. */
+/** The collector's settings: none while the recorder is off. */
 const collectorOf = ({ off, hep }: Config['recorder']): Config['recorder']['hep'] =>
   off ? { ...hep, address: '' } : hep;
 

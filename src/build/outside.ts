@@ -13,7 +13,7 @@ export const outsideSettings = ['sip.external_address', 'sip.stun_server', 'sip.
 interface Outside {
   /** To a peer, where it is not ours; undefined for who is in one of our own networks, and before anything is known. */
   of(peer: string | undefined): string | undefined;
-  /** Takes up other settings. What a STUN server said last holds until the one that is asked now has answered. */
+  /** Applies other settings. The previous STUN result holds until the next one. */
   reconfigure(next: Config): void;
 }
 
@@ -27,7 +27,7 @@ export async function buildOutside({ config, clock, ids, log: parent, scope, io 
   let isLocal = settings.local_networks.map(addressMatcher);
   let server = serverOf(config);
   let learned: ExternalAddress | undefined;
-  /** What the server before said. */
+  /** The previous server's result. */
   let before: string | undefined;
   let closed = false;
 

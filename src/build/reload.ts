@@ -6,17 +6,17 @@ export type Reloadable = {
   /** The settings it follows, e.g. `http.users`; those below them as well. */
   settings: readonly string[];
   /**
-   * Takes them up; what goes on is not disturbed.
-   * @returns what resolves when they are in force, where that takes a while.
-   * @throws Error (or rejects) that says why they cannot be taken up: then all of them are as they were.
+   * Applies settings without disturbing calls.
+   * @returns a promise if that takes time.
+   * @throws Error (or rejects) with the reason; then all of its settings are unchanged.
    */
   apply(next: Config): void | Promise<void>;
 };
 
-/** Settings that changed and could not be taken up: they are as they were. */
+/** Changed settings that could not be applied: they are unchanged. */
 export type RefusedChange = { readonly settings: readonly string[]; readonly reason: string };
 
-/** What became of a configuration that was read anew: settings by their paths. */
+/** Result of a reload: settings by path. */
 export type ReloadReport = {
   /** Changed, and in force now. */
   applied: string[];
@@ -25,8 +25,8 @@ export type ReloadReport = {
   /** Changed, and not in force for a reason that a restart would not mend either; left out where there are none. */
   refused?: RefusedChange[];
   /**
-   * Resolves, where some of `applied` take a while, to those of them that could not be taken up after all: they are as they
-   * were. Never rejects; left out where everything is decided.
+   * Resolves, if some of `applied` take time, with those that failed and are unchanged. Never rejects; left out if all
+   * is decided.
    */
   later?: Promise<RefusedChange[]>;
 };
@@ -48,9 +48,9 @@ function changesBetween(before: unknown, after: unknown, path: string, depth: nu
 const depthOfNames = 3;
 
 /**
- * A function that takes up a configuration: what can be changed is, what cannot is named. Where one
- * part refuses, the others take up theirs all the same.
- * @param inForce holds the configuration as it is now, also afterwards
+ * Makes a function that applies a configuration and lists settings that need a restart. A part that refuses does not
+ * affect others.
+ * @param inForce holds the present configuration, also afterwards
  */
 export function createReload(
   inForce: { config: Config },
@@ -88,7 +88,7 @@ export function createReload(
     const after = inForce.config;
     const later = Promise.all(waiting).then((outcomes) => {
       const late = outcomes.filter((outcome) => outcome !== undefined);
-      // One that was taken up meanwhile has asked these parts again.
+      // A later configuration has asked these parts again.
       if (inForce.config === after)
         inForce.config = withChanges(
           after,
@@ -103,7 +103,10 @@ export function createReload(
 
 const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** The configuration in force: what is refused or needs a restart stays as it was, and is named again the next time. */
+/**
+ * The configuration in force: refused settings, and those that need a restart, stay as they were and are listed again
+ * next time.
+ */
 function withChanges(current: Config, next: Config, applied: readonly string[]): Config {
   const result = structuredClone(current);
   for (const path of applied) {

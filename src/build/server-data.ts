@@ -52,7 +52,7 @@ const Server = Type.Object({
   pending: optional(Type.Object({ request: base64, source: Type.Object({ ...target, listener: number }) })),
 });
 
-/** What only its own layer reads: there, and no more is said of it here. */
+/** Data that only its own layer reads; not checked further here. */
 const opaque = Type.Object({}, { additionalProperties: true });
 
 const Binding = Type.Object({
@@ -126,8 +126,8 @@ export type ServerData = Static<typeof ServerData>;
 const validator = Compile(ServerData);
 
 /**
- * Reads a server that was saved.
- * @throws Error that names the version, or what does not fit and where.
+ * Reads a saved server.
+ * @throws Error that names the version, or the wrong value and its path.
  */
 export function readServerData(data: unknown): ServerData {
   const version = (data as { version?: unknown } | null | undefined)?.version;

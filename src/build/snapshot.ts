@@ -43,13 +43,13 @@ export function snapshotServer(floors: Floors, sip: SipDriver): ServerData {
     deviceStates: state.deviceStates.dump(),
     mailboxes: state.mailboxes.list(),
   };
-  // What was saved must not change with what goes on.
+  // A snapshot must not change later.
   return JSON.parse(JSON.stringify(data)) as ServerData;
 }
 
 /**
- * Goes on from what was saved: the floors know their drivers and hold nothing yet, SIP listens and hears nobody.
- * @throws Error naming the channel, or what else cannot be gone on with: what was built then has to be closed.
+ * Continues from saved data: the floors know their drivers and are empty, SIP listens without processing.
+ * @throws Error naming the channel or other data that cannot continue; then everything built has to be closed.
  */
 export function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData): void {
   const { base, network, state, calls } = floors;
@@ -61,7 +61,7 @@ export function restoreServer(floors: Floors, { sip, local }: Drivers, data: Ser
   state.deviceStates.restore(data.deviceStates);
   network.transactions.restore(data.sip.transactions as TransactionsData);
   const driver = data.sip.driver as unknown as SipDriverData;
-  // Who watches is an actor; of one that was not put down nothing is kept.
+  // Subscribers are actors; others are not kept.
   const watching = new Set((data.calls.watchers ?? []).map(({ context }) => context.watcher.id));
   sip.restore({ ...driver, subscriptions: driver.subscriptions.filter(({ key }) => watching.has(key)) });
 
@@ -79,7 +79,7 @@ export function restoreServer(floors: Floors, { sip, local }: Drivers, data: Ser
       return substitute.leg;
     }
   };
-  // Of phones that are not configured any more there are no contacts.
+  // Contacts of removed phones are dropped.
   const contacts = data.calls.contacts.filter(
     ({ context: { contact } }) => contact.technology !== sip.technology || sip.hasContact(contact.id),
   );

@@ -20,10 +20,10 @@ import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
 import type { Reloadable } from './reload.ts';
 
-/** What there is besides calls, and who hears of it. */
+/** State beside calls, and its subscribers. */
 export type State = ReturnType<typeof buildState>;
 
-/** The bus, the applications that listen to it, and what publishes on it without being a call. */
+/** Creates the bus, the applications, and publishers beside calls. */
 export function buildState({
   config,
   clock,
@@ -41,7 +41,7 @@ export function buildState({
   const bus = createBus({ log, request: () => runtime.turn.request });
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
-  // Who lets go of channels is made above this floor.
+  // Away policies are created above this floor.
   const presenceChanged: { to?: AwayPolicies['changed'] } = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());

@@ -32,12 +32,12 @@ import type { State } from './state.ts';
 /** Whether a media plane can connect to servers; channels to them are there only where it can. */
 const canConnect = (media: MediaPlane): media is MediaPlane & ExternalAudio => 'openExternal' in media;
 
-/** What calls are made of, and the phones there are. */
+/** The technologies of calls, and the phones. */
 export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
 
 /**
- * Local channels and SIP, with the phones of the configuration and those that clients made; SIP listens when this
- * resolves. @throws ListenError (rejects) when an address cannot be had.
+ * Local channels and SIP, with phones of the configuration and of clients; SIP listens when this resolves. @throws
+ * ListenError (rejects) if an address cannot be used.
  */
 export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
   const { config, clock, ids, log, scope } = base;
@@ -168,7 +168,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   if (base.from) restoreServer({ base, network, state, calls }, { sip, local }, base.from);
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());
-  // Before SIP is closed: registrars and phones that watch are told that we are gone.
+  // Before SIP closes: registrations are removed and subscriptions ended.
   scope.defer(() => registrations.close());
   scope.defer(() => watchers.close());
   let configured = sipConfig.endpoints;
@@ -193,14 +193,14 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     { settings: ['sip.endpoints'], apply: followEndpoints },
     { settings: ['dialplan'], apply: () => sip.reviewHints() },
     {
-      // What stands beyond new bounds stays as long as it was given.
+      // State beyond new limits stays as long as it was granted.
       settings: ['sip.subscriptions', 'sip.most_redirections', 'sip.dns', 'sip.connected_line_delay'],
       apply(next) {
         bounds = sipSettings(next);
       },
     },
     {
-      // What other servers said is forgotten.
+      // Results of other name servers are dropped.
       settings: ['sip.dns'],
       apply(next) {
         known = namesOf(next);

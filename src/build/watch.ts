@@ -30,7 +30,7 @@ export function buildOneWayAudio(
   return oneWay;
 }
 
-/** What metrics are read from. */
+/** Sources of metrics. */
 type Floors = {
   network: Network;
   state: State;
@@ -41,7 +41,7 @@ type Floors = {
   oneWay: OneWayAudio;
 };
 
-/** Metrics and health: read from every floor when somebody asks, but for what is counted as calls go by. */
+/** Metrics and health: read on demand, except counters of calls. */
 export function buildMonitoring(
   { config, clock, story, scope, lifecycle, runtime, recorder, limitCounts }: Base,
   { network, state, calls, technologies, records, audit, oneWay }: Floors,
@@ -114,7 +114,7 @@ function processFigures(): Figures['process'] {
   return { rss, heapUsed, external, cpuUser: user / 1e6, cpuSystem: system / 1e6, uptime: process.uptime() };
 }
 
-/** States of parallel regions are told as JSON. */
+/** States of parallel regions are shown as JSON. */
 const stateText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** How often each pair stands there, in the order of the first of each. */

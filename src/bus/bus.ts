@@ -5,7 +5,7 @@ import type { Topic } from './topics.ts';
 /** One published event. */
 export type Publication = {
   event: AriEventBody;
-  /** Whose subscribers hear of it; the publisher decides, nobody looks into the event. May be empty with `to`. */
+  /** Topics whose subscribers get it, chosen by the publisher. May be empty with `to`. */
   topics: readonly Topic[];
   /** Name of the one application that it is meant for, which gets it without any subscription. */
   to?: string;
@@ -18,12 +18,12 @@ type Listener = (publication: Publication) => void;
 /**
  * Carries events from publishers to the delivery.
  *
- * - Order: every listener gets publications in the order in which `publish` was called.
- * - Never re-entrant: what is published while a publication is dispatched waits until all listeners have had that one.
- *   A `publish` from outside a listener returns after everything, its consequences included, has been dispatched.
- * - A listener that throws is logged; the others still get that publication, and it still gets the next.
- * - A listener added while a publication is dispatched gets the next one first; one removed gets nothing any more.
- * - Nothing is stored: without listeners a publication is gone.
+ * - Order: every listener gets publications in the order of `publish` calls.
+ * - No re-entrance: an event published during a dispatch waits until all listeners have had the present one. A
+ *   `publish` from outside a listener returns after all dispatches, consequences included.
+ * - A listener that throws is logged; other listeners and later publications are not affected.
+ * - A listener added during a dispatch gets the next publication first. A removed one gets none.
+ * - Nothing is stored: without listeners a publication is lost.
  */
 export interface Bus {
   publish(publication: Publication): void;

@@ -14,19 +14,19 @@ export type Connection = {
   send(json: string): void;
   /** The peer, for the log. */
   readonly describe: string;
-  /** Octets of messages that the other end has not taken yet; left out where nobody can tell. */
+  /** Octets that the other end has not read yet; left out if unknown. */
   unread?(): number;
-  /** What it may hear besides what is meant for its applications; left out, everything. */
+  /** Its filter beside its applications' own events; left out: none. */
   readonly narrow?: Narrow | undefined;
 };
 
-/** Says whether somebody may hear of an event that it was not meant for by name. */
+/** Whether a connection may get an event that does not name its application. */
 type Hears = (event: AriEventBody, topics: Publication['topics']) => boolean;
 
 /** Tells what is wrong with a message as a client would get it; undefined when it fits its model. */
 export type MessageCheck = (message: unknown) => string | undefined;
 
-/** What stands in for a message that does not fit its model. */
+/** Replaces a message that does not fit its model. */
 const invalidMessage = '{"error":"InvalidMessage","message":"Message validation failed"}';
 
 const allTopics: readonly Topic[] = [allChannels, allBridges, allEndpoints, allDeviceStates];
@@ -43,7 +43,7 @@ type Receiver = {
   missed: number;
   /** The last publication it was given, so that no event comes twice. */
   given: number;
-  /** What it may hear of besides what is meant for it; undefined for everything. */
+  /** Its filter beside its own events; undefined: none. */
   hears: Hears | undefined;
   /** Whose connection that was decided for, and the number of the last event before. */
   narrowed: { by: string; after: number } | undefined;
@@ -63,22 +63,21 @@ export type DeliveryOptions = {
   entityId: string;
   /** Given in development mode only: a message that does not fit is replaced by an error message. */
   check?: MessageCheck | undefined;
-  /** Hears, while it is on, of every event that is made for an application: what was written, or would have been. */
+  /** Records, while it is on, every event made for an application, delivered or not. */
   recorder?: EventRecorder | undefined;
   /** The request that an event follows from which is written for one application. */
   request?: (() => string | undefined) | undefined;
-  /** Where in a trace an event is that follows from a request, or is about a channel. Left out where nobody traces. */
+  /** Trace context of an event that follows from a request, or concerns a channel. Left out without tracing. */
   traced?: ((causedBy: string | undefined, channel: string | undefined) => TraceFields | undefined) | undefined;
   /** An application has lost its last subscription to a channel, bridge or endpoint. */
   onReleased: (name: string) => void;
 };
 
 /**
- * Brings events to applications. Each application that is interested in a publication, or that it is meant for, gets
- * it once, in the order of publishing, unless its filter mutes it; stamped with the time of publishing, the
- * application's name, the system's id and a number that counts the events made for that application. An event is
- * written as JSON once, however many get it. Events for an application whose connection is away are dropped, counted,
- * and logged once per absence; their numbers are used up, so that a client can see that it lost some.
+ * Delivers events to applications. Each interested or addressed application gets a publication once, in order, unless
+ * its filter drops it. The event has the time of publishing, the application's name, the system's id, and a number that
+ * counts that application's events. JSON is written once for all receivers. Events for an absent connection are
+ * dropped, counted, and logged once per absence. Their numbers are used up, so that clients can see the gap.
  */
 interface Delivery {
   /** Makes an application known: nothing subscribed, nothing filtered, no connection. A known one is left as it is. */
@@ -90,22 +89,22 @@ interface Delivery {
    * the connection may.
    */
   attach(name: string, connection: Connection, subscribeAll: boolean): void;
-  /** What its connection may hear is another. */
+  /** Its connection's filter has changed. */
   review(name: string): void;
   /** The number of the last event that was made for it when it was not yet narrowed for `by`; 0 when it always was. */
   narrowedAfter(name: string, by: string): number;
   /** Its connection is away; each subscription to all of a type loses one reference. */
   detach(name: string): void;
   /**
-   * Writes an event for one application through the given connection, whatever the filter says. ApplicationReplaced has the
-   * number of the event before it: it concerns the connection alone.
+   * Sends an event to one application through that connection, without filter. ApplicationReplaced repeats the previous
+   * number: it concerns the connection alone.
    */
   send(name: string, connection: Connection, event: AriEventBody): void;
   /** One reference more. False when the application is unknown, or hears all of the type already. */
   subscribe(name: string, topic: Topic): boolean;
   /** One reference less. False when there was none. */
   unsubscribe(name: string, topic: Topic): boolean;
-  /** The object of a topic has died: nobody is subscribed to it any more. */
+  /** Removes all subscriptions to an object that has ended. */
   forget(topic: Topic): void;
   /** Whether a subscription to a channel, bridge or endpoint is left; device states do not count. */
   isHeld(name: string): boolean;
@@ -113,10 +112,7 @@ interface Delivery {
   filterOf(name: string): FilterLists;
   /** @throws AriError eventFilterInvalid; then the filter stays as it was. */
   setFilter(name: string, body: unknown): void;
-  /**
-   * Figures of an application: events made for it, how many of these it missed since its connection went, and octets that
-   * it has not taken yet.
-   */
+  /** Figures of an application: its events, events missed since its connection was lost, and unread octets. */
   figures(name: string): { events: number; missed: number; unread: number };
   /** All that is known of an application but its connection. */
   dump(name: string): ReceiverDump;
@@ -126,7 +122,7 @@ interface Delivery {
   close(): void;
 }
 
-/** What a connection may hear: whose it is (its user and token), and what that covers. */
+/** The filter of a connection: its owner (user and token), and its scope. */
 export type Narrow = { by: string; hears: Hears };
 
 /** State of an application in the delivery, as plain JSON. */
@@ -173,7 +169,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   };
 
   const write = (receiver: Receiver, connection: Connection, event: AriEventBody, opened: string): void => {
-    // To whom has lost the application no event of it is told: who comes back for what it missed is not told that either.
+    // The application that lost its name gets no numbered event about it, so a resuming one is not told either.
     if (event.type !== 'ApplicationReplaced') receiver.seq++;
     const json = `${opened}${receiver.stamp}${receiver.seq}}`;
     if (recorder?.on) recorder.sent(receiver.name, receiver.seq, event, json, false);
@@ -333,7 +329,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
     restore(name, { filter, seq, missed, subscriptions: counts, narrowed }) {
       const receiver = Object.assign(receiverOf(name), { seq, missed, narrowed });
-      // Until it is connected again it hears of what it is subscribed to by name, and no more.
+      // Until it is connected again it only gets events of its named subscriptions.
       if (narrowed)
         receiver.hears = (_event, topics) =>
           topics.some((topic) => !allTopics.includes(topic) && subscriptions.count(receiver, topic) > 0);

@@ -14,7 +14,7 @@ const alwaysSent: ReadonlySet<string> = new Set([
   'ApplicationUnregistered',
 ]);
 
-/** Lets no event type through that is disallowed, nor one that is not allowed once anything is. Types match exactly. */
+/** Drops disallowed event types, and types that are not allowed once there is an allow list. Types match exactly. */
 export class EventFilter {
   #lists: FilterLists = { allowed: [], disallowed: [] };
   #allowed: ReadonlySet<string> | undefined;
@@ -33,8 +33,8 @@ export class EventFilter {
   }
 
   /**
-   * Takes the body of a request: an object with `allowed`, `disallowed` or both, a list left out staying as it is; an
-   * empty object or nothing clears both; a bare list is used for both. All of it is taken or nothing.
+   * Applies a request body: an object with `allowed`, `disallowed` or both; a missing list stays. An empty object or no
+   * body clears both; a bare list sets both. All or nothing is applied.
    * @throws AriError eventFilterInvalid
    */
   replace(body: unknown): void {

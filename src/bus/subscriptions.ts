@@ -3,15 +3,15 @@ import { allOf, type Topic, type TopicType } from './topics.ts';
 const typeOf = (topic: Topic): TopicType => topic.slice(0, topic.indexOf(':')) as TopicType;
 
 /**
- * Who is interested in what, counted: a subscriber hears a topic from its first reference to the end of its last.
- * Rules of Asterisk, with its accidents mended:
+ * Counted subscriptions: a subscriber gets a topic from its first reference to the end of its last. The rules are
+ * Asterisk's, without its accidents:
  *
  * - One call, one reference; also for "all of a type" and for device states.
- * - Who has all of a type gains nothing from one of it: the call succeeds and is not counted. References that it had
- *   before stay; that no event comes twice by it is up to delivery.
- * - A topic whose object has died is forgotten for everybody, whatever the counts.
+ * - A subscriber to all of a type gains nothing from a single one: the call succeeds and is not counted. Earlier
+ *   references stay; the delivery prevents duplicates.
+ * - All references to a topic end with its object.
  *
- * Asking costs what is interested, not what is subscribed: there is an index from topic to subscribers.
+ * A lookup costs the interested subscribers, not all subscriptions: there is an index from topic to subscribers.
  */
 export class Subscriptions<S> {
   readonly #counts = new Map<S, Map<Topic, number>>();
@@ -70,7 +70,7 @@ export class Subscriptions<S> {
     return this.#counts.get(subscriber)?.get(topic) ?? 0;
   }
 
-  /** What it is subscribed to, each topic once, in the order of subscribing. */
+  /** Its topics, each once, in the order of subscribing. */
   topicsOf(subscriber: S): readonly Topic[] {
     const counts = this.#counts.get(subscriber);
     return counts ? [...counts.keys()] : [];
@@ -90,7 +90,7 @@ export class Subscriptions<S> {
     }
   }
 
-  /** Whether any of its topics passes the test; asks no more of them than needed. */
+  /** Whether any of its topics passes the test; stops at the first. */
   some(subscriber: S, test: (topic: Topic) => boolean): boolean {
     const counts = this.#counts.get(subscriber);
     if (counts) for (const topic of counts.keys()) if (test(topic)) return true;

@@ -1,6 +1,6 @@
 /**
- * What can be subscribed to. A topic is written as clients write event sources, `<type>:<id>`, a blank id meaning all of
- * the type; objects of different types never share a topic, whatever their ids.
+ * A topic that can be subscribed to. It is written as in clients' event sources, `<type>:<id>`; a blank id means all of
+ * the type. Objects of different types never share a topic.
  */
 export type Topic = `channel:${string}` | `bridge:${string}` | `endpoint:${string}` | `deviceState:${string}`;
 
@@ -22,23 +22,23 @@ export const endpointTopic = (technology: string, resource: string): Topic => `e
 /** Every endpoint of a technology. */
 export const technologyTopic = (technology: string): Topic => `endpoint:${technology}`;
 
-/** Where a channel's events go: itself, all channels, and its endpoint with its technology (never all endpoints). */
+/** Topics of a channel's events: itself, all channels, its endpoint and its technology (never all endpoints). */
 export function channelTopics(id: string, endpoint?: readonly [technology: string, resource: string]): Topic[] {
   return [channelTopic(id), ...channelCreatedTopics(endpoint)];
 }
 
-/** Where ChannelCreated goes: as {@link channelTopics}, but nobody can have asked for that one channel yet. */
+/** Topics of ChannelCreated: as {@link channelTopics} without the channel, because no subscription can precede it. */
 function channelCreatedTopics(endpoint?: readonly [technology: string, resource: string]): Topic[] {
   if (!endpoint) return [allChannels];
   return [allChannels, endpointTopic(...endpoint), technologyTopic(endpoint[0])];
 }
 
-/** Where an endpoint's own events go: itself, its technology, all endpoints. */
+/** Topics of an endpoint's own events: itself, its technology, all endpoints. */
 export function endpointTopics(technology: string, resource: string): Topic[] {
   return [endpointTopic(technology, resource), technologyTopic(technology), allEndpoints];
 }
 
 export const deviceStateTopics = (name: string): Topic[] => [deviceStateTopic(name), allDeviceStates];
 
-/** Where a bridge's events go: itself, and all bridges. */
+/** Topics of a bridge's events: itself, and all bridges. */
 export const bridgeTopics = (id: string): Topic[] => [bridgeTopic(id), allBridges];

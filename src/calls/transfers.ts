@@ -379,12 +379,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     end(living(context.targetId));
   };
 
-  const start = (
-    id: string,
-    party: PartySnapshot,
-    beginning: Beginning<TransferContext>,
-    notify?: Notify,
-  ): void => {
+  const start = (id: string, party: PartySnapshot, beginning: Beginning<TransferContext>, notify?: Notify): void => {
     const entry: Entry = { actor: undefined as never, party, joining: undefined, notify, unwatch: [] };
     spawn(machine, {
       id,

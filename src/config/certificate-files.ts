@@ -9,11 +9,11 @@ const lifetimeMs = 365 * 86_400_000;
 const earlierMs = 86_400_000;
 
 /**
- * Makes a certificate that nobody has signed but itself, and writes it with its key, readable by this user alone, beside
- * each other. Files that are there already are never written over.
- * @param names host names and addresses that it is for.
+ * Makes a self-signed certificate and writes it with its key, readable by this user only. Existing files are never
+ * overwritten.
+ * @param names host names and addresses of the certificate.
  * @param serial 16 hexadecimal digits.
- * @returns the two files. @throws Error when they cannot be written, or are there.
+ * @returns the two files. @throws Error if they cannot be written, or exist.
  */
 export function writeSelfMadeCertificate({
   directory,

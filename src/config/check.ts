@@ -1,11 +1,10 @@
 /**
- * Compares a value from outside with a typebox schema, fills in defaults and says in plain words what is wrong.
- * typebox's own errors speak of JSON Schema keywords; people who edit a configuration file need to read which key,
- * what was found there, and what is allowed.
+ * Checks a value against a typebox schema, fills in defaults and reports errors in plain words. typebox's own errors
+ * use JSON Schema keywords. Users need the key, the value found there, and the allowed values.
  */
 import { shownText } from '../lib/shown-url.ts';
 
-/** Where something is in the configuration: keys and list positions from the top. */
+/** A position in the configuration: keys and list positions from the top. */
 export type Path = readonly (string | number)[];
 
 /** Something wrong. `atKey`: the key itself is at fault, not its value. */
@@ -144,7 +143,7 @@ function checkChoice(
   return value;
 }
 
-/** Takes the alternative of the value's own kind, so that what is reported is about what was meant. */
+/** Chooses the alternative of the value's type, so that the errors are relevant. */
 function checkUnion(alternatives: readonly Node[], value: unknown, problems: Problem[], path: Path): unknown {
   const kind = Array.isArray(value) ? 'array' : typeof value;
   const meant = alternatives.find((node) => node.type === kind);

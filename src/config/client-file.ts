@@ -3,22 +3,22 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 
-/** Which server the commands at the terminal ask, and as whom. */
+/** Server and user of the terminal commands. */
 type ClientSettings = {
-  /** Where its interface is. */
+  /** URL of its interface. */
   url: string;
   /** `name:password`. */
   user: string;
 };
 
-/** Where they stand when `HOOKSWITCH_CLIENT` names no other file. */
+/** Default file if `HOOKSWITCH_CLIENT` names none. */
 const usualFile = (): string => join(homedir(), '.config', 'hookswitch', 'client.yaml');
 
 const usualUrl = 'http://127.0.0.1:8088';
 
 /**
  * `HOOKSWITCH_URL` and `HOOKSWITCH_USER` (`name:password`), else `url` and `user` of a YAML file.
- * @throws Error when the named file cannot be read, holds no such settings, or nobody is named.
+ * @throws Error if the named file cannot be read, lacks these settings, or no user is named.
  */
 export function readClientSettings(
   env: NodeJS.ProcessEnv,

@@ -14,7 +14,7 @@ import { thisMachine, warningsOf } from './warnings.ts';
 
 /** Something wrong with the configuration, and where. */
 type ConfigProblem = {
-  /** The file and line (`/etc/hookswitch.yaml:12:3`), or the environment variable; '' when it is neither. */
+  /** The file and line (`/etc/hookswitch.yaml:12:3`), or the environment variable; '' for neither. */
   where: string;
   /** The setting, e.g. `sip.endpoints.alice.context`; '' when it is about the whole file. */
   path: string;
@@ -59,7 +59,7 @@ export function loadConfig(options: LoadOptions): Config {
   const templatesAreWrong = problems.length > 0;
   const found: Problem[] = [];
   const checked = check(ConfigSchema, raw, found) as Config;
-  // What is wrong in a template was told of that.
+  // Errors of a template are already reported there.
   problems.push(...found.filter(({ path }) => !templatesAreWrong || !isInherited(path)));
   const broken = new Set(problems.map(({ path }) => path[0]));
   if (typeof checked === 'object') problems.push(...checkRules(checked, ConfigSchema, options, broken));
@@ -73,7 +73,7 @@ export function loadConfig(options: LoadOptions): Config {
       })),
     );
   }
-  // Endpoints are whole by now; nobody else reads templates, so that none of them needs a restart.
+  // Endpoints are complete by now and templates have no other use, so changes of them need no restart.
   const ready = withPorts({ ...checked, sip: { ...checked.sip, templates: {} } });
   return resolvePasswords(
     resolveDirectories({ ...ready, media: { ...ready.media, rtp_address: audioAddress(ready) } }, source.directory),
@@ -104,14 +104,14 @@ function renameSettings(raw: Record<string, unknown>): void {
 /** The configuration that stands when there is no file and no environment, before passwords are filled in. */
 export const defaults = (): Config => check(ConfigSchema, {}, []) as Config;
 
-/** What a checked configuration most likely does not mean, about this machine. */
+/** Likely mistakes in a valid configuration, for this machine. */
 export const warnings = (config: Config): string[] =>
   warningsOf(
     config,
     thisMachine((path) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false),
   );
 
-/** What a file says, and how to find in its text where it says so. */
+/** Contents of a file, and positions of its settings. */
 type Source = {
   raw: Record<string, unknown>;
   directory: string;
@@ -176,7 +176,7 @@ function readValue(document: Document, file: string): object {
   }
 }
 
-/** Where in the text a setting stands; of one that is missing, where its nearest group does. */
+/** Text position of a setting; of a missing one, that of its nearest group. */
 function offsetOf(document: Document, path: Path): number {
   let node: unknown = document.contents;
   let offset = 0;

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { choice, flag, group, list, number, port, text, whole } from './setting.ts';
 
-/** What is recorded of calls, for those who look into them. */
+/** The flight recorder's settings. */
 export const recorder = group(
   {
     off: flag({

@@ -5,14 +5,14 @@ import type { Config, DialplanConfig } from './schema.ts';
 import type { Rule } from './setting.ts';
 import { standardSipPorts } from './sip-settings.ts';
 
-/** What the checks know from elsewhere. */
+/** External knowledge of the checks. */
 export type Known = {
   /**
-   * The dialplan's own check (the grammar of steps, patterns and applications is its business): problems with a JSON
-   * pointer (RFC 6901) into the contexts. Left out, only the form of the dialplan is checked.
+   * The dialplan's own check: problems with a JSON pointer (RFC 6901) into the contexts. Left out: only the form of the
+   * dialplan is checked.
    */
   checkDialplan?: (contexts: DialplanConfig) => readonly { path: string; message: string }[];
-  /** What is wrong with the pattern of an operation; undefined when one fits. Left out, only its form is checked. */
+  /** The error of an operation pattern; undefined if it matches. Left out: only its form is checked. */
   checkOperation?: (pattern: string) => string | undefined;
 };
 
@@ -121,7 +121,7 @@ function checkScopes({ http }: Config, { checkOperation }: Known): Problem[] {
   );
 }
 
-/** What may stand behind `Bearer` (RFC 6750 2.1); nothing as well. */
+/** Valid text behind `Bearer` (RFC 6750 2.1); may be empty. */
 const isBearerToken = (text: string): boolean => /^[\w.~+/-]*=*$/.test(text);
 
 function checkApplications({ applications, http }: Config, broken: ReadonlySet<unknown>): Problem[] {
@@ -137,7 +137,7 @@ function checkApplications({ applications, http }: Config, broken: ReadonlySet<u
         });
       taken.set(app, name);
     }
-    // What was written is not told: it may be a secret all the same.
+    // The value is not shown: it may be a secret.
     if (!isBearerToken(token))
       problems.push({
         path: ['applications', name, 'token'],

@@ -265,8 +265,7 @@ export type EndpointConfig = Static<typeof endpoint>;
 export type DialplanConfig = Static<typeof dialplan>;
 
 /**
- * The address that audio is sent from: where it is left out, that of SIP, as a call that is let in must be heard, too; all
- * addresses where SIP has several.
+ * The local address of RTP. Default: that of SIP, so that admitted calls have audio; all addresses if SIP has several.
  */
 export function audioAddress({ media: { rtp_address: own }, sip: { transports } }: Config): string {
   const binds = [...new Set(transports.map(({ bind }) => bind))];

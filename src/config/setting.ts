@@ -1,11 +1,11 @@
 import { type TSchema, type TSchemaOptions, Type } from 'typebox';
 import { absentFormatNames, formatNames } from '../lib/formats.ts';
 
-/** What a setting tells of itself beside its type. */
+/** Properties of a setting beside its type. */
 type About = TSchemaOptions & {
   description: string;
   default?: unknown;
-  /** What a number counts, e.g. `s`, `ms`, `bytes`. */
+  /** The unit of a number, e.g. `s`, `ms`, `bytes`. */
   unit?: string;
   /** A rule on a string beyond its type, checked in `rules.ts`. */
   rule?: Rule;
@@ -40,7 +40,7 @@ export const number = (minimum: number, maximum: number, about: About) => Type.N
 export const choice = <T extends string[]>(values: readonly [...T], about: About) => Type.Enum(values, about);
 /** A list of things of one kind. */
 export const list = <T extends TSchema>(items: T, about: About) => Type.Array(items, about);
-/** What may be left out and has no default then. */
+/** An optional setting without default. */
 export const optional = Type.Optional;
 
 /** A group of settings. A group that is left out has all its defaults. */

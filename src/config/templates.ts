@@ -27,11 +27,11 @@ function merge(former: Group, latter: Group): Group {
 }
 
 /**
- * Gives endpoints what their templates say: of several the later ones win, and what the endpoint says itself wins over
- * all. Templates may extend others.
- * @param raw what the file says; left as it is.
- * @param problems is added to: templates that are not there, that extend themselves, or that have wrong settings.
- * @returns the same with whole endpoints, and which settings of these are not their own.
+ * Merges templates into endpoints: later templates win over earlier ones, the endpoint's own settings over all.
+ * Templates may extend others.
+ * @param raw contents of the file; not changed.
+ * @param problems gets missing, circular and wrong templates.
+ * @returns the same with complete endpoints, and a test for inherited settings.
  */
 export function applyTemplates(
   raw: Readonly<Record<string, unknown>>,

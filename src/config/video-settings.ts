@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { absentFormatNames, videoFormatNames } from '../lib/formats.ts';
 import { group, list, number, whole } from './setting.ts';
 
-/** What an endpoint does about video. */
+/** Video settings of an endpoint. */
 export const endpointVideo = {
   video_codecs: list(Type.Enum([...videoFormatNames], { absent: absentFormatNames }), {
     default: [],

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { logLevels, logParts } from '../lib/log.ts';
 import { choice, group, list, number, text, whole } from './setting.ts';
 
-/** Settings for those who run the server: what it tells them, and where. */
+/** Settings for operators: logs, metrics and records. */
 
 const partLevel = () =>
   choice(['same', ...logLevels], {

@@ -6,9 +6,9 @@ const opening = '([';
 const closing = ')]';
 
 /**
- * Splits an argument text at its commas. Commas inside double quotes, parentheses or square brackets and commas
- * behind a backslash do not split. Quotes and backslashes are removed; nothing is trimmed. An empty text has no
- * arguments; a trailing comma gives a last, empty one. Never throws, whatever is unbalanced.
+ * Splits an argument text at its commas, except in double quotes, parentheses or square brackets, and behind a
+ * backslash. Quotes and backslashes are removed; nothing is trimmed. An empty text has no arguments; a trailing comma
+ * adds an empty one. Never throws.
  */
 export function splitArguments(text: string): string[] {
   if (text === '') return [];
@@ -70,7 +70,7 @@ export function parseSeconds(text: string): number | undefined {
   return /^(\d+(\.\d*)?|\.\d+)$/.test(trimmed) ? Math.round(Number(trimmed) * 1000) : undefined;
 }
 
-/** Letters with what stands in parentheses behind them: `m(jazz)g` → m: 'jazz', g: ''. */
+/** Option letters with their values in parentheses: `m(jazz)g` → m: 'jazz', g: ''. */
 export function readOptions(text: string): ReadonlyMap<string, string> {
   const options = new Map<string, string>();
   let at = 0;
@@ -122,7 +122,7 @@ export function readOptionsOf(template: string, expand: (text: string) => string
   return options;
 }
 
-/** Where a `${…}` or `$[…]` that begins at a place ends; -1 where it is not closed. */
+/** End of a `${…}` or `$[…]` that begins here; -1 if it is not closed. */
 function endOfReference(text: string, start: number): number {
   let depth = 0;
   for (let at = start + 1; at < text.length; at++) {
@@ -132,7 +132,7 @@ function endOfReference(text: string, start: number): number {
   return -1;
 }
 
-/** Where the parenthesis that is opened at a place is closed: the first one where not all are; -1 without any. */
+/** Position of the closing parenthesis; the first one if some are missing; -1 without any. */
 function closingOf(text: string, open: number): number {
   let depth = 0;
   for (let at = open; at < text.length; at++) {

@@ -2,9 +2,9 @@
 export type Branches = { condition: string; yes: string; no: string };
 
 /**
- * Splits `condition?this:that` at the first question mark and the first colon behind it, outside of quotes, parentheses
- * and brackets; so a text with `${…}` in it can be split before these are replaced. Undefined without a question mark.
- * What is missing is ''. Linear in the text.
+ * Splits `condition?this:that` at the first question mark and the first colon behind it, outside quotes, parentheses
+ * and brackets. So text with `${…}` can be split before expansion. Undefined without a question mark. Missing parts are
+ * ''. Linear in the text.
  */
 export function splitBranches(text: string): Branches | undefined {
   const question = findOutside(text, '?', 0);
@@ -17,7 +17,7 @@ export function splitBranches(text: string): Branches | undefined {
   };
 }
 
-/** Where a character first stands from `start` on, outside of quotes, parentheses and brackets; -1 when it does not. */
+/** First position of a character from `start` on, outside quotes, parentheses and brackets; -1 without one. */
 export function findOutside(text: string, wanted: string, start: number): number {
   let depth = 0;
   let quoted = false;

@@ -2,10 +2,10 @@ import { compileSearch, search } from './search.ts';
 import { unsealed } from './signs.ts';
 
 /**
- * Calculations of `$[…]`: `|` `&` (first operand that decides), `=` `!=` `<` `>` `<=` `>=` (1 or 0), `+` `-`, `*` `/`
- * `%`, `=~` and `:` (searches, the latter from the start: what the group found, else how many characters), `~~` (joins),
- * `!` and parentheses, from loosest to tightest; loosest of all `condition ? this :: that`. Words are quoted or bare; two
- * numbers compare as numbers, anything else as text.
+ * Calculations of `$[…]`, from loosest to tightest. `condition ? this :: that`; `|` `&` (the deciding operand); `=`
+ * `!=` `<` `>` `<=` `>=` (1 or 0); `+` `-`; `*` `/` `%`. Then `=~` and `:` (searches, the latter from the start: the
+ * group, else the number of characters), `~~` (joins), `!` and parentheses. Words are quoted or bare. Two numbers
+ * compare as numbers, anything else as text.
  */
 
 const levels: readonly (readonly string[])[] = [
@@ -42,7 +42,7 @@ class Calculation {
     return this.#at >= this.#text.length;
   }
 
-  /** `condition ? this :: that`, or what stands in place of the condition alone. */
+  /** `condition ? this :: that`, or the condition alone. */
   choice(depth: number): string | undefined {
     const condition = this.level(0, depth);
     if (condition === undefined || !this.#take(['?'])) return condition;
@@ -137,7 +137,7 @@ function arithmetic(operator: string, left: number, right: number): string | und
   return Number.isFinite(result) ? String(result) : undefined;
 }
 
-/** What an expression finds in a text: its group, or how many characters; 0 or '' for nothing. */
+/** Result of a search: its group, or the number of characters; 0 or '' for none. */
 function found(text: string, expression: string, fromStart: boolean): string | undefined {
   const compiled = compileSearch(fromStart && !expression.startsWith('^') ? `^${expression}` : expression);
   if (!compiled) return undefined;

@@ -1,13 +1,13 @@
 /** Caller identities as text: `"Alice" <1001>`, `Alice`, `1001`. */
 
-/** `"name" <number>`, or the one that is known alone. */
+/** `"name" <number>`, or the one that is known. */
 export function formatCallerId({ name, number }: { name: string; number: string }): string {
   return name && number ? `"${name}" <${number}>` : name || number;
 }
 
 /**
- * Reads `"name" <number>`, `name <number>`, `<number>`, a number alone (digits, `*`, `#`, `+` and the usual
- * separators) or a name alone. What is missing is ''. Never throws.
+ * Reads `"name" <number>`, `name <number>`, `<number>`, a number alone (digits, `*`, `#`, `+` and usual separators) or
+ * a name alone. Missing parts are ''. Never throws.
  */
 export function parseCallerId(text: string): { name: string; number: string } {
   const trimmed = text.trim();
@@ -40,7 +40,7 @@ const presentations: Readonly<Record<string, number>> = {
 export const presentationName = (presentation: number): string =>
   Object.entries(presentations).find(([, value]) => value === presentation)?.[0] ?? 'unknown';
 
-/** A presentation by its word (any case) or its number; undefined when it is neither. */
+/** A presentation by word (any case) or number; undefined for others. */
 export function parsePresentation(text: string): number | undefined {
   const word = text.trim().toLowerCase();
   if (Object.hasOwn(presentations, word)) return presentations[word];

@@ -2,7 +2,7 @@ import type { DialOutcome } from '../models/dial.ts';
 import type { Feature } from '../telephony/features.ts';
 import type { Position } from './position.ts';
 
-/** What the dialplan does with other channels than the one it runs on. */
+/** Operations of the dialplan on other channels. */
 
 /** Ends what was begun. May be called at any time, more than once, also after the channel is gone: then it does nothing. */
 export type Stop = () => void;
@@ -10,33 +10,33 @@ export type Stop = () => void;
 /** A subroutine of the dialplan that a channel is brought through, with its arguments. */
 type Visit = { position: Position; args: readonly string[] };
 
-/** Whom to call, and how the caller waits. */
+/** Targets of a Dial, and the caller's wait. */
 export type DialRequest = {
-  /** `technology/resource` each; all are called at once, the first that answers has the call. */
+  /** `technology/resource` each; all are called together, and the first answer wins. */
   targets: readonly string[];
-  /** How long to let them ring, in ms; undefined for ever. */
+  /** Ringing time in ms; undefined: no limit. */
   timeoutMs: number | undefined;
-  /** What the caller hears meanwhile: `alert` only when they ring, `ring` from the start, or music of a class. */
+  /** What the caller hears: `alert` when a target rings, `ring` from the start, or music of a class. */
   waiting: 'alert' | 'ring' | { music: string };
   /** Longest that both are joined, in ms; left out, for as long as they like. */
   limitMs?: number;
-  /** Where each who is called goes in the dialplan before it is called. */
+  /** Subroutine of each called channel before dialing. */
   preparation?: Visit;
-  /** Where who answers goes in the dialplan before both are joined. */
+  /** Subroutine of the answering party before both are connected. */
   subroutine?: Visit;
-  /** Where who answered goes on in the dialplan once the caller has hung up; left out, it is hung up then. */
+  /** Position of the answering party after the caller has hung up; left out: it is hung up. */
   afterwards?: Position;
-  /** What who answers hears before both are joined, as media URIs. */
+  /** Announcement to the answering party before both are connected, as media URIs. */
   announcement?: readonly string[];
-  /** Keys that are pressed for who answers, and for who calls, before both are joined. */
+  /** Digits sent to the answering party, and to the caller, before both are connected. */
   digits?: { called: string; calling: string };
-  /** What either may ask for by keys while both are joined. */
+  /** Feature keys of both parties. */
   features?: { called: readonly Feature[]; calling: readonly Feature[] };
-  /** Those who are called in vain are told that somebody else has the call, whatever the reason is. */
+  /** Other targets learn that the call was answered elsewhere, whatever the reason is. */
   toldElsewhere?: true;
-  /** Whether a key that the caller presses before somebody answers leads elsewhere: then nobody is called any more. */
+  /** Whether a caller's key before the answer leads elsewhere: then all targets are released. */
   leaves?: (digit: string) => boolean;
-  /** The context whose extension `h` is run for who answered when its call ends. */
+  /** The context whose extension `h` runs for the answering party when its call ends. */
   endsIn?: string;
 };
 
@@ -46,13 +46,13 @@ export type DialResult = {
   peer?: { name: string; number: string };
   /** How long both were joined, in ms. */
   answeredMs?: number;
-  /** Who answered was let go by its subroutine, which has the caller go on. */
+  /** The answering party's subroutine released it, and the caller continues. */
   goesOn?: true;
   /** The key that the caller has left by. */
   left?: string;
 };
 
-/** Something that goes on until it ends by itself or is stopped. */
+/** A process that ends, or is stopped. */
 export type Ongoing<T> = {
   /** Settles once, never rejects. After {@link stop} its value does not matter. */
   readonly done: Promise<T>;
@@ -79,16 +79,16 @@ export type RecordOutcome = 'DTMF' | 'SILENCE' | 'TIMEOUT' | 'HANGUP' | 'ERROR';
 /** Which applications a call is offered to, and for how long. */
 export type BroadcastRequest = {
   timeoutMs: number;
-  /** What the names of those who are asked match. */
+  /** Pattern for names of applications. */
   pattern: RegExp;
-  /** Whether those who did not get it are told who did. */
+  /** Whether the other applications are notified. */
   tellsLosers: boolean;
 };
 
-/** The application that claimed a call; or that nobody did in time, or nobody could be asked. */
+/** The application that claimed a call; or no claim in time, or no application to ask. */
 export type BroadcastOutcome = { app: string } | 'TIMEOUT' | 'FAILED';
 
-/** What a channel can be brought into. No method throws. */
+/** Calls of a channel. No method throws. */
 export interface DialplanCalls {
   /** Calls others and joins the caller, which is answered then, with the first that answers, until one of them goes. */
   dial(request: DialRequest): Ongoing<DialResult>;

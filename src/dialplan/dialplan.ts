@@ -45,12 +45,12 @@ export interface Dialplan {
   /** A text with `${…}` and `$[…]` replaced, as a step at the channel's place would see it. Never throws. */
   expand(channel: DialplanChannel, text: string): string;
   /**
-   * Runs the dialplan on a channel from a place until it is done. Never rejects. Starts synchronously: what needs no
-   * waiting has happened when this returns. After `signal` aborts, whatever was begun is stopped (play, tone, echo)
-   * and nothing else is called on the channel.
+   * Runs the dialplan on a channel from a position to its end. Never rejects. Starts synchronously: steps without a
+   * wait have run when this returns. After `signal` aborts, the running step is stopped (play, tone, echo), and the
+   * channel is not used again.
    *
-   * An extension that does not exist is looked for as `i` (`INVALID_EXTEN` then holds its name), else the call is
-   * hung up: cause 3 when there is no such context, cause 1 otherwise. A place behind the last step ends normally.
+   * An unknown extension becomes `i` (`INVALID_EXTEN` has its name). Without `i` the call is hung up: cause 3 without
+   * such a context, else cause 1. A position behind the last step ends normally.
    */
   run(channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome>;
 }
@@ -61,14 +61,14 @@ type DialplanOptions = {
   log: Logger;
   /** How many subroutines may be inside one another on a channel. */
   subroutineDepth?: number;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit;
 };
 
 /** How deep subroutines may be where nothing is said of it. */
 const standardDepth = 100;
 
-/** So many steps within a second, or without any waiting, are a loop that would never end and starve all other calls. */
+/** Steps within a second, or without a wait, that count as an endless loop, which would starve other calls. */
 const mostSteps = 1000;
 
 /** A dialplan made of its configuration; all parsing is done here. @throws Error listing every problem with its path. */
@@ -106,7 +106,7 @@ export function createDialplan({
     return { value, warn };
   };
 
-  /** Where a call goes whose extension does not exist. */
+  /** Position of a call to an unknown extension. */
   const invalid = (
     channel: DialplanChannel,
     { context, extension }: Position,
@@ -148,7 +148,7 @@ export function createDialplan({
       dialplan: surroundings,
     };
     const outcome = application.run(step);
-    // Whatever takes time has heard what was pressed, and had no use for it.
+    // A step that takes time drops keys pressed earlier, unless it reads keys.
     if (outcome instanceof Promise && !application.readsKeys) channel.typedAhead.length = 0;
     return outcome;
   };

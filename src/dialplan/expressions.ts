@@ -3,11 +3,11 @@ import { calculate } from './calculation.ts';
 import { sealedValue, unsealed } from './signs.ts';
 
 /**
- * Text with `${…}` (variables and functions, substrings, nested) and `$[…]` (calculations) in it. Compiled once at
- * load, expanded each time a step runs. What a variable holds is never expanded again.
+ * Text with `${…}` (variables and functions, substrings, nested) and `$[…]` (calculations). Compiled once at load,
+ * expanded at each step. Values are never expanded again.
  */
 
-/** Where values come from. */
+/** Sources of values. */
 export type Scope = {
   /** The value of a variable or, ending with `)`, of a function; '' where there is none. Must not throw. */
   value(name: string): string;
@@ -20,7 +20,7 @@ type Part = string | { variable: Template; reference?: Reference } | { calculati
 /** Compiled text. `problem` says what is wrong with it; what could not be read stands for itself. */
 export type Template = { text: string; parts: readonly Part[]; problem?: string };
 
-/** What stands inside `${…}`: a name or function, and the piece of its value that is wanted. */
+/** Content of `${…}`: a name or function, and the requested substring. */
 type Reference = { name: string; offset?: number; length?: number };
 
 /** Longest text that an expansion gives, in characters, as in Asterisk: variables that double cannot eat the memory. */
@@ -181,7 +181,7 @@ class Compiler {
     return { text: this.#text.slice(start, this.#at), parts };
   }
 
-  /** Reads one `${…}` or `$[…]`. What is never closed, or nested too deep, stays text to the very end. */
+  /** Reads one `${…}` or `$[…]`. Text that is never closed, or nested too deep, stays as it is. */
   #part(open: '{' | '[', depth: number): Part | undefined {
     const close = open === '{' ? '}' : ']';
     if (depth >= deepestNesting) return this.#giveUp(`more than ${deepestNesting} levels of "$\{" or "$["`);

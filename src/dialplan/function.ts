@@ -1,7 +1,7 @@
 import type { DialplanChannel, DialplanSystem } from './host.ts';
 import type { Values } from './text-functions.ts';
 
-/** A function of channels. Its text is what stands between its parentheses, as written. Undefined means failure. */
+/** A channel function. Its text is the part in parentheses, as written. Undefined means failure. */
 export type DialplanFunction = {
   read?: (channel: DialplanChannel, text: string, values: Values) => string | undefined;
   /** True when written; a message may say why not, in place of {@link takes}. */
@@ -15,6 +15,6 @@ export type SystemFunction = {
   read?: (system: DialplanSystem, text: string) => string | undefined;
   /** True when written. */
   write?: (system: DialplanSystem, text: string, value: string) => boolean;
-  /** What may be written, likewise. */
+  /** The accepted values, in words. */
   takes?: string;
 };

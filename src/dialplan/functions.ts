@@ -12,9 +12,9 @@ import { textFunctions, type Values } from './text-functions.ts';
 import { timeoutMs, timeoutVariable } from './timeouts.ts';
 import { toneDetect } from './tone-detect.ts';
 
-/** What reading a function gave. `unknown`: no such function; `failed`: its arguments make no sense or it cannot be read. */
+/** Result of reading a function. `unknown`: no such function; `failed`: invalid arguments, or not readable. */
 export type FunctionRead = { ok: true; value: string } | FunctionFailure;
-/** What writing a function gave. `unknown`: no such function; `failed`: it cannot be written so. */
+/** Result of writing a function. `unknown`: no such function; `failed`: not writable with this value. */
 type FunctionWrite = { ok: true } | FunctionFailure;
 type FunctionFailure = { ok: false; reason: 'unknown' | 'failed'; message: string };
 
@@ -60,8 +60,8 @@ const asWrite = (
 const failed = (message: string): FunctionFailure => ({ ok: false, reason: 'failed', message });
 
 /**
- * Functions of Asterisk that reach beyond calls: programs, files, databases, other servers. They are refused by name,
- * so that nobody takes their silence for success.
+ * Asterisk's functions beyond calls: programs, files, databases, other servers. They are refused by name, so that their
+ * absence is noticed.
  */
 const refused = new Set([
   ...['SHELL', 'FILE', 'FILE_COUNT_LINE', 'FILE_FORMAT', 'STAT', 'ENV', 'IMPORT', 'AST_CONFIG', 'AST_SORCERY'],
@@ -79,7 +79,7 @@ function lookUp<F>(known: ReadonlyMap<string, F>, expression: string): { found: 
   return { found, text: expression.slice(open + 1, -1) };
 }
 
-/** CALLERID and CONNECTEDLINE: one item of an identity; empty when nobody knows such an item, as in Asterisk. */
+/** CALLERID and CONNECTEDLINE: one item of an identity; empty for an unknown item, as in Asterisk. */
 function readIdentity(identity: Identity, item: string): string | undefined {
   switch (item) {
     case 'all':
@@ -113,7 +113,7 @@ function readIdentity(identity: Identity, item: string): string | undefined {
   }
 }
 
-/** What writing an item changes; undefined when it cannot be written so. */
+/** The change by writing an item; undefined if it cannot be written. */
 function identityChange(identity: Identity, item: string, value: string): Partial<Identity> | undefined {
   switch (item) {
     case 'all':
@@ -221,7 +221,7 @@ const channelFunction: DialplanFunction = {
   },
 };
 
-/** How long it must be quiet until talking is over, in ms, and how loud talking is, where nothing is said of them. */
+/** Default silence that ends talking, in ms, and default level of talking. */
 const standardTalk = { silenceMs: 2_500, thresholdLevel: 256 } as const;
 
 /** `TALK_DETECT(set)=[silence in ms][,level]`, `TALK_DETECT(remove)`. */

@@ -30,7 +30,7 @@ const noHints: ParsedHints = { exact: new Map(), patterns: [] };
 
 type Tell = (path: readonly string[], message: string) => void;
 
-/** Parses what stands under `hints`; what has a problem is told and left out. Never throws. */
+/** Parses `hints`; invalid ones are reported and left out. Never throws. */
 export function parseHints(context: string, configured: unknown, tell: Tell): ParsedHints {
   if (configured === undefined) return noHints;
   if (typeof configured !== 'object' || configured === null || Array.isArray(configured)) {
@@ -73,7 +73,7 @@ function parseDevices(text: unknown): Hint | string {
   return `"${wrong}" is not a device; write PJSIP/alice or Stasis:name`;
 }
 
-/** A technology and what it has, or who speaks for it and its name. */
+/** A technology and its resource, or a custom prefix and a name. */
 const isDevice = (name: string): boolean => /^[A-Za-z][\w-]*[/:]\S/.test(name);
 
 /**

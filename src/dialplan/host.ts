@@ -6,8 +6,8 @@ import type { DialplanCalls, Stop } from './calls.ts';
 import type { Position } from './position.ts';
 
 /**
- * What the dialplan needs of the channel it runs on. The owner of channels implements it; the dialplan knows no
- * actor, no leg and no media plane. No method throws, whatever state the channel is in.
+ * The channel as the dialplan needs it. The owner of channels implements it; the dialplan knows no actor, leg or media
+ * plane. No method throws in any state of the channel.
  */
 
 /** An identity as the functions CALLERID and CONNECTEDLINE read and write it; absent fields are not known. */
@@ -35,9 +35,9 @@ export type DialplanPlayback = {
 
 /** A subroutine that a channel is in. */
 export type Subroutine = {
-  /** Where it goes on behind it. */
+  /** Position after Return. */
   back: Position;
-  /** What its arguments and local variables were outside of it, to be put back; null where they were not set. */
+  /** Its outer arguments and local variables, to restore; null if they were not set. */
   outside: Record<string, string | null>;
 };
 
@@ -65,22 +65,22 @@ export interface PhoneLookup {
   contacts(endpoint: string, aor?: string, user?: string): readonly string[] | undefined;
   /** An attribute by its name in dynamic configuration; undefined when there is no such one, or no such object. */
   attribute(kind: 'endpoint' | 'aor', name: string, attribute: string): string | undefined;
-  /** Where endpoints are, registered or configured. */
+  /** Contacts of endpoints, registered or configured. */
   places(): readonly PhonePlace[];
   /** A part of a URI, perhaps with a name before it, by Asterisk's word for it; undefined when there is no such part. */
   uriPart(uri: string, part: string): string | undefined;
 }
 
-/** What the dialplan's functions need of the system as a whole. No method throws. */
+/** The system as the dialplan's functions need it. No method throws. */
 export interface DialplanSystem {
   /** A variable of the whole system. */
   globalVariable(name: string): string | undefined;
-  /** False when there may be no more of them. */
+  /** False if the limit of variables is reached. */
   setGlobalVariable(name: string, value: string | undefined): boolean;
 
-  /** How busy a device is, in one word such as `INUSE`; UNKNOWN for one nobody knows of. */
+  /** A device's state in one word such as `INUSE`; UNKNOWN for an unknown device. */
   deviceState(name: string): string;
-  /** Says how busy a device is that applications may speak for (`Stasis:<name>`); false when it cannot be said so. */
+  /** Sets a device state of applications (`Stasis:<name>`); false for an invalid one. */
   setDeviceState(name: string, state: string): boolean;
 
   /** Whether there is such a place in the dialplan; a priority may be a label. */
@@ -113,13 +113,13 @@ export interface DialplanChannel {
   /** A plain channel variable, by exact name; undefined when not set. */
   variable(name: string): string | undefined;
   /**
-   * Sets (`undefined`: removes) a plain variable; false when the channel may have no more of them. Leading `_` / `__`
-   * are passed on as written: the owner inherits and stores by them.
+   * Sets (`undefined`: removes) a plain variable; false at the limit of variables. Leading `_` / `__` are passed on as
+   * written: the owner handles inheritance.
    */
   setVariable(name: string, value: string | undefined): boolean;
-  /** Keeps how an application went, in a variable of a fixed name such as `DIALSTATUS`; there is always room for those. */
+  /** Stores an application's result in a fixed variable such as `DIALSTATUS`; these do not count against the limit. */
   note(name: string, value: string): void;
-  /** The subroutines that it is in, the innermost last. Who calls one or returns changes the list. */
+  /** Its present subroutines, the innermost last. Gosub and Return change the list. */
   readonly subroutines: Subroutine[];
   /** Keys that the far side has pressed ahead: the next step that reads keys takes them first. */
   readonly typedAhead: string[];
@@ -139,7 +139,7 @@ export interface DialplanChannel {
   isUp(): boolean;
   /** Asks for the answer; `isUp()` may already be true when it returns. On a channel that is Up nothing happens. */
   answer(): void;
-  /** Resolves when the channel is Up (at once when it is); a channel that ends first leaves it open for ever. */
+  /** Resolves when the channel is Up; never if it ends first. */
   answered(): Promise<void>;
   /** Alerting towards the caller. */
   ring(): void;
@@ -153,13 +153,13 @@ export interface DialplanChannel {
   echo(): Stop;
   /** Hears each digit that the far side has pressed, at its end, until stopped. */
   onDigit(listener: (digit: string) => void): Stop;
-  /** What the channel can be brought into. */
+  /** The calls that the channel can be part of. */
   company(): DialplanCalls;
   /** Tells when the far side talks and when it stops, from now on; undefined: no longer. */
   detectTalking(detection: TalkDetection | undefined): void;
   /**
-   * Starts telling when a tone sounds, or stops it (undefined). Having heard it so many `times`, or a signal once, the channel
-   * goes on at a place: one for what its far side says, one for what that hears.
+   * Starts tone detection, or stops it (undefined). After that many `times`, or one signal, the channel jumps: to one
+   * position for its far side's tones, to another for tones to it.
    */
   detectTone(
     detection: ToneDetection | undefined,
@@ -167,9 +167,9 @@ export interface DialplanChannel {
   ): void;
   /** How often the tone was heard; undefined while none is listened for. */
   tonesHeard(): { in: number; out: number } | undefined;
-  /** Whether it is only told that the far side holds us, and nobody hears music for it. */
+  /** Whether a hold of the far side is only reported, without music. */
   interceptHold(on: boolean): void;
-  /** Who carries out the transfers that the far side asks for from now on. */
+  /** Sets who handles the far side's transfers. */
   handleTransfers(handling: TransferHandling): void;
   /** Makes the ChannelUserevent `name` with these fields. */
   userEvent(name: string, fields: Readonly<Record<string, string>>): void;
@@ -181,6 +181,6 @@ export interface DialplanChannel {
   /** Replaces the value of the first header of that name among those added; false when there is none. */
   updateHeader(name: string, value: string): boolean;
   removeHeader(name: string): void;
-  /** What SIP has beside; undefined for channels of other technologies. */
+  /** SIP abilities; undefined for other technologies. */
   sip(): SipAbilities | undefined;
 }

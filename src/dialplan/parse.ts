@@ -23,7 +23,7 @@ export type ConfiguredContexts = Readonly<
   Record<string, Readonly<Record<string, readonly ConfiguredStep[] | Readonly<Record<string, string>>>>>
 >;
 
-/** What is wrong, and where: a JSON pointer into the contexts, e.g. `/default/_X./0`. */
+/** An error and its place: a JSON pointer into the contexts, e.g. `/default/_X./0`. */
 type Problem = { path: string; message: string };
 
 /** A step ready to run. `args` are there when the arguments are constant. */
@@ -44,7 +44,7 @@ type ParsedContext = {
   exact: ReadonlyMap<string, ParsedExtension>;
   patterns: readonly { pattern: Pattern; extension: ParsedExtension }[];
   hints: ParsedHints;
-  /** The contexts that are looked in, in this order: itself, then those it includes with what these include. */
+  /** Contexts to search, in order: itself, then included ones with their own includes. */
   search: readonly ParsedContext[];
 };
 
@@ -200,8 +200,8 @@ function checkCalls(contexts: ParsedContexts, tell: Tell): void {
 }
 
 /**
- * What an extension stands for in a context: an exact name wins, then the most specific pattern that fits; then those of
- * the contexts that it includes, in their order.
+ * The extension for a dialed one in a context: an exact name wins, then the most specific matching pattern; then those
+ * of included contexts, in order.
  */
 export function findExtension(context: ParsedContext | undefined, dialed: string): ParsedExtension | undefined {
   if (!context) return undefined;
@@ -216,7 +216,7 @@ export function findExtension(context: ParsedContext | undefined, dialed: string
   return undefined;
 }
 
-/** Whether more digits may make another extension of the context, so that it is worth while to wait for them. */
+/** Whether more digits may match another extension of the context, so that waiting is useful. */
 export function mayGrow(context: ParsedContext | undefined, digits: string): boolean {
   return (context?.search ?? []).some(
     ({ exact, patterns }) =>

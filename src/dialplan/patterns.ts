@@ -1,8 +1,9 @@
 /**
- * Which dialed extension an extension of the dialplan stands for. A name that begins with `_` is a pattern: `X` any
- * digit, `Z` 1–9, `N` 2–9 (in either case), `[15-7]` one of a set, `.` one or more of anything, `!` anything or
- * nothing, every other character itself. Characters that separate targets and arguments are not part of anything: a set
- * or the character itself has to name them, or callers could dial what no line of the dialplan means. Dashes outside a set are there for the eye only, in dialed extensions too.
+ * Matches dialed extensions with those of the dialplan. A name that begins with `_` is a pattern: `X` any digit, `Z`
+ * 1–9, `N` 2–9 (in either case), and `[15-7]` one of a set. `.` matches one or more characters, `!` none or more, other
+ * characters match themselves. Wildcards do not match characters that separate targets and arguments: only a set or the
+ * character itself does. Otherwise callers could dial targets that the dialplan does not contain. Dashes outside a set
+ * are ignored, in dialed extensions too.
  */
 
 /** One place of a pattern: characters that fit (sorted), or a rest of at least `rest` characters. */
@@ -58,7 +59,7 @@ function charactersOf(set: string): string {
   return [...chars].sort().join('');
 }
 
-/** What separates targets of Dial, technologies, contexts and arguments. */
+/** Separators of Dial targets, technologies, contexts and arguments. */
 const separators = /[&/@,()]/;
 
 /** Whether a dialed extension (without dashes) fits. */
@@ -72,7 +73,7 @@ export function matchesPattern({ places }: Pattern, extension: string): boolean 
   return at === extension.length;
 }
 
-/** Whether more digits behind these can make something that fits; `!` takes what is there and waits for no more. */
+/** Whether more digits can make a match; `!` matches without waiting. */
 export function canGrow({ places }: Pattern, digits: string): boolean {
   for (const [at, place] of places.entries()) {
     if ('rest' in place) return place.rest === 1;
@@ -83,8 +84,8 @@ export function canGrow({ places }: Pattern, digits: string): boolean {
 }
 
 /**
- * Sorts the more specific pattern first, as Asterisk does: place by place from the left, the smaller set first,
- * then `.`, then `!`, then the end of the pattern.
+ * Sorts the more specific pattern first, as Asterisk does. Patterns are compared position by position from the left:
+ * the smaller set first, then `.`, then `!`, then the end of the pattern.
  */
 export function compareSpecificity(a: Pattern, b: Pattern): number {
   for (let at = 0; at < Math.max(a.places.length, b.places.length); at++) {
@@ -113,7 +114,7 @@ function firstDifference(a: Place | undefined, b: Place | undefined): number {
 /** Lists of extensions that are remembered as read; there are as many as endpoints have different ones. */
 const mostLists = 1_000;
 
-/** Makes the question whether an extension is one of a list of extensions and patterns. What is no pattern fits nothing. */
+/** Makes the test whether an extension is in a list of extensions and patterns. An invalid pattern matches nothing. */
 export function createExtensionLists(): (extension: string, extensions: readonly string[]) => boolean {
   const read = new Map<readonly string[], { plain: ReadonlySet<string>; patterns: readonly Pattern[] }>();
   const parse = (extensions: readonly string[]) => {

@@ -6,7 +6,7 @@ import type { DialplanChannel } from './host.ts';
 
 const trimmed = (text: string): string[] => splitArguments(text).map((each) => each.trim());
 
-/** A header name is a token (RFC 3261 25.1), and no value may begin another line: neither can smuggle in a header. */
+/** A header name is a token (RFC 3261 25.1), and a value is one line, so neither can inject a header. */
 const headerName = /^[A-Za-z0-9\-.!%*_+`'~]+$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const controls = /[\u0000-\u0008\u000a-\u001f\u007f]/;

@@ -19,7 +19,7 @@ function partyItem(item: string): [which: Which, what: string] | undefined {
   return which && [which, item.slice(which.length + 1)];
 }
 
-/** REDIRECTING: one item; empty when nobody knows such an item, as in Asterisk, and undefined when none is named. */
+/** REDIRECTING: one item; empty for an unknown item, as in Asterisk, and undefined without one. */
 export function readRedirection(redirection: Redirection | undefined, item: string): string | undefined {
   switch (item) {
     case '':
@@ -57,7 +57,7 @@ export function readRedirection(redirection: Redirection | undefined, item: stri
 /** Most redirections that make sense to count: the largest number of one octet. */
 const mostRedirections = 255;
 
-/** What {@link redirectionChange} takes, in words. */
+/** The values of {@link redirectionChange}, in words. */
 export const redirectionItems = `the items are reason and orig-reason (${redirectReasons.join(', ')}), count (0 to ${mostRedirections}), and behind from-, to- and orig- all, name, num and pres`;
 
 const isReason = (word: string): word is RedirectReason => redirectReasons.some((each) => each === word);

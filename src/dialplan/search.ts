@@ -1,4 +1,6 @@
-/** Regular expressions of the dialplan: callers may have a part in them and in what is searched, so none may take long. */
+/**
+ * Regular expressions of the dialplan: callers may supply parts of the expression and of the text, so none may be slow.
+ */
 
 /** Longest expression, longest text that is searched, in characters; most repetitions in an expression. */
 const longestExpression = 100;
@@ -6,8 +8,8 @@ const longestText = 256;
 const mostRepetitions = 2;
 
 /**
- * Compiles an expression; undefined when it is none, or could take long: with two repetitions at most, none of them of a
- * group, and a text of 256 characters, the steps of a search are bounded.
+ * Compiles an expression; undefined if it is invalid or could be slow. With at most two repetitions, none of a group,
+ * and a text of 256 characters, the steps of a search are bounded.
  */
 export function compileSearch(text: string): RegExp | undefined {
   const plain = text.replaceAll(/\\./g, '');

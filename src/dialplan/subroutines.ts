@@ -3,7 +3,7 @@ import type { Position } from './position.ts';
 
 /** Subroutines of the dialplan: where they came from, and the variables that are theirs. */
 
-/** Sets a variable (`undefined`: removes it) for as long as a subroutine lasts; false when there may be no more of them. */
+/** Sets a variable (`undefined`: removes it) for the duration of a subroutine; false at the limit of variables. */
 export function setWithin(
   channel: DialplanChannel,
   { outside }: Subroutine,

@@ -4,7 +4,7 @@ import { isTrue } from './calculation.ts';
 import { compileSearch, search } from './search.ts';
 import { formatTime } from './times.ts';
 
-/** Where functions of texts find what they are not handed. */
+/** Values that text functions look up. */
 export type Values = {
   /** The value of a variable, '' where there is none. */
   value(name: string): string;
@@ -12,7 +12,7 @@ export type Values = {
   now(): number;
 };
 
-/** Reads a function whose text is what stands between its parentheses; undefined when it makes no sense. */
+/** Reads a function from the text in its parentheses; undefined if it is invalid. */
 type TextFunction = (text: string, values: Values) => string | undefined;
 
 /** Separators as they may be written: `\n`, `\t`, `\\`, or the first character. Nothing means a dash. */
@@ -146,7 +146,7 @@ function encoded(text: string): string | undefined {
   }
 }
 
-/** What a URI says; undefined when it is none. */
+/** Decodes a URI; undefined for an invalid one. */
 function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text);

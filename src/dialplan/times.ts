@@ -61,7 +61,7 @@ function partsOf(ms: number, zone: string): Parts | undefined {
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
-/** What each letter behind `%` stands for (C89, and those of POSIX that dialplans use). */
+/** Conversion of each letter behind `%` (C89, and those of POSIX that dialplans use). */
 const letters: Readonly<Record<string, (parts: Parts, ms: number) => string>> = {
   '%': () => '%',
   A: ({ weekday }) => longDays[weekday]!,
@@ -156,8 +156,8 @@ const readDay = (word: string): number | undefined =>
 type Times = (ms: number) => boolean | undefined;
 
 /**
- * Reads `times,weekdays,days of the month,months[,time zone]`, as in `9:00-17:00,mon-fri,*,*,Europe/Berlin`; a minute that
- * ends a range belongs to it, split at the commas. What is left out is `*`. A string says what is wrong. Never throws.
+ * Reads `times,weekdays,days of the month,months[,time zone]`, as in `9:00-17:00,mon-fri,*,*,Europe/Berlin`, split at
+ * the commas. The last minute of a range is included. Missing parts are `*`. A string is an error text. Never throws.
  */
 export function readTimes(written: readonly string[]): Times | string {
   const [time = '', weekday = '', day = '', month = '', zone = '', ...more] = written.map((each) => each.trim());

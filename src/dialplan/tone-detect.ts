@@ -45,7 +45,7 @@ function places(
   return to;
 }
 
-/** Text behind the second comma, whatever it holds, with what stands before. */
+/** The text behind the second comma, and the parts before. */
 function split(text: string): [hertz: string, duration: string, options: string] {
   const [hertz = '', duration = '', ...options] = text.split(',');
   return [hertz.trim(), duration.trim(), options.join(',').trim()];
@@ -62,11 +62,11 @@ function wrongNumber(hertz: string, duration: string, decibels: string, times: s
 }
 
 /**
- * `TONE_DETECT(frequency[,duration in ms[,options]])=`, whatever is assigned: tells when the tone sounds. 0 Hz looks for
- * signals only. Options: `r` only in what the channel's far side says, `t` only in what it hears, `x` ends it; `a` special
- * information tones, `b` busy, `c` dial tone, `p` ringing, made out as soon as they sound; `d(x)` dB above all else; `g(place)`
- * and `h(place)` where to go on having heard it (there), `n(x)` times. One tone a channel is looked for.
- * `TONE_DETECT(rx)` and `TONE_DETECT(tx)` read how often it was heard.
+ * `TONE_DETECT(frequency[,duration in ms[,options]])=`, with any value: reports the tone. 0 Hz detects signals only.
+ * Options: `r` only from the far side, `t` only to it, `x` ends it. `a` special information tones, `b` busy, `c` dial
+ * tone, `p` ringing, detected at their begin; `d(x)` dB above all other sound. `g(position)` and `h(position)` jump
+ * after a tone (from, to the far side), `n(x)` times. One tone per channel. `TONE_DETECT(rx)` and `TONE_DETECT(tx)`
+ * read the counts.
  */
 export const toneDetect: DialplanFunction = {
   read(channel, text) {

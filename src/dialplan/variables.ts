@@ -5,7 +5,7 @@ import type { Position } from './position.ts';
 
 type BuiltIn = (channel: DialplanChannel, clock: Clock, position: Position | undefined) => string;
 
-/** Names that always mean these values, whatever is set. */
+/** Built-in names: their values cannot be overridden. */
 const builtIns: ReadonlyMap<string, BuiltIn> = new Map<string, BuiltIn>([
   ['CHANNEL', (channel) => channel.channel().name],
   ['UNIQUEID', (channel) => channel.id],
@@ -18,16 +18,15 @@ const builtIns: ReadonlyMap<string, BuiltIn> = new Map<string, BuiltIn>([
 
 /** How variables are read. */
 type Reading = {
-  /** Where the dialplan is, when the channel's own place is not up to date. */
+  /** The dialplan's position, if the channel's own is not up to date. */
   position?: Position | undefined;
   /** A variable that the channel does not have is not looked for among the global ones. */
   ownOnly?: boolean | undefined;
 };
 
 /**
- * What a name means on a channel: a built-in variable, else one of the channel, else a global one; `LANGUAGE` is the
- * channel's language unless set. Undefined when nothing has that name.
- * Never throws.
+ * The value of a name on a channel: a built-in variable, else the channel's, else a global one. `LANGUAGE` is the
+ * channel's language unless set. Undefined for an unknown name. Never throws.
  */
 export function readVariable(
   channel: DialplanChannel,

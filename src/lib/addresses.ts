@@ -36,9 +36,8 @@ const isLoopback4 = addressMatcher('127.0.0.0/8');
 export const isLoopback = (address: string): boolean => address === '::1' || isLoopback4(address);
 
 /**
- * What is counted as one source: an IPv4 address as it stands (also when it is written as IPv6), of an IPv6 address the
- * network of 64 bits that one customer has (`2001:db8:0:1::/64`), as each has as many addresses there as it likes.
- * Anything unreadable stands for itself.
+ * The unit that counts as one source: an IPv4 address (also in IPv6 form), or a customer's IPv6 /64 network
+ * (`2001:db8:0:1::/64`). Unreadable text stands for itself.
  */
 export function sourceNetwork(address: string): string {
   const words = address.includes(':') ? addressWords(address) : undefined;
@@ -54,7 +53,7 @@ export function addressOctets(address: string): Uint8Array | undefined {
   return words && Uint8Array.from(words.flatMap((word) => [word >> 8, word & 255]));
 }
 
-/** An IPv4 address inside an IPv6 one (`::ffff:192.0.2.1`) is told as IPv4. */
+/** An IPv4-mapped address (`::ffff:192.0.2.1`) counts as IPv4. */
 function addressWords(address: string): Words | undefined {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
   const text = mapped?.[1] ?? address;

@@ -6,8 +6,8 @@ export interface CancelSignal {
 }
 
 /**
- * A signal with its switch. Does what an AbortController does for us at a tenth of its cost, which every call pays:
- * no event objects, no exception made as the reason.
+ * A cancellation signal with its switch. It replaces AbortController at a tenth of the cost, which every call pays: no
+ * event objects, no exception as reason.
  */
 export class Cancellation implements CancelSignal {
   #aborted = false;

@@ -8,11 +8,11 @@ export interface Clock {
   setTimeout(fn: () => void, ms: number): unknown;
   /** Forgets a timer; an id that fired, was cleared or is undefined is ignored. */
   clearTimeout(id: unknown): void;
-  /** Runs `fn` once the current turn of the event loop is over: after what it has begun to answer or send. */
+  /** Runs `fn` after the present turn of the event loop and its output. */
   soon(fn: () => void): void;
 }
 
-/** The longest that one of Node's timers lasts, in ms; it fires at once when asked for more. */
+/** The longest Node timer, in ms; a longer one fires immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** A timer that is longer than one of Node's: several in a row. */

@@ -32,15 +32,15 @@ export type VideoFormatName = (typeof videoFormatNames)[number];
 export const isVideoFormat = (name: string): name is VideoFormatName =>
   (videoFormatNames as readonly string[]).includes(name);
 
-/** What a far side understands of feedback about its video. We send only that; of what it sends we take all. */
+/** Video feedback that a far side supports. We send only that, and accept all. */
 export type VideoFeedback = {
   /** Lost packets are asked for again (RFC 4585 6.2.1). */
   readonly nack: boolean;
   /** A key frame is asked for by a picture loss indication (RFC 4585 6.3.1). */
   readonly pli: boolean;
-  /** A key frame is asked for by a full intra request, where it knows no picture loss indication (RFC 5104 4.3.1). */
+  /** Key frames are requested by a full intra request if it lacks picture loss indication (RFC 5104 4.3.1). */
   readonly fir: boolean;
-  /** It is asked to send no more than so many bits a second (RFC 5104 4.2.1). */
+  /** Accepts bit-rate requests (RFC 5104 4.2.1). */
   readonly tmmbr: boolean;
   /** The same as browsers ask for it, where it knows no TMMBR (draft-alvestrand-rmcat-remb). */
   readonly remb: boolean;
@@ -58,7 +58,7 @@ export type OpusSending = {
   lossPercent: number;
 };
 
-/** What a side that receives Opus asks of the one that sends (RFC 7587 section 6.1). */
+/** Requests of an Opus receiver to the sender (RFC 7587 section 6.1). */
 export type OpusWishes = {
   /** Highest rate that it plays, in Hz: what is above need not be sent. */
   maxPlaybackRate?: number;
@@ -68,6 +68,6 @@ export type OpusWishes = {
   fec: boolean;
   /** It prefers that next to nothing is sent in silence. */
   dtx: boolean;
-  /** It wants a constant bit rate. */
+  /** Requests a constant bit rate. */
   cbr: boolean;
 };

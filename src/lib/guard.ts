@@ -2,10 +2,9 @@ import type { Clock } from './clock.ts';
 import type { Logger } from './log.ts';
 
 /**
- * `fn` as sockets, timers and promises may call it: what it throws ends here, with a line in the log, and costs nothing
- * but what `fn` was about.
- * @param what stands in the log: "the timer of a call".
- * @param failed hears that it threw, to give up what it was about; what this throws is only logged.
+ * Wraps `fn` for sockets, timers and promises: exceptions are logged and end there.
+ * @param what for the log: "the timer of a call".
+ * @param failed called after an exception; its own exceptions are only logged.
  */
 export function guarded<Args extends unknown[]>(
   log: Pick<Logger, 'error'>,

@@ -2,7 +2,7 @@ import type { TLSSocket } from 'node:tls';
 
 type Meanings = readonly (readonly [codes: readonly string[], meaning: string])[];
 
-/** What the alerts and errors of OpenSSL mean to who runs the server, by how their codes end. */
+/** OpenSSL's alerts and errors in words, by the end of their codes. */
 const unbelieved = [
   'UNKNOWN_CA',
   'BAD_CERTIFICATE',
@@ -44,14 +44,14 @@ const meaningOf = (meanings: Meanings, code: string): string | undefined =>
 
 /** Why the certificate that a client has shown is not believed: in words, with the library's own behind them. */
 export function certificateFailure({ authorizationError }: TLSSocket): string {
-  // A code, whatever the types of Node say.
+  // A string code, in spite of Node's types.
   const code = String(authorizationError);
   return `${meaningOf(doubts, code) ?? 'its certificate is not believed'} (${code})`;
 }
 
 /** Why a client did not get through the TLS handshake: in words, with the library's own behind them. */
 export function handshakeFailure({ code = '', message }: NodeJS.ErrnoException, socket: TLSSocket): string {
-  // Node closes the connection of a client that it does not believe, and reports no more than that it is closed.
+  // Node closes the connection of an untrusted client, and only reports the close.
   if (socket.authorizationError) return certificateFailure(socket);
   const meaning = meaningOf(failures, code);
   return meaning === undefined ? message : `${meaning} (${code})`;

@@ -3,10 +3,9 @@ import { runInNewContext } from 'node:vm';
 import type { Clock } from './clock.ts';
 
 /**
- * Collects this thread's whole heap and returns its free pages to the system. V8 itself does so only under load, so a
- * server without calls would keep what loading its code, or its last calls, needed. Stops the thread for tens of ms.
- * The young generation shrinks only if the thread has allocated little in the last five seconds, and only V8's quick
- * collection does that: it comes first.
+ * Collects this thread's whole heap and returns free pages to the system. V8 itself does so only under load, so an idle
+ * server would keep the memory of its start or its last calls. Stops the thread for tens of ms. The young generation
+ * only shrinks in V8's minor collection, after five quiet seconds: it comes first.
  */
 export function compactHeap(): void {
   setFlagsFromString('--expose-gc');
@@ -19,14 +18,14 @@ export function compactHeap(): void {
 /** How often {@link compactWhenIdle} looks, in ms: longer than the time over which V8 counts what is allocated. */
 const lookMs = 6_000;
 
-/** Growth of the heap from which compacting it is worth the time, in octets. */
+/** Growth of the heap in octets that justifies compacting. */
 const worthwhileOctets = 16_000_000;
 
 /**
- * Compacts memory when `idle` was true at two looks, one after the other, and the heap holds much more than after the last
- * time. The first time it does so in any case. Looks every six seconds.
- * @param compact returns memory that is not used.
- * @returns a function that ends that
+ * Compacts memory when `idle` was true twice in a row, and the heap holds much more than after the last time; the first
+ * time in any case. Checks every six seconds.
+ * @param compact returns unused memory.
+ * @returns a function that stops it
  */
 export function compactWhenIdle(
   clock: Pick<Clock, 'setTimeout' | 'clearTimeout'>,

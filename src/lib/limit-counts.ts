@@ -1,7 +1,7 @@
 /** Hears that a bound was met, so many times (once): the setting that makes it, e.g. `sip.limits.source_rate`. */
 export type LimitHit = (setting: string, times?: number) => void;
 
-/** Where nobody counts. */
+/** Used without counting. */
 export const uncounted: LimitHit = () => {};
 
 /** Counts how often bounds were met, by the setting that makes them. */

@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts';
 
 /** Keeps lines that others can cause at will from filling the log. */
 interface LineBudget {
-  /** Writes a line if there is room for it; `untold` is how many were not written since the last one. */
+  /** Writes a line within the budget; `untold` is the number of lines dropped before it. */
   write(line: (untold: number) => void): void;
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Where lines can be written to; as Node's streams, whose errors come by the callback, the event, or as an exception. */
+/** An output for lines, like Node's streams, whose errors come by callback, event, or exception. */
 export interface LineStream {
   write(lines: string, written: (error?: Error | null) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
@@ -8,9 +8,9 @@ export interface LineStream {
 
 /** An output of log lines that outlives its reader. */
 export interface LineOutput {
-  /** @param waits it may be written later, with others; else it and all before it are written at once. */
+  /** @param waits it may be written later, with others; otherwise it and earlier ones are written now. */
   write(line: string, waits?: boolean): void;
-  /** Writes what waits, at once: before the process ends. */
+  /** Writes waiting lines now: before the process ends. */
   flush(): void;
   /** Lines that could not be written so far. */
   readonly lost: number;
@@ -24,13 +24,13 @@ type LineOutputOptions = {
   delayMs: number;
 };
 
-/** Characters that wait at most: a call of the system for so many costs hardly more for each than for all. */
+/** Most waiting characters: a larger write saves little. */
 const mostWaiting = 65_536;
 
 /**
- * Writes lines to a stream whose reader may go away, or whose disk may fill up: that costs lines, never the process.
- * When it takes lines again, the first one says how many were lost. Lines that may wait are written together: a call of the
- * system for each costs more than all that is done to make it.
+ * Writes lines to a stream whose reader may go away, or whose disk may fill up. That costs lines, never the process;
+ * the next written line has the number of lost ones. Lines that may wait are batched, because a system call per line
+ * costs more than making it.
  */
 export function createLineOutput(stream: LineStream, { tellLost, clock, delayMs }: LineOutputOptions): LineOutput {
   let lost = 0;
@@ -64,7 +64,7 @@ export function createLineOutput(stream: LineStream, { tellLost, clock, delayMs 
     waitingLines = 0;
     put(lines, count);
   };
-  // What it is about has been told to `written`.
+  // `written` has already had its error.
   stream.on('error', () => {});
   return {
     write(line, waits = false) {

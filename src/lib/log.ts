@@ -1,6 +1,6 @@
 import { type DestinationStream, type LevelWithSilent, pino } from 'pino';
 
-/** What the layers log with: fields first, then a sentence. `child` adds fields to every line. */
+/** The logger of all layers: fields first, then a sentence. `child` adds fields to every line. */
 export interface Logger {
   trace(fields: object, message: string): void;
   debug(fields: object, message: string): void;
@@ -18,7 +18,7 @@ export type LogLevel = LevelWithSilent;
 /** Every level, the most talkative one first. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const satisfies LogLevel[];
 
-/** The parts of the system whose lines can have a level of their own: the field `part` of these lines. */
+/** Parts with their own log level: the field `part` of their lines. */
 export const logParts = [
   'calls',
   'charts',
@@ -40,10 +40,10 @@ export type LogLevels = { level: LogLevel; parts: Readonly<Partial<Record<LogPar
 export interface RootLogger extends Logger {
   /** Changes the level of all parts that have none of their own. */
   setLevel(level: LogLevel): void;
-  /** Changes all levels; a part that is left out has none of its own any more. */
+  /** Sets all levels; a part that is left out loses its own. */
   setLevels(levels: LogLevels): void;
   readonly levels: LogLevels;
-  /** Hears when levels have been changed, at once and from now on. */
+  /** Calls back now and after each change of levels. */
   onLevels(listener: () => void): void;
   /** From now on every line about a channel or a bridge names its call (`call`), where that is known. */
   nameCalls(callOf: CallOf): void;
@@ -62,8 +62,8 @@ type LogOptions = {
 const severity = (level: LogLevel): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY;
 
 /**
- * A pino logger writing JSON lines to `destination` (standard output by default); errors keep stack and cause. A child
- * with the field `part` belongs to that part.
+ * A pino logger with JSON lines to `destination` (default: standard output); errors keep stack and cause. A child with
+ * the field `part` belongs to that part.
  */
 export function createLogger({ level, parts = {}, destination }: LogOptions): RootLogger {
   let callOf: CallOf = () => undefined;

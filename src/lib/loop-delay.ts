@@ -20,7 +20,7 @@ export function watchLoopDelay(): { read(reader?: LoopReader): LoopDelay; close(
   return {
     read(reader = 'metrics') {
       const histogram = of(reader);
-      // What is due every 20 ms comes no earlier: the time in between is no delay.
+      // The timer fires every 20 ms: the time between is no delay.
       const late = (ns: number): number => Math.max(0, ns / 1e9 - resolutionMs / 1e3);
       const { mean, max, count } = histogram;
       const delay = count === 0 ? nothing : { mean: late(mean), p99: late(histogram.percentile(99)), max: late(max) };

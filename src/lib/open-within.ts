@@ -6,9 +6,9 @@ import { sep } from 'node:path';
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /**
- * Opens a regular file to be read, if it really lies in `directory`. Links that lead out of it are not followed. On Linux the open
- * file itself is asked where it lies, so that no link can be put in its place meanwhile.
- * @throws (rejects with) Error with `code`: ELOOP for a link, EXDEV for a file that lies elsewhere, EISDIR for no regular file.
+ * Opens a regular file for reading if it really lies in `directory`. Links out of it are not followed. On Linux the
+ * path of the open file is checked, so that a link cannot replace it meanwhile.
+ * @throws (rejects with) Error with `code`: ELOOP for a link, EXDEV for a file elsewhere, EISDIR for no regular file.
  */
 export async function openWithin(directory: string, path: string): Promise<FileHandle> {
   const handle = await open(path, flags);

@@ -6,6 +6,6 @@ export const plainJson = (json: string): string => json.replaceAll(/[\u007f-\u00
 
 const escaped = (character: string): string => `\\u00${character.charCodeAt(0).toString(16)}`;
 
-/** A JSON line whose texts will be shown as they are: control characters are left out, but for tabs and ends of lines. */
+/** A JSON line for display: control characters in texts are removed, except tabs and line ends. */
 export const plainTexts = (json: string): string =>
   json.replaceAll(/[\u007f-\u009f]|\\u00(?:0[0-8b-f]|1[0-9a-f])/g, '?');

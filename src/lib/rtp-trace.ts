@@ -1,6 +1,6 @@
 /**
- * The heads of the last packets of an RTP session, in memory that threads share: written by the one that has the session,
- * readable also after the session has ended. It holds no audio.
+ * Headers of the last packets of an RTP session, in memory shared by threads: written by the session's thread, readable
+ * also after its end. It has no audio.
  */
 
 /** Packets of audio and of video are kept apart, so that one does not push out the other. */
@@ -19,7 +19,7 @@ export type TracedPacket = {
   head: Uint8Array;
 };
 
-/** Octets of what is known of one packet, and of what stands before them all. */
+/** Octets of one packet's record, and of the head. */
 const packetOctets = 56;
 const headOctets = 64;
 /** Octets of a packet that are kept: the fixed header, and nothing of what it carries. */
@@ -32,7 +32,7 @@ const addressOctets = 45;
  * packet:  at f64 | direction u8 | octets kept u8 | our port u16 | their port u16 | length u16 | kept 12 | who u8, 16 …
  */
 const place = { at: 0, direction: 8, kept: 9, localPort: 10, remotePort: 12, length: 14, octets: 16, remote: 28 };
-/** Addresses of IPv4 and IPv6 in octets of ASCII need more than is left: their octets are kept, and how many. */
+/** Addresses as text need more space: their octets are stored, with their number. */
 const remoteOctets = 16;
 
 /** Octets that the memory for so many packets takes. */

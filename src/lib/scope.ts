@@ -1,4 +1,4 @@
-/** Something to let go of; may be asynchronous. */
+/** A release; may be asynchronous. */
 type Release = () => void | Promise<void>;
 
 /** Collects what was opened and releases it in reverse order, once, also when one release fails. */
@@ -6,13 +6,13 @@ export class Scope {
   readonly #releases: Release[] = [];
   #closed = false;
 
-  /** Registers a release; on a scope already closed it runs at once. */
+  /** Registers a release; in a closed scope it runs directly. */
   defer(release: Release): void {
     if (this.#closed) void release();
     else this.#releases.push(release);
   }
 
-  /** Releases everything, last opened first. @throws AggregateError with whatever the releases threw. */
+  /** Releases everything, last opened first. @throws AggregateError with the exceptions of releases. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;

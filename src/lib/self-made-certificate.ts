@@ -12,7 +12,7 @@ type CertificateWish = {
   readonly until: number;
   /** 16 hexadecimal digits, another one for each certificate. */
   readonly serial: string;
-  /** Who signs it; itself when left out. */
+  /** The issuer; default: self-signed. */
   readonly issuer?: (CertifiedKey & { readonly name: string }) | undefined;
   /** It may sign others. */
   readonly authority?: boolean;
@@ -68,10 +68,7 @@ function alternativeName(name: string): Buffer {
 const pem = (label: string, content: Buffer): string =>
   `-----BEGIN ${label}-----\n${content.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END ${label}-----\n`;
 
-/**
- * Makes a key (P-256) and a certificate for it (RFC 5280): good for a first try and for tests, as nobody believes it who was
- * not told to.
- */
+/** Makes a key (P-256) and a certificate for it (RFC 5280), for a first try and for tests: only explicitly trusted. */
 export function createCertificate(wish: CertificateWish): CertifiedKey {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const [name = 'localhost'] = wish.names;

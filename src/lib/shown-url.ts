@@ -1,10 +1,7 @@
-/** What stands in place of what is not shown. */
+/** Replaces hidden parts. */
 const hidden = '***';
 
-/**
- * An address of the web as it may be shown: without the password, the user's name with it, and without the values of its
- * query, which may be tokens. Other text is given back as it is.
- */
+/** A URL for display: without user name, password, and query values, which may be tokens. Other text is unchanged. */
 export function shownUrl(text: string): string {
   const slashes = text.indexOf('://');
   if (slashes < 0) return text;
@@ -19,8 +16,8 @@ export function shownUrl(text: string): string {
 }
 
 /**
- * A text that should have been an address, as it may be shown where it is none: without what stands before an `@` like a log-in,
- * and without the values of a query. Users of SIP addresses are shown, their passwords are not.
+ * A text that should have been a URL, for display: without a log-in before `@`, and without query values. Users of SIP
+ * addresses are shown, their passwords are not.
  */
 export function shownText(text: string): string {
   const question = text.indexOf('?');

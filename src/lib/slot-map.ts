@@ -1,12 +1,11 @@
 /**
- * A map for what comes and goes all the time, such as calls: like a `Map`, in whose order it is walked, but what has been
- * deleted is let go of for good.
+ * A map for entries that come and go, such as calls: like a `Map`, in the same order, but deleted entries become
+ * garbage directly.
  *
- * A `Map` of V8 (`OrderedHashMap`) lays its entries into a new table whenever the old one is full of deleted ones, and leaves
- * in the old table what was there, and the way to the new one. Once one such table has got old enough to be left alone by the
- * collector of young objects, it keeps all that come after it, and with them everything they ever held, until the whole heap
- * is collected: each call survives, is copied twice and fills the old generation. Here tables hold nothing but keys
- * and numbers; values lie beside them, in slots that are cleared and used again.
+ * V8's `Map` (`OrderedHashMap`) moves to a new table when the old one is full of deleted entries. The old table keeps
+ * its entries and a link to the new one. Once such a table is in the old generation, it keeps all later tables alive,
+ * with everything they ever held, until a full collection. Then each call survives, is copied twice and fills the old
+ * generation. Here tables hold only keys and numbers. Values are in separate slots that are cleared and reused.
  */
 export class SlotMap<K extends string | number, V> {
   readonly #slots = new Map<K, number>();
@@ -26,7 +25,7 @@ export class SlotMap<K extends string | number, V> {
     return slot === undefined ? undefined : this.#values[slot];
   }
 
-  /** Puts a value in the place of the one before, or behind all others. */
+  /** Sets a value, in its old position or behind all others. */
   set(key: K, value: V): this {
     let slot = this.#slots.get(key);
     if (slot === undefined) {
@@ -71,7 +70,7 @@ export class SlotMap<K extends string | number, V> {
   }
 }
 
-/** A set of objects that come and go all the time, in the order in which they came: see {@link SlotMap}. */
+/** A set of objects that come and go, in insertion order: see {@link SlotMap}. */
 export class Roster<T extends object> implements Iterable<T> {
   readonly #items = new SlotMap<number, T>();
   #last = 0;

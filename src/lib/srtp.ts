@@ -22,7 +22,7 @@ export type SrtpSuite = keyof typeof srtpSuites;
 /** Whether a suite is one of ours. */
 export const isSrtpSuite = (name: string): name is SrtpSuite => Object.hasOwn(srtpSuites, name);
 
-/** What one side of a call makes its packets secret with: the master key and salt, in base64. Never to be logged. */
+/** SRTP key of one side: master key and salt, in base64. Never log it. */
 export type SrtpKey = {
   readonly suite: SrtpSuite;
   readonly key: string;

@@ -51,7 +51,7 @@ export function writeBindingResponse(request: Uint8Array, { address, port }: Map
   return response;
 }
 
-/** What a server answers to the request with that id; undefined when it is no such answer, or says nothing of use. */
+/** The address in a server's answer to the request with that id; undefined for another or useless message. */
 export function readBindingResponse(octets: Uint8Array, id: string): Mapped | undefined {
   const response = Buffer.from(octets.buffer, octets.byteOffset, octets.length);
   if (!isStun(response) || response.readUInt16BE() !== bindingSuccess) return undefined;
@@ -74,7 +74,7 @@ function readAddress(value: Buffer, mask: Uint8Array): Mapped | undefined {
   if (size === 0 || value.length !== 4 + size) return undefined;
   const port = value.readUInt16BE(2) ^ ((mask[0]! << 8) | mask[1]!);
   const octets = value.subarray(4).map((octet, index) => octet ^ mask[index]!);
-  // Nobody has port 0, an unspecified address, or one of many (RFC 1122 3.2.1.3, RFC 4291 2.5.2 and 2.7).
+  // Invalid: port 0, an unspecified or a multicast address (RFC 1122 3.2.1.3, RFC 4291 2.5.2 and 2.7).
   if (port === 0 || octets.every((octet) => octet === 0) || octets[0]! >= (size === 4 ? 224 : 255)) return undefined;
   if (size === 4) return { address: octets.join('.'), port };
   const words = Array.from({ length: 8 }, (_, index) =>

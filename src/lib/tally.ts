@@ -4,7 +4,10 @@ import type { Logger } from './log.ts';
 /** Least time between two lines of the log about one matter, in ms. */
 const tellEveryMs = 60_000;
 
-/** Tells how often something happened, as a warning: at once, then at most once a minute, with the last one's fields. */
+/**
+ * Logs how often something happened, as a warning: the first immediately, then at most once a minute, with the last
+ * one's fields.
+ */
 export function createTally(clock: Clock, log: Pick<Logger, 'warn'>, sentence: string): (fields: object) => void {
   let untold = 0;
   let toldAt = Number.NEGATIVE_INFINITY;

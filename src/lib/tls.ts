@@ -1,6 +1,6 @@
 import type { SecureContext, SecureVersion } from 'node:tls';
 
-/** What a TLS server begins a handshake with; given to Node as it stands. */
+/** Initial data of a server's TLS handshake, in Node's form. */
 export type ServerTls = {
   /** PEM: the certificate with those between it and its authority, and its key. */
   readonly cert: string;
@@ -13,9 +13,9 @@ export type ServerTls = {
   readonly SNICallback: (name: string, choose: (error: Error | null, context?: SecureContext) => void) => void;
 };
 
-/** What a TLS connection of ours is made with. Whom we connect to is always verified. */
+/** Initial data of our TLS connections. Servers are always verified. */
 export type ClientTls = {
-  /** PEM of the authorities that are believed; those that come with Node when left out. */
+  /** PEM of trusted authorities; left out: Node's own. */
   readonly ca?: string[];
   readonly minVersion: SecureVersion;
   /** Our own certificate, for peers that ask for one. */

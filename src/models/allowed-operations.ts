@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { int, model, stringMap, text, texts } from './schema.ts';
 
-/** What may be done to one object now: by the same rules that refuse it. */
+/** The allowed operations of one object, by the rules that refuse them. */
 
 export const AllowedOperation = model('AllowedOperation', 'An operation, and whether it may be done now.', {
   operation: text('The command.'),

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { model, stringMap, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
-/** What a bridge does with the sound of its channels. */
+/** Audio modes of a bridge. */
 const bridgeTypes = ['mixing', 'holding'] as const;
 export type BridgeType = (typeof bridgeTypes)[number];
 

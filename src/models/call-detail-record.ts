@@ -5,7 +5,7 @@ import { Timestamp } from './timestamp.ts';
 
 const optional = Type.Optional;
 
-/** What became of a leg, in Asterisk's words. */
+/** Results of a leg, in Asterisk's words. */
 const dispositions = ['ANSWERED', 'NO ANSWER', 'BUSY', 'CONGESTION', 'FAILED'] as const;
 export type Disposition = (typeof dispositions)[number];
 

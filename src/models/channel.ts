@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { model, stringMap, text } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
-/** States a channel may show. `Rsrvd` is what Asterisk sends, although its documents spell it otherwise. */
+/** Channel states. `Rsrvd` is what Asterisk sends, although its documents spell it otherwise. */
 export const channelStates = [
   'Down',
   'Rsrvd',
@@ -23,14 +23,14 @@ export const ChannelState = Type.Enum([...channelStates], {
 });
 export type ChannelState = (typeof channelStates)[number];
 
-/** Who a party says it is. */
+/** A party's identity. */
 export const CallerID = model('CallerID', 'A party of a call, as it presents itself.', {
   name: text('Name to show; empty when unknown.'),
   number: text('Number to show; empty when unknown.'),
 });
 export type CallerID = Static<typeof CallerID>;
 
-/** Where in the dialplan a channel is, and what runs on it. */
+/** A channel's dialplan position and application. */
 const DialplanCEP = model('DialplanCEP', 'A dialplan position, and its application.', {
   context: text('Context of the dialplan.'),
   exten: text('Extension within the context.'),

@@ -1,7 +1,7 @@
 import { Compile, type Validator } from 'typebox/compile';
 import { type AriEventType, eventSchemas, eventTypes } from './events.ts';
 
-/** What is wrong with an event as a client would get it: the path and the reason; undefined when it fits its model. */
+/** The error of an event in the client's form: path and reason; undefined if it fits its model. */
 type EventCheck = (message: unknown) => string | undefined;
 
 /** Compiles every event's schema once; for development mode, because each check costs time. */

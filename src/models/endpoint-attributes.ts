@@ -1,8 +1,7 @@
 /**
- * The plain attributes of endpoints: one declaration of each. The schema of the configuration, the fields of the SIP driver
- * and their defaults, the objects that clients create at run time (in the words of Asterisk's res_pjsip) and the import of
- * an Asterisk configuration follow from these tables. Attributes with a structure or a rule of their own (credentials,
- * codecs, addresses) are declared where they are read.
+ * The plain attributes of endpoints, declared once. The configuration schema, the SIP driver's fields and defaults, the
+ * run-time objects (in res_pjsip's words) and the import all follow from these tables. Attributes with a structure or
+ * rule of their own (credentials, codecs, addresses) are declared where they are read.
  */
 
 /** How Asterisk has an attribute, where that differs. `false`: Asterisk has none that means the same. */
@@ -14,7 +13,7 @@ type InAsterisk =
       readonly initial?: string;
       /** Only whole numbers are taken. */
       readonly whole?: true;
-      /** Its words for our choices; the first word for a choice is the one that is shown. */
+      /** Asterisk's words for our choices; the first word for a choice is the one shown. */
       readonly words?: Readonly<Record<string, string>>;
     };
 
@@ -45,7 +44,7 @@ export type EndpointAttribute = Shared &
 
 export type EndpointAttributes = Readonly<Record<string, EndpointAttribute>>;
 
-/** What an attribute may say beside its type. */
+/** Properties of an attribute beside its type. */
 type More = { readonly asterisk?: InAsterisk };
 
 const text = <F extends string>(field: F, description: string, more: More & { form?: 'host' | 'sipUri' } = {}) => ({
@@ -81,7 +80,7 @@ const seconds = <F extends string>(field: F, bounds: Omit<Bounds, 'unit'>, descr
   ...more,
 });
 
-/** What an endpoint is told of who calls it, or answers it. */
+/** Identity of callers and answering parties that an endpoint gets. */
 export const identityAttributes = {
   trust_id_outbound: flag(
     'restricted',
@@ -209,7 +208,7 @@ export const endpointAttributes = {
   ),
 } satisfies EndpointAttributes;
 
-/** Where an endpoint can be reached. */
+/** Contacts of an endpoint. */
 export const aorAttributes = {
   max_contacts: whole(
     'maxContacts',
@@ -358,7 +357,7 @@ export function fieldsToAsterisk<T extends EndpointAttributes>(table: T, fields:
   );
 }
 
-/** Values in the words of Asterisk as the driver's fields. Those that Asterisk lacks have their defaults. */
+/** Asterisk's values as the driver's fields; missing ones have their defaults. */
 export function fieldsFromAsterisk<T extends EndpointAttributes>(table: T, values: Readonly<Record<string, string>>) {
   const settings = Object.entries<EndpointAttribute>(table).flatMap(([name, attribute]) => {
     const theirs = asteriskName(name, attribute);

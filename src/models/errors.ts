@@ -1,9 +1,8 @@
 import { longestApplicationName } from './application.ts';
 
 /**
- * Every refusal a client can meet: status and message, and where Asterisk has them a reason phrase of its own and a
- * second body key. Nothing else in the system may choose a status. Messages are protocol constants that clients
- * compare; `{name}` stands for a parameter of the error.
+ * Every refusal for clients: status and message, and Asterisk's own reason phrase and second body key if any. Nothing
+ * else chooses a status. Messages are protocol constants that clients compare; `{name}` is a parameter of the error.
  */
 type ErrorEntry = { status: number; message: string; reason?: string; error?: string; onlyError?: true };
 
@@ -168,7 +167,7 @@ export const ariErrors = {
   mediaConnectionNotFound: { status: 404, message: 'No channel expects this media connection' },
   mediaConnectionTaken: { status: 409, message: 'The media connection already has a WebSocket' },
   externalUnsupported: { status: 501, message: 'The encapsulation and/or transport is not supported' },
-  /** What Asterisk answers to anything that keeps the channel from being made, with `general.compatibility: asterisk`. */
+  /** Asterisk's answer to any failed creation, with `general.compatibility: asterisk`. */
   externalFailed: { status: 500, message: 'An internal error prevented this request from being handled' },
 
   // Variables.
@@ -337,7 +336,7 @@ type Named<Message extends string> = Message extends `${string}{${infer Name}}${
 /** The parameters that the message of a refusal names. */
 export type AriErrorParameters<C extends AriErrorCode> = Record<Named<(typeof ariErrors)[C]['message']>, string>;
 
-/** What a refusal knows besides its words. */
+/** Details of a refusal. */
 type AriErrorOptions = ErrorOptions & {
   /** Makes what may be done instead, for the body's member `allowed`. Asked when the answer is written, at most once. */
   allowed?: () => object;
@@ -350,7 +349,7 @@ type Rest<C extends AriErrorCode> = [Named<(typeof ariErrors)[C]['message']>] ex
 const fill = (template: string, parameters: Readonly<Record<string, string>>): string =>
   template.replaceAll(/\{(\w+)\}/g, (whole, name: string) => parameters[name] ?? whole);
 
-/** Status and message of a refusal, for those who tell of it before it is met; unknown parameters stay as they are. */
+/** Status and message of a refusal, for lists of refused operations; unknown parameters stay. */
 export const refusalWords = (code: AriErrorCode, parameters: Readonly<Record<string, string>>) => {
   const { status, message }: ErrorEntry = ariErrors[code];
   return { status, message: fill(message, parameters) };
@@ -360,8 +359,8 @@ export const refusalWords = (code: AriErrorCode, parameters: Readonly<Record<str
 const traced = Error as ErrorConstructor & { stackTraceLimit?: number | undefined };
 
 /**
- * A refusal: thrown wherever a command is refused, turned into an answer by `http/app.ts` alone. Parameters that its
- * message names must be given, which the compiler checks.
+ * A refusal: thrown by owners, turned into an answer by `http/app.ts` alone. Parameters of its message are required,
+ * which the compiler checks.
  */
 export class AriError<C extends AriErrorCode = AriErrorCode> extends Error {
   override readonly name = 'AriError';
@@ -373,7 +372,7 @@ export class AriError<C extends AriErrorCode = AriErrorCode> extends Error {
 
   constructor(code: C, ...[parameters, options]: Rest<C>) {
     const entry: ErrorEntry = ariErrors[code];
-    // A refusal is expected and may be met by every request: a stack trace would cost more than the rest of its answer.
+    // Refusals are expected in any request: a stack trace would cost more than the rest of the answer.
     const { stackTraceLimit } = traced;
     if (entry.status < 500) traced.stackTraceLimit = 0;
     super(fill(entry.message, parameters ?? {}), options);

@@ -2,8 +2,8 @@ import type { Channel } from './channel.ts';
 import type { AriEventBody } from './events.ts';
 
 /**
- * An event as JSON without its last brace, so that more members can follow: the same text as `JSON.stringify` gives, at a
- * third of its cost. Nearly all of an event is the channels in it, whose members are known.
+ * An event as JSON without its last brace, so that members can be added: equal to `JSON.stringify`, at a third of its
+ * cost. Most of an event is its channels, whose members are known.
  */
 export function openEventJson(event: AriEventBody): string {
   let json = '';

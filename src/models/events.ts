@@ -236,7 +236,7 @@ export type AriEventType = keyof typeof events;
 /** All event types, in the order of their declaration. */
 export const eventTypes = Object.keys(events) as readonly AriEventType[];
 
-/** What delivery adds to an event for each application. */
+/** Members that delivery adds to an event for each application. */
 export const EventStamp = Type.Object({
   timestamp: Timestamp,
   application: text('Application that the event is for.'),
@@ -254,13 +254,13 @@ export const EventStamp = Type.Object({
 });
 export type EventStamp = Static<typeof EventStamp>;
 
-/** Where in a trace an event is, as W3C Trace Context writes it. */
+/** Trace context of an event (W3C Trace Context). */
 export type TraceFields = Pick<EventStamp, 'traceparent' | 'tracestate'>;
 
-/** What one event of the given type carries, before it is stamped. */
+/** An event of the given type before delivery. */
 export type AriEventBodyOf<T extends AriEventType> = { type: T } & Static<TObject<(typeof events)[T][1]>>;
 
-/** What one event of the given type is to a client. */
+/** An event of the given type as clients get it. */
 export type AriEventOf<T extends AriEventType> = AriEventBodyOf<T> & EventStamp;
 
 /** An event as it is published in the system: without time, receiver, system id and sequence number. */

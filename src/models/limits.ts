@@ -1,7 +1,7 @@
 import type { LimitHit } from '../lib/limit-counts.ts';
 import { AriError, type AriErrorCode } from './errors.ts';
 
-/** The settings whose bound a refusal tells of, by its code. */
+/** The settings behind refusals by a limit, by code. */
 const bounds: Readonly<Partial<Record<AriErrorCode, string>>> = {
   requestBodyTooLarge: 'http.limits.body',
   serviceTimeout: 'http.limits.answer_timeout',
@@ -14,18 +14,18 @@ const bounds: Readonly<Partial<Record<AriErrorCode, string>>> = {
   tooManyRecordings: 'recordings.live',
 };
 
-/** The setting whose bound a refusal tells of; undefined when it tells of none. */
+/** The setting behind a refusal by a limit; undefined for others. */
 function limitOf({ code, parameters }: AriError): string | undefined {
   return code === 'limitReached' ? `limits.${parameters['limit']}` : bounds[code];
 }
 
-/** What clients may make no more of than a setting allows; names as in the configuration's `limits`. */
+/** Limits of clients' objects; names as in `limits`. */
 export type Limits = {
   /** Variables of one channel or bridge. */
   channel_variables: number;
   /** Variables of the whole system. */
   global_variables: number;
-  /** Applications known at once. */
+  /** Applications known at the same time. */
   applications: number;
   /** Subscriptions of one application, those of its channels among them, beyond which clients cannot add any. */
   subscriptions: number;
@@ -38,7 +38,7 @@ export type Limits = {
   dynamic_objects: number;
 };
 
-/** Counts the bound that a refusal tells of, if any. */
+/** Counts the limit behind a refusal, if any. */
 export function countLimit(refusal: AriError, hit: LimitHit): void {
   const limit = limitOf(refusal);
   if (limit !== undefined) hit(limit);

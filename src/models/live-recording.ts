@@ -22,7 +22,7 @@ export const LiveRecording = model('LiveRecording', 'A recording that is being m
 });
 export type LiveRecording = Static<typeof LiveRecording>;
 
-/** What to do when a recording of the name is stored already. */
+/** What to do if a stored recording of that name exists. */
 export const existsActions = ['fail', 'overwrite', 'append'] as const;
 export type ExistsAction = (typeof existsActions)[number];
 

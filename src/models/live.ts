@@ -80,7 +80,7 @@ export const LiveApplicationEvents = model('LiveApplicationEvents', 'The events 
 });
 export type LiveApplicationEvents = Static<typeof LiveApplicationEvents>;
 
-/** What comes over the live WebSocket. */
+/** Messages of the live WebSocket. */
 export const LiveMessage = Type.Union([LiveOverview, LiveCall, LiveApplicationEvents], {
   $id: 'LiveMessage',
   description: 'A message of the live WebSocket; `type` says which.',

@@ -11,7 +11,7 @@ export const LogInSession = model('LogInSession', 'A log-in: a token that stands
 });
 export type LogInSession = Static<typeof LogInSession>;
 
-/** What opens one WebSocket. */
+/** A ticket for one WebSocket. */
 export const Ticket = model('Ticket', 'A one-time ticket, for the address of a WebSocket.', {
   ticket: text('Sent as the query parameter `ticket`.'),
   expires: Timestamp,

@@ -4,7 +4,7 @@ import { model } from './schema.ts';
 
 const level = (description: string) => Type.Enum([...logLevels], { description });
 
-/** What is logged: the least serious kind of line, of all parts and of single ones. */
+/** Log levels: the general one, and those of parts. */
 export const Logging = model('Logging', 'The present log levels.', {
   level: level('The least serious kind of line that is written: trace, debug, info, warn, error, fatal, silent.'),
   parts: Type.Partial(

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { int, model, text } from './schema.ts';
 
-/** Counts of messages that wait for somebody. */
+/** Counts of waiting messages. */
 export const Mailbox = model('Mailbox', 'How many messages wait in a mailbox.', {
   name: text('Name of the mailbox.'),
   old_messages: int('Messages already heard.'),

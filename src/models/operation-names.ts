@@ -1,8 +1,8 @@
-/** What asks for the things that charts decide, by the names that operations of the interface go by. */
+/** Names of the interface's operations behind chart commands. */
 
 type Kind = 'channel' | 'bridge' | 'playback' | 'recording';
 
-/** Where the interface has another name than the charts. */
+/** Operations whose name differs from the chart's. */
 const names: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   channel: {
     continue: 'channels:continueInDialplan',
@@ -20,6 +20,6 @@ const names: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   recording: {},
 };
 
-/** The operation of the interface, `resource:nickname`, behind what may be done to an object. */
+/** The operation of the interface, `resource:nickname`, behind a command for an object. */
 export const operationBehind = (kind: Kind, operation: string): string =>
   names[kind][operation] ?? `${kind}s:${operation}`;

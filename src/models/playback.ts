@@ -17,6 +17,6 @@ export const Playback = model('Playback', 'Media being played: one item, or a li
 });
 export type Playback = Static<typeof Playback>;
 
-/** What a client may do to media being played. */
+/** Commands for a running playback. */
 export const playbackOperations = ['restart', 'pause', 'unpause', 'reverse', 'forward'] as const;
 export type PlaybackOperation = (typeof playbackOperations)[number];

@@ -17,21 +17,21 @@ export const LoopDelay = model('LoopDelay', "Delays of a thread's event loop sin
 });
 export type LoopDelay = Static<typeof LoopDelay>;
 
-/** What became of call detail records. */
+/** Counts of call detail records. */
 const RecordCounts = model('RecordCounts', 'Results of call detail records since the start.', {
   made: int('Records that were made.'),
   lost: int('Records that were lost: a disk or the webhook did not take them.'),
   waiting_octets: int('Octets that wait for the webhook.'),
 });
 
-/** What became of the audit log. */
+/** Counts of audit log lines. */
 export const AuditCounts = model('AuditCounts', 'Results of audit log lines since the start.', {
   lines: int('Lines that were written, or should have been.'),
   lost: int('Lines that were lost: the disk did not take them.'),
 });
 export type AuditCounts = Static<typeof AuditCounts>;
 
-/** Where SIP messages are sent to be kept. */
+/** The collector of SIP messages. */
 export const HepCollector = model(
   'HepCollector',
   'The collector that SIP messages are sent to (HOMER), and how that goes.',
@@ -58,7 +58,7 @@ const ThreadLoad = model('ThreadLoad', 'How a media thread keeps up: audio is ma
   delay: Type.Optional(LoopDelay),
 });
 
-/** What the server is, and where phones reach it. */
+/** The server and its addresses. */
 export const ServerInfo = model('ServerInfo', 'The server: what it is, and where phones reach it.', {
   name: text('Name of the program.'),
   version: text('Its version.'),

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { anyObject, double, flag, int, model, text } from './schema.ts';
 
-/** What every entry of a timeline has. */
+/** Common members of timeline entries. */
 const place = {
   seq: int('Place in the order of everything that the server has recorded; grows, with gaps.'),
   at: double('When it was, in ms since the Unix epoch.'),

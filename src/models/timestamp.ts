@@ -25,8 +25,8 @@ function zoneOf(date: Date): string {
 }
 
 /**
- * Makes a formatter that remembers the last minute it wrote: date, hour and zone are the same for all events of a
- * minute, so only seconds and milliseconds are new. (Zone offsets are whole minutes and change on whole minutes.)
+ * Makes a formatter that caches the last minute: date, hour and zone are equal for its events, so only seconds and
+ * milliseconds are new. (Zone offsets are whole minutes and change on whole minutes.)
  */
 export function createTimestampFormatter(): (epochMs: number) => string {
   let minute = Number.NaN;

@@ -5,7 +5,7 @@ import { Timestamp } from './timestamp.ts';
 
 const patterns = (description: string) => Type.Optional(texts(description));
 
-/** What somebody is limited to; as `http.users[].scope` of the configuration. */
+/** Limits of a user or token; as `http.users[].scope` of the configuration. */
 export const AccessScope = model('AccessScope', 'Limits of a user or token. A list that is left out limits nothing.', {
   applications: patterns('Applications to be, to look at and to send channels to; `*` stands for any letters.'),
   operations: patterns('`resource`, `resource:read`, `resource:change`, `resource:operation`.'),
@@ -34,13 +34,13 @@ export const NewToken = model('NewToken', 'A token that was just made.', {
 });
 export type NewToken = Static<typeof NewToken>;
 
-/** A token as it is kept: only the digest of what stands for it. */
+/** A stored token: only its digest. */
 const KeptToken = Type.Object({
   name: Type.String(),
   user: Type.String(),
   /** SHA-256 of the token, in base64. */
   digest: Type.String(),
-  /** What narrows it besides its user's scope; all of them hold. */
+  /** Scopes that limit it besides its user's; all apply. */
   scopes: Type.Array(AccessScope),
   read_only: Type.Boolean(),
   made_by: Type.String(),
@@ -55,7 +55,7 @@ const keptToken = Compile(KeptToken);
 /** Whether something that was read is a token as it is kept. */
 export const isKeptToken = (element: unknown): element is KeptToken => keptToken.Check(element);
 
-/** Who asks, and what it may do. */
+/** The requesting user, and its rights. */
 export const Access = model('Access', 'The requesting user, and its rights.', {
   user: text('The user.'),
   token: Type.Optional(text('Name of the token that it came with.')),

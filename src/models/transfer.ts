@@ -8,5 +8,5 @@ export const transferStates = [
 
 export type TransferState = (typeof transferStates)[number];
 
-/** What came of a transfer, in the words of BridgeBlindTransfer and BridgeAttendedTransfer. */
+/** Results of BridgeBlindTransfer and BridgeAttendedTransfer. */
 export type TransferResult = 'Success' | 'Fail' | 'Invalid' | 'Not Permitted';

@@ -7,7 +7,7 @@ export const Variable = model('Variable', 'The value of a variable.', {
 });
 export type Variable = Static<typeof Variable>;
 
-/** Several variables at once. */
+/** Several variables. */
 export const Variables = model('Variables', 'Several variables with their values.', {
   variables: stringMap('Names and values.'),
 });

@@ -14,7 +14,7 @@ const Other = Type.Object(
   { additionalProperties: true },
 );
 
-/** What one member of a bridge sees of the others. */
+/** The sources that one member of a bridge sees. */
 export const VideoVisibility = model(
   'VideoVisibility',
   'The sources that a member of a bridge sees, and reasons for the others.',

@@ -1,6 +1,6 @@
 import type { VideoVisibility } from './video-visibility.ts';
 
-/** Why somebody does not see another one, for people; what nobody knows of stands as it is. */
+/** Reasons for invisible sources, in words; unknown ones stay as they are. */
 const words: Readonly<Record<string, string>> = {
   no_video: 'has no video',
   inactive: 'takes no picture now (on hold, or it only sends)',
@@ -20,7 +20,7 @@ const words: Readonly<Record<string, string>> = {
 /** A reason of {@link VideoVisibility} in words. */
 export const whyUnseenText = (why: string): string => words[why] ?? why;
 
-/** What one member sees: those whose picture it is sent, and those it is not, by reason; a reason may go with the former, too. */
+/** One member's view: visible sources, and invisible ones by reason; visible ones may have a reason, too. */
 export type VisibilityRow = {
   member: string;
   sees: readonly string[];

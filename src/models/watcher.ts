@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { int, model, text, texts } from './schema.ts';
 
-/** A phone that is told how something stands, as the server keeps it. */
+/** A phone's subscription as the server keeps it. */
 export const WatcherView = model('WatcherView', 'The subscription of a phone to BLF or to waiting messages.', {
   endpoint: text('Endpoint that has subscribed, as `technology/resource`.'),
   topics: texts('Its subject: `device:pjsip/alice`, `mailbox:alice`.'),

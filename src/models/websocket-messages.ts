@@ -45,7 +45,7 @@ export const RESTResponse = model('RESTResponse', 'The answer to a request carri
 });
 export type RESTResponse = Static<typeof RESTResponse>;
 
-/** What all messages have. */
+/** Common members of messages. */
 export const Message = model('Message', 'A message on the events WebSocket.', {
   type: text('The type of message.'),
   asterisk_id: Type.Optional(text('Id of the system that it comes from.')),

@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
 
-/** A running server, and the user that asks it. */
+/** A running server, and the user. */
 export type Server = {
   /** Base URL, e.g. `http://127.0.0.1:8088`; its path is ignored. */
   url: string;

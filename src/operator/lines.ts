@@ -8,7 +8,7 @@ import type { EventTimelineEntry, StepEntry, TimelineEntry } from '../models/tim
 import type { VisibilityRow } from '../models/visibility-rows.ts';
 import type { Cell, Tone } from './table.ts';
 
-/** What commands write for people: a line for each thing, in columns. */
+/** Terminal output: a line for each object, in columns. */
 
 const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 23);
 
@@ -31,7 +31,9 @@ const toneOf = (state: string): Tone | undefined =>
     }) as Record<string, Tone>
   )[state];
 
-/** Whom a call is to: what was called, or, where nobody calls, whom we have called or what listens. */
+/**
+ * The called party: the extension or resource, or for calls without a caller our dialed party or the snooped channel.
+ */
 function calledOf(channel: CallChannel | undefined): string {
   if (!channel) return '-';
   const { caller, endpoint, name, extension } = channel;
@@ -43,7 +45,7 @@ function calledOf(channel: CallChannel | undefined): string {
 export const callHeads = ['CALL', 'STATE', 'FOR', 'FROM', 'TO', 'APPLICATIONS', 'WAITS FOR', 'CHANNELS'] as const;
 export const callWidths = [16, 9, 5, 12, 10, 12, 9] as const;
 
-/** The channel that tells most of a call: of those that are left one that is up, else the first. */
+/** The most telling channel of a call: an Up one, else the first. */
 function furthest(channels: readonly CallChannel[]): CallChannel | undefined {
   const left = channels.filter(({ ended }) => ended === undefined);
   return left.find(({ life }) => life === 'up') ?? left[0] ?? channels[0];
@@ -67,7 +69,7 @@ export function callCells({ id, state, duration_ms: duration, channels, applicat
 
 export const stuckHeads = ['FOR', 'WHAT', 'STATE', 'CALL', 'WAITS FOR'] as const;
 
-/** What is stuck in columns. */
+/** Columns of stuck objects. */
 export const stuckCells = (
   { kind, object, chart, state, since, waits_for: what, call }: WaitingFor,
   now: number,
@@ -146,7 +148,7 @@ export const phoneCells = (
 
 export const visibilityHeads = ['BRIDGE', 'MEMBER', 'SEES', 'DOES NOT SEE'] as const;
 
-/** What a member of a bridge sees of the others. */
+/** A bridge member's view of the others. */
 type ListedVisibility = VisibilityRow & { bridge: string };
 
 /** That in columns, with the reasons. */
@@ -182,7 +184,7 @@ function memberText(name: string, value: unknown): string | undefined {
     : `${name} ${shortened(`${value}`)}`;
 }
 
-/** What an event brings along: the step of the dialplan, the reason of a failure, the target of a call. */
+/** Details of an event: the dialplan step, the reason of a failure, the target of a call. */
 function detailsOf({ event: { type, ...event }, facts }: StepEntry): string {
   const told = type === 'xstate.init' ? ((event['input'] ?? {}) as Record<string, unknown>) : event;
   const { app, data, ...rest } = told;
@@ -218,7 +220,7 @@ export const entryCells = (entry: TimelineEntry): Cell[] => [
 const isTrouble = (entry: TimelineEntry): boolean =>
   (entry.kind === 'event' && entry.missed) || (entry.kind === 'request' && entry.status >= 400);
 
-/** What an event is about, behind its type. */
+/** The subject of an event, behind its type. */
 function aboutOf({ event }: EventTimelineEntry): string {
   const { channel, peer, playback, bridge, recording, endpoint } = event as Record<
     string,

@@ -150,7 +150,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
   await act();
 }
 
-/** Who sees whom in one bridge, or in all that the user may see. Omits bridges that end meanwhile. */
+/** Visibility in one bridge, or in all that the user may see. Omits bridges that end meanwhile. */
 async function videoVisibilityIn(
   client: Client,
   id: string | undefined,

@@ -4,11 +4,11 @@ import { plain } from '../lib/plain-text.ts';
 export type Style = {
   /** Whether colours are understood. */
   colours: boolean;
-  /** Letters in a line; undefined where nobody looks at lines. */
+  /** Characters per line; undefined without a terminal. */
   columns?: number | undefined;
 };
 
-/** What a piece of text means. */
+/** Meaning of a text's style. */
 export type Tone = 'good' | 'bad' | 'lit' | 'quiet' | 'strong';
 
 /** A piece of text with what it means. */

@@ -4,7 +4,7 @@ import type { Logger } from '../lib/log.ts';
 import type { Ban, LogInProtocol } from '../models/ban.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 
-/** What to do with an address: let it in, answer its wrong log-ins only after `ms` milliseconds, or be silent to it. */
+/** Action for an address: admit it, delay the answers to wrong log-ins by `ms`, or ignore it. */
 export type BanVerdict =
   | { readonly action: 'admit' }
   | { readonly action: 'delay'; readonly ms: number }
@@ -16,9 +16,8 @@ export type BanVerdict =
  */
 export interface Bans {
   /**
-   * A log-in with a wrong password, or as a user that does not exist, from a source that is no forgery (it answered
-   * something that we had sent to it).
-   * @returns what to do with the source from now on.
+   * A log-in with a wrong password or an unknown user, from a verified source (it answered our challenge).
+   * @returns the action for the source from now on.
    */
   failed(source: string, user: string, protocol: LogInProtocol): BanVerdict;
   /** Cheap enough to be asked for every packet. */
@@ -29,7 +28,7 @@ export interface Bans {
   lift(address: string): boolean;
   /** Sources remembered now. */
   readonly size: number;
-  /** Takes up other settings; who is ignored already stays so for the time that stood then. */
+  /** Applies other settings; present bans keep their time. */
   reconfigure(settings: BanSettings): void;
   /** Stops the reports. */
   close(): void;
@@ -46,7 +45,7 @@ export type BanSettings = {
   readonly ignoreAfter: number;
   /** ms that it is ignored. */
   readonly ignoreForMs: number;
-  /** Addresses and networks that are reported, but neither slowed nor ignored. */
+  /** Addresses and networks that are reported but never delayed or ignored. */
   readonly exempt: readonly string[];
   /** Sources remembered at most; beyond that the one whose last wrong log-in is longest ago is forgotten. */
   readonly sources: number;
@@ -71,7 +70,7 @@ type Entry = {
 
 const FIRST_DELAY_MS = 250;
 const REPORT_EVERY_MS = 60_000;
-/** More sources than this are told in one line together. */
+/** More sources than this share one log line. */
 const LINES_PER_REPORT = 20;
 const USERS_PER_SOURCE = 8;
 const USER_LENGTH = 64;
@@ -79,7 +78,7 @@ const USER_LENGTH = 64;
 const admit: BanVerdict = { action: 'admit' };
 const ignore: BanVerdict = { action: 'ignore' };
 
-/** Nobody banned at first; nothing outlives the process. */
+/** Starts without bans; they are not persistent. */
 export function createBans({ settings: start, clock, log }: BansOptions): Bans {
   let settings = start;
   let exempt = settings.exempt.map(addressMatcher);
@@ -178,7 +177,7 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
       count(entry, user, protocol);
       keep(entry);
       if (report === undefined) {
-        // The first is logged at once: somebody may be setting up a phone.
+        // The first is logged without delay: it may be a phone being set up.
         tell(entry);
         reportLater();
       }

@@ -9,11 +9,11 @@ import type { ClientTls, ServerTls, TlsKeys } from '../lib/tls.ts';
 export type CertificateSettings = {
   /** PEM files. Clients whose server name matches no other pair get the first one. */
   readonly certificates: readonly { readonly certificate: string; readonly key: string }[];
-  /** PEM files of authorities; `system` stands for those that come with Node. */
+  /** PEM files of authorities; `system` stands for Node's own. */
   readonly authorities: readonly string[];
   /** PEM files of the authorities of our clients. */
   readonly clientAuthorities: readonly string[];
-  /** PEM files of the revocation lists of those authorities; empty: nobody's certificate is looked up. */
+  /** PEM files of revocation lists of those authorities; empty: revocation is not checked. */
   readonly clientCrl: readonly string[];
   readonly minimumVersion: '1.2' | '1.3';
   /** How often to look whether a file is another one, in ms. */
@@ -27,7 +27,7 @@ export class CertificateError extends Error {
 
 /** The certificates of the configuration, as they stand in their files now. */
 interface Certificates extends TlsKeys {
-  /** Reads all files anew, perhaps others than before. What cannot be used changes nothing. @throws CertificateError */
+  /** Reads all files again. On an error nothing changes. @throws CertificateError */
   take(settings: CertificateSettings): void;
   /** Reads all files anew; what cannot be used changes nothing, and is logged. */
   readAgain(): void;
@@ -41,10 +41,10 @@ type Read = { shown: readonly Shown[]; minVersion: SecureVersion; client: Client
 /** Whose certificates of clients are believed, and which of these are revoked. All PEM. */
 type Believed = { readonly ca: string[]; readonly crl?: string[] };
 
-/** A certificate; `open` is for clients that show none, `asking` for those that are asked for one. */
+/** A certificate; `open` does not request a client certificate, `asking` does. */
 type Shown = { cert: string; key: string; leaf: X509Certificate; open: SecureContext; asking: SecureContext };
 
-/** A certificate that ends within this time is told of when it is read, in ms. */
+/** A certificate that expires within this time is reported when it is read, in ms. */
 const soonOver = 14 * 86_400_000;
 
 /** Reads them, and looks from time to time whether a file has changed. @throws CertificateError */
@@ -58,8 +58,8 @@ export function createCertificates(
   let stamp = stampOf(settings);
   let timer: unknown;
 
-  // Node never replaces the callback of a server, so it looks into the latest reading. OpenSSL checks a client against the
-  // authorities of the context that was chosen for the name, not against those of the server.
+  // Node never replaces a server's callback, so it uses the latest data. OpenSSL checks a client against the
+  // authorities of the context for the requested name, not of the server.
   const serverTls = (kind: 'open' | 'asking'): ServerTls | undefined => {
     const { shown, minVersion, clients } = current;
     const [first] = shown;
@@ -177,7 +177,7 @@ function readAuthorities(file: string): string {
   return text;
 }
 
-/** Each list of a file by itself: Node reads one of a text only. */
+/** The lists of a file, separated: Node reads one per text. */
 function readRevocations(file: string): string[] {
   const lists = readText(file).match(/-----BEGIN X509 CRL-----[^-]*-----END X509 CRL-----/g) ?? [''];
   for (const crl of lists) trying(file, 'is no revocation list in PEM', () => createSecureContext({ crl }));

@@ -20,21 +20,22 @@ export interface DeviceStates {
   /** Any device; INVALID when there can be none of that name, UNKNOWN when clients never set it. */
   get(name: string): DeviceState;
   /**
-   * Resolves when it is on the disk.
-   * @throws AriError deviceUncontrolled, deviceNameMissing, deviceStateUnknown at once; storageFailed (rejects), then it
-   *   is as before.
+   * Resolves once it is stored.
+   * @throws AriError deviceUncontrolled, deviceNameMissing, deviceStateUnknown synchronously; storageFailed (rejects),
+   * then nothing has changed.
    */
   update(name: string, state: string | undefined): Promise<void>;
   /** As {@link update}, for the dialplan, which does not wait: it is written as soon as the disk takes it. */
   updateSoon(name: string, state: string | undefined): void;
   /**
-   * Forgets a device that clients set; an unknown one is no error. Resolves when that is on the disk.
-   * @throws AriError deviceUncontrolled, deviceNameMissing at once; storageFailed (rejects), then it is as before.
+   * Removes a client's device; an unknown one is no error. Resolves once that is stored.
+   * @throws AriError deviceUncontrolled, deviceNameMissing synchronously; storageFailed (rejects), then nothing has
+   * changed.
    */
   delete(name: string): Promise<void>;
-  /** What clients set, what channels make of devices, and what was told of these last. */
+  /** Client states, uses of devices by channels, and their last published states. */
   dump(): DeviceStatesData;
-  /** Takes it up again, before channels are; nobody is told. */
+  /** Restores it before channels; no events are published. */
   restore(data: DeviceStatesData): void;
   /** Stops listening; resolves once all changes are on disk. */
   close(): Promise<void>;
@@ -49,15 +50,15 @@ type DeviceStatesOptions = {
   /** An endpoint in its canonical spelling, found in any case of letters; undefined when there is none. */
   endpoint(technology: string, resource: string): Pick<Endpoint, 'technology' | 'resource' | 'state'> | undefined;
   /**
-   * Whether a place of the dialplan exists: then `Local/<extension>@<context>` is a device, in use as long as a channel
-   * calls it. Left out, Local channels are no devices.
+   * Whether a dialplan position exists: then `Local/<extension>@<context>` is a device, in use while a channel calls
+   * it. Left out: Local channels are no devices.
    */
   localExists?(context: string, extension: string): boolean;
   /** States that clients may set; any number when left out. */
   limit?: number | undefined;
 };
 
-/** What a channel makes of its device. */
+/** Use of a device by a channel. */
 export const deviceUses = ['idle', 'inUse', 'ringing', 'busy', 'onHold'] as const;
 type Use = (typeof deviceUses)[number];
 
@@ -85,7 +86,7 @@ const uses: Readonly<Record<ChannelState, Use>> = {
   Unknown: 'idle',
 };
 
-/** The channels of one endpoint, counted by use so that a trunk with thousands of them costs no more than a phone. */
+/** An endpoint's channels, counted by use, so that a trunk with thousands costs no more than a phone. */
 class DeviceUse {
   readonly #channels = new Map<string, Use>();
   readonly #counts: Record<Use, number> = { idle: 0, inUse: 0, ringing: 0, busy: 0, onHold: 0 };
@@ -121,12 +122,12 @@ class DeviceUse {
   }
 }
 
-/** Who may speak for a device of that name. */
+/** Prefix of client devices. */
 const prefixOfClients = 'Stasis:';
 const prefixOfDialplan = 'Custom:';
 const hasPrefix = (name: string, prefix: string): boolean =>
   name.slice(0, prefix.length).toLowerCase() === prefix.toLowerCase();
-/** The name with its prefix spelled canonically; undefined for a device that nobody speaks for. */
+/** The name with its canonical prefix; undefined for other devices. */
 const spoken = (name: string): string | undefined => {
   const prefix = [prefixOfClients, prefixOfDialplan].find((each) => hasPrefix(name, each));
   return prefix && prefix + name.slice(prefix.length);
@@ -183,7 +184,7 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
   });
   const stateOf = (name: string): DeviceStateWord => kept.get(name)?.state ?? 'UNKNOWN';
   const devices = new Map<string, DeviceUse>();
-  /** What was published of each endpoint last. */
+  /** Last published state of each endpoint. */
   const published = new Map<string, DeviceStateWord>();
 
   const publish = (name: string, state: DeviceStateWord): void =>

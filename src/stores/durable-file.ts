@@ -18,8 +18,8 @@ import { type FileHandle, open, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Files that hold a whole value, the old or the new, whatever happens to the process or the machine: written beside
- * the file, brought to the disk, renamed over it, and the directory brought to the disk as well (POSIX rename, fsync).
+ * Atomic file replacement: after a crash a file has its old or new content. The new content is written beside the file,
+ * synced and renamed over it; then the directory is synced (POSIX rename, fsync).
  */
 
 /** The data directory cannot be used: the message is one line that says which path, and why. */
@@ -84,8 +84,8 @@ export function reasonUnusable(directory: string): string | undefined {
 }
 
 /**
- * Makes a directory and those above it. Not left to Node, which goes round for ever where a file system has no room for
- * new entries (`/proc`). @throws Error (Node's)
+ * Makes a directory and its parents. Node's own function loops on file systems without space for entries (`/proc`).
+ * @throws Error (Node's)
  */
 function makeDirectory(directory: string, mode?: number): void {
   try {
@@ -156,12 +156,12 @@ async function synced(handle: FileHandle, write: (handle: FileHandle) => Promise
   }
 }
 
-/** Keeps a copy of a file under a name of its own beside it (`x.bad`, `x.bad.1` …). @returns its name. @throws StorageError */
+/** Copies a file to a new name beside it (`x.bad`, `x.bad.1` …). @returns its name. @throws StorageError */
 export function setAside(path: string): string {
   let aside = `${path}.bad`;
   for (let number = 1; existsSync(aside); number++) aside = `${path}.bad.${number}`;
   try {
-    // A second name for the same file needs no room on the disk.
+    // A hard link needs no disk space.
     linkSync(path, aside);
   } catch {
     try {

@@ -11,7 +11,7 @@ export type Attribute = {
   initial: string;
   /** Never shown to anybody. */
   secret?: true;
-  /** What is said of it when a value makes no sense, behind its name. */
+  /** Error text for an invalid value, behind its name. */
   refusal?: string;
   /** Another attribute that it changes; then it is no attribute of its own. */
   changes?: string;
@@ -39,16 +39,16 @@ export interface DynamicConfig {
   /** The attributes of an object, without secret ones. @throws AriError configClassNotFound, configTypeNotFound, configObjectNotFound */
   get(configClass: string, objectType: string, id: string): ConfigTuple[];
   /**
-   * Makes an object, or changes one. All fields are taken or none. Resolves when it is on the disk.
+   * Creates or changes an object. All fields are applied or none. Resolves once it is stored.
    * @param fields a list of `{attribute, value}`, as the client sent it.
-   * @throws AriError as {@link get} but for the object, and configFieldsRequired, configCreateInvalid,
-   *   configUpdateInvalid, configUpdateForbidden at once; storageFailed (rejects), then it is as before.
+   * @throws AriError as {@link get} except for the object, and configFieldsRequired, configCreateInvalid,
+   * configUpdateInvalid, configUpdateForbidden synchronously; storageFailed (rejects), then nothing has changed.
    */
   update(configClass: string, objectType: string, id: string, fields: unknown): Promise<ConfigTuple[]>;
   /**
-   * Resolves when that is on the disk.
-   * @throws AriError as {@link get}, and configDeleteForbidden for what stands in the configuration file, at once;
-   *   storageFailed (rejects), then it is as before.
+   * Resolves once that is stored.
+   * @throws AriError as {@link get}, and configDeleteForbidden for objects of the configuration file, synchronously;
+   * storageFailed (rejects), then nothing has changed.
    */
   delete(configClass: string, objectType: string, id: string): Promise<void>;
 
@@ -56,7 +56,7 @@ export interface DynamicConfig {
   find(objectType: string, id: string): ConfigObject | undefined;
   /** The objects of a kind that clients made. */
   made(objectType: string): ConfigObject[];
-  /** Other objects stand in the configuration file from now on; nobody is told. */
+  /** Sets the objects of the configuration file; no events are published. */
   replaceFixed(fixed: DynamicConfigOptions['fixed']): void;
   /** Resolves once all changes are on disk. */
   close(): Promise<void>;
@@ -129,7 +129,7 @@ const tuplesOf = ({ attributes }: ObjectType, values: Values): ConfigTuple[] =>
     secret || changes ? [] : [{ attribute, value: values[attribute] ?? '' }],
   );
 
-/** Objects that clients make at run time, kept over a restart in a file that nobody else may read: it holds passwords. */
+/** Objects that clients create at run time, stored in a file with private permissions: it holds passwords. */
 export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfig {
   const { directory, clock, log, configClass: ownClass, types, fixed, refuses, onChanged } = options;
   const { limit = Number.POSITIVE_INFINITY } = options;
@@ -150,7 +150,7 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
   for (const { type, id } of kept.values())
     if (fixedObjects.has(keyOf(type, id)))
       log.warn({ type, id }, 'the configuration file replaces an object created at run time');
-  /** An object that clients made, with what is new since it was kept as usual; undefined for a kind that there is no more. */
+  /** A client's object with defaults for new attributes; undefined for a removed type. */
   const complete = (object: Kept | undefined): Kept | undefined => {
     const type = object && Object.hasOwn(types, object.type) ? types[object.type] : undefined;
     return object && type && { ...object, values: { ...initialOf(type), ...object.values } };
@@ -165,7 +165,7 @@ export function createDynamicConfig(options: DynamicConfigOptions): DynamicConfi
   const find = (type: string, id: string): ConfigObject | undefined =>
     fixedObjects.get(keyOf(type, id)) ?? complete(kept.get(keyOf(type, id)));
 
-  /** What an object will be, or, after a word in the log, why it cannot be. */
+  /** The resulting object, or undefined after logging the error. */
   const wanted = (
     type: ObjectType,
     objectType: string,

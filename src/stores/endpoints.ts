@@ -41,9 +41,9 @@ export interface Endpoints {
   /** A channel of the endpoint has come to life; unknown endpoints are ignored, here and below. */
   channelAdded(technology: string, resource: string, channelId: string): void;
   channelRemoved(technology: string, resource: string, channelId: string): void;
-  /** What is known of each endpoint, its channels aside. */
+  /** The state of each endpoint, without its channels. */
   dump(): EndpointStatus[];
-  /** Takes up what was known of endpoints that are there; nobody is told. */
+  /** Restores the states of present endpoints; no events are published. */
   restore(known: readonly EndpointStatus[]): void;
 }
 
@@ -51,7 +51,7 @@ type EndpointStatus = { technology: string; resource: string; state: EndpointSta
 
 type EndpointsOptions = {
   bus: Bus;
-  /** Hears of each endpoint that is forgotten: its subscriptions end. */
+  /** Called for each removed endpoint: its subscriptions end. */
   onRemoved?: (topic: Topic, endpoint: Endpoint) => void;
 };
 

@@ -3,7 +3,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import { readIfThere, StorageError, setAside, writeDurablySync } from './durable-file.ts';
 
-/** Six bytes in the form of a MAC address with the "locally administered" bit set, so that it is nobody's card (IEEE 802). */
+/** Six bytes in the form of a MAC address with the "locally administered" bit, so that no card has it (IEEE 802). */
 function makeId(ids: Ids): string {
   const bytes = ids.hex(12).match(/../g) ?? [];
   const [first = '00', ...others] = bytes;
@@ -12,8 +12,8 @@ function makeId(ids: Ids): string {
 }
 
 /**
- * The id of this system (`asterisk_id`), in Asterisk's form `xx:xx:xx:xx:xx:xx`: made once, kept in the data directory,
- * the same after every restart. A file without an id in it is set aside, told, and a new id made.
+ * The id of this system (`asterisk_id`), in Asterisk's form `xx:xx:xx:xx:xx:xx`: generated once and kept in the data
+ * directory. A file without a valid id is renamed, that is logged, and a new id is generated.
  * @throws StorageError when the file cannot be read or written.
  */
 export function keepEntityId(directory: string, ids: Ids, log: Logger): string {

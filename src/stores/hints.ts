@@ -10,11 +10,11 @@ type HintState = {
   state: DeviceStateWord;
 };
 
-/** What BLF shows: extensions of the dialplan, by the state of their devices. */
+/** BLF: extensions of the dialplan, by the state of their devices. */
 interface Hints {
   /** Undefined where the dialplan has no hint for it. */
   of(context: string, extension: string): HintState | undefined;
-  /** Adds one who hears of every device that is in another state than before, by its name. */
+  /** Adds a listener for device state changes, by device name. */
   onChanged(listener: (device: string) => void): void;
   /** Stops listening. */
   close(): void;
@@ -29,7 +29,7 @@ type HintsOptions = {
   mailboxes: { list(): readonly Mailbox[]; onChanged(listener: (mailbox: Mailbox) => void): void };
 };
 
-/** Which state wins where several devices have different ones: the one that comes later. */
+/** Order of states: with several devices the later one wins. */
 const order: readonly DeviceStateWord[] = [
   'INVALID',
   'UNKNOWN',
@@ -43,7 +43,7 @@ const order: readonly DeviceStateWord[] = [
 ];
 const busyWords: ReadonlySet<DeviceStateWord> = new Set(['INUSE', 'BUSY', 'ONHOLD']);
 
-/** The state of several devices together, as Asterisk has it: one that rings beside one that is in use is both. */
+/** The combined state of several devices, as in Asterisk: one that rings beside one in use gives both. */
 export function together(states: readonly DeviceStateWord[]): DeviceStateWord {
   if (states.includes('RINGING') && states.some((state) => busyWords.has(state))) return 'RINGINUSE';
   return states.reduce((most, state) => (order.indexOf(state) > order.indexOf(most) ? state : most), 'INVALID');

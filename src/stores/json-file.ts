@@ -6,19 +6,19 @@ import { readIfThere, StorageError, setAside, writeDurably, writeDurablySync } f
 import { readJsonList } from './json-list.ts';
 
 /**
- * A list kept in a file of the data directory. What is in memory is changed first, then kept; changes that come while
- * one writing is under way go into the next one together (group commit).
+ * A list in a file of the data directory. It is changed in memory first, then stored; changes during one write share
+ * the next (group commit).
  */
 interface JsonFile {
   /**
-   * Resolves when everything changed so far is on the disk for good. When that fails, all changes that are not on the
-   * disk are undone, the last one first, and told so: each may stand on the one before.
+   * Resolves once all changes so far are synced to disk. On failure all unsaved changes are undone, last first, because
+   * each may depend on the previous one.
    * @throws AriError (rejects) storageFailed, after `undo` was called.
    */
   keep(undo: () => void): Promise<void>;
-  /** Resolves when everything changed so far is on the disk; at once when it is already. @throws AriError (rejects) storageFailed. */
+  /** Resolves once all changes so far are stored. @throws AriError (rejects) storageFailed. */
   settled(): Promise<void>;
-  /** For changes that nobody waits for: a failure is logged, and it is tried again until it holds. Never undone. */
+  /** For changes without a waiting client: a failure is logged and the write is retried. Never undone. */
   keepSoon(): void;
   /** Waits for the last writing, tries once more what did not hold yet, and stops trying. */
   close(): Promise<void>;
@@ -29,7 +29,7 @@ export type JsonFileOptions<T> = {
   name: string;
   clock: Clock;
   log: Logger;
-  /** Permissions of the file, e.g. 0o600 for one with secrets; left out, those that are usual. */
+  /** Permissions of the file, e.g. 0o600 for secrets; default: the usual ones. */
   mode?: number;
   /** Reads one element of the list. @throws Error when it makes no sense. */
   read(element: unknown): T;
@@ -37,7 +37,7 @@ export type JsonFileOptions<T> = {
   write(): unknown[];
 };
 
-/** How long to wait before what nobody waits for is tried again, in ms: the first time, and at most. */
+/** Pause before retrying such a write, in ms: first, and longest. */
 const retryMs = { first: 1_000, most: 60_000 } as const;
 
 type Change = { undo(): void; done(): void; failed(error: AriError): void };
@@ -45,9 +45,8 @@ type Change = { undo(): void; done(): void; failed(error: AriError): void };
 const format = (elements: unknown[]): string => `${JSON.stringify(elements, undefined, 2)}\n`;
 
 /**
- * What the file holds, and the way to change it. A file that is damaged is set aside under another name and told; its
- * good elements live.
- * @throws StorageError when the file is there but cannot be read, or cannot be mended.
+ * Opens a file and its content. A damaged file is renamed, that is logged, and its readable elements are kept.
+ * @throws StorageError if the file exists but cannot be read or replaced.
  */
 export function openJsonFile<T>(options: JsonFileOptions<T>): { elements: T[]; file: JsonFile } {
   return { elements: load(options), file: new KeptFile(options) };
@@ -88,14 +87,14 @@ class KeptFile implements JsonFile {
   readonly #options: Omit<JsonFileOptions<unknown>, 'read'>;
   /** Changes that the next writing will hold. */
   #waiting: Change[] = [];
-  /** Something is in memory that is not in the file, and nobody waits for it. */
+  /** Unsaved changes without a waiting client exist. */
   #unattended = false;
   #wanted = false;
   #writing: Promise<void> | undefined;
   #retry: unknown;
   #retryAfterMs: number = retryMs.first;
   #closed = false;
-  /** The last writing failed: a full disk is told of once, not with each change. */
+  /** The last write failed: a full disk is logged once, not for each change. */
   #failing = false;
 
   constructor(options: Omit<JsonFileOptions<unknown>, 'read'>) {
@@ -158,7 +157,7 @@ class KeptFile implements JsonFile {
     } catch (error) {
       this.#tellFailure(error);
       this.#undo([...changes, ...this.#waiting], error);
-      // What readers may find already is no more what is in memory.
+      // The file may already have newer content than the memory.
       if (unattended || replaced) this.#unattended = true;
       if (this.#unattended) this.#tryAgain();
     }

@@ -1,6 +1,6 @@
 /**
- * The elements of a list in a JSON text, as far as they can be understood: of a text that was cut off or damaged, those
- * that are whole. `whole` says whether the text was a list without a fault.
+ * The elements of a list in a JSON text, as far as they are readable: of a truncated or damaged text, the complete
+ * ones. `whole` tells whether the text was a valid list.
  */
 export function readJsonList(text: string): { elements: unknown[]; whole: boolean } {
   try {
@@ -11,7 +11,7 @@ export function readJsonList(text: string): { elements: unknown[]; whole: boolea
   }
 }
 
-/** The objects directly within the list that a text begins with; one pass, whatever the text. */
+/** The top-level objects of a list, in one pass. */
 function salvage(text: string): unknown[] {
   const elements: unknown[] = [];
   if (!text.trimStart().startsWith('[')) return elements;

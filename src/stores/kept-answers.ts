@@ -25,13 +25,13 @@ export type KeptAnswerSettings = {
   write_timeout: number;
 };
 
-/** What is known of a key: nothing, a request that is under way, another request, or the answer. */
+/** State of a key: unknown, in progress, used by another request, or answered. */
 type KeyState = 'new' | 'running' | 'other' | KeptAnswer;
 
 /**
- * Answers to requests by the key that the client gave them, so that a repeated request is not carried out twice. They outlive
- * the process: each is written to `idempotency` in the data directory before it is given. If the disk fails, answers are kept
- * in memory, and one line is logged.
+ * Answers to requests by the client's idempotency key, so that a repeated request is not carried out twice. They are
+ * persistent: each is written to `idempotency` in the data directory before it is sent. If the disk fails, answers are
+ * kept in memory, and one line is logged.
  */
 export interface KeptAnswers {
   /** Looks a key up, and reserves it if it is new. `print` tells requests apart. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type JsonFileOptions, openJsonFile } from './json-file.ts';
 
-/** Named things that outlive a restart, kept in one file. Reading never waits; a change is seen at once. */
+/** Persistent named values in one file. Reads never wait; a change is visible immediately. */
 export interface KeptMap<T> {
   get(key: string): T | undefined;
   has(key: string): boolean;
@@ -10,7 +10,7 @@ export interface KeptMap<T> {
   readonly size: number;
   /** Resolves when it is on the disk. @throws AriError (rejects) storageFailed; then it is as it was before. */
   set(key: string, value: T): Promise<void>;
-  /** The same for nobody who waits: it stands whatever happens, and is written as soon as the disk takes it. */
+  /** The same without a waiting client: it is never undone, and written once the disk accepts it. */
   setSoon(key: string, value: T): void;
   /** As {@link set}; what is not there is no error. */
   delete(key: string): Promise<void>;
@@ -29,7 +29,7 @@ export interface KeptMap<T> {
 
 type KeptMapOptions<T> = Omit<JsonFileOptions<T>, 'write'> & {
   keyOf(value: T): string;
-  /** Hears of a change that was undone because it could not be kept: `value` is what was set or deleted. */
+  /** Called for a change that was undone because it could not be stored: `value` is the set or deleted one. */
   onUndone(value: T): void;
 };
 
@@ -51,7 +51,7 @@ export function openKeptMap<T>(options: KeptMapOptions<T>): KeptMap<T> {
       const before = entries.get(key);
       entries.set(key, value);
       return file.keep(() => {
-        // Changed since by somebody who does not wait: that stands.
+        // A later change without a waiting client stays.
         if (entries.get(key) !== value) return;
         if (before === undefined) entries.delete(key);
         else entries.set(key, before);

@@ -9,7 +9,7 @@ import { type LogFile, openLogFile } from './log-file.ts';
 const levelWords = ['DEBUG', 'TRACE', 'NOTICE', 'WARNING', 'ERROR', 'VERBOSE', 'DTMF'] as const;
 type LevelWord = (typeof levelWords)[number];
 
-/** The numbers of the logger's levels that each word takes. Digits are told at debug level, with everything else. */
+/** Log levels of each word. Digits are logged at debug level. */
 const numbers: Readonly<Record<LevelWord, readonly number[]>> = {
   DEBUG: [20],
   TRACE: [10],
@@ -30,10 +30,9 @@ interface LogDestination {
 }
 
 /**
- * Where log lines go: the console, and files that clients ask for by name. A file takes the lines of the levels it was
- * asked for, as far as the logger's own level lets them through; one whose disk takes nothing is shown as disabled and
- * goes on by itself. Files that clients made are forgotten on a restart;
- * what was written stays.
+ * Destinations of log lines: the console, and files that clients create by name. A file gets the lines of its levels,
+ * as far as the logger's own level allows. With a failing disk it is shown as disabled and recovers itself. Clients'
+ * files are forgotten at a restart; their contents stay.
  */
 export interface LogChannels {
   /** To be given to the logger as its destination. */
@@ -61,7 +60,7 @@ export interface LogChannels {
 type LogChannelsOptions = {
   /** Log directory; made when the first file is. */
   directory: string;
-  /** Where lines go besides, with the number of their level. */
+  /** Additional destination of lines, with their level. */
   console: { write(line: string, level: number): void };
   /** Levels shown for the console. */
   consoleLevels: readonly LevelWord[];
@@ -184,7 +183,7 @@ export function createLogChannels({
       } catch (error) {
         throw new AriError('logChannelFailed', {}, { cause: error });
       }
-      // What the old stream still holds goes to the renamed file: it writes to what it has open, not to a name.
+      // The old stream's rest goes to the renamed file: it writes to its open descriptor.
       void channel.file.close();
       channel.file = open(channel.path);
     },

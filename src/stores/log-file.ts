@@ -17,15 +17,15 @@ export type LogFileOptions = {
   clock: Clock;
   /** Makes the line that says how many were lost. */
   tellLost(lost: number): string;
-  /** Hears when its disk takes no more lines, once until it does again. */
+  /** Called when its disk fails, once until it recovers. */
   onFailed?(error: Error): void;
   /** Permissions of a file that is made, as for `open(2)`; left out, 0o666 less the umask. */
   mode?: number | undefined;
 };
 
 /**
- * A file that takes log lines. What its disk does not take costs lines, never the process: it is opened anew, after a
- * second, later and later, and its next line says how many were lost.
+ * A log file. A failing disk costs lines, never the process. The file is opened again after a second, with growing
+ * pauses, and its next line has the number of lost ones.
  */
 export interface LogFile {
   /** Whether it takes no lines now. */
@@ -36,7 +36,7 @@ export interface LogFile {
   write(line: string, done?: () => void): void;
   /** Whether its path still leads to it; false once another program has renamed or removed it. */
   isAtItsPath(): boolean;
-  /** Resolves once what was written is in the file; it is opened no more. */
+  /** Resolves once the rest is written; then it stays closed. */
   close(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
   let lost = 0;
   let failing = false;
   let closed = false;
-  /** What the file ends with is half a line: of a disk that was full, or of a process that was killed. */
+  /** The file ends with half a line: the disk was full, or the process was killed. */
   let torn = false;
   let openings = 0;
 
@@ -79,7 +79,7 @@ export function openLogFile({ path, clock, tellLost, onFailed, mode }: LogFileOp
     mkdirSync(dirname(path), { recursive: true });
     // Before it is opened to be written: what fails here leaves nothing open.
     torn = isTorn(path);
-    // Opened here rather than by the stream, so that a failure is known at once.
+    // Opened synchronously, so that a failure is known immediately.
     const descriptor = openSync(path, 'a', mode);
     identity = identityOf(fstatSync(descriptor, { bigint: true }));
     const opened = createWriteStream(path, { fd: descriptor });

@@ -11,15 +11,16 @@ export interface Mailboxes {
   /** @throws AriError mailboxNotFound */
   get(name: string): Mailbox;
   /**
-   * Sets both counts, one left out being 0; makes the mailbox when there is none. Resolves when that is on the disk.
-   * @throws AriError mailboxUpdateFailed, limitReached at once; storageFailed (rejects), then it is as before.
+   * Sets both counts (default 0), and creates the mailbox if necessary. Resolves once that is stored.
+   * @throws AriError mailboxUpdateFailed, limitReached synchronously; storageFailed (rejects), then nothing has
+   * changed.
    */
   update(name: string, counts: { oldMessages?: number | undefined; newMessages?: number | undefined }): Promise<void>;
-  /** Resolves when that is on the disk. @throws AriError mailboxToDeleteNotFound at once; storageFailed (rejects). */
+  /** Resolves once that is stored. @throws AriError mailboxToDeleteNotFound synchronously; storageFailed (rejects). */
   delete(name: string): Promise<void>;
-  /** Adds one who hears every change, a deleted mailbox as one without messages: phones that watch it are told. */
+  /** Adds a listener for changes, a deleted mailbox without messages: it notifies subscribed phones. */
   onChanged(listener: (mailbox: Mailbox) => void): void;
-  /** Puts these in place of what was read from the disk; nobody is told. */
+  /** Replaces the content of the disk; no events are published. */
   restore(mailboxes: readonly Mailbox[]): void;
   /** Resolves once all changes are on disk. */
   close(): Promise<void>;

@@ -2,8 +2,8 @@ import { AriError } from '../models/errors.ts';
 import type { Module } from '../models/system.ts';
 
 /**
- * The parts of the system as clients see them. They are built in: all of them run, none can be loaded, unloaded or
- * reloaded, and each attempt is refused in Asterisk's words.
+ * The parts of the system as modules. They are built in: all run, and none can be loaded, unloaded or reloaded;
+ * attempts get Asterisk's errors.
  */
 export interface Modules {
   list(): Module[];

@@ -4,12 +4,11 @@ import { readIfThere } from './durable-file.ts';
 import { openRotatedFile } from './rotated-file.ts';
 
 /**
- * A journal of what is open: a line when an entry is opened or changed, and one when it is closed. After a crash the next
- * process finds the entries that were never closed. Nothing is synced to the disk: the journal survives the process, not
- * a power failure.
+ * A journal of open entries: a line when one is opened or changed, and one when it is closed. After a crash the next
+ * process finds those that were never closed. It is not synced: the journal survives the process, not a power failure.
  */
 export interface OpenEntries<T> {
-  /** Entries that an earlier process left open, and when that process was last known to run, in ms since the epoch. */
+  /** Entries that an earlier process left open, and the last time it was known to run, in ms since the epoch. */
   readonly left: readonly { key: string; entry: T; aliveAt: number }[];
   /** Opens an entry, or replaces it; `written` is called once its line is in the journal, or is lost. */
   set(key: string, entry: T, written?: () => void): void;
@@ -77,7 +76,7 @@ export function openEntries<T extends object>(options: OpenEntriesOptions): Open
   };
 }
 
-/** Reads the journal and the one before it. @returns when the process that wrote it last did so, in ms since the epoch. */
+/** Reads the journal and its predecessor. @returns the time of the last write, in ms since the epoch. */
 function readInto<T extends object>(entries: SlotMap<string, T>, path: string): number {
   let aliveAt = 0;
   for (const text of [readIfThere(`${path}.1`), readIfThere(path)])

@@ -17,7 +17,7 @@ export type BundledFile = {
   read(start: number, end: number): ReadableStream<Uint8Array>;
 };
 
-/** What was made for people when the program was built. */
+/** Files of the page, made by the build. */
 export type PageFiles = {
   /** A file of the page by its name; undefined for any other. */
   file(name: string): BundledFile | undefined;
@@ -66,7 +66,7 @@ export function readPageFiles(directory: string): PageFiles | undefined {
     const type = types[extname(name)];
     if (type) files.set(name, bundled(type, readFileSync(join(directory, name))));
   }
-  // Read when somebody asks: a server that nobody looks at does not hold them.
+  // Read on demand, to save memory.
   const read = () => JSON.parse(readFileSync(chartsFile, 'utf8')) as ChartDocument[];
   return { file: (name) => files.get(name), charts: createCharts(read) };
 }

@@ -1,19 +1,19 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
-/** Most bytes of a part of a name: what file systems take, less room for suffixes. */
+/** Longest part of a name in bytes: the file system's limit, less suffixes. */
 const longestPart = 200;
 /** Most parts of a name. */
 const mostParts = 8;
 
 /** Characters that hide what a name is: controls, format characters, lone surrogates, unassigned ones. */
 const hidden = /\p{C}/u;
-/** What a careless reader of names would take for a separator or a dot. */
+/** Encoded separators or dots, which careless readers would decode. */
 const encoded = /%(2e|2f|5c|00)/i;
 
 /**
- * Whether a recording may have this name: a path within the directory of recordings, in plain Unicode (NFKC), no part
- * of it empty or beginning with a dot. Pure: nothing is looked at.
+ * Whether a recording may have this name: a path within the directory of recordings, in plain Unicode (NFKC), without
+ * empty parts or leading dots. Pure: no file access.
  */
 export function isRecordingName(name: string): boolean {
   if (name === '' || hidden.test(name) || encoded.test(name) || name.includes('\\')) return false;
@@ -26,8 +26,8 @@ const isPart = (part: string): boolean =>
   part !== '' && !part.startsWith('.') && part.trim() === part && Buffer.byteLength(part) <= longestPart;
 
 /**
- * Whether a path leads out of a directory by a link: itself a link, or within a directory that really is elsewhere.
- * What is not there yet leads nowhere.
+ * Whether a path leaves a directory by a link: it is a link, or is in a directory that really is elsewhere. Missing
+ * files leave nothing.
  */
 export function leavesByLink(directory: string, path: string): boolean {
   if (isLink(path)) return true;
@@ -54,7 +54,7 @@ function reality(path: string): string | undefined {
   }
 }
 
-/** Where the nearest directory of a path that exists really is. */
+/** The real path of the nearest existing directory of a path. */
 function nearest(path: string): string | undefined {
   const real = reality(path);
   if (real !== undefined) return real;

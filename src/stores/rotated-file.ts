@@ -1,7 +1,7 @@
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { type LogFile, type LogFileOptions, openLogFile } from './log-file.ts';
 
-/** What bounds a file and those that were put aside. */
+/** Limits of a file and its rotated ones. */
 export type RotationBounds = {
   /** Octets after which it is put aside and a new one begun. */
   maximumOctets: number;
@@ -21,7 +21,7 @@ export type RotatedFileOptions = LogFileOptions &
 export interface RotatedFile extends Omit<LogFile, 'isAtItsPath' | 'openings'> {
   /** Takes up other bounds: what was put aside beyond them goes now, a file that is too large with its next line. */
   limit(bounds: RotationBounds): void;
-  /** Opens the path again if another program has renamed or removed the file. A failure is told to `onStuck`. */
+  /** Opens the path again if another program has renamed or removed the file. A failure is reported to `onStuck`. */
   reopen(): void;
 }
 
@@ -41,7 +41,7 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
   /** Writes to the file that has the name now. @throws Error (Node's) when it cannot be opened; the old one goes on. */
   const begin = (): void => {
     const next = openLogFile(options);
-    // The old file's last lines go to the descriptor it has open, whatever its name is now.
+    // The old file's last lines go to its open descriptor.
     const closed = file.close();
     closing.add(closed);
     void closed.then(() => closing.delete(closed));

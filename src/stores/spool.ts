@@ -7,19 +7,19 @@ import { prepareDirectory } from './durable-file.ts';
 export type Batch = { readonly number: number; readonly lines: readonly string[] };
 
 /**
- * Lines of JSON that wait to be delivered, on the disk, so that they survive the process. Bounded: what does not fit is not
- * taken. A disk that fails costs what the process cannot keep in memory, never a call: nothing here throws but the opening.
+ * JSON lines that wait on disk for delivery, also across restarts. Bounded: lines beyond the limit are refused. A
+ * failing disk loses what memory cannot hold, never a call: only opening throws.
  */
 export interface Spool {
-  /** Takes a line with its end. @returns false when there is no room; then it was not taken. */
+  /** Takes a line with its end. @returns false beyond the limit; then it was not taken. */
   put(line: string): boolean;
   /** The oldest lines; undefined when none wait. The same ones until they are dropped or set aside. */
   oldest(): Promise<Batch | undefined>;
   /** They have been delivered. */
   drop(batch: Batch): void;
-  /** Nobody will ever take them: they are kept in a file of their own, within the bound. @returns its name. */
+  /** Moves a batch that can never be delivered to a file of its own, within the limit. @returns its name. */
   setAside(batch: Batch): string;
-  /** What waits and was set aside, in octets. */
+  /** Octets of waiting and moved lines. */
   readonly octets: number;
   /** Resolves once everything that waits is on the disk, as far as it takes it. */
   close(): Promise<void>;
@@ -31,11 +31,11 @@ export type SpoolOptions = {
   maximumOctets: number;
   /** Lines of a batch, at most. */
   batch: number;
-  /** Hears of a disk that fails, and of `lost` batches that were on it and cannot be read any more. */
+  /** Called for a failing disk, and for `lost` batches that are no longer readable. */
   onFailed(error: unknown, lost: boolean): void;
 };
 
-/** What may wait for a slow disk, or stay in memory as a disk has failed, in octets; beyond it nothing is taken. */
+/** Octets that may wait for a slow disk, or stay in memory after a disk error; beyond it nothing is taken. */
 const mostUnwritten = 4 * 1_048_576;
 
 /** One file: a batch. */
@@ -44,7 +44,7 @@ type Segment = {
   octets: number;
   /** Its lines as long as they are in memory: until it is full and on the disk. */
   lines: string[] | undefined;
-  /** What is not on the disk yet. */
+  /** Lines not on disk yet. */
   pending: string;
   unwritten: number;
   isFull: boolean;
@@ -55,7 +55,7 @@ const nameOf = (number: number): string => `${String(number).padStart(10, '0')}.
 const waiting = /^(\d{10})\.jsonl$/;
 const aside = /^\d{10}\.refused$/;
 
-/** Opens the spool, with what another process left in it. @throws StorageError when the directory cannot be used. */
+/** Opens the spool, with lines of an earlier process. @throws StorageError when the directory cannot be used. */
 export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed }: SpoolOptions): Spool {
   prepareDirectory(directory, 0o700);
   const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
@@ -70,7 +70,7 @@ export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed
   for (const name of names) if (aside.test(name)) octets += sizeOf(name);
   let unwritten = 0;
   let next = (segments.at(-1)?.number ?? 0) + 1;
-  /** What is done to the disk, one thing after the other. */
+  /** Disk operations, in sequence. */
   let disk = Promise.resolve();
 
   const pathOf = ({ number }: { number: number }): string => join(directory, nameOf(number));

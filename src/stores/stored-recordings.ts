@@ -41,7 +41,7 @@ export interface StoredRecordings {
   /** Whether there is a file of the name, in any format. */
   has(name: string): boolean;
   /**
-   * Where the file of a new recording shall be; directories on the way are made.
+   * Path of a new recording; missing directories are made.
    * @throws AriError recordingNameInvalid.
    */
   placeFor(name: string, format: string): string;
@@ -50,7 +50,7 @@ export interface StoredRecordings {
 }
 
 const known: ReadonlySet<string> = new Set(recordingFormats);
-/** Of a name with files of several formats the first of these is shown, wherever it is shown. */
+/** A name with files of several formats shows the first of these. */
 const rank = (format: string): number => recordingFormats.findIndex((each) => each === format);
 /** Deepest directory that is looked into. */
 const deepest = 8;

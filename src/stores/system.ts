@@ -26,7 +26,7 @@ type SystemOptions = {
   variables: GlobalVariables;
 };
 
-/** What clients ask of the system as a whole. */
+/** Operations on the system as a whole. */
 export interface System {
   ping(): AsteriskPing;
   /** The sections named, in any case of letters; all of them when undefined. Unknown names are ignored. */

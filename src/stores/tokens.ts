@@ -7,21 +7,24 @@ import { openKeptMap } from './kept-map.ts';
 
 /** Settings; names and units as in the configuration's `http.tokens`. */
 export type TokenSettings = {
-  /** Tokens at once. */
+  /** Tokens at the same time. */
   most: number;
   /** Longest that one may be good, in s. */
   longest_lifetime: number;
 };
 
-/** What stands for users until it expires or is revoked. Kept over a restart, as digests. */
+/** Tokens of users, until they expire or are revoked. Stored as digests. */
 export interface Tokens {
-  /** Those that are good, in the order in which they were made. */
+  /** Valid tokens, in order of creation. */
   list(): readonly KeptToken[];
   /** The one of a name; undefined when there is none that is good. */
   get(name: string): KeptToken | undefined;
-  /** What a secret stands for; undefined for nothing that is good. */
+  /** The token of a secret; undefined without a valid one. */
   find(secret: string): KeptToken | undefined;
-  /** Makes one, and resolves with what stands for it when that is on the disk. @throws AriError tokenNameTaken, tooManyTokens, storageFailed. */
+  /**
+   * Creates a token, and resolves with its secret once it is stored. @throws AriError tokenNameTaken, tooManyTokens,
+   * storageFailed.
+   */
   make(token: Omit<KeptToken, 'digest' | 'created'>): Promise<{ secret: string; token: KeptToken }>;
   /** Ends one; it is good for nothing from here on. @throws AriError tokenNotFound, storageFailed. */
   revoke(name: string): Promise<void>;
@@ -38,11 +41,11 @@ type TokensOptions = {
   log: Logger;
   /** Read at every use: it may change. */
   settings: Pick<TokenSettings, 'most'>;
-  /** Makes a text of so many letters that nobody can guess. */
+  /** Creates a random text of that length. */
   secret(length: number): string;
 };
 
-/** What every token begins with, so that one that got out is recognized. */
+/** Prefix of every token, so that leaked ones are recognised. */
 const tokenPrefix = 'hst_';
 
 /** Letters behind it: 58^43 is more than 2^250. */
@@ -53,7 +56,7 @@ function readToken(element: unknown): KeptToken {
   return element;
 }
 
-/** A digest is enough: nobody can try out 2^250 secrets, and each request needs one. */
+/** A digest suffices: nobody can try 2^250 secrets, and each request needs one. */
 const digestOf = (secret: string): string => hash('sha256', secret, 'base64');
 
 /** Opens the tokens that were kept. @throws StorageError when their file cannot be read. */

@@ -6,14 +6,14 @@ import { requireWithin } from '../models/limits.ts';
 import type { Variable } from '../models/variable.ts';
 
 /**
- * The variables of the whole system. Names are stored without leading underscores (which ask for inheritance and mean
- * nothing here); every change is told as a ChannelVarset without a channel to those who hear all channels.
+ * Global variables. Names are stored without leading underscores (inheritance has no meaning here). Every change is
+ * published as ChannelVarset without a channel, for subscribers to all channels.
  */
 export interface GlobalVariables {
   get(name: string): string | undefined;
   /**
-   * Sets a variable, or removes it (`undefined`); removing one that holds nothing is no change. False, and nothing is
-   * changed, when there may be no more of them.
+   * Sets a variable, or removes it (`undefined`); removing a missing one is no change. False, without a change, at the
+   * limit.
    */
   set(name: string, value: string | undefined): boolean;
   /** For clients: what is not set, and a function that cannot be read, is empty. @throws AriError variableNameRequired */
@@ -25,7 +25,7 @@ export interface GlobalVariables {
   setGlobalVar(variable: string | undefined, value: string | undefined): void;
   /** Every variable with its value, in the order of setting. */
   dump(): [name: string, value: string][];
-  /** Takes variables up again; nobody is told. */
+  /** Restores variables; no events are published. */
   restore(variables: readonly (readonly [name: string, value: string])[]): void;
 }
 
@@ -37,7 +37,7 @@ type GlobalVariablesOptions = {
   writeFunction?: (call: string, value: string) => string | undefined;
   /** Variables that there may be; any number when left out. */
   limit?: number | undefined;
-  /** Hears of variables that are not set because there are too many. */
+  /** Counts variables beyond the limit. */
   hit?: LimitHit | undefined;
 };
 

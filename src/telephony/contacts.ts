@@ -1,6 +1,6 @@
 /**
- * The port between the contacts that call control keeps as actors and the technology that registers and qualifies
- * them. The technology tells of registrations; the contact's chart decides when to qualify and when it has expired.
+ * The port between contact actors and the technology that registers and qualifies them. The technology reports
+ * registrations; the contact's chart decides when to qualify and when it expires.
  */
 
 /** A contact as a REGISTER or the configuration makes it. */
@@ -21,7 +21,7 @@ export type ContactDetails = {
   expiresMs?: number;
 };
 
-/** What a technology tells of its contacts. */
+/** Reports of a technology about its contacts. */
 export interface ContactHost {
   /** A new contact, or one whose registration was renewed (same id, new `expiresMs`). */
   registered(contact: ContactDetails): void;
@@ -29,7 +29,7 @@ export interface ContactHost {
   removed(id: string): void;
 }
 
-/** What a technology does for a contact's chart. */
+/** Services of a technology for contact charts. */
 export interface ContactDriver {
   readonly technology: string;
   /** Sends an OPTIONS; resolves with the round trip in microseconds, rejects when there is no answer within the time. */

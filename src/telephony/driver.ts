@@ -7,7 +7,7 @@ import type { H264Terms, VideoCodec, VideoStatistics } from './video.ts';
  * Call control owns channels and *asks* a {@link Leg}; a technology *tells* with {@link LegReport}s.
  */
 
-/** What a call is placed with, as it is by then. */
+/** Present values for placing a call. */
 export type DialDetails = {
   caller: Party;
   redirection?: Redirection;
@@ -15,13 +15,13 @@ export type DialDetails = {
   prefers?: readonly string[];
 };
 
-/** What a technology tells about its side of a channel. Told in the order it happened, never from inside `open`. */
+/** Reports of a technology about its side of a channel, in order, never from inside `open`. */
 export type LegReport =
   /** A reserved inbound leg is now offered for real (a dialed Local half): the dialplan begins. */
   | { type: 'leg.offered' }
   /** Outbound: the far side works on it (SIP 100 does not count, 181–182 do). */
   | { type: 'leg.proceeding' }
-  /** Outbound: the far side forwards the call by itself (SIP 181); `leg.proceeding` was told before. */
+  /** Outbound: the far side forwards the call itself (SIP 181), after `leg.proceeding`. */
   | { type: 'leg.forwarding' }
   /** Outbound: the far side alerts (SIP 180). */
   | { type: 'leg.ringing' }
@@ -31,7 +31,7 @@ export type LegReport =
   | { type: 'leg.answered' }
   /** The far side ended or refused the call. `cause` is Q.850; `techCause` e.g. the SIP status. */
   | { type: 'leg.hungUp'; cause: number; techCause?: number }
-  /** The one reply to `hangup()`: nothing more will be told. */
+  /** The one reply to `hangup()`: no further reports. */
   | { type: 'leg.ended' }
   /** A digit pressed by the far side, told at its end. `durationMs` in ms. */
   | { type: 'leg.digit'; digit: string; durationMs: number }
@@ -52,12 +52,12 @@ export type LegReport =
   | { type: 'leg.forwarded'; target: string; redirection?: Redirection }
   /** {@link LegVideo} has changed. */
   | { type: 'leg.videoChanged' }
-  /** The far side of a call that stands asks to be put through to somebody else (SIP REFER). */
+  /** The far side of an established call requests a transfer (SIP REFER). */
   | { type: 'leg.transferAsked'; transfer: TransferRequest };
 
 export type Report = (report: LegReport) => void;
 
-/** Who carries out the transfers that a party asks for: this server, or the application in control. */
+/** Who handles a party's transfers: this server, or the application in control. */
 export type TransferHandling = 'core' | 'client';
 
 /** Reads who carries out transfers, in Asterisk's words (`core`, `ari-only`) or ours (`client`); undefined for another. */
@@ -70,15 +70,15 @@ export function readTransferHandling(text: string): TransferHandling | undefined
 /** Variables that set the same: of an endpoint's `set_var`, or set by its caller. */
 const handlingVariables = ['TRANSFERHANDLING', 'TRANSFER_HANDLING()', 'PJSIP_TRANSFER_HANDLING()'] as const;
 
-/** Who carries out transfers by a channel's variables; undefined when they do not say. */
+/** Transfer handling by a channel's variables; undefined without one. */
 export function transferHandlingIn(variables: Readonly<Record<string, string>> = {}): TransferHandling | undefined {
   const name = handlingVariables.find((each) => Object.hasOwn(variables, each));
   return name === undefined ? undefined : readTransferHandling(variables[name] ?? '');
 }
 
-/** What a party that asks for a transfer says: plain JSON. */
+/** A transfer request of a party: plain JSON. */
 export type TransferRequest = {
-  /** The technology's own id of the request, by which it is told how the transfer goes. */
+  /** The technology's id of the request, for progress reports. */
   id: string;
   /** Extension that is asked for; '' where another call is named instead. */
   extension: string;
@@ -86,7 +86,7 @@ export type TransferRequest = {
   context: string;
   /** The target as it was asked for, e.g. `sip:200@pbx.example`. */
   target: string;
-  /** Who says that it asks (RFC 3892), where it says so. */
+  /** The referring party (RFC 3892), if given. */
   referredBy?: string;
   /** The other call of the same party, whose far side is to be put through (RFC 3891). */
   replaces?: {
@@ -97,7 +97,7 @@ export type TransferRequest = {
     /** Its channel, where it is a call of ours. */
     channelId?: string;
   };
-  /** Who carries it out, unless the channel says otherwise. */
+  /** Who handles it, unless the channel overrides it. */
   handling: TransferHandling;
 };
 
@@ -106,53 +106,50 @@ export type LegVideoStream = {
   /** Its number among the video lines; in 0 the far side's own camera comes in. */
   stream: number;
   codec: VideoCodec;
-  /** What the far side says of its H.264, where that is the codec. */
+  /** The far side's H.264 terms, if that is the codec. */
   h264?: H264Terms;
   /** Whether the far side takes video in it, and whether we take the far side's. */
   send: boolean;
   receive: boolean;
 };
 
-/** Whom the far side is shown in one stream. */
+/** The source of one stream to the far side. */
 export type ShownStream = {
   /** The codec of who is shown: nothing is decoded. */
   codec: VideoCodec;
-  /** What the description of the session says of the stream (RFC 4574). */
+  /** The stream's label in SDP (RFC 4574). */
   label?: string;
 };
 
 /** The video of a leg. */
 export interface LegVideo {
-  /** What is agreed on, by the numbers of the streams; empty before, and where the far side has none. */
+  /** Negotiated streams by number; empty before, and without video. */
   readonly streams: readonly LegVideoStream[];
-  /** The codecs that its own stream could have, the one that it has included; empty where it has none. */
+  /** Possible codecs of its own stream, the present one included; empty without video. */
   readonly choices: readonly VideoCodec[];
-  /**
-   * Codecs that its own stream may have or not: they were offered to the far side, which chose another without a word about these.
-   * Asking costs a negotiation, and tells.
-   */
+  /** Codecs that were offered while the far side chose another: support is unknown until another negotiation. */
   readonly untried: readonly VideoCodec[];
   /**
-   * The codec that its own stream had better have, so that others see it and it sees them; undefined: whichever it likes. Where it
-   * has another and this one is among its choices, or untried, it is asked for this one, at the same pace; where it takes another all the same
-   * it is not asked for that again.
+   * Preferred codec of its own stream, for mutual visibility with others; undefined: any. If it has another one, and
+   * this one is possible or untried, a renegotiation asks for it, within the rate limit. If it still chooses another,
+   * it is not asked again.
    */
   prefer(codec: VideoCodec | undefined): void;
-  /** As many streams as there may be: what the far side has refused counts no more. */
+  /** Usable streams: refused ones do not count. */
   readonly capacity: number;
   /** The formats it may have, by Asterisk's names; once one is agreed on, that one. */
   readonly formats: readonly VideoCodec[];
   /**
-   * The far side is to have as many streams as these, for whom they say; the first is its own and stays, whatever is said.
-   * It is told so at a measured pace (SIP re-INVITE), and `leg.videoChanged` follows. Those that it refuses are not tried again.
-   * @param others how many more there are whom it could be shown if it had more streams; none where left out.
+   * Sets the streams to the far side and their sources; the first is its own and always stays. The far side gets a
+   * re-INVITE within the rate limit, and `leg.videoChanged` follows. Refused streams are not offered again.
+   * @param others number of further sources that more streams could show; default: none.
    */
   show(streams: readonly ShownStream[], others?: number): void;
   /** Figures of the streams that flow, in their order. Rejects when the media plane cannot tell. */
   statistics(): Promise<VideoStatistics[]>;
 }
 
-/** What a SIP call can be asked beside what all calls can. */
+/** Additional abilities of SIP calls. */
 export interface SipAbilities {
   /** Names that begin so (in any case of letters) of headers as `Leg.header` reads them, each once. */
   headerNames(beginning: string): string[];
@@ -172,13 +169,13 @@ export interface SipAbilities {
 }
 
 /**
- * One technology's side of a channel. Every method returns at once and never throws for a state the far side
- * is in: what came of it is told by reports. After `hangup` exactly one `leg.ended` follows.
+ * One technology's side of a channel. Methods do not wait, and never throw because of the far side's state: reports
+ * have the results. After `hangup` exactly one `leg.ended` follows.
  */
 export interface Leg {
   /** The technology's own id of the call (SIP Call-ID); '' when it has none. */
   readonly protocolId: string;
-  /** Where the call comes from, `address:port`; left out where that is known of none. */
+  /** Source of the call, `address:port`; left out if unknown. */
   readonly source?: string;
   /** The audio formats it may have, by Asterisk's names; once one is agreed on, that one first. */
   readonly formats: readonly string[];
@@ -186,7 +183,7 @@ export interface Leg {
   readonly media: MediaSession;
   /** Its video; left out where it has none. */
   readonly video?: LegVideo | undefined;
-  /** Outbound only: place the call. Who calls is known by `LegRequest.caller` where nothing is said. */
+  /** Outbound only: places the call. Default caller: `LegRequest.caller`. */
   dial(details?: DialDetails): void;
   /** Inbound, unanswered: tell the caller it is alerting (SIP 180). Answered: play ringback locally. */
   ring(): void;
@@ -197,9 +194,9 @@ export interface Leg {
   /** Inbound, unanswered: open the early audio path (SIP 183 with SDP); answered: nothing. `prefers` as in `answer`. */
   progress(prefers?: readonly string[]): void;
   /**
-   * Inbound: accept the call; `leg.answered` follows. On a connected leg nothing happens.
-   * @param prefers formats of whom it will probably meet: of what the far side offers and the leg may use, these are chosen
-   * first, so that nothing has to be converted. What was said of the audio before stays as it is.
+   * Inbound: accepts the call; `leg.answered` follows. No effect on a connected leg.
+   * @param prefers formats of its probable peer: chosen first if the far side offers them and the leg may use them, to
+   * avoid transcoding. Earlier SDP stays valid.
    */
   answer(prefers?: readonly string[]): void;
   /** End, refuse or cancel, with a Q.850 cause; `leg.ended` follows. Idempotent. */
@@ -210,17 +207,17 @@ export interface Leg {
   hold(): void;
   unhold(): void;
   /**
-   * Tell the far side who it is connected to from now on. Before an outbound call is placed that is who calls. Where the
-   * technology has no such thing, or may not say it, nothing happens.
+   * Sends the connected line to the far side; before an outbound call is placed, the caller. No effect if the
+   * technology has no such message, or may not send it.
    */
   present(party: Party): void;
   /** Send the caller elsewhere (SIP 302 before the answer, REFER after it). False when this technology cannot. */
   redirect(target: string): boolean;
   /** Whether its far side may call an extension, or put others through to it; left out, any. */
   mayCall?(extension: string): boolean;
-  /** Tells the far side how the transfer goes that it asked for: a SIP status, the last of which is 200 or more. */
+  /** Reports the progress of its requested transfer to the far side: a SIP status; 200 or more ends it. */
   tellTransfer(id: string, status: number): void;
-  /** The far side is about to end its call by itself: `hangup` gives it that long to do so, in ms. */
+  /** The far side is about to hang up: `hangup` gives it this time, in ms. */
   expectEnd?(ms: number): void;
   /** A header of the request that made the call, by case-insensitive name; undefined where there is none. `index` from 1. */
   header(name: string, index?: number): string | undefined;
@@ -228,9 +225,9 @@ export interface Leg {
   addHeader(name: string, value: string): boolean;
   updateHeader(name: string, value: string): boolean;
   removeHeader(name: string): void;
-  /** What SIP has beside; other technologies have none of it. */
+  /** Abilities of SIP; other technologies have none. */
   readonly sip?: SipAbilities;
-  /** Lets go of everything the leg holds, whatever state it is in; called once, also after a crash. */
+  /** Releases everything the leg holds, in any state; called once, also after a crash. */
   release(): void;
   /** Everything that the leg is: enough for its driver to go on with it in another process (`Driver.resume`). */
   dump(): LegData;
@@ -239,7 +236,7 @@ export interface Leg {
 /** A leg that was saved: plain JSON, which only its driver reads. */
 export type LegData = { readonly version: number };
 
-/** What call control knows when it asks a driver for an outbound leg. */
+/** Parameters of an outbound leg. */
 export type LegRequest = {
   channelId: string;
   /** For the second half of a Local channel. */
@@ -251,22 +248,22 @@ export type LegRequest = {
   caller: Party;
   /** Formats the leg may use (`ulaw`, `alaw`), the preferred one first; undefined = the endpoint's own, in its order. */
   formats?: readonly string[];
-  /** Formats of whom it will probably meet: offered first where it may use them, so that nothing has to be converted. */
+  /** Formats of its probable peer: offered first if allowed, to avoid transcoding. */
   prefers?: readonly string[];
   variables: Readonly<Record<string, string>>;
 };
 
-/** What an opened outbound leg is. */
+/** An opened outbound leg. */
 export type OpenedLeg = {
   /** The channel's name, e.g. `PJSIP/alice-0a1b2c3d`. */
   name: string;
   /** The endpoint the channel belongs to as `[technology, resource]`, undefined when none (Local). */
   endpoint?: readonly [technology: string, resource: string];
   leg: Leg;
-  /** Where its dialplan would begin; `default`, `s` where left out. */
+  /** Its first dialplan position; default: `default`, `s`. */
   context?: string;
   extension?: string;
-  /** Tenant that it belongs to; that of who calls it where left out. */
+  /** Its tenant; default: the caller's. */
   tenantId?: string;
   /** Variables that the channel is made with; events of it show them. */
   variables?: Readonly<Record<string, string>>;
@@ -317,13 +314,13 @@ export interface Driver {
   /** Makes an outbound leg without dialing it. @throws DriverError naming the part at fault; then nothing is left open. */
   open(request: LegRequest, report: Report): OpenedLeg;
   /**
-   * Goes on with a leg that another process saved. Nothing is told before this returns.
-   * @throws DriverError when the data is not understood, or what it stands on is gone.
+   * Continues a leg that another process saved. No reports before this returns.
+   * @throws DriverError if the data is unreadable, or its dependencies are gone.
    */
   resume(data: LegData, channelId: string, report: Report): Leg;
 }
 
-/** Where a driver brings its calls. */
+/** Receives a driver's calls. */
 export interface CallHost {
   /** Makes a channel for the call. False when no calls are taken (draining): the driver refuses it with 503. */
   incoming(call: IncomingCall): boolean;

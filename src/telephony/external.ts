@@ -19,23 +19,23 @@ export type AudioSocketRequest = {
   /** A name or an address. */
   host: string;
   port: number;
-  /** What the server knows the call by: 16 octets as a UUID (RFC 9562 section 4). */
+  /** The server's id of the call: 16 octets as a UUID (RFC 9562 section 4). */
   uuid: string;
 };
 
-/** What is said over a WebSocket: audio in binary messages, commands and what is told of them in text. */
+/** WebSocket protocol: audio in binary messages, commands and events in text. */
 type WebSocketTalk = {
   /** Text messages are JSON, both ways. */
   json: boolean;
   /** Octets of 20 ms of the format; 0 where packets differ. */
   frameOctets: number;
-  /** What the first message tells, with the format. */
+  /** Contents of the first message, with the format. */
   start: { connectionId: string; channel: string; channelId: string; variables: Readonly<Record<string, string>> };
 };
 
 /** A WebSocket that we open. */
 export type WebSocketRequest = WebSocketTalk & {
-  /** PEM of the authorities that must have signed its certificate (wss); those that come with Node when left out. */
+  /** PEM of the authorities that must have signed its certificate (wss); left out: Node's own. */
   authorities?: readonly string[];
   transport: 'webSocket';
   url: string;
@@ -51,7 +51,7 @@ export type AwaitedWebSocketRequest = WebSocketTalk & { transport: 'awaitedWebSo
 export interface ArrivedSocket {
   /** Our end of it. */
   readonly local: { address: string; port: number };
-  /** Hears what comes, from now on; nothing after `closed`, which is told once, and never by our own `end`. */
+  /** Sets the callbacks; none after `closed`, which comes once, and never after our own `end`. */
   listen(listener: {
     /** Octets of its own, or text. */
     received(message: Uint8Array | string): void;
@@ -72,7 +72,7 @@ export interface ExternalSession extends MediaSession {
   attach(socket: ArrivedSocket): void;
 }
 
-/** What a connected session tells, besides what every session does. */
+/** Reports of a connected session, besides those of every session. */
 export type ExternalReport =
   | MediaReport
   /** The server has taken the connection; `local` is our end of it. */
@@ -81,7 +81,7 @@ export type ExternalReport =
   | { type: 'media.cut' }
   /** Its first audio has arrived. Told once for each connection. */
   | { type: 'media.flowing' }
-  /** The server wants the channel to be hung up. */
+  /** The server requests a hang-up. */
   | { type: 'media.hangupAsked' }
   /** The server takes the call: told where it is asked to. */
   | { type: 'media.answerAsked' };
@@ -89,10 +89,10 @@ export type ExternalReport =
 /** Sessions that are connected to a server. */
 export interface ExternalAudio {
   /**
-   * Begins to connect; nothing is told before this has returned. A connection that cannot be made or breaks is told
-   * `media.lost`, the last report. The caller decides how long it may take.
+   * Starts connecting; no reports before this returns. A failed or broken connection is reported as `media.lost`, the
+   * last report. The caller sets the time limit.
    *
-   * @param near id of a session that it will probably meet: they cost less in one thread.
+   * @param near id of a probable peer session: one thread costs less.
    */
   openExternal(
     id: string,
@@ -105,16 +105,16 @@ export interface ExternalAudio {
 /** Reports about a connection to the owner of the leg: `started` each time it is made, `lost` as the last. */
 type ConnectionOutcome = { type: 'started' } | { type: 'lost'; reason: string };
 
-/** What a connection does when its state asks for it. */
+/** Socket operations of a connection's chart. */
 export type ConnectionSocket = {
-  /** Begins to connect; what comes of it is told with {@link ExternalConnection.tell}. */
+  /** Starts connecting; {@link ExternalConnection.tell} gets the result. */
   open(): void;
-  /** Ends it; nothing has to be told afterwards. */
+  /** Closes it; no report is necessary. */
   close(): void;
   told(outcome: ConnectionOutcome): void;
 };
 
-/** What happened on a connection's socket. */
+/** Socket events of a connection. */
 type ConnectionEvent =
   | { type: 'socket.opened' }
   | { type: 'audio.flowed' }
@@ -126,20 +126,20 @@ type ConnectionEvent =
 /** A connection that is watched over. */
 export interface ExternalConnection {
   tell(event: ConnectionEvent): void;
-  /** The leg is released: the connection is closed, and nothing is told any more. Idempotent. */
+  /** The leg is released: closes the connection without further reports. Idempotent. */
   release(): void;
 }
 
-/** Who makes a connection: this system, or the server, which is waited for. */
+/** Who opens a connection: this system, or the server. */
 type ConnectionMaker = 'us' | 'server';
 
-/** Watches over connections: how long they may take, and what is told of them. */
+/** Supervises connections: their time limits and reports. */
 export interface ConnectionHost {
   /** @param id of the channel. @throws DriverError `capacity` when there are too many; `resource` when it has one. */
   open(id: string, socket: ConnectionSocket, maker: ConnectionMaker): ExternalConnection;
 }
 
-/** What a client asks for: audio exchanged with a server. */
+/** A client's request for external media. */
 export type ExternalChannelRequest = {
   channelId: string;
   /** `awaitedWebSocket`: the server opens it. */
@@ -163,7 +163,7 @@ export type PreparedExternal = {
   variables: Readonly<Record<string, string>>;
   /** Makes the channel's leg. Called once, unless it is abandoned. */
   open(report: Report): Leg;
-  /** Lets go of it: there will be no channel. */
+  /** Releases it: there will be no channel. */
   abandon(): void;
 };
 
@@ -173,13 +173,13 @@ export interface AwaitedConnection {
   readonly channelId: string;
   /** It has one, and takes no other. */
   readonly taken: boolean;
-  /** Takes the WebSocket; one that comes when nobody waits any more is ended. */
+  /** Attaches the WebSocket; a late one is closed. */
   attach(socket: ArrivedSocket): void;
 }
 
 /**
- * Makes legs whose far side is a server, ahead of their channels: there is only a channel when there is a connection,
- * but for a server that opens its WebSocket to us, which has to be told where to first.
+ * Makes legs to media servers before their channels: a channel exists only with a connection. Exception: a server that
+ * opens its WebSocket to us must first learn where.
  */
 export interface ExternalDriver {
   /** Whether a WebSocket of that name is configured. */

@@ -5,14 +5,14 @@ import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
 
 /**
- * The port between call control and the media plane. No packet crosses it: call control says what should sound,
- * the plane tells what happened. All calls return at once; the plane works in its own thread.
+ * The port between call control and the media plane. Packets stay in the plane: call control sends commands, the plane
+ * reports. Calls do not wait; the plane has its own threads.
  */
 
 /** Codecs that can be agreed on with a far side: any format. Linear audio is L16 there (RFC 3551 section 4.5.11). */
 export type Codec = FormatName;
 
-/** What audio is made of, told with it wherever it goes. */
+/** Audio format, sent with the audio. */
 export type AudioFormat = {
   codec: FormatName;
   /** Linear samples per second, in Hz. */
@@ -26,9 +26,9 @@ export type PlayItem = {
   uri: string;
   /** Language to look sounds up in, e.g. `en`; falls back to the system's default language. */
   language: string;
-  /** Where to begin, in ms from the start of the item. */
+  /** Start position, in ms from the start of the item. */
   offsetMs: number;
-  /** How far it was heard before it had to be begun again, in ms: there it goes on, also where no offset is heeded. */
+  /** Position before an interruption, in ms: it continues there, also if offsets are ignored. */
   heardMs?: number;
 };
 
@@ -61,7 +61,7 @@ export type DigitSequence = {
 /** Call-progress tones a channel can be given locally (per tone zone). */
 export type Indication = 'dial' | 'ringing' | 'busy' | 'congestion';
 
-/** What was measured of audio; counts are since it began. */
+/** Measurements of audio; counts are since its start. */
 export type AudioMeasures = {
   /** Left out where audio is in none. */
   codec?: FormatName;
@@ -76,7 +76,7 @@ export type AudioMeasures = {
   level_sent_db?: number;
 };
 
-/** What was measured of the audio of a leg with RTP. */
+/** Measurements of a leg's RTP audio. */
 type RtpMeasures = AudioMeasures &
   StreamMeasures & {
     codec: Codec;
@@ -86,7 +86,7 @@ type RtpMeasures = AudioMeasures &
     remote?: string;
   };
 
-/** What is told of a session's audio now and then. */
+/** Periodic measurements of a session's audio. */
 export type MediaMeasures = AudioMeasures | RtpMeasures;
 
 /** When a far side counts as talking. */
@@ -95,36 +95,36 @@ export type TalkDetection = {
   thresholdLevel: number;
   /** How long it must be quiet before talking is over, in ms. */
   silenceMs: number;
-  /** It talks already, and that was told: it was looked for in another session before. */
+  /** Talking has already been reported, by an earlier session. */
   talking?: boolean;
 };
 
-/** Signals of the network that can be told apart, as they sound in the configured country. */
+/** Network signals that can be detected, as in the configured country. */
 export type ToneSignal = 'busy' | 'dial' | 'information' | 'ringing';
 
 /** A tone of one frequency to look for, and signals of the network. */
 export type ToneDetection = {
   /** In Hz; 0 = no tone, only signals. */
   hertz: number;
-  /** How long it must sound before it is told, in ms. */
+  /** Time that it must sound before the report, in ms. */
   durationMs: number;
   /** Where: in what the far side says, in what it hears, or both. */
   direction: Exclude<AudioDirection, 'none'>;
   /** How far it must be above all else that sounds, in dB; 2 where left out. */
   thresholdDb?: number;
-  /** Signals that are told as soon as they are made out. */
+  /** Signals to report once detected. */
   signals?: readonly ToneSignal[];
 };
 
-/** What can be done to an item being played. */
+/** Controls of a playing item. */
 type PlayAction = 'stop' | 'pause' | 'resume' | 'restart';
 
-/** What can be done to a recording under way. */
+/** Controls of a running recording. */
 export type RecordAction = 'stop' | 'discard' | 'pause' | 'resume' | 'mute' | 'unmute';
 
 /**
- * Everything that can be asked of a session, whatever it is: the methods of {@link MediaSession} as data. Items and
- * recordings are numbered by the caller.
+ * Commands of a session of any kind: the methods of {@link MediaSession} as data. The caller numbers items and
+ * recordings.
  */
 export type SessionCommand =
   | { type: 'configure'; flow: RtpFlow }
@@ -154,7 +154,7 @@ export type MixCommand =
   | { type: 'show'; session: number; sources: (number | undefined)[] }
   | Extract<SessionCommand, { type: 'play' | 'control' | 'seek' | 'music' | 'record' | 'controlRecording' | 'close' }>;
 
-/** What the media plane tells about a session unasked. */
+/** Spontaneous reports of the media plane about a session. */
 export type MediaReport =
   /** A digit that the far side pressed (RFC 4733), told at its end. */
   | { type: 'media.digit'; digit: string; durationMs: number }
@@ -165,34 +165,31 @@ export type MediaReport =
   /** It fell silent; `durationMs` is how long it had talked, in ms. */
   | { type: 'media.talkingFinished'; durationMs: number }
   /**
-   * The tone that was looked for has sounded long enough, or a signal was made out: told once each time it sounds. `in` = the
-   * far side says it, `out` = it hears it.
+   * The wanted tone has sounded long enough, or a signal was detected; one report per sound. `in`: from the far side,
+   * `out`: to it.
    */
   | { type: 'media.toneDetected'; direction: 'in' | 'out'; signal?: ToneSignal }
-  /**
-   * Somebody waits for a key frame of the far side's, which takes no RTCP feedback that asks for one: told as often as one may be
-   * asked for.
-   */
+  /** A viewer needs a key frame of a far side without RTCP feedback; reported within the allowed rate. */
   | { type: 'media.keyFrameNeeded' }
-  /** The session is gone by a fault of the media plane: nothing will sound any more. The last report. */
+  /** The session was lost by an error of the media plane. The last report. */
   | { type: 'media.lost'; reason: string };
 
-/** What is needed to go on with a session elsewhere: plain JSON. */
+/** Data to continue a session elsewhere: plain JSON. */
 export type MediaSessionDump = {
   version: 1;
   id: string;
   /** Its address and port, when it has any. */
   local?: { address: string; port: number };
-  /** Where its far side was found, when elsewhere than its SDP says. */
+  /** Located address of the far side, if it differs from SDP. */
   source?: MediaSource;
-  /** What holds: asked of a new session, these bring it to the same state. */
+  /** Lasting commands: they bring a new session to the same state. */
   standing: SessionCommand[];
   /** The stream it sends, once it has begun. */
   stream?: {
     ssrc: number;
     /** Sequence number of the next packet. */
     sequence: number;
-    /** First RTP timestamp not covered by what was sent, and the one at `zeroMs`; neither wrapped at 2^32. */
+    /** First RTP timestamp after the sent audio, and the one at `zeroMs`; both unwrapped. */
     timestamp: number;
     origin: number;
     /** Wall-clock time, in ms, of the `origin`. */
@@ -213,36 +210,33 @@ export type MediaSessionDump = {
 /** The audio of one leg. */
 export interface MediaSession extends AudioWatch {
   readonly id: string;
-  /** Starts an item at once, mixing with nothing: callers queue. One item at a time; a second ends the first. */
+  /** Starts an item without mixing: callers queue. One item at a time; a second ends the first. */
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle;
-  /** Sends digits after what was sent before. */
+  /** Appends digits to those queued. */
   sendDigits(sequence: DigitSequence): void;
   /** Plays a local tone until changed; `undefined` stops it. Items played win over it. */
   indicate(indication: Indication | undefined): void;
   /** Keeps sending silence while there is nothing else to send, until turned off. */
   silence(on: boolean): void;
-  /** Sends back whatever arrives, digits included, until turned off. */
+  /** Sends everything back, digits included, until turned off. */
   echo(on: boolean): void;
   /** `in` = audio from the far side is dropped, `out` = silence is sent to it. */
   mute(directions: { in: boolean; out: boolean }): void;
   /** RTP figures so far; undefined where no RTP is involved. */
   statistics(): Promise<RtpStatistics | undefined>;
-  /** What is needed to go on with it elsewhere. */
+  /** Data to continue it elsewhere. */
   dump(): MediaSessionDump;
-  /** Lets go of port, player and timers; items still playing are told `media.failed`. Idempotent. */
+  /** Releases ports, player and timers; playing items get `media.failed`. Idempotent. */
   close(): void;
 }
 
 /** A recording to be made of what a session, a mix or a snoop hears. */
 export type RecordRequest = {
-  /**
-   * Where the finished file shall be: an absolute path, its suffix included. It is written beside that place under
-   * another name first.
-   */
+  /** Absolute path of the finished file, with its suffix. It is first written under another name beside it. */
   path: string;
   /** Kind of file by its suffix: `wav` `wav16` `ulaw` `alaw` `sln` `sln16` `g722` `ogg`. */
   format: string;
-  /** What happens when there is a file at `path`: refused, replaced at the end, or lengthened. */
+  /** Action if a file exists at `path`: refuse, replace at the end, or append. */
   ifExists: 'fail' | 'overwrite' | 'append';
   /** Whether who is recorded hears a beep first. */
   beep: boolean;
@@ -261,7 +255,7 @@ export type RecordRequest = {
 /** How much of a recording lies in its unfinished file, in ms. */
 export type RecordProgress = { durationMs: number; talkingMs: number };
 
-/** What became of a recording: at most one `record.started`, then exactly one of the others. */
+/** Reports of a recording: at most one `record.started`, then exactly one of the others. */
 export type RecordReport =
   | { type: 'record.started' }
   /** The file is complete and in its place. Times in ms; `talkingMs` and `silenceMs` add up to `durationMs`. */
@@ -293,7 +287,7 @@ export interface RecordHandle {
   progress(): RecordProgress;
 }
 
-/** What can be listened to and recorded of one far side, besides what {@link MediaSession} has. */
+/** Listening and recording of one far side, besides {@link MediaSession}. */
 export interface AudioWatch {
   /** Music on hold of a class until turned off (undefined); an item played wins over it. */
   music(musicClass: string | undefined): void;
@@ -305,7 +299,7 @@ export interface AudioWatch {
   detectTone(detection: ToneDetection | undefined): void;
 }
 
-/** What a session is in a mix. */
+/** A session's role in a mix. */
 export type MixMember = {
   /** In a holding mix participants hear announcers and music, not each other; a mixing one knows no difference. */
   role: 'participant' | 'announcer';
@@ -315,18 +309,18 @@ export type MixMember = {
   passDigits: boolean;
 };
 
-/** What a mix tells unasked; sessions are named by their ids. */
+/** Spontaneous reports of a mix; sessions by id. */
 export type MixReport =
   /** A member began to talk, or stopped after `durationMs`. */
   | { type: 'mix.talking'; session: string; talking: boolean; durationMs?: number }
-  /** Who is heard foremost has changed; undefined = nobody talks. */
+  /** The active speaker has changed; undefined: none. */
   | { type: 'mix.activeSpeaker'; session: string | undefined }
-  /** Whom all are shown has changed, in the modes `single` and `talker`; undefined = nobody sends video. */
+  /** The source of all members has changed, in the modes `single` and `talker`; undefined: none. */
   | { type: 'mix.videoSource'; session: string | undefined }
-  /** The mix is gone by a fault of the media plane: its members hear nobody any more. The last report. */
+  /** The mix was lost by an error of the media plane: its members hear nothing. The last report. */
   | { type: 'mix.lost'; reason: string };
 
-/** Sessions that hear each other. All calls return at once; those on a closed mix do nothing. */
+/** Sessions that hear each other. Calls do not wait; a closed mix ignores them. */
 export interface Mix extends VideoMix<MediaSession> {
   readonly id: string;
   /** Lets a session in; one that is in another mix leaves that first. */
@@ -334,7 +328,7 @@ export interface Mix extends VideoMix<MediaSession> {
   /** Changes what a session is in it. */
   change(session: MediaSession, member: MixMember): void;
   leave(session: MediaSession): void;
-  /** Everyone hears it, with what members say. One item at a time: callers queue, a second ends the first. */
+  /** Plays to all members, mixed with their audio. One item at a time: callers queue, a second ends the first. */
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle;
   /** Music for everyone until turned off (undefined); an item played wins over it. */
   music(musicClass: string | undefined): void;
@@ -360,13 +354,16 @@ export interface AudioMeeting {
   ): MediaSession;
 }
 
-/** Where packets of a far side come from, where that is not what its SDP says. */
+/** Source of a far side's packets, if it differs from SDP. */
 export type MediaSource = { address: string; port: number };
 
 /** How RTP flows, once offer and answer agree. */
 export type RtpFlow = {
   remote: { address: string; port: number };
-  /** Packets go to `remote` alone, wherever the far side sends from (no symmetric RTP), as Asterisk's chan_rtp has it. */
+  /**
+   * Packets only go to `remote`, whatever the source of the far side's packets (no symmetric RTP), as in Asterisk's
+   * chan_rtp.
+   */
   fixedRemote?: boolean;
   codec: Codec;
   /** RTP payload type of the codec, 0–127, that we send with. */
@@ -376,8 +373,8 @@ export type RtpFlow = {
   /** Clock of telephone events, in Hz; 8000 where left out. */
   telephoneEventRate?: number;
   /**
-   * The numbers that the far side sends with, where it was told others than it told us: each side says what it wants to
-   * receive (RFC 3264 5.1). Left out when they are the same.
+   * The far side's payload types if they differ from ours: each side names the numbers that it receives (RFC 3264 5.1).
+   * Left out if equal.
    */
   receivePayloadType?: number;
   receiveTelephoneEvent?: number;
@@ -406,14 +403,14 @@ export interface RtpSession extends MediaSession, VideoSession {
   configure(flow: RtpFlow): void;
 }
 
-/** Somebody who listens to a session without being heard. */
+/** A silent listener of a session. */
 export type Overhearer = {
   /**
-   * What both sides say together: 100 ms of linear samples of 16 bits at 8 kHz, little end first. Of ten pieces that were
-   * not `taken` the next ones are left out.
+   * Audio of both sides: 100 ms of linear samples of 16 bits at 8 kHz, little endian. After ten pieces without `taken`
+   * further ones are dropped.
    */
   heard(audio: Uint8Array<ArrayBuffer>, taken: () => void): void;
-  /** The session is no more. The last call. */
+  /** The session has ended. The last call. */
   ended(): void;
 };
 
@@ -423,7 +420,7 @@ export type PlaneUsage = {
   ports: number;
   players: number;
   timers: number;
-  /** Of connections to servers that are open: audio that waits to be heard, and audio that was left out, in ms. */
+  /** Audio waiting on open connections to servers, and dropped audio, in ms. */
   externalWaitingMs: number;
   externalDroppedMs: number;
   /** Frames for such servers that were left out because they do not read. */
@@ -446,8 +443,8 @@ export interface MediaPlane extends AudioMeeting {
    */
   openRtp(id: string, told: (report: MediaReport) => void, near?: string): Promise<RtpSession>;
   /**
-   * Opens a session as it was dumped: on the same port, its stream going on, items aside. Rejects with an Error when
-   * the port cannot be had or the dump is not one that is understood.
+   * Opens a dumped session: on the same port, its stream continues, without items. Rejects with an Error if the port
+   * cannot be opened or the dump is unreadable.
    */
   reopenRtp(dump: MediaSessionDump, told: (report: MediaReport) => void): Promise<RtpSession>;
   /**
@@ -459,15 +456,13 @@ export interface MediaPlane extends AudioMeeting {
     told: readonly [(report: MediaReport) => void, (report: MediaReport) => void],
   ): [MediaSession, MediaSession];
   /**
-   * Lets somebody listen to a session. @returns a function that ends that; undefined when nothing can be heard of it. A plane
-   * that has no such method lets nobody listen.
+   * Adds a listener to a session. @returns a function that removes it; undefined if the session has no audio. A plane
+   * without this method has no listening.
    */
   overhear?(id: string, overhearer: Overhearer): (() => void) | undefined;
   /** Counts of what is open: for tests, metrics and leak checks. */
   usage(): Promise<PlaneUsage>;
-  /**
-   * How each of its threads keeps up, in their order; left out, nobody can tell. Delays are those since this reader last asked.
-   */
+  /** Delays of each thread, in order, since this reader last asked; left out if unknown. */
   load?(reader?: LoopReader): Promise<PlaneLoad[]>;
   /** Measures sessions so often from now on, in ms; 0 = never. A plane that has no such method goes on as it was. */
   measure?(everyMs: number): void;

@@ -25,7 +25,7 @@ export interface MessageDriver {
     body: string;
     variables?: Readonly<Record<string, string>>;
   }): Promise<void>;
-  /** Asks an endpoint to call somebody; resolves when it has accepted to try. Rejects as `sendMessage`. */
+  /** Asks an endpoint to call another party; resolves when it has accepted. Rejects as `sendMessage`. */
   refer(request: {
     to: string;
     from?: string;

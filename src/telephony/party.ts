@@ -8,32 +8,32 @@ export type Party = {
 
 /** How a call came to be where it is now: whom it was meant for before (RFC 5806, RFC 7044). */
 export type Redirection = {
-  /** Who redirected it last. */
+  /** The last redirecting party. */
   from: Party;
-  /** Who was called first of all. */
+  /** The originally called party. */
   orig?: Party;
-  /** Where it was sent to. */
+  /** The last target. */
   to?: Party;
   /** Why, the last time and the first, in Asterisk's words. */
   reason?: RedirectReason;
   origReason?: RedirectReason;
   /** How often. */
   count?: number;
-  /** Where calls went on for that, of all that this server was told of, in order. */
+  /** Targets of forwarded calls, as far as this server knows, in order. */
   followed?: readonly string[];
 };
 
-/** Why calls are redirected, in Asterisk's words: forwarded when busy, when nobody answers, always, and others. */
+/** Reasons of redirection, in Asterisk's words: busy, no answer, unconditional, and others. */
 export const redirectReasons = [
   ...(['unknown', 'cfb', 'cfnr', 'cfu', 'unavailable', 'time_of_day', 'dnd', 'deflection', 'follow_me'] as const),
   ...(['out_of_order', 'away', 'cf_dte', 'send_to_vm'] as const),
 ] as const;
 export type RedirectReason = (typeof redirectReasons)[number];
 
-/** Whether a presentation says that a party does not want to be known (Q.931 4.5.10: presentation restricted). */
+/** Whether a presentation is private (Q.931 4.5.10: presentation restricted). */
 export const isRestricted = (presentation = 0): boolean => (presentation & 0x60) === 0x20;
 
-/** A party without what is nobody's business on the other side, restricted where either its name or its number is. */
+/** A party as the other side may see it, private if its name or its number is. */
 export function shownParty({
   name,
   number,

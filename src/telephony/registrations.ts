@@ -3,9 +3,9 @@
  * sends what is asked; the registration's chart decides when it is sent, sent again, and given up.
  */
 
-/** A place of an endpoint's that has to be told where we are: a provider's registrar. */
+/** A registration of an endpoint at a provider. */
 export type RegistrationDetails = {
-  /** Unique: endpoint, registrar and who registers there. */
+  /** Unique: endpoint, registrar and registered user. */
   id: string;
   technology: string;
   /** The endpoint resource whose line it is. */
@@ -25,7 +25,7 @@ export type RegistrationDetails = {
   longestAnswerMs?: number;
 };
 
-/** What came of a REGISTER. */
+/** Result of a REGISTER. */
 export type RegistrationAnswer =
   /** `expiresMs`: how long it lasts. `failoverMs`: how long all of its servers are waited for, if it has several. */
   | { type: 'accepted'; expiresMs: number; failoverMs?: number }
@@ -35,7 +35,7 @@ export type RegistrationAnswer =
   | { type: 'refused'; reason: string; permanent: boolean; retryAfterMs?: number }
   | { type: 'unanswered'; reason: string };
 
-/** What a technology does for a registration's chart. */
+/** Services of a technology for registration charts. */
 export interface RegistrationDriver {
   readonly technology: string;
   /** Registers for so many ms, 0 takes it back. Never rejects. */
@@ -44,8 +44,8 @@ export interface RegistrationDriver {
   ended(registration: RegistrationDetails): void;
 }
 
-/** What a technology tells of registrations. */
+/** Reports of a technology about registrations. */
 export interface RegistrationHost {
-  /** Its connection is closed: calls over it do not reach the far side any more. */
+  /** Its connection is closed: the far side cannot be called over it. */
   connectionLost(id: string): void;
 }

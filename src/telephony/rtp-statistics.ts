@@ -4,9 +4,9 @@ export type SpreadNames<Side extends string, What extends string> = {
 };
 
 /**
- * RTP figures of one session, named as the interface's RTPstat. Jitter and rtt in seconds. `local_` is what our RTCP reports
- * say of what we receive, `remote_` what those of the far side say of what we send; loss there is in packets from one report
- * to the next. What no report has told yet is left out.
+ * RTP figures of one session, named as the interface's RTPstat. Jitter and rtt in seconds. `local_`: from our RTCP
+ * reports about received packets. `remote_`: from the far side's reports about sent packets. Loss is in packets between
+ * reports. Values without a report yet are left out.
  */
 export type RtpStatistics = {
   txcount: number;
@@ -25,16 +25,16 @@ export type RtpStatistics = {
   /** Packets that came when their turn was over; left out where none did. */
   late?: number;
   /**
-   * How long audio goes both ways by offer and answer though nothing has come from the far side yet, in ms. Left out once
-   * something has come, and while the far side is not to send (held, or one way only).
+   * Time without any packet although SDP allows audio in both directions, in ms. Left out after the first packet, and
+   * while the far side may not send.
    */
   unheard_ms?: number;
-  /** Where audio is sent to, `address:port`: where the far side was found, or else where its SDP says. */
+  /** Destination of audio, `address:port`: the located address, else the one in SDP. */
   remote?: string;
 } & SpreadNames<'', 'rtt'> &
   SpreadNames<'local_' | 'remote_', 'jitter' | 'rxploss'>;
 
-/** What is measured of every stream of RTP. */
+/** Measurements of every RTP stream. */
 export type StreamMeasures = {
   /** Which way it goes, as SDP says it, seen from us: `sendrecv`, `sendonly`, `recvonly`, `inactive`. */
   flow: string;

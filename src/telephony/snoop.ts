@@ -1,7 +1,7 @@
 import type { Leg, LegData, Report } from './driver.ts';
 import type { AudioDirection, MediaSession } from './media.ts';
 
-/** Whom to listen to and speak to, seen from the channel that is snooped on. */
+/** Audio to hear and to whisper, from the snooped channel's view. */
 export type SnoopRequest = {
   /** Id of the snoop's own channel. */
   channelId: string;
@@ -21,8 +21,8 @@ export interface SnoopDriver {
   name(targetId: string): string;
   open(request: SnoopRequest, report: Report): Leg;
   /**
-   * Goes on with a leg that another process saved. @param target finds the audio of the channel that it listens to.
-   * @throws DriverError when the data is not understood or that channel is no more.
+   * Continues a leg that another process saved. @param target finds the audio of the snooped channel.
+   * @throws DriverError if the data is unreadable or that channel has ended.
    */
   resume(data: LegData, channelId: string, target: (id: string) => MediaSession | undefined, report: Report): Leg;
   /** The channel has ended: its snoops hang up. */

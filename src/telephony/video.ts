@@ -3,15 +3,15 @@ import type { SrtpKeys } from '../lib/srtp.ts';
 import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 
 /**
- * The port between call control and the forwarding of video. A *video stream* of a session is one `m=video` line of its leg,
- * numbered from 0 in the order of the lines: in stream 0 the far side's own camera comes in, and all of them can show it
- * others. Nothing is decoded: who is shown sends what the viewer's far side can decode, or is not shown to it.
+ * The port between call control and video forwarding. A *video stream* is one `m=video` line of a leg, numbered from 0
+ * in order. Stream 0 receives the far side's own camera, and all streams can show others. Nothing is decoded: a source
+ * must send what the viewer can decode, else it is not shown.
  */
 
 /** Codecs of video by their names here; in SDP they are VP8, VP9, H264 and AV1. */
 export type VideoCodec = 'vp8' | 'vp9' | 'h264' | 'av1';
 
-/** What a far side says of its H.264 (RFC 6184 8.1). */
+/** H.264 terms of a far side (RFC 6184 8.1). */
 export type H264Terms = {
   /** Its name, such as `constrained baseline`. */
   profile: string;
@@ -29,15 +29,15 @@ export type VideoFlow = {
   codec: VideoCodec;
   /** RTP payload type that we send with, 0–127. */
   payloadType: number;
-  /** The one that the far side sends with, where it was told another than it told us (RFC 3264 5.1). */
+  /** The far side's payload type if it differs from ours (RFC 3264 5.1). */
   receivePayloadType?: number;
   feedback: VideoFeedback;
   /**
-   * Bit/s that the far side takes (`b=TIAS`, `b=AS`): who is shown to it is asked to send no more, and frames of what is more
-   * are left out. It may ask for less by RTCP.
+   * Bit rate that the far side accepts (`b=TIAS`, `b=AS`): its source is asked to send no more, and frames beyond are
+   * dropped. RTCP may request less.
    */
   maxBitrate?: number;
-  /** Where that is the codec. Left out, everything is taken of it. */
+  /** Present if that is the codec. Left out: all is accepted. */
   h264?: H264Terms;
   /** Keys of SRTP; without them video goes in the clear. Never to be logged. */
   srtp?: SrtpKeys;
@@ -47,9 +47,8 @@ export type VideoFlow = {
 };
 
 /**
- * Why a stream does not show whom it is to show: the far side takes no video now (hold, or it only sends), they have different codecs,
- * one sends H.264 in parts where the other takes whole units alone, less goes through than is sent, nothing is sent, or no key
- * frame has come yet.
+ * Why a stream does not show its source. The far side takes no video now (hold, or it only sends); codecs differ; one
+ * sends fragments of H.264 and the other takes whole units only. Too little bandwidth, no packets, or no key frame yet.
  */
 const whyNotShown = ['inactive', 'codec', 'packetization', 'bandwidth', 'silent', 'key_frame'] as const;
 export type WhyNotShown = (typeof whyNotShown)[number];
@@ -61,11 +60,13 @@ export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   /** Key frames that began to arrive, and how often we asked for one. */
   key_frames: number;
   key_frames_asked: number;
-  /** Bit/s that its camera was asked to send at most, because somebody who is shown it takes no more; left out where it was not. */
+  /**
+   * Bit rate that its camera was asked to send because a viewer accepts no more, in bit/s; left out without a request.
+   */
   bitrate_asked?: number;
   /** Bit/s that the far side takes, by its description and by RTCP; left out where it has not said. */
   bitrate_taken?: number;
-  /** Packets sent again because they were missed, and those that we asked for again. */
+  /** Retransmitted packets, and retransmissions that we requested. */
   sent_again: number;
   asked_again: number;
   /** Id of the session whose camera is shown in it; left out while none is. */
@@ -73,12 +74,15 @@ export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   /** Id of the session whose camera is to be shown in it and is not (yet), and why. */
   awaits?: string;
   unseen?: WhyNotShown;
-  /** How often another source began to be shown, and packets dropped: from cameras that are not shown, or beyond the bandwidth of the far side. */
+  /**
+   * Number of source changes, and of dropped packets: from cameras that are not shown, or beyond the far side's
+   * bandwidth.
+   */
   switches: number;
   left_out: number;
 };
 
-/** What was measured of one stream of video. */
+/** Measurements of one video stream. */
 export type VideoMeasures = StreamMeasures &
   Pick<
     VideoStatistics,
@@ -97,9 +101,9 @@ export type VideoMeasures = StreamMeasures &
     video: number;
   };
 
-/** Whom the members of a mix are shown. */
+/** Video mode of a mix. */
 export type VideoMode<Session> =
-  /** Nobody. */
+  /** No video. */
   | { mode: 'none' }
   /** All are shown one source; while that sends nothing, the source that `talker` would show. */
   | { mode: 'single'; source: Session }
@@ -114,14 +118,14 @@ export type VideoModeName = VideoMode<unknown>['mode'];
 /** The same in numbers of sessions, as a mix is asked it. */
 export type VideoModeCommand = { mode: VideoModeName; source?: number };
 
-/** What a session with RTP can do with video. */
+/** Video of an RTP session. */
 export interface VideoSession {
   /**
-   * Opens a pair of ports for a stream; one that is open already keeps its own.
-   * @returns our address and port, as told in SDP. @throws Error (rejects) when no port is free or the session is over.
+   * Opens a port pair for a stream; an open one is kept.
+   * @returns our address and port for SDP. @throws Error (rejects) if no port is free or the session has ended.
    */
   openVideo(stream: number): Promise<{ address: string; port: number }>;
-  /** Sets or changes how a stream that was opened flows; undefined = its line is disabled: its ports are let go. */
+  /** Sets or changes a stream's flow; undefined: its line is disabled and its ports are released. */
   configureVideo(stream: number, flow: VideoFlow | undefined): void;
   /** The far side asked for a key frame of the shown camera by other means than RTCP. */
   askKeyFrame(): void;
@@ -129,22 +133,22 @@ export interface VideoSession {
   videoStatistics(): Promise<VideoStatistics[]>;
 }
 
-/** What a mix can do with video. */
+/** Video of a mix. */
 export interface VideoMix<Session> {
   /** Says whom its members are shown; `none` to begin with. */
   video(mode: VideoMode<Session>): void;
   /**
-   * In the mode `sfu`: whom a member is shown in each of its streams, by their order; undefined = nobody. Holds until it is
-   * asked again, or the member leaves. Members that are not there (yet) are not shown (yet).
+   * In the mode `sfu`: sources of a member by stream; undefined: none. Holds until the next call, or until the member
+   * leaves. Absent members are not shown.
    */
   show(session: Session, sources: readonly (Session | undefined)[]): void;
 }
 
-/** What is needed to go on with a stream of video elsewhere: plain JSON. */
+/** Data to continue a video stream elsewhere: plain JSON. */
 export type VideoStreamDump = {
   stream: number;
   local: { address: string; port: number };
-  /** Where its far side was found, when elsewhere than its SDP says. */
+  /** Located address of its far side, if it differs from SDP. */
   source?: { address: string; port: number };
   flow?: VideoFlow;
   /** The stream it sends, in words of `media/video/stream-memory.ts`. */

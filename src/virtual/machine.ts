@@ -1,12 +1,12 @@
 import type { Clock } from '../lib/clock.ts';
 import type { VirtualHost } from './network.ts';
 
-/** What a process has of the world, until the power goes. */
+/** Services of a process, until the power fails. */
 interface VirtualMachine {
   readonly clock: Clock;
   readonly openUdp: VirtualHost['openUdp'];
   readonly sockets: VirtualHost['sockets'];
-  /** Ends all at once: its timers never fire, its sockets are closed, what it still does is heard by nobody. */
+  /** Ends everything: timers never fire, sockets are closed, later actions have no effect. */
   powerOff(): void;
 }
 

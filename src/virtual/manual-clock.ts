@@ -3,8 +3,8 @@ import type { Clock } from '../lib/clock.ts';
 type Timer = { at: number; order: number; fn: () => void };
 
 /**
- * Simulated time: nothing happens until it is moved. Timers due run in order of their time, then of their setting, so
- * that the same program does the same things in the same order every time.
+ * Simulated time: nothing happens until it is moved. Due timers run by time, then by order of setting, so that runs are
+ * reproducible.
  */
 export class ManualClock implements Clock {
   readonly #timers = new Map<number, Timer>();
@@ -61,9 +61,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * As {@link advance}, letting the program come to rest before time goes on: promises settle and what was put off with
-   * `soon` happens at the instant that caused it. Work that waits for the world outside (files, real sockets) is not
-   * waited for.
+   * As {@link advance}, but settles promises and `soon` tasks at each instant. It does not wait for external work
+   * (files, real sockets).
    */
   async run(ms: number): Promise<void> {
     const end = this.#now + ms;

@@ -5,11 +5,11 @@ import { ListenError } from '../sip/transport/transport.ts';
 import type { OpenUdp } from '../sip/transport/udp.ts';
 import { createRandom, type Random } from './random.ts';
 
-/** What happens to packets on their way. */
+/** Packet transport properties. */
 export type NetworkQuality = {
   /** Time that every packet takes, in ms. */
   delayMs: number;
-  /** What a packet may take longer at most, in ms; each takes a time of its own. */
+  /** Largest additional delay of a packet, in ms; random for each. */
   jitterMs: number;
   /** How many of all packets are lost, from 0 to 1. */
   loss: number;
@@ -35,13 +35,13 @@ const firstFreePort = 32_768;
 const largestPort = 65_535;
 
 /**
- * A network without a kernel, for whole servers and phones in one process on a simulated clock: UDP between hosts, with
- * delay, jitter, loss and reordering that follow from a seed, so that every run is the same.
+ * A simulated network for servers and phones in one process: UDP between hosts, with delay, jitter, loss and reordering
+ * from a seed, so that runs are reproducible.
  */
 export class VirtualNetwork {
-  /** What happens to packets sent from now on. */
+  /** Properties of packets sent from now on. */
   quality: NetworkQuality;
-  /** Datagrams sent, and those of them that were lost: by chance, or because nobody listens where they went. */
+  /** Sent datagrams, and lost ones: at random, or without a listener. */
   readonly counts = { sent: 0, lost: 0 };
   readonly #clock: Clock;
   readonly #random: Random;

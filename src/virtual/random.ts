@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { CountedIds } from '../lib/ids.ts';
 
-/** Chance that is the same every time: each call gives the next number, from 0 up to but not including 1. */
+/** A seeded random source: each call gives the next number in [0, 1). */
 export type Random = () => number;
 
 /** Numbers that follow from a seed (the "mulberry" step on 32 bits): spread well, and of no use for secrets. */

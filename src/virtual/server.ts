@@ -17,11 +17,11 @@ type VirtualServerOptions = {
   clock: ManualClock;
   host: VirtualHost;
   logging: Logging;
-  /** What chance follows from. */
+  /** Seed of random numbers. */
   seed?: number;
-  /** Where identifiers come from; they follow from the seed when left out. */
+  /** Source of ids; default: from the seed. */
   ids?: CountedIds;
-  /** What a server saved (`dump`) that is closed or has lost its power: this one goes on with it. */
+  /** Data (`dump`) of a closed or failed server to continue from. */
   from?: unknown;
 };
 
@@ -29,13 +29,13 @@ type VirtualServerOptions = {
 export type VirtualServer = RunningServer & {
   /** Asks the interface, as over HTTP but without a socket; `authorization` is up to the request. */
   ask(request: Request): Promise<Response>;
-  /** Ends it as a power failure would: nobody is told, nothing is closed properly, its ports are free. */
+  /** Simulates a power failure: no messages, no orderly close; its ports are free. */
   powerOff(): void;
 };
 
 /**
- * Starts a whole server in this process that opens no socket and sets no timer of the system: calls, audio and
- * requests happen as simulated time is moved, the same every time. Nobody can connect a WebSocket to it.
+ * Starts a whole server in this process without system sockets and timers. Calls, audio and requests happen as
+ * simulated time is moved, reproducibly. WebSockets cannot connect to it.
  */
 export async function startVirtualServer(options: VirtualServerOptions): Promise<VirtualServer> {
   const { host, logging, seed = 1, from } = options;

@@ -11,9 +11,9 @@ type CallDetailOptions = {
   ids: Pick<Ids, 'uuid'>;
   /** Id of the server. */
   system: string;
-  /** Channel variables that are told. */
+  /** Channel variables to include. */
   variables: readonly string[];
-  /** Where the call of a channel is in a trace; undefined where it is in none. */
+  /** Trace context of a channel's call; undefined without one. */
   traceparentOf(channel: string): string | undefined;
   /** Records of answered legs as far as they are known, by channel; without it none is made for those of a process that died. */
   open?: Pick<OpenEntries<CallDetailRecord>, 'set' | 'get' | 'delete'> | undefined;
@@ -48,7 +48,10 @@ export const createCallDetailRecords = (options: CallDetailOptions): CallListene
 
 export const lineOf = (record: CallDetailRecord): string => `${JSON.stringify(record)}\n`;
 
-/** The record of an answered leg whose process died. @param at when that process was last known to run, in ms since the epoch. */
+/**
+ * The record of an answered leg whose process died. @param at the last time that process was known to run, in ms since
+ * the epoch.
+ */
 export function lostRecord(soFar: CallDetailRecord, at: number): CallDetailRecord {
   const since = (moment: string): number => Math.max(0, at - Date.parse(moment));
   const [durationMs, billableMs] = [since(soFar.start), since(soFar.answer ?? soFar.start)];
@@ -119,7 +122,7 @@ function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf
 const ownText = (variables: Readonly<Record<string, string>>, name: string): string =>
   Object.hasOwn(variables, name) ? (variables[name] ?? '') : '';
 
-/** The causes of legs that were called and not taken, or given up by who called. */
+/** Causes of unanswered legs, and of legs that the caller gave up. */
 const unanswered: ReadonlySet<number> = new Set([
   Cause.unknown,
   Cause.normalClearing,
@@ -129,7 +132,7 @@ const unanswered: ReadonlySet<number> = new Set([
 ]);
 const congested: ReadonlySet<number> = new Set([Cause.congestion, Cause.switchCongestion]);
 
-/** What became of a leg. */
+/** The disposition of a leg. */
 function dispositionOf(answered: boolean, cause: number, failure: string | undefined): Disposition {
   if (answered) return 'ANSWERED';
   if (failure !== undefined) return 'FAILED';

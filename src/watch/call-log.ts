@@ -5,9 +5,8 @@ import { causeText } from '../telephony/causes.ts';
 import { qualityOf } from './call-quality.ts';
 
 /**
- * The log of calls: a line when a leg comes or goes out, is answered, enters an application, meets another call, and
- * ends. Each has the id of its call in `call`, so that one word finds all of it. Legs that lead nowhere outside are told
- * at `debug`.
+ * The log of calls: a line when a leg starts, is answered, enters an application, meets another call, and ends. Each
+ * has its call's id in `call`. Internal legs are logged at `debug`.
  */
 export const createCallLog = (log: Logger): CallListener => {
   /** The legs of which lines are written now. */

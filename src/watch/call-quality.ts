@@ -1,7 +1,7 @@
 import type { CallQuality } from '../models/call-detail-record.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 
-/** What is worth reading of the figures of a stream: of what came (`rx`), and of what we sent as the far side saw it. */
+/** The useful figures of a stream: received (`rx`), and sent as the far side reports. */
 export const qualityOf = (figures: RtpStatistics): CallQuality => ({
   rx: figures.rxcount,
   rx_lost: figures.rxploss,

@@ -3,9 +3,9 @@ import type { Turn } from '../actors/turn.ts';
 import type { Logger } from '../lib/log.ts';
 
 /**
- * Logs every transition of every chart while lines of `trace` are written, and costs nothing otherwise. Names of events,
- * facts and effects are told; what they carry is not, for it may be secret.
- * @returns what to call when levels have been changed.
+ * Logs every transition of every chart while `trace` is on, and costs nothing otherwise. Names of events, facts and
+ * effects are logged; their content may be secret and is not.
+ * @returns a function to call after changed log levels.
  */
 export function createChartLog(turn: Pick<Turn, 'listen'>, log: Logger): () => void {
   let stop: (() => void) | undefined;

@@ -25,7 +25,7 @@ type DeliveryOptions = {
   log: Logger;
 };
 
-/** What says that the same will be refused again, however often it is sent (RFC 9110 15.5). */
+/** Statuses that will not change with a retry (RFC 9110 15.5). */
 const forGood: ReadonlySet<number> = new Set([400, 413, 415, 422]);
 
 /** Makes a delivery, which begins when it is woken. */
@@ -37,7 +37,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   let timer: unknown;
   let failures = 0;
 
-  /** @returns whether the next batch may follow at once. */
+  /** @returns whether the next batch may follow without a pause. */
   const deliver = async (batch: Batch): Promise<boolean> => {
     let reason: string;
     try {

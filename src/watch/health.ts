@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 
-/** Whether the server can do its work, for those who watch over it. */
+/** Whether the server works, for monitoring. */
 export interface Health {
   /** Whether calls can be taken: it does not drain, and audio is at work. Never rejects. */
   ready(): Promise<boolean>;
@@ -8,7 +8,7 @@ export interface Health {
 
 type HealthOptions = {
   clock: Clock;
-  /** No more calls are taken. */
+  /** No further calls are accepted. */
   isDraining(): boolean;
   /** Resolves when the media thread has answered. */
   askMedia(): Promise<unknown>;

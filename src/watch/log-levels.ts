@@ -1,12 +1,12 @@
 import { type LogLevel, type LogLevels, type LogPart, logLevels, logParts, type RootLogger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 
-/** Who changes what is logged while the server runs. */
+/** Changes log levels at run time. */
 export interface LogLevelControl {
   get(): LogLevels;
   /**
-   * Changes the level of all parts, those of single ones, or both; what is left out stays.
-   * @param parts an object of levels by part; parts that it does not name have no level of their own any more.
+   * Changes the general level, levels of parts, or both; others stay.
+   * @param parts an object of levels by part; other parts lose their own level.
    * @throws AriError logLevelUnknown, logPartUnknown; then nothing is changed.
    */
   set(request: { level?: string | undefined; parts?: unknown }): LogLevels;

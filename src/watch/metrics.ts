@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallListener } from '../actors/call-story.ts';
 import type { PlaneLoad, PlaneUsage } from '../telephony/media.ts';
 
-/** What is read of the server whenever somebody asks for its metrics. Times in s, sizes in bytes. */
+/** Figures for metrics, read on demand. Times in s, sizes in bytes. */
 export type Figures = {
   /** Channels by state, as clients see it, and technology. */
   channels: readonly { state: string; technology: string; count: number }[];
@@ -32,9 +32,9 @@ export type Figures = {
   http: { responses: Readonly<Record<string, number>>; refusals: Readonly<Record<string, number>> };
   /** How often bounds were met, by the setting that makes them. */
   limits: Readonly<Record<string, number>>;
-  /** Call detail records that were made, that were lost on one of their ways, and what waits for a webhook. */
+  /** Call detail records: made, lost, and waiting for the webhook. */
   records: { made: number; lost: number; waitingOctets: number };
-  /** Lines of the audit log, and those that its disk did not take. */
+  /** Lines of the audit log: written, and lost. */
   audit: { lines: number; lost: number };
   /** Answered calls whose far side did not send the audio that was expected. */
   oneWay: number;
@@ -46,7 +46,7 @@ export type Figures = {
 
 /** The metrics of a server. */
 export interface Metrics {
-  /** Hears of calls. */
+  /** Listens to calls. */
   readonly calls: CallListener;
   /** All of them, in the text format of Prometheus. */
   text(): Promise<string>;
@@ -59,7 +59,7 @@ const setupDurations = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 const jitters = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1];
 const lossRatios = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 
-/** Makes the metrics; what is not told as calls go by is read with `read` when somebody asks. */
+/** Creates the metrics; figures that are not counted during calls are read with `read`. */
 export function createMetrics(version: string, read: () => Promise<Figures>): Metrics {
   const registry = new Registry();
   new Gauge({
@@ -80,7 +80,7 @@ export function createMetrics(version: string, read: () => Promise<Figures>): Me
   };
 }
 
-/** What is counted as calls go by: once when one begins, is answered and ends. */
+/** Counters of calls: one update at begin, answer and end. */
 function createCallMetrics(registry: Registry): CallListener {
   const registers = [registry];
   const labelNames = ['direction', 'technology'] as const;

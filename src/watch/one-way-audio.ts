@@ -13,14 +13,14 @@ type UnheardLeg = {
   readonly since: number;
   /** How long that is expected at most, in ms. */
   readonly expectedMs: number;
-  /** Where its RTP is, as far as that is known. */
+  /** Address of its RTP, if known. */
   readonly remote: string | undefined;
 };
 
-/** Looks for one-way audio: legs that are answered, whose audio goes both ways by SDP, and whose far side is never heard. */
+/** Detects one-way audio: answered legs whose SDP allows audio in both directions and whose far side is never heard. */
 export interface OneWayAudio {
   readonly calls: CallListener;
-  /** Those that are up now. */
+  /** Present legs. */
   legs(): UnheardLeg[];
   /** How many there were since the start. */
   readonly total: number;
@@ -30,13 +30,13 @@ export interface OneWayAudio {
 type OneWayAudioOptions = {
   clock: Clock;
   log: Logger;
-  /** How long nothing may come after the answer, in ms; 0 = for ever. Read at each answer. */
+  /** Longest silence after the answer, in ms; 0: no limit. Read at each answer. */
   afterMs(): number;
   /** RTP figures of a channel; undefined where it is gone, or has no RTP. */
   figuresOf(channel: string): Promise<RtpStatistics | undefined>;
 };
 
-/** A server outside that is sent audio may only listen; the others have nobody outside behind them. */
+/** A media server may only listen; the others have no far side outside. */
 const mayBeSilent: ReadonlySet<string> = new Set(['UnicastRTP', 'Local', 'Snoop']);
 
 /** Lines in so many ms: far sides can cause them at will. */
@@ -77,7 +77,7 @@ export function createOneWayAudio({ clock, log, afterMs, figuresOf }: OneWayAudi
       return;
     }
     const now = clock.now();
-    // Before the answer nobody has to be heard.
+    // Before the answer silence is allowed.
     const silentMs = Math.min(figures.unheard_ms ?? 0, now - (leg.answeredAt ?? now));
     if (silentMs < limitMs) each.unheard = undefined;
     else tell(each, { channel: leg.channel, since: now - silentMs, expectedMs: limitMs, remote: figures.remote });

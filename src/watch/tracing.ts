@@ -38,21 +38,21 @@ export interface Tracing {
   /** The headers that say where in a trace the call of a channel is; none when it is in none. */
   headersOf(channel: string): Record<string, string>;
   /**
-   * The same for an event that follows from a request or is about a channel, as W3C Trace Context has it: the request's
-   * place when it is still known, else the call's; undefined when it is in no trace.
+   * The same for an event that follows from a request or concerns a channel (W3C Trace Context). The request's context
+   * is used while it is known, else the call's; undefined without one.
    */
   fieldsOf(request: string | undefined, channel: string | undefined): TraceFields | undefined;
 }
 
-/** Requests that are remembered, so that what follows from them late is still told as theirs. */
+/** Requests that are remembered, so that late consequences belong to them. */
 const mostRequests = 10_000;
 
-/** What OpenTelemetry finds us by. */
+/** Our name for OpenTelemetry. */
 const name = 'hookswitch';
 
 /**
- * Makes the tracing; undefined where nobody has registered an SDK, so that nothing is done for it.
- * @param requestOf the request that what is under way follows from.
+ * Creates tracing; undefined without a registered SDK.
+ * @param requestOf the request that the present step follows from.
  */
 export function createTracing(version: string, requestOf: () => string | undefined): Tracing | undefined {
   const provider = trace.getTracerProvider();
@@ -74,7 +74,7 @@ export function createTracing(version: string, requestOf: () => string | undefin
   };
 
   const calls: CallListener = {
-    // A request may make a Local channel, and an application hear of it.
+    // A request may create a Local channel with events for applications.
     hearsInternal: () => true,
     began(leg) {
       // A leg that a request made follows from that; one of an older call from the leg that this began with.

@@ -4,8 +4,8 @@ import { type Section, Values } from './source.ts';
 /** Access lists: `acl.conf`, and `permit`, `deny` and `acl` of objects in `pjsip.conf`. */
 
 /**
- * Whom a list lets in: everybody, those of `allowed` (left out: everybody) who are not of `denied`, or `unknown`, where an
- * exception of an exception cannot be said like this.
+ * Addresses that a list admits: all, those of `allowed` (left out: all) except `denied`, or `unknown` for nested
+ * exceptions that cannot be translated.
  */
 export type Access =
   | 'everybody'
@@ -40,9 +40,9 @@ export function asNetwork(given: string): string | undefined {
 export function createAccess(sections: readonly Section[]): (values: Values, prefix?: 'contact_') => Access {
   const lists = new Map(sections.map((section) => [section.name.toLowerCase(), new Values(section)]));
 
-  /** What the rules of one list come to: the last one that fits decides, and whom none fits is let in. */
+  /** The result of one list's rules: the last matching one decides; addresses without a match are admitted. */
   const ownOf = (values: Values, prefix: string): Access => {
-    // Both are asked for, whatever their order means.
+    // Both are read, so that neither is reported as unused.
     for (const name of ['permit', 'deny']) values.text(`${prefix}${name}`);
     let allowed: string[] | undefined;
     let denied: string[] = [];
@@ -64,7 +64,7 @@ export function createAccess(sections: readonly Section[]): (values: Values, pre
     return { ...(allowed && { allowed }), denied };
   };
 
-  /** What was found out of an object, which many may share, by the prefix that was asked about. */
+  /** Results by object and prefix: many may share an object. */
   const known = new WeakMap<Values, Map<string, Access>>();
   const once = (values: Values, kind: string, find: () => Access): Access => {
     const found = known.get(values) ?? new Map<string, Access>();
@@ -83,7 +83,7 @@ export function createAccess(sections: readonly Section[]): (values: Values, pre
   return (values, prefix = '' as never) => once(values, `of ${prefix}`, () => accessTo(values, prefix));
 }
 
-/** Whom all of them let in. */
+/** Addresses that all lists admit. */
 export function together(all: readonly Access[]): Access {
   const bounds = all.filter((access) => access !== 'everybody');
   const [first = 'everybody'] = bounds;

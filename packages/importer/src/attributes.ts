@@ -6,7 +6,7 @@ import {
 } from '../../../src/models/endpoint-attributes.ts';
 import type { Values } from './source.ts';
 
-/** The settings of a table that an object of Asterisk sets to what is not our default, without those of `except`. */
+/** The settings of a table that an Asterisk object sets to other values than our defaults, except `except`. */
 export const settingsIn = (
   each: Values,
   table: EndpointAttributes,

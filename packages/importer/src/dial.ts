@@ -7,12 +7,12 @@ import { splitOutside } from './split.ts';
 /** Options that mean the same here. */
 const same = new Set('ABbcDdeFgHhLmrSTtUWwXx');
 
-/** Options for what is so here anyhow, or cannot happen: each leg has a record of its own, and nobody sends MF or SF. */
+/** Options that are always so here, or cannot happen: each leg has a record of its own, and MF or SF are never sent. */
 const needless = new Set('aCENnoz');
 
 /**
- * Options that are dropped, and what to do instead: nobody is called, heard or let in who would not be there, but for `i`
- * where a phone forwards calls by its `redirect_method`.
+ * Dropped options, with advice. Their loss calls and admits nobody else, except `i` if a phone forwards calls by its
+ * `redirect_method`.
  */
 const leftOut: Readonly<Record<string, string>> = {
   f: 'the caller identity of forwarded calls: they show the caller and the forwarder',
@@ -25,7 +25,7 @@ const leftOut: Readonly<Record<string, string>> = {
   s: 'a tag of the caller: set a variable instead',
 };
 
-/** Options without which somebody would be called or shown who was not to be: the step ends the call. */
+/** Options whose loss would call or reveal a wrong party: the step ends the call. */
 const essential: Readonly<Record<string, string>> = {
   G: 'both parties continue in the dialplan: use Stasis, and let an application connect them',
   P: 'call screening by name: use U(context) and ask there',
@@ -54,7 +54,7 @@ export function translateDial(data: string, place: Place, report: Report): strin
 
 /** The options as ours; undefined where one is missing that the call must not go on without. */
 function keptOptions(text: string, place: Place, report: Report): string | undefined {
-  // What a variable holds is known when it is there.
+  // The value of a variable is only known at run time.
   if (/^[^(]*\$\{/.test(text.replaceAll(/[A-Za-z]\([^()]*\)/g, ''))) {
     report.missing(place, `options of Dial in a variable (${text}): only these of them work: ${[...same].join(' ')}`);
     return text;
@@ -98,7 +98,7 @@ function optionOf({ letter, argument }: Option, place: Place, report: Report): O
   return argument === undefined ? { letter } : { letter, argument };
 }
 
-/** Letters with what stands in parentheses behind them, which may hold others. */
+/** Letters with values in parentheses, which may be nested. */
 function readOptions(text: string): Option[] {
   const found: Option[] = [];
   for (let at = 0; at < text.length; at++) {

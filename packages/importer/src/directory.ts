@@ -8,8 +8,8 @@ const limits = { file: 8_388_608, all: 67_108_864, matching: 201 };
 const outside = 'is outside the directory and was not read';
 
 /**
- * The files of a directory, and no others: links and `..` that lead out of it are refused, so that what is brought along
- * from elsewhere names no file of this machine.
+ * The files of a directory. Links and `..` that leave it are refused, so that an imported configuration cannot name
+ * other files of this machine.
  * @throws Error when there is no such directory.
  */
 export function directoryFiles(directory: string): Files {
@@ -17,9 +17,9 @@ export function directoryFiles(directory: string): Files {
   if (!statSync(root).isDirectory()) throw Object.assign(new Error('not a directory'), { code: 'ENOTDIR' });
   let left = limits.all;
 
-  /** Where a file is; undefined when it is outside. */
+  /** The path of a file; undefined outside the directory. */
   const inside = (name: string): string | undefined => {
-    // The directory's own usual name stands for the directory, wherever it was brought to.
+    // The usual path of the directory stands for the directory itself.
     const local = isAbsolute(name) ? name.replace(/^\/etc\/asterisk\//, '') : name;
     const path = resolve(root, local);
     return isBelow(path) ? path : undefined;
@@ -54,7 +54,7 @@ export function directoryFiles(directory: string): Files {
     }
   };
 
-  /** Says what stands in the place of a file that is not there. */
+  /** The result for a missing file. */
   const absence = (path: string): ReturnType<Files['read']> => {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
       return { refused: 'is a symbolic link to a missing file' };

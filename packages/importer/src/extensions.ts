@@ -32,7 +32,7 @@ const highestPriority = 2_000;
 /** Sections that are no contexts. */
 const special = new Set(['general', 'globals']);
 
-/** What `extensions.conf` says. @param contextsNeeded contexts that phones name. */
+/** Translates `extensions.conf`. @param contextsNeeded contexts that phones name. */
 export function importExtensions(
   sections: readonly Section[],
   contextsNeeded: readonly string[],
@@ -191,7 +191,7 @@ function writeContext(
     const list: Written[] = [];
     for (let priority = 1; priority <= last; priority++) {
       const step = steps.get(priority);
-      // Where a priority is missing the call is over.
+      // A missing priority ends the call.
       const app = step ? checked(translate(step.app, step.place, labels), step.place, report) : 'Hangup';
       list.push(step?.label && /^[A-Za-z_][\w-]*$/.test(step.label) ? { label: step.label, app } : app);
       if (step?.label && !/^[A-Za-z_][\w-]*$/.test(step.label))
@@ -206,8 +206,8 @@ function writeContext(
 }
 
 /**
- * What a context has of those that it includes at certain times: the same extensions, which go there at these times. At
- * others they go where another include has the same, or else the call is over, as where the extension is not there.
+ * Extensions of contexts that are included at certain times: the same extensions with a time condition. At other times
+ * they continue in another include, or the call ends.
  */
 function timedExtensions(
   include: Context['include'],
@@ -238,7 +238,7 @@ function timedExtensions(
   return made;
 }
 
-/** A step that this dialplan takes; what it does not take ends the call, as nobody knows what it was to prevent. */
+/** A valid step of our dialplan; an invalid one ends the call, because its purpose is unknown. */
 function checked(app: string, place: Place, report: Report): string {
   const parsed = parseStep(app);
   if (typeof parsed !== 'string') return app;

@@ -36,7 +36,7 @@ const otherSettings: Readonly<Record<string, string>> = {
 /** Whether and how often Asterisk calls the transferer back when the target does not answer. */
 const recallSettings = ['atxferdropcall', 'atxfercallbackretries', 'atxferloopdelay'] as const;
 
-/** What the file says; nothing where there are no calls to ask for anything in. */
+/** Translates the file; nothing without a dialplan. */
 export function importFeatures(sections: readonly Section[], hasDialplan: boolean, report: Report): Part {
   if (!hasDialplan && sections.length === 0) return { notes: {} };
   const named = (name: string): Values =>

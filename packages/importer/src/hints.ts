@@ -3,7 +3,7 @@ import type { Report } from './report.ts';
 import type { Place } from './source.ts';
 import { withGlobals } from './steps.ts';
 
-/** What Asterisk's technologies of devices are called here. */
+/** Our names for Asterisk's device technologies. */
 const kinds: Readonly<Record<string, string>> = {
   pjsip: 'PJSIP/',
   sip: 'PJSIP/',

@@ -13,11 +13,11 @@ import { Report } from './report.ts';
 import { type Files, readSections, type Section } from './source.ts';
 import { wizardHints } from './wizard.ts';
 
-/** What comes of a configuration of Asterisk. */
+/** Result of an import. */
 export type Imported = {
   /** The configuration file, with comments. */
   yaml: string;
-  /** What was taken, what is approximated, what is not there. */
+  /** Translated, approximated and dropped settings. */
   report: string;
   /** Whether any of the files was there. */
   found: boolean;
@@ -61,7 +61,7 @@ const unread: Readonly<Record<string, string>> = {
   'sorcery.conf': 'objects in databases are not supported; create phones with PUT /asterisk/config/dynamic',
 };
 
-/** Reads a directory of Asterisk's configuration. Never throws because of what stands in it. */
+/** Translates a directory of Asterisk's configuration. Its contents never cause an exception. */
 export function importConfiguration(files: Files): Imported {
   const report = new Report();
   const sections = Object.fromEntries(
@@ -124,7 +124,7 @@ function mergedTls(before: Record<string, unknown>, more: Record<string, unknown
   return { ...before, ...more, certificates: [...once.values()] };
 }
 
-/** What `check` would say, but for files that only it looks at. */
+/** The problems that `check` would find, except for files. */
 function problemsOf(config: Record<string, unknown>): Problem[] {
   const problems: Problem[] = [];
   const checked = check(ConfigSchema, config, problems) as Config;
@@ -132,7 +132,7 @@ function problemsOf(config: Record<string, unknown>): Problem[] {
   return [...problems, ...checkRules(checked, ConfigSchema, { checkDialplan: validate }, broken)];
 }
 
-/** What stands above each section. */
+/** Headings of the report. */
 const headings: Readonly<Record<string, string>> = {
   http: 'The interface for applications: ari.conf and http.conf.',
   tls: 'Certificates.',

@@ -8,7 +8,7 @@ import { tellUnused } from './unused.ts';
 
 type InterfaceFiles = Record<'ari' | 'http' | 'clients' | 'lists', readonly Section[]>;
 
-/** What these files say. */
+/** Translates these files. */
 export function importInterface({ ari, http, clients, lists }: InterfaceFiles, report: Report): Part {
   const general = new Values(ari.find(({ name }) => name === 'general') ?? empty('ari.conf'));
   const users = usersOf(ari, { isOn: general.flag('enabled') !== false, accessOf: createAccess(lists) }, report);
@@ -51,7 +51,7 @@ type User = {
   denied_addresses?: readonly string[];
 };
 
-/** Where a user may come from; undefined when that cannot be said, or is nowhere. */
+/** Allowed addresses of a user; undefined if they cannot be translated or are none. */
 function addressesOf(access: Access): Pick<User, 'allowed_addresses' | 'denied_addresses'> | undefined {
   if (access === 'everybody') return {};
   if (access === 'unknown' || access.allowed?.length === 0) return undefined;
@@ -94,7 +94,7 @@ function usersOf(
     users.push({
       name: section.name,
       ...(password === '' ? {} : { password }),
-      // Who may look only keeps what a client may do there: its applications get calls.
+      // A read-only user keeps its role as a client: calls enter its applications.
       ...(values.flag('read_only') ? { read_only: true } : {}),
       ...addresses,
     });

@@ -8,10 +8,10 @@ import { tellUnused } from './unused.ts';
 
 type MediaFiles = Record<'rtp' | 'music' | 'asterisk', readonly Section[]>;
 
-/** Where sounds are when nothing is said of it. */
+/** Default directory of sounds. */
 const standardData = '/var/lib/asterisk';
 
-/** What these files say. */
+/** Translates these files. */
 export function importMedia({ rtp, music, asterisk }: MediaFiles, report: Report): Part {
   const values = (sections: readonly Section[], name: string, file: string): Values =>
     new Values(sections.find((section) => section.name === name) ?? { name, place: file, entries: [] });
@@ -58,7 +58,7 @@ function rtpOf(rtp: Values, report: Report): Record<string, unknown> {
 /** `host`, `host:port`, `[address]:port`. */
 const isHost = (text: string): boolean => /^(?:\[[0-9a-f:]+\]|[\w.-]+)(?::\d{1,5})?$/i.test(text);
 
-/** Who says what our address outside is, for signalling and audio. */
+/** The STUN server, for signalling and audio. */
 function stunOf(rtp: Values, report: Report): { sip?: { stun_server: string } } {
   const server = rtp.text('stunaddr');
   if (server === '') return {};
@@ -70,7 +70,7 @@ function stunOf(rtp: Values, report: Report): { sip?: { stun_server: string } } 
   return { sip: { stun_server: server } };
 }
 
-/** Directories that hold classes: those here are sub-directories of what `sounds.music` names. */
+/** Directories of classes: here they are sub-directories of `sounds.music`. */
 function musicOf(music: readonly Section[], data: string, report: Report): { music?: string[] } {
   const places = new Set<string>();
   for (const section of music) {

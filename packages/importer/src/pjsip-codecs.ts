@@ -6,10 +6,10 @@ import type { Values } from './source.ts';
 const codecs: ReadonlySet<string> = new Set([...formatNames, ...videoFormatNames]);
 /** Asterisk's other names of them. */
 const otherNames: Readonly<Record<string, string>> = { pcmu: 'ulaw', pcma: 'alaw', slin8: 'slin', slinear: 'slin' };
-/** What `all` is where it lets in: of video each codec has to be named. */
+/** Meaning of `all`; video codecs must be named. */
 const usual = ['ulaw', 'alaw', 'g722', 'opus'];
 
-/** What `allow` and `disallow` of an endpoint leave, audio and video apart, and how many streams of video it may have. */
+/** Audio and video codecs after `allow` and `disallow` of an endpoint, and its number of video streams. */
 export function codecsOf(each: Values, report: Report): Record<string, unknown> {
   let chosen: string[] = [];
   const unknown = new Set<string>();

@@ -5,9 +5,9 @@ import type { Report } from './report.ts';
 import type { Values } from './source.ts';
 import { tellUnused } from './unused.ts';
 
-/** Who calls as an endpoint of `pjsip.conf`, and with what we prove who we are. */
+/** Credentials of endpoints in `pjsip.conf`, inbound and outbound. */
 
-/** What lets its calls in, and what we answer when it asks us. */
+/** Inbound identification, and outbound credentials. */
 export function credentialsOf(each: Values, world: World): Record<string, unknown> | 'left' {
   const { named, having, report } = world;
   const found: Record<string, unknown> = {};
@@ -39,7 +39,7 @@ export function credentialsOf(each: Values, world: World): Record<string, unknow
   return { ...found, ...outboundOf(each, world) };
 }
 
-/** What we answer when the other side asks us: the endpoint's own, or that of its registration. */
+/** Outbound credentials: the endpoint's own, or its registration's. */
 function outboundOf(each: Values, world: World): { outbound_auth?: object } {
   const { named, report } = world;
   const [registration] = registrationsAt(each, world);

@@ -13,7 +13,7 @@ export function add<Item>(lists: Map<string, Item[]>, key: string, item: Item): 
 
 /** Objects by type and name. */
 export class Objects {
-  /** Objects by what one of their settings says, made when it is first asked for. */
+  /** Objects by the value of a setting, indexed on first use. */
   readonly #bySetting = new Map<string, Map<string, Values[]>>();
   readonly #byType = new Map<string, { all: Values[]; byName: Map<string, Values> }>();
 
@@ -50,7 +50,7 @@ export type World = Pick<Objects, 'of' | 'named' | 'having'> & {
   report: Report;
   notes: Record<string, string>;
   accessOf: (values: Values, prefix?: 'contact_') => Access;
-  /** Whom the lists for all of SIP let in. */
+  /** Addresses that the lists for all of SIP admit. */
   everywhere: Access;
 };
 
@@ -59,7 +59,7 @@ export const aorsOf = (endpoint: Values, { named }: Pick<World, 'named'>): Value
   ...new Set(endpoint.list('aors').flatMap((name) => named('aor', name) ?? [])),
 ];
 
-/** Reports objects that belong to no endpoint: somebody may believe that they count. */
+/** Reports objects without endpoint, because they have no effect. */
 export function tellStrays({ of, report }: World): void {
   const endpoints = new Set(of('endpoint').map(({ name }) => name.toLowerCase()));
   const named = (types: readonly string[], keys: readonly string[]): Set<string> =>

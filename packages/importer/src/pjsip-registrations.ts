@@ -14,7 +14,7 @@ const hostOf = (uri: string): string =>
     .replace(/[:;>].*$/s, '')
     .toLowerCase();
 
-/** The keys by which a registration and endpoints find each other: an endpoint it names, or else its credentials and its host. */
+/** Keys that match a registration with endpoints: a named endpoint, or else credentials and host. */
 function keysOf(registration: Values): string[] {
   const endpoint = registration.text('endpoint');
   if (endpoint !== '') return [`endpoint ${endpoint.toLowerCase()}`];
@@ -54,7 +54,7 @@ export function registrationsAt(each: Values, world: World): Values[] {
 
 const indexes = new WeakMap<object, Map<string, number[]>>();
 
-/** Where in the file registrations stand, by their keys: made once. */
+/** Positions of registrations in the file, by key; computed once. */
 function byKeyOf({ of }: World): Map<string, number[]> {
   const registrations = of('registration');
   let byKey = indexes.get(registrations);
@@ -89,7 +89,7 @@ export function registrationsOf(each: Values, world: World): { registrations?: o
   return registrations.length > 0 ? { registrations } : {};
 }
 
-/** Tells of registrations that no endpoint takes. */
+/** Reports registrations without endpoint. */
 export function tellStrayRegistrations(world: World): void {
   const taken = new Set(world.of('endpoint').flatMap((each) => registrationsAt(each, world)));
   for (const registration of world.of('registration'))

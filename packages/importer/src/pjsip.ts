@@ -19,7 +19,7 @@ type Endpoint = Record<string, unknown>;
 const firewall =
   'its access list cannot be expressed by allow.sources: restrict it by a firewall, then add the endpoint by hand';
 
-/** What `pjsip.conf` and `pjsip_wizard.conf` say, with the lists of `acl.conf`. */
+/** Translates `pjsip.conf` and `pjsip_wizard.conf`, with the lists of `acl.conf`. */
 export function importPjsip(
   { plain, wizards, lists }: Record<'plain' | 'wizards' | 'lists', readonly Section[]>,
   report: Report,
@@ -135,7 +135,7 @@ function clientCertificates(each: Values, protocol: string, report: Report): Rec
   return {};
 }
 
-/** Certificates of the transports, and who signs those of phones. */
+/** Certificates of the transports, and authorities of phones. */
 function tlsOf({ of, report }: World): Pick<Part, 'tls'> {
   const certificates: object[] = [];
   const authorities: string[] = [];
@@ -249,13 +249,13 @@ function subscriptionsOf(each: Values, report: Report): Endpoint {
   return { subscribe_context: nothingToWatch };
 }
 
-/** A word above an endpoint that lets nobody in. */
+/** A comment for an endpoint that admits no calls. */
 function noteOf(endpoint: Endpoint): string | undefined {
   if (endpoint['auth'] || endpoint['match']) return undefined;
   return 'This endpoint admits no calls: set a password (auth) or an address (match).';
 }
 
-/** What was read of AORs: many endpoints may share one with many contacts. */
+/** Contacts of AORs: many endpoints may share one AOR. */
 const readContacts = new WeakMap<Values, readonly string[]>();
 
 /** The SIP URIs where an AOR is, each once. */
@@ -310,7 +310,7 @@ const attributesOf = (each: Values): Endpoint => ({
   ...settingsIn(each, endpointAttributes, special),
 });
 
-/** Where calls that a phone forwards go on. */
+/** Our names for redirect methods. */
 const redirectMethods: Readonly<Record<string, string>> = {
   uri_core: 'uri_core',
   uri_pjsip: 'uri_core',

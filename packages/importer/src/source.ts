@@ -3,7 +3,7 @@
  * `#include`. Everything is bounded, and nothing outside the directory is read.
  */
 
-/** Where something stands: `pjsip.conf:12`. */
+/** A position: `pjsip.conf:12`. */
 export type Place = string;
 
 export type Entry = { key: string; value: string; place: Place };
@@ -11,7 +11,7 @@ export type Entry = { key: string; value: string; place: Place };
 /** A section with what its templates say in front of its own entries. */
 export type Section = { name: string; place: Place; entries: readonly Entry[] };
 
-/** What is read of the disk: the text of a file below the directory, or the names of files that a pattern fits. */
+/** File access: the text of a file in the directory, or the files that match a pattern. */
 export type Files = {
   /** @returns the text, or why there is none: `missing`, or a sentence. */
   read(name: string): { text: string } | { missing: true } | { refused: string };
@@ -271,7 +271,7 @@ export class Values {
     return number >= least && number <= most ? number : undefined;
   }
 
-  /** Entries that nobody has asked for, by key. */
+  /** Entries that were never read, by key. */
   unused(): Entry[] {
     const seen = new Set<string>();
     return this.entries.filter(({ key }) => {

@@ -85,7 +85,7 @@ function of(what: string, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name) => [name.toLowerCase(), what]));
 }
 
-/** Applications that somebody has to write: the call is handed to a program of that name. */
+/** Applications that need a program: the call goes to a program of that name. */
 const programs: Readonly<Record<string, { app: string; example: string }>> = {
   queue: { app: 'queue', example: 'examples/queue.ts' },
   voicemail: { app: 'voicemail', example: 'examples/voicemail.ts' },
@@ -99,13 +99,13 @@ const renamed: Readonly<Record<string, string>> = {
   backgroundplay: 'Background',
 };
 
-/** What a table says of a name that stands in somebody's files. */
+/** A table entry by a name from a user's file. */
 const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
 /**
- * A step as ours: with global variables put in, and what is not there replaced. What it cannot translate it gives back as it
- * is; `parseStep` says so.
+ * Translates a step: replaces global variables and missing applications. An untranslatable step is returned unchanged;
+ * `parseStep` reports it.
  */
 export function translate(text: string, place: Place, vocabulary: Vocabulary): string {
   const { known, report } = vocabulary;
@@ -154,7 +154,7 @@ export function withGlobals(text: string, globals: ReadonlyMap<string, string>, 
   return replaced === text ? text : withGlobals(replaced, globals, depth + 1);
 }
 
-/** Tells of functions that are not there: what they are read as is empty. */
+/** Reports unknown functions: they read as empty. */
 function tellFunctions(data: string, place: Place, { functions, report }: Vocabulary): void {
   for (const [, name = ''] of data.matchAll(/\$\{\s?([A-Za-z_]\w{0,60})\(/g))
     if (!functions.has(name.toUpperCase()) && name !== 'PJSIP_DIAL_CONTACTS')

@@ -1,10 +1,10 @@
 import type { Report } from './report.ts';
 import type { Values } from './source.ts';
 
-/** Settings that nothing is made of: each is reported, unless its loss makes nothing less safe and nobody misses it. */
+/** Dropped settings: each is reported, unless its loss is harmless. */
 
 type Kind = {
-  /** What has the settings, as the report says it. */
+  /** The object with the settings, for the report. */
   of: string;
   /** Settings that may be left out without a word. One that ends in `*` stands for all that begin like this. */
   quiet: string;
@@ -76,7 +76,7 @@ const kinds = {
 /** Objects that were looked through: many endpoints may share one. */
 const told = new WeakSet<Values>();
 
-/** Reports the settings of objects that nobody has asked for, of each object once. */
+/** Reports settings that were never read, once per object. */
 export function tellUnused(kind: keyof typeof kinds, objects: readonly Values[], report: Report): void {
   const words = kinds[kind].quiet.split(/\s+/);
   const names = new Set(words);

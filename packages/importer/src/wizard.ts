@@ -4,7 +4,7 @@ import { type Entry, type Section, Values } from './source.ts';
 
 /** `pjsip_wizard.conf`: one section that stands for an endpoint with everything that belongs to it. */
 
-/** What each prefix (`endpoint/context`) becomes. */
+/** The object of each prefix (`endpoint/context`). */
 const prefixes: Readonly<Record<string, string>> = {
   endpoint: 'endpoint',
   aor: 'aor',

@@ -13,10 +13,10 @@ export type Outcome =
   | { type: 'stasis'; app: string; args: string[]; next: Position }
   /** The call is to be hung up with this Q.850 cause. */
   | { type: 'hangup'; cause: number }
-  /** The signal was aborted: the channel is somebody else's now. */
+  /** The signal was aborted: the channel has another owner now. */
   | { type: 'aborted' };
 
-/** What comes after an application: the next step (`undefined`), another place, or the end of this run. */
+/** The next position after an application: the next step (`undefined`), another position, or the end of this run. */
 export type Verdict = undefined | { type: 'goto'; position: Position } | Outcome;
 
 /** One running step, as its application sees it. */
@@ -43,7 +43,7 @@ export type Step = {
   readonly dialplan: Surroundings;
 };
 
-/** What a step may know of the dialplan that it stands in. */
+/** The surroundings of a step. */
 export type Surroundings = {
   /** The priority of a label; undefined when there is none. */
   resolveLabel(context: string, extension: string, label: string): number | undefined;
@@ -55,11 +55,11 @@ export type Surroundings = {
   applicationAt(position: Position): string | undefined;
   /** How many subroutines may be inside one another. */
   readonly subroutineDepth: number;
-  /** Hears of bounds that were met. */
+  /** Counts limits that were reached. */
   readonly hit: LimitHit;
 };
 
-/** What is known of a step while the dialplan is loaded and its arguments are constant. */
+/** A step with constant arguments while the dialplan is loaded. */
 export type ConfiguredCall = {
   data: string;
   args: readonly string[];
@@ -83,12 +83,12 @@ export type Application = {
   run(step: Step): Verdict | Promise<Verdict>;
 };
 
-/** Longest time a timer can be set for, in ms (a 32-bit signed number; more would fire at once). */
+/** Longest timer in ms (a 32-bit signed number; a longer one would fire immediately). */
 export const longestTimer = 2 ** 31 - 1;
 
 /**
- * Waits until `finish` is called or the signal is aborted, whichever is first; then stops what `begin` began. Never
- * rejects. When the signal is aborted already, nothing begins.
+ * Waits for `finish` or the aborted signal, whichever is first; then stops the work of `begin`. Never rejects. With an
+ * aborted signal nothing begins.
  */
 export function waitFor(signal: CancelSignal, begin: (finish: () => void) => Stop): Promise<void> {
   if (signal.aborted) return Promise.resolve();
@@ -118,7 +118,7 @@ export function timer({ clock }: Step, ms: number, finish: () => void): Stop {
 export const sleep = (step: Step, ms: number): Promise<void> =>
   waitFor(step.signal, (finish) => timer(step, ms, finish));
 
-/** Answers the channel; a promise only when it is not Up at once. Check the signal after it. */
+/** Answers the channel; a promise only if it is not Up yet. Check the signal after it. */
 export function answer({ channel, signal }: Step): Promise<void> | undefined {
   if (channel.isUp()) return undefined;
   channel.answer();

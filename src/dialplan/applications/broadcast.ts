@@ -12,8 +12,8 @@ const longestPattern = 100;
 const mostRepetitions = 3;
 
 /**
- * What names of applications are compared with; undefined when it is no regular expression, or one that could take
- * long: callers may have a part in it. Everything matches where none is given.
+ * The pattern for names of applications; undefined if it is invalid or could be slow, because callers may supply parts.
+ * Without a pattern all match.
  */
 export function readPattern(text: string): RegExp | undefined {
   const repetitions = text.replaceAll(/\\./g, '').match(/[*+?{]/g)?.length ?? 0;

@@ -9,7 +9,7 @@ const causesByName: ReadonlyMap<string, number> = new Map<string, number>([
   ...Object.entries(hangupReasons).map(([name, cause]) => [name.toUpperCase(), cause] as const),
 ]);
 
-/** A Q.850 cause by number (0–127) or name; undefined when it is neither. */
+/** A Q.850 cause by number (0–127) or name; undefined for others. */
 function parseCause(text: string): number | undefined {
   const word = text.trim().toUpperCase();
   if (/^\d{1,3}$/.test(word)) return Number(word) <= 127 ? Number(word) : undefined;
@@ -62,9 +62,8 @@ export const busy: Application = refusal('Busy', 'busy', Cause.userBusy);
 export const congestion: Application = refusal('Congestion', 'congestion', Cause.congestion);
 
 /**
- * Refuses a call that is not answered at once, after saying so (a busy channel shows it in its state): the cause is
- * the technology's final answer, nothing could follow it.
- * An answered one hears the tone, for the given seconds or until it hangs up.
+ * Refuses an unanswered call after signalling it (the channel shows Busy): the cause is the technology's final
+ * response. An answered call hears the tone, for the given seconds or until it hangs up.
  */
 function refusal(name: string, tone: Indication, cause: number): Application {
   const run = async (step: Step): Promise<Verdict> => {

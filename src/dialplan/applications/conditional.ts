@@ -2,16 +2,16 @@ import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
 import type { Application } from './application.ts';
 
-/** What `App(arguments)` says; undefined when it is none. */
+/** Name and arguments of `App(arguments)`; undefined for other text. */
 export const readCall = (text: string): { name: string; data: string } | undefined => {
   const [, name, data = ''] = /^([A-Za-z]\w*)\s*(?:\((.*)\))?$/s.exec(text) ?? [];
   return name === undefined ? undefined : { name, data };
 };
 
 /**
- * Runs one of two other applications. Which ones they are stands in the configuration: the text is split before its
- * variables are replaced, so that nothing a caller chose can name another.
- * @param find the applications there are.
+ * Runs one of two other applications. Their names are constant: the text is split before its variables are replaced, so
+ * that callers cannot choose one.
+ * @param find the known applications.
  */
 export function execIfOf(find: (name: string) => Application | undefined): Application {
   const problemOf = (text: string): string | undefined => {

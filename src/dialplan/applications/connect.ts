@@ -29,7 +29,10 @@ function readPlace(text: string): { place: string[]; args: string[] } {
   return { place: partsOf(open < 0 ? text : text.slice(0, open)), args: args === '' ? [] : partsOf(args) };
 }
 
-/** Options that name a place: of the called before it is called, of the caller before that, of the called afterwards. */
+/**
+ * Options with a position: for called channels before dialing, for the caller before that, for the called party
+ * afterwards.
+ */
 const placeLetters = ['b', 'B', 'F'] as const;
 
 /** Waits for something that goes on; undefined when the channel was taken away meanwhile. */
@@ -58,7 +61,7 @@ function limitOf(options: ReadonlyMap<string, string>, { warn }: Pick<Step, 'war
   return limits.length > 0 ? Math.min(...limits) : undefined;
 }
 
-/** What may be asked for by keys, by the letters that allow it: to who is called, and to who calls. */
+/** Features by their option letters: for the called party, and for the caller. */
 const featureLetters: Readonly<Record<Feature, readonly [called: string, calling: string]>> = {
   blindxfer: ['t', 'T'],
   atxfer: ['t', 'T'],
@@ -74,7 +77,7 @@ function featuresOf(options: ReadonlyMap<string, string>): DialRequest['features
   return called.length > 0 || calling.length > 0 ? { called, calling } : undefined;
 }
 
-/** What the options of Dial ask for besides how the caller waits. */
+/** Reads the options of Dial, except those for the caller's wait. */
 function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Partial<DialRequest> {
   const limitMs = limitOf(options, step);
   const [context = '', ...args] = partsOf(options.get('U') ?? '');
@@ -105,9 +108,9 @@ function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Part
 type Dialed = { targets: string[]; time: string; options: ReadonlyMap<string, string> };
 
 /**
- * Arguments and targets of a Dial. They are split where the dialplan separates them, before anything is replaced: what a
- * variable holds adds no target, no option and no technology. An argument or a target that is one variable alone may hold
- * several (`Dial(${ALL})`, `Dial(${PJSIP_DIAL_CONTACTS(bob)})`).
+ * Arguments and targets of a Dial. They are split before variables are replaced, so a value adds no target, option or
+ * technology. An argument or target that is one variable alone may hold several (`Dial(${ALL})`,
+ * `Dial(${PJSIP_DIAL_CONTACTS(bob)})`).
  */
 function readDial(step: Step): Dialed {
   const { args, expand } = step;

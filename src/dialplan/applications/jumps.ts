@@ -14,7 +14,7 @@ function destination(args: readonly string[], from: Position): { context: string
   return { context: context || from.context, extension: extension || from.extension, target };
 }
 
-/** Where a place leads; undefined when its label does not exist or its priority is none. `+1` and `-1` are relative. */
+/** The position of a jump; undefined for an unknown label or invalid priority. `+1` and `-1` are relative. */
 export function resolve(args: readonly string[], { position, dialplan }: Step): Position | undefined {
   const { context, extension, target } = destination(args, position);
   const relative = /^[+-]\d+$/.test(target) ? position.priority : 0;

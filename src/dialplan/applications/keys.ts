@@ -5,12 +5,12 @@ import { mediaOf, mediaUris } from './media.ts';
 
 /** Applications that wait for keys of the far side. */
 
-/** Longest extension that is dialed, most keys that are read at once. */
+/** Longest dialed extension, and most keys of one Read. */
 const mostKeys = 80;
 
 /**
- * The keys that are pressed while an application waits for them, behind those that were pressed ahead; of what comes too fast
- * the first ones are kept. What is not read is there for the next step.
+ * Keys for an application that waits for them, behind those pressed earlier. On overflow the first ones are kept.
+ * Unread keys stay for the next step.
  */
 class Keys {
   readonly #step: Step;
@@ -141,7 +141,7 @@ type ReadStatus = 'OK' | 'ERROR' | 'TIMEOUT' | 'SKIPPED';
 
 type Reading = { uris: string[]; most: number; firstMs: number; nextMs: number };
 
-/** One attempt to read keys: up to `#`, to as many as are wanted, or until none comes any more. */
+/** One attempt to read keys: up to `#`, the wanted number, or the timeout. */
 async function readOnce(step: Step, keys: Keys, reading: Reading): Promise<{ digits: string; isDone: boolean }> {
   const { uris, most, firstMs, nextMs } = reading;
   let digit = uris.length > 0 ? await keys.during(uris, () => true) : undefined;
@@ -190,5 +190,5 @@ export const read: Application = {
   },
 };
 
-/** Attempts of one Read: a file that cannot be played must not be tried for ever. */
+/** Attempts of one Read: an unplayable file must not loop. */
 const mostAttempts = 100;

@@ -3,8 +3,8 @@ import { type Branches, findOutside, splitBranches, unquoted } from '../branches
 import type { Step } from './application.ts';
 
 /**
- * Arguments within arguments (lists, branches, places), split where the dialplan separates them: before anything is replaced.
- * So what a variable holds (a number that somebody dialed) adds no item. A text that is one variable alone may hold several.
+ * Arguments within arguments (lists, branches, positions), split before variables are replaced. So a variable's value
+ * (a number that a caller dialed) adds no item. A text that is one variable alone may hold several.
  */
 
 type Texts = Pick<Step, 'text' | 'args' | 'expand' | 'expandArguments'>;
@@ -48,7 +48,7 @@ export function argumentsIn(step: Texts, index: number): string[] {
     : separate(unquoted(template.trim()), step);
 }
 
-/** What reads a text that is replaced already: as it stands. */
+/** Readers of text whose variables are already replaced. */
 export const asItIs: Pick<Step, 'expand' | 'expandArguments'> = {
   expand: (text) => text,
   expandArguments: (text) => ({ data: text, args: splitArguments(text) }),
@@ -57,7 +57,7 @@ export const asItIs: Pick<Step, 'expand' | 'expandArguments'> = {
 type Reading = typeof asItIs;
 
 /**
- * `condition?this:that` of a step, the branches as configured; undefined where it is none. `reading` is what replaces what is in
+ * `condition?this:that` of a step, the branches as configured; undefined without it. `reading` replaces variables in
  * them.
  */
 export function branchesOf(step: Texts & Pick<Step, 'data'>): (Branches & { reading: Reading }) | undefined {

@@ -2,7 +2,7 @@ import type { Ids } from '../../lib/ids.ts';
 import { algorithmNamed, type DigestAlgorithm, type DigestSecret, digestAlgorithms, digestResponse } from './digest.ts';
 import { formatDigest, parseDigest } from './header.ts';
 
-/** Who we are towards a server; without `realm` the same for every realm. */
+/** Our user name at a server; without `realm` for every realm. */
 export type DigestCredentials = { username: string; realm?: string } & DigestSecret;
 
 /** A challenge as received: which header it came in, and its value. */
@@ -14,8 +14,8 @@ type Authorization = { name: 'Authorization' | 'Proxy-Authorization'; value: str
 /** The client side of digest authentication for one call, registration or request series. */
 export interface DigestClient {
   /**
-   * Takes the challenges of a 401 or 407. True when the request is worth sending again; false when there is nothing
-   * we can answer, or our answer was refused already (RFC 3261 22.2: no second try with the same credentials).
+   * Processes the challenges of a 401 or 407. True if the request should be sent again with credentials. False if we
+   * have none, or they were refused already (RFC 3261 22.2: no second try with the same credentials).
    */
   challenged(challenges: readonly Challenge[]): boolean;
   /** The headers that answer all challenges taken so far, with the next nonce count. */

@@ -12,12 +12,12 @@ export const digestAlgorithms = [
 export type DigestAlgorithm = (typeof digestAlgorithms)[number];
 
 /**
- * What proves a user: the password, or H(username:realm:password) made beforehand in hexadecimal. A stored hash is
- * good for one realm and one algorithm, told apart by length: 32 digits MD5, 64 digits SHA-256.
+ * The secret of a user: the password, or H(username:realm:password) in hexadecimal. A stored hash is valid for one
+ * realm and one algorithm, by its length: 32 digits MD5, 64 digits SHA-256.
  */
 export type DigestSecret = { password: string } | { ha1: string };
 
-/** What goes into a response (RFC 7616 3.4.1). Without `qop` the formula of RFC 2069 is used. */
+/** The inputs of a response (RFC 7616 3.4.1). Without `qop` the formula of RFC 2069 is used. */
 type DigestInput = {
   algorithm: DigestAlgorithm;
   username: string;

@@ -7,7 +7,7 @@
 export type DigestParameters = ReadonlyMap<string, string>;
 
 const MAX_LENGTH = 8192;
-/** A parameter in three parts, so that none can give back what another took: each character is looked at once. */
+/** A parameter in three parts without backtracking: each character is read once. */
 const namePattern = /\s*([!#$%&'*+\-.^_`|~\w]+)\s*=\s*/y;
 const valuePattern = /"((?:[^"\\]|\\.)*)"|([^\s",]*)/y;
 const endPattern = /\s*(?:,|$)/y;
@@ -19,7 +19,7 @@ export function parseDigest(value: string): DigestParameters | undefined {
   if (!scheme) return undefined;
   const parameters = new Map<string, string>();
   let at = scheme[0].length;
-  /** What the pattern finds just here. */
+  /** The match at this position. */
   const take = (pattern: RegExp): RegExpExecArray | undefined => {
     pattern.lastIndex = at;
     const found = pattern.exec(value);

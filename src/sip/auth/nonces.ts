@@ -32,8 +32,8 @@ type NonceOptions = {
 const MAC_LENGTH = 32;
 
 /**
- * Nonces that prove themselves: the time of making and a keyed hash are inside, so a flood of unauthenticated
- * requests costs no memory. Only nonces used by someone who knew the password are remembered, to refuse replays.
+ * Nonces that verify themselves: they contain their time and a keyed hash, so unauthenticated requests cost no memory.
+ * Only nonces of successful log-ins are remembered, to refuse replays.
  */
 export function createNonces({ clock, ids, lifetimeMs, capacity = 100_000 }: NonceOptions): Nonces {
   const key = ids.secret(40);
@@ -56,7 +56,7 @@ export function createNonces({ clock, ids, lifetimeMs, capacity = 100_000 }: Non
   const forgetOld = () => {
     for (const [nonce, use] of used) {
       if (use.expiresAt > clock.monotonic() && used.size <= capacity) break;
-      // Whatever was made before a nonce thrown out early can no longer be told from a replay.
+      // Older nonces than one dropped early could be replays.
       if (use.expiresAt > clock.monotonic()) forgottenBefore = Math.max(forgottenBefore, use.expiresAt - lifetimeMs);
       used.delete(nonce);
     }

@@ -26,15 +26,15 @@ type Presented = {
   source: string;
   /** The Request-URI. */
   uri: string;
-  /** What the user's password is; undefined for a user nobody knows. */
+  /** The user's secret; undefined for an unknown user. */
   secretOf(username: string): DigestSecret | undefined;
 };
 
 /**
- * `accepted`: the user proved the password. `stale`: the nonce is spent, or was never given to this source: challenge
- * again with `stale`; whether the password was right is not looked at, so nobody can guess with somebody else's nonce.
- * `absent`: nothing for our realm and this request was presented. `rejected`: wrong, malformed or unknown, on purpose without saying
- * which; the source is no forgery, because our challenge has reached it.
+ * `accepted`: the password is right. `stale`: the nonce is used up, or belongs to another source; challenge again with
+ * `stale`. The password is not checked then, so nobody can guess with another source's nonce. `absent`: no credentials
+ * for our realm and this request. `rejected`: wrong, malformed or unknown, without distinction. The source address is
+ * genuine, because our challenge has reached it.
  */
 export type Verdict =
   | { result: 'accepted'; username: string }
@@ -103,9 +103,8 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
 }
 
 /**
- * Whether credentials are made for what the request asks for (RFC 7616 3.4.6): the same user, or none at all, as those write
- * who sign the server's address instead of the Request-URI (SIPp does). Hosts, ports and parameters are left to proxies,
- * which rewrite them on the way.
+ * Whether the credentials' URI matches the request (RFC 7616 3.4.6): the same user, or none, as from clients that sign
+ * the server's address (SIPp). Hosts, ports and parameters are ignored, because proxies rewrite them.
  */
 function isSameResource(signed: string, asked: string): boolean {
   if (signed === asked) return true;

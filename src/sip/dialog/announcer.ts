@@ -1,7 +1,7 @@
 import type { SipResponse } from '../message/message.ts';
 import { nothingAsked, OneAtATime, type OneAtATimeData, type OneAtATimeOptions } from './one-at-a-time.ts';
 
-/** Where UPDATEs of ours that only tell something stand: plain data. */
+/** State of our UPDATEs without offer: plain data. */
 export type AnnouncerData = OneAtATimeData & {
   /** The peer has refused the method: re-INVITEs tell instead. */
   readonly refused: boolean;
@@ -10,9 +10,9 @@ export type AnnouncerData = OneAtATimeData & {
 export type AnnouncerOptions = OneAtATimeOptions & {
   /** Whether the peer has said that it takes UPDATE. */
   isAllowed(): boolean;
-  /** Sends one, with what is to be told now. */
+  /** Sends an UPDATE with the present values. */
   send(): void;
-  /** Tells it by re-INVITE instead. */
+  /** Sends a re-INVITE instead. */
   reinvite(): void;
   /** How long a re-INVITE should wait, in ms, as the peer may well send one of its own now. */
   quietMs(): number;
@@ -22,8 +22,8 @@ export type AnnouncerOptions = OneAtATimeOptions & {
 const longestPause = 30;
 
 /**
- * Tells the peer of a call something that is no offer (who it is connected to) by UPDATE (RFC 3311 5.1), one at a time,
- * or by re-INVITE when the peer does not take that method. What changes meanwhile is told in the next one.
+ * Sends a call's peer changes other than offers (the connected line) by UPDATE (RFC 3311 5.1), one at a time, or by
+ * re-INVITE if the peer lacks UPDATE. Changes meanwhile go into the next one.
  */
 export class Announcer extends OneAtATime<AnnouncerData, AnnouncerOptions> {
   constructor(options: AnnouncerOptions, data: AnnouncerData = { ...nothingAsked, refused: false }) {
@@ -48,11 +48,11 @@ export class Announcer extends OneAtATime<AnnouncerData, AnnouncerOptions> {
     else if (status === 491) this.pause();
     else if (status === 500 && response.header('Retry-After') !== undefined) this.pause(retryAfterMs(response));
     else if (status === 405 || status === 501) this.change({ refused: true, wanted: true });
-    // Whatever else it does not like of it is its affair: the call goes on as it is.
+    // Other errors are ignored: the call continues unchanged.
     this.proceed();
   }
 
-  /** Nobody answered (408), or nothing could be sent (503). */
+  /** No response (408), or the request could not be sent (503). */
   failed(status: 408 | 503): void {
     this.change({ busy: false });
     if (status === 408) this.options.lost(status);
@@ -60,7 +60,7 @@ export class Announcer extends OneAtATime<AnnouncerData, AnnouncerOptions> {
   }
 }
 
-/** RFC 3261 20.33, bounded, and never at once. */
+/** RFC 3261 20.33, bounded, and never 0. */
 function retryAfterMs(response: SipResponse): number {
   const seconds = Number.parseInt(response.header('Retry-After') ?? '', 10);
   return Math.min(Math.max(seconds || 1, 1), longestPause) * 1000;

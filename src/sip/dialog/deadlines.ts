@@ -8,15 +8,15 @@ type DeadlinesOptions<Name extends string> = {
   stack: Pick<Stack, 'clock' | 'log'>;
   /** Said of the owner in the log. */
   what: string;
-  /** What is done when a deadline is reached; it is no longer set by then. */
+  /** Action of each deadline; it is no longer set by then. */
   due: { readonly [name in Name]: () => void };
   /** Hears that one threw, so that the owner can be given up. */
   failed?: () => void;
 };
 
 /**
- * Timers of one owner, each with a name, at most one of a name: they can be written down as times and set again by another
- * process. What one throws is logged and ends no more than its owner.
+ * Named timers of one owner, at most one per name. They can be saved as times and restored by another process.
+ * Exceptions are logged and only end the owner.
  */
 export class Deadlines<Name extends string> {
   readonly #clock: Stack['clock'];
@@ -56,7 +56,7 @@ export class Deadlines<Name extends string> {
     return Object.fromEntries([...this.#set].map(([name, { due }]) => [name, epoch + due])) as DeadlinesData<Name>;
   }
 
-  /** Sets what was written down; what was due meanwhile is due at once. */
+  /** Restores saved timers; overdue ones expire directly. */
   restore(data: DeadlinesData<Name>): void {
     const now = this.#clock.now();
     for (const [name, due] of Object.entries(data) as [Name, number][]) this.set(name, Math.max(0, due - now));

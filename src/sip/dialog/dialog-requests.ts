@@ -21,11 +21,11 @@ type DialogRequestsOptions = {
   /** Our Contact towards a target. */
   contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   digest?: DigestClient | undefined;
-  /** Whether nothing may be sent any more. */
+  /** Whether sending is no longer allowed. */
   isClosed(): boolean;
   /** The final response to the request sent as `label`; of an INVITE every 2xx that comes. */
   onFinal(label: string, response: SipResponse): void;
-  /** Nobody answered the request (408), or nothing could be sent (503); instead of `onFinal`. */
+  /** No response (408), or the request could not be sent (503); in place of `onFinal`. */
   onFailure(label: string, status: 408 | 503): void;
 };
 
@@ -34,10 +34,10 @@ type PendingRequestData = {
   readonly label: string;
   readonly method: string;
   readonly extra: DialogRequestOptions;
-  /** Where it went; undefined while the next hop is looked for. */
+  /** Its destination; undefined during the lookup. */
   readonly target?: Target;
   readonly sent?: SentData;
-  /** Where else it may go when nobody is there. */
+  /** Further destinations if this one does not respond. */
   readonly others?: readonly Target[];
 };
 
@@ -58,7 +58,7 @@ type Pending = Omit<PendingRequestData, 'sent' | 'target' | 'others'> & {
   others?: readonly Target[];
 };
 
-/** Our side of a dialog: its state, and the requests that we send in it, each with a label that says what it is for. */
+/** Our side of a dialog: its state, and our requests in it, each with a label for its purpose. */
 export class DialogRequests {
   readonly #options: DialogRequestsOptions;
   readonly #acks = new Map<number, { bytes: Buffer; target: Target }>();
@@ -120,7 +120,7 @@ export class DialogRequests {
     };
   }
 
-  /** Goes on with what another process had sent; the dialog was given already. */
+  /** Continues the requests of a previous process; the dialog is already set. */
   restore({ acks, pending }: DialogRequestsData): void {
     for (const { cseq, octets, target } of acks) this.#acks.set(cseq, { bytes: Buffer.from(octets, 'base64'), target });
     for (const { sent, target, ...rest } of pending) this.#resume({ ...rest } as Pending, target, sent);

@@ -6,8 +6,8 @@ import { literalAddress } from '../transport/address.ts';
 import type { Target } from '../transport/transport.ts';
 
 /**
- * A dialog's state (RFC 3261 12): plain data, replaced rather than changed, so that it could be written down and a
- * call continued by another process.
+ * A dialog's state (RFC 3261 12): immutable plain data, so that it can be saved and the call continued by another
+ * process.
  */
 export type Dialog = {
   readonly callId: string;
@@ -22,11 +22,11 @@ export type Dialog = {
   readonly remoteTarget: Uri;
   /** Route set, top first. */
   readonly routes: readonly NameAddr[];
-  /** Where the peer was heard, or proved to be, last first: who sends from elsewhere may be somebody else. */
+  /** Verified sources of the peer, latest first: another source may be another sender. */
   readonly sources: readonly Place[];
   /** The peer says that it takes UPDATE (RFC 3311 4). */
   readonly takesUpdate?: boolean;
-  /** Where the peer's messages come from: requests without a route go there, whatever its Contact names (RFC 5626 3.1). */
+  /** Source of the peer's messages: requests without route go there, in spite of its Contact (RFC 5626 3.1). */
   readonly flow?: Target;
 };
 
@@ -95,7 +95,7 @@ export function refreshed(dialog: Dialog, message: SipRequest | SipResponse, flo
   return { ...dialog, remoteTarget, ...allowedBy(message), ...(dialog.flow && flow && { flow }) };
 }
 
-/** What a message says of the methods that its sender takes; without an Allow header it says nothing. */
+/** The methods that a message allows; without an Allow header unknown. */
 function allowedBy(message: SipRequest | SipResponse): Pick<Dialog, 'takesUpdate'> {
   const methods = message.headerList('Allow');
   return methods.length === 0 ? {} : { takesUpdate: methods.some((method) => method.trim() === 'UPDATE') };
@@ -120,7 +120,7 @@ export const metAt = (dialog: Dialog, source: Place): Dialog => ({
 export const isOnRoute = ({ routes }: Pick<Dialog, 'routes'>, address: string): boolean =>
   routes.some(({ uri }) => addressOf(uri) === address);
 
-/** Whether an address is one that the peer named or was heard from, whatever the port. */
+/** Whether the peer named or used an address, with any port. */
 export const isPeerAddress = (dialog: Pick<Dialog, 'routes' | 'sources' | 'remoteTarget'>, address: string): boolean =>
   isOnRoute(dialog, address) ||
   addressOf(dialog.remoteTarget) === address ||
@@ -146,7 +146,7 @@ export function nextRequest(dialog: Dialog, method: string, options: DialogReque
 export const ackRequest = (dialog: Dialog, cseq: number, options: DialogRequestOptions = {}): SipRequest =>
   build(dialog, 'ACK', cseq, options);
 
-/** Where a request of this dialog is sent: a flow to reuse, or a URI to locate. */
+/** Next hop of a request in this dialog: a flow to reuse, or a URI to locate. */
 export function nextHop(dialog: Dialog): { flow: Target } | { uri: Uri } {
   const route = dialog.routes[0];
   if (route) return { uri: route.uri };
@@ -155,7 +155,7 @@ export function nextHop(dialog: Dialog): { flow: Target } | { uri: Uri } {
 
 function build(dialog: Dialog, method: string, cseq: number, options: DialogRequestOptions): SipRequest {
   const [first, ...rest] = dialog.routes;
-  // A first route without lr is a strict router: it wants to be the Request-URI, the target goes last.
+  // A first route without lr is a strict router: it becomes the Request-URI, and the target goes last.
   const strict = first !== undefined && (first.uri.scheme === 'other' || first.uri.params['lr'] === undefined);
   const target: NameAddr = { uri: dialog.remoteTarget, params: {} };
   return buildRequest({

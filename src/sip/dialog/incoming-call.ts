@@ -28,7 +28,7 @@ export type IncomingHandlers = UsageHandlers & {
   onCancelled(cancel: SipRequest | undefined): void;
   /** The 200 was sent: from within `answer`, or later where a PRACK had to come first. */
   onAnswerSent?(): void;
-  /** Nobody acknowledged a provisional response, or not as is due: the INVITE was refused. Told once, then `onClosed`. */
+  /** A provisional response was not acknowledged properly: the INVITE was refused. Called once, before `onClosed`. */
   onSetupFailed?(status: number): void;
 };
 
@@ -42,7 +42,9 @@ export interface IncomingCall {
   readonly offer: string | undefined;
   /** True when the INVITE has no SDP: our answer then carries the offer, the ACK the answer. */
   readonly wantsOffer: boolean;
-  /** Its provisional responses are reliable: where the INVITE has no SDP, the first one may carry our offer (RFC 3262 5). */
+  /**
+   * Its provisional responses are reliable: if the INVITE has no SDP, the first one may carry our offer (RFC 3262 5).
+   */
   readonly isReliable: boolean;
   /** Sends 101-199; repeated every minute so that proxies keep the call (RFC 3261 13.3.1.1). */
   provisional(status: number, options?: ResponseOptions): void;
@@ -57,7 +59,7 @@ export interface IncomingCall {
   hangup(status: number, headers?: HeaderLines): void;
   /** The call inside its dialog. */
   readonly usage: InviteUsage;
-  /** Whether the caller was told that something happens (RFC 3261 12.1: its dialog is early then). */
+  /** Whether a provisional response was sent (RFC 3261 12.1: its dialog is early then). */
   readonly isEarly: boolean;
   /** Everything that the call is, as plain data: enough for another process to go on with it. */
   dump(): IncomingCallData;
@@ -89,7 +91,7 @@ type IncomingDeadline = 'repeatProvisional' | 'expired' | ReliableDeadline;
 
 type IncomingOptions = {
   stack: Stack;
-  /** The transaction of the INVITE, or what another process wrote down. */
+  /** The transaction of the INVITE, or data of a previous process. */
   from: ServerTransaction | IncomingCallData;
   contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   allow: string;
@@ -312,7 +314,7 @@ class Incoming implements IncomingCall {
     else this.#reliable.next();
   }
 
-  /** The call cannot be set up, whatever was done for it. */
+  /** The call cannot be set up. */
   #fail(status: number): void {
     if (this.#final) return;
     this.refuse(status);

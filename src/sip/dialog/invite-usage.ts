@@ -55,7 +55,7 @@ type UsageDeadline = OkDeadline | SessionDeadline | RefreshDeadline | 'bye';
 
 type UsageOptions = {
   stack: Stack;
-  /** A dialog just made, or what another process wrote down. */
+  /** A new dialog, or data of a previous process. */
   from: Dialog | UsageData;
   /** Our Contact towards a target. */
   contactFor(target: Target, asked?: Uri): NameAddr | undefined;
@@ -67,7 +67,7 @@ type UsageOptions = {
   handlers: UsageHandlers;
 };
 
-/** What a 200 to an INVITE carries besides what every one does. */
+/** Content of a 200 to an INVITE. */
 type AcceptOptions = { sdp?: string; offer?: boolean; headers?: HeaderLines };
 
 /** A call inside a dialog (RFC 3261 12 to 15), the same for both sides once there is a dialog. */
@@ -81,7 +81,9 @@ export interface InviteUsage {
   receiveAck(ack: SipRequest, source?: Target): void;
   /** UAS: sends the 200 and repeats it until the ACK comes; the dialog is confirmed. `offer`: the SDP is an offer. */
   accept(transaction: ServerTransaction, options: AcceptOptions): void;
-  /** Offer and answer of the INVITE are done, and both sides know: further offers may be made before its final response. */
+  /**
+   * Offer and answer of the INVITE are complete on both sides: further offers are allowed before its final response.
+   */
   settle(): void;
   readonly isSettled: boolean;
   /**
@@ -103,16 +105,16 @@ export interface InviteUsage {
   announce(): void;
   /** Sends another request inside the dialog; `onRequestEnded` tells under its label how it ended. */
   request(label: string, method: string, options?: DialogRequestOptions): void;
-  /** Forgets everything at once, without a word to the peer. */
+  /** Drops all state without a message to the peer. */
   drop(): void;
-  /** What `from` takes. */
+  /** Data for `from`. */
   dump(): UsageData;
 }
 
 /** A call inside a dialog, new or restored where another process left off. */
 export const createInviteUsage = (options: UsageOptions): InviteUsage => new Usage(options);
 
-/** Labels of the requests that a usage sends of its own accord; those of `request` are told apart by their prefix. */
+/** Labels of a usage's own requests; a prefix marks those of `request`. */
 const BYE = 'bye';
 const PRACK = 'prack';
 const ASKED = 'asked:';
@@ -198,7 +200,7 @@ class Usage implements InviteUsage {
       this.#requests.update(metAt(this.dialog, source));
     }
     const next = inOrder(this.dialog, request);
-    // Who wants to hang up may, whatever was counted: nothing is left that could come in the wrong order.
+    // BYE is always accepted: nothing later can be out of order.
     if (!next && request.method !== 'BYE') return void transaction.reply(500);
     if (next) this.#requests.update(next);
     if (request.method === 'BYE') return void this.#receiveBye(transaction);
@@ -351,7 +353,7 @@ class Usage implements InviteUsage {
 
   #receiveFinal(label: string, response: SipResponse): void {
     const { status } = response;
-    // Whatever is wrong with a PRACK, the final response to its INVITE decides.
+    // A failed PRACK has no effect: the final response to its INVITE decides.
     if (label === PRACK || this.#refreshes.receive(label, response)) return;
     if (label === BYE) return void this.drop();
     // RFC 5057 5.1: a NOTIFY that finds no subscription ends that, and nothing else.
@@ -427,7 +429,7 @@ class Usage implements InviteUsage {
     this.#sendBye(this.#byeHeaders ?? []);
   }
 
-  /** The state changes before the report, because the listener may call `bye` at once. */
+  /** The state changes before the report, because the listener may call `bye`. */
   #end(reason: UsageEnd): void {
     if (this.#state !== 'early' && this.#state !== 'confirmed') return;
     this.#state = 'ending';

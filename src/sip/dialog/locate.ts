@@ -7,7 +7,7 @@ import { kindOf, type Protocol, protocolOf } from '../transport/kind.ts';
 import type { Target } from '../transport/transport.ts';
 import type { Stack } from './stack.ts';
 
-/** Where a URI leads before its host is resolved. */
+/** The target of a URI before its host is resolved. */
 type Place = { protocol: Protocol; host: string; port: number };
 
 /** Undefined when the scheme, the transport or the host is none that we can reach. */
@@ -22,9 +22,9 @@ function placeOf(uri: Uri): Place | undefined {
 }
 
 /**
- * Finds where a request for `uri` goes (RFC 3263; without a name server the addresses of hosts alone).
- * @param found hears it once and never before this has returned, also when there is nothing to resolve: the place to try
- * first, undefined when the URI leads nowhere that we can reach, and those to try when nobody is there.
+ * Finds the destination of a request for `uri` (RFC 3263; without a name server only addresses of hosts).
+ * @param found called once, never before this returns: with the first target (undefined if unreachable), and the
+ * further ones.
  */
 export function locate(
   stack: Stack,
@@ -53,7 +53,7 @@ async function searched(stack: Stack, uri: Uri): Promise<readonly Target[]> {
   return place && address !== undefined ? [targetAt(place, address)] : [];
 }
 
-/** An address of each family, for documentation: nobody is asked anything there (RFC 5737, RFC 3849). */
+/** A documentation address of each family; nothing is sent there (RFC 5737, RFC 3849). */
 const anywhere = ['192.0.2.1', '2001:db8::1'] as const;
 
 /** Whether there is a listener of ours for a protocol, and the family of an address. */

@@ -18,16 +18,16 @@ export function refuseBody(
   return { status: 400, reason: body.problem, headers: [warningHeader(body.problem)] };
 }
 
-/** Where offer and answer of an INVITE stand before its final response. */
+/** State of offer and answer of an INVITE before its final response. */
 type EarlyOffer =
-  /** An offer of ours has no answer, or none that counts: an answer counts in a reliable response alone (RFC 3262 5). */
+  /** Our offer has no valid answer yet: only a reliable response counts (RFC 3262 5). */
   | 'ours'
   /** An offer of the peer's has none. */
   | 'theirs'
   /** Both are there, and both sides know. */
   | 'settled';
 
-/** What is done about an offer of the peer's that comes while that of the INVITE stands so (RFC 3311 5.2, RFC 3262 5). */
+/** What to do with an offer of the peer in this state (RFC 3311 5.2, RFC 3262 5). */
 export type OfferVerdict =
   | 'answer'
   /** Both have offered: 491. */
@@ -41,8 +41,8 @@ const verdicts: Readonly<Record<EarlyOffer, OfferVerdict>> = { ours: 'glare', th
 export const earlyVerdict = (state: EarlyOffer): OfferVerdict => verdicts[state];
 
 /**
- * Answers a PRACK, and the offer that it may carry. Only a 2xx acknowledges it, and only an answer ends an offer in it: one that
- * we cannot take is answered with all of its streams refused (RFC 3262 5, RFC 3264 6).
+ * Answers a PRACK, and its offer if it has one. Only a 2xx acknowledges it, and only an answer completes its offer. If
+ * we cannot accept the offer, the answer refuses all of its streams (RFC 3262 5, RFC 3264 6).
  */
 export function replyToOffer(
   transaction: ServerTransaction,

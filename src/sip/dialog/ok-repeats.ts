@@ -20,8 +20,8 @@ export type AcceptedData = {
 type Times = { set(name: OkDeadline, ms: number): void; clear(name: OkDeadline): void };
 
 /**
- * Repeats the 200 to an INVITE until its ACK comes: after T1, doubling up to T2, on every transport since the ACK is end
- * to end (RFC 3261 13.3.1.4). After 64·T1 the deadline `okLost` is reached.
+ * Repeats the 200 to an INVITE until its ACK: after T1, doubling up to T2, on every transport because the ACK is end to
+ * end (RFC 3261 13.3.1.4). The deadline `okLost` is after 64·T1.
  */
 export class OkRepeats {
   readonly #timing: Timing;

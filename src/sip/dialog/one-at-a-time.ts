@@ -1,6 +1,6 @@
 import type { SipResponse } from '../message/message.ts';
 
-/** Where requests of ours that go one at a time stand: plain data. */
+/** State of requests that are sent one at a time: plain data. */
 export type OneAtATimeData = {
   /** One waits for its final response. */
   readonly busy: boolean;
@@ -19,15 +19,15 @@ export type OneAtATimeOptions = {
   wait(ms: number): void;
   /** A 2xx to one of them. */
   accepted(response: SipResponse): void;
-  /** The peer does not know the dialog any more, or never answered: the final status. */
+  /** The peer has lost the dialog, or never responded: the final status. */
   lost(status: number): void;
 };
 
 export const nothingAsked: OneAtATimeData = { busy: false, wanted: false, waiting: false };
 
 /**
- * How long to wait when both sides asked for something at once (RFC 3261 14.1), in ms: the owner of the Call-ID 2.1 to 4 s,
- * the other up to 2 s, in steps of 10 ms.
+ * Wait after glare (RFC 3261 14.1), in ms: 2.1 to 4 s for the owner of the Call-ID, up to 2 s for the other, in steps
+ * of 10 ms.
  * @param random 16 random bits.
  */
 export const glareMs = (random: number, ownsCallId: boolean): number =>
@@ -73,7 +73,7 @@ export abstract class OneAtATime<Data extends OneAtATimeData, Options extends On
   /** Nothing stands in the way: what was wanted is done, which the data then say. */
   protected abstract begin(): void;
 
-  /** The peer wants it later: after `ms`, or what RFC 3261 14.1 asks for when both sides asked at once. */
+  /** The peer asks for a later retry: after `ms`, or after the glare time of RFC 3261 14.1. */
   protected pause(ms: number = this.options.glareMs()): void {
     this.change({ wanted: true, waiting: true });
     this.options.wait(ms);

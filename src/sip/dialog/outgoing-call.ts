@@ -29,9 +29,9 @@ export type OutgoingHandlers = UsageHandlers & {
   answerEarlyOffer?(sdp: string, request: SipRequest, branch: string): OfferAnswer;
   /** The first 2xx: the call stands, the ACK has been sent. */
   onAnswered(response: SipResponse, branch: string): void;
-  /** 300-699: nobody takes the call. Told once, then `onClosed`. */
+  /** 300-699: the call was refused. Called once, before `onClosed`. */
   onRefused(response: SipResponse): void;
-  /** Nobody answered at all (408) or nothing could be sent (503). Told once, then `onClosed`. */
+  /** No response (408), or the request could not be sent (503). Called once, before `onClosed`. */
   onFailed(status: 408 | 503): void;
 };
 
@@ -45,7 +45,7 @@ export type OutgoingRequest = {
   to: NameAddr;
   /** Routes to preload, the outbound proxy first. */
   routes?: readonly NameAddr[];
-  /** Where to send; else where the first route or the Request-URI leads. */
+  /** The destination; default: that of the first route or the Request-URI. */
   target?: Target | undefined;
   headers?: HeaderLines | ((target: Target) => HeaderLines);
   sdp: string;
@@ -63,9 +63,9 @@ export interface OutgoingCall {
   readonly callId: string;
   /** The dialog of the answer; undefined before it. */
   readonly usage: InviteUsage | undefined;
-  /** What the dialog is known by, that of the answer or the newest early one: our tag, and the peer's once there is one. */
+  /** The dialog's tags, of the answering or the newest early dialog: ours, and the peer's once known. */
   readonly identity: { readonly localTag: string; readonly remoteTag: string | undefined };
-  /** Ends the call whatever state it is in: CANCEL before the final response, BYE after a 2xx. Idempotent. */
+  /** Ends the call in any state: CANCEL before the final response, BYE after a 2xx. Idempotent. */
   hangup(headers?: HeaderLines): void;
   /** Everything that the call is, as plain data; what it was asked to do (`OutgoingRequest`) is its maker's. */
   dump(): OutgoingCallData;
@@ -78,7 +78,7 @@ export type OutgoingCallData = {
   readonly tag: string;
   /** Number of the last INVITE. */
   readonly cseq: number;
-  /** Where the INVITE went; undefined while that is looked for. */
+  /** The INVITE's destination; undefined during the lookup. */
   readonly target?: Target;
   readonly sent?: SentData;
   /** Its dialogs, early ones included, by their key. */
@@ -98,7 +98,7 @@ export type OutgoingCallData = {
 type OutgoingOptions = {
   stack: Stack;
   request: OutgoingRequest;
-  /** What another process wrote down; a new call without it. */
+  /** Data of a previous process; left out: a new call. */
   from?: OutgoingCallData;
   contactFor(target: Target, asked?: Uri): NameAddr | undefined;
   allow: string;
@@ -109,8 +109,8 @@ type OutgoingOptions = {
 };
 
 /**
- * Places a call (RFC 3261 13.2), or goes on with one: one INVITE, an early dialog for each branch that answers, one of
- * them the winner.
+ * Places a call (RFC 3261 13.2), or continues one: one INVITE, an early dialog for each responding branch, and one
+ * winner.
  */
 export function createOutgoingCall(options: OutgoingOptions): OutgoingCall {
   const call = new Outgoing(options);
@@ -122,11 +122,11 @@ export function createOutgoingCall(options: OutgoingOptions): OutgoingCall {
 class Outgoing implements OutgoingCall {
   readonly callId: string;
   #options: Omit<OutgoingOptions, 'handlers' | 'from'>;
-  /** Who hears of it; nobody once all of it is over, as its INVITE transaction keeps it for up to 32 s more. */
+  /** Its listener; none after its end, because its INVITE transaction keeps the object for up to 32 s. */
   #handlers: OutgoingHandlers;
   readonly #tag: string;
   readonly #dialogs = new Map<string, InviteUsage>();
-  /** Those that a 2xx came in, also when they are over: it may come again, and wants its ACK again. */
+  /** Dialogs with a 2xx, also ended ones: repeated 2xx responses need repeated ACKs. */
   readonly #answered = new Map<string, InviteUsage>();
   /** Early dialogs that are over without one: should it come after all, their numbers go on. */
   readonly #dropped = new Map<string, Dialog>();
@@ -134,7 +134,7 @@ class Outgoing implements OutgoingCall {
   #branches = 0;
   #winner: InviteUsage | undefined;
   #target: Target | undefined;
-  /** Where else it may be tried. */
+  /** Further destinations. */
   #others: readonly Target[] = [];
   #sent: Sent | undefined;
   #hangupHeaders: HeaderLines | undefined;
@@ -257,7 +257,7 @@ class Outgoing implements OutgoingCall {
     };
   }
 
-  /** Whether the session is to be asked for once more, as long as a 422 wants it (RFC 4028 7.3). */
+  /** Whether the INVITE is repeated with the longer session of a 422 (RFC 4028 7.3). */
   #askLonger(response: SipResponse): boolean {
     const requested = this.#session;
     const seconds = requested && longerSession(response, requested);
@@ -280,7 +280,7 @@ class Outgoing implements OutgoingCall {
     if (!usage) return;
     const branch = keyOfResponse(response);
     if (!this.#hangupHeaders) this.#handlers.onBranchEnded?.(branch, response);
-    // Where a PRACK is on its way in it, it stays until the INVITE is decided.
+    // With a PRACK in transit it stays until the INVITE is decided.
     if (usage.lastReliable === undefined) usage.drop();
   }
 
@@ -294,7 +294,7 @@ class Outgoing implements OutgoingCall {
     if (repeated) return;
     this.#over = true;
     if (this.#winner || this.#hangupHeaders) {
-      // Another branch answered too, or our CANCEL came too late: taken and ended at once (RFC 3261 13.2.2.4).
+      // Another branch answered too, or our CANCEL was late: acknowledged and ended (RFC 3261 13.2.2.4).
       usage.bye(this.#hangupHeaders ?? []);
     } else {
       this.#winner = usage;
@@ -374,13 +374,13 @@ class Outgoing implements OutgoingCall {
     this.#closed = true;
     this.#handlers.onClosed();
     this.#handlers = unheard;
-    // No INVITE is built any more.
+    // No further INVITE is built.
     const { request } = this.#options;
     this.#options = { ...this.#options, request: { ...request, from: request.to, headers: [] } };
   }
 }
 
-/** Of a call that is over: a 2xx may come again, or from one more branch, and is acknowledged and ended without a word. */
+/** After the call's end: a repeated 2xx, or one of another branch, is acknowledged and ended. */
 const unheard: OutgoingHandlers = {
   answerOffer: () => undefined,
   makeOffer: () => '',
@@ -400,7 +400,7 @@ function requirement(...options: (string | false | undefined)[]): HeaderLines {
   return required.length > 0 ? [['Require', required.join(', ')]] : [];
 }
 
-/** Longer ones are not worth watching, in s. */
+/** Longest supervised session, in s. */
 const LONGEST_SESSION_SECONDS = 86_400;
 
 function buildInvite(

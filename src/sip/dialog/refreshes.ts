@@ -10,7 +10,7 @@ import type { SessionTimer } from './session-timer.ts';
 import { defaultAnnounceDelayMs, type Stack } from './stack.ts';
 import type { UsageHandlers } from './usage-handlers.ts';
 
-/** Where re-INVITEs and UPDATEs of ours stand: plain data. */
+/** State of our re-INVITEs and UPDATEs: plain data. */
 export type RefreshesData = { readonly reinvite: ReinviteData; readonly announcer: AnnouncerData };
 
 /** Deadlines that end a pause which the peer asked for. */
@@ -38,7 +38,7 @@ type RefreshesOptions = {
 const REINVITE = 'reinvite';
 const UPDATE = 'update';
 
-/** What we ask anew of the peer of a call that stands: an offer by re-INVITE, or that it hears of something, by UPDATE. */
+/** Our renegotiations with a call's peer: offers by re-INVITE, other changes by UPDATE. */
 export class Refreshes {
   readonly #options: RefreshesOptions;
   readonly #reinviter: Reinviter;
@@ -72,13 +72,13 @@ export class Refreshes {
     this.#announcer.start();
   }
 
-  /** What stood in the way of requests of ours is gone. */
+  /** Pending requests may be sent now. */
   proceed(): void {
     this.#reinviter.proceed();
     this.#announcer.proceed();
   }
 
-  /** What is done when the deadlines are due. */
+  /** Actions of the deadlines. */
   readonly due: Record<RefreshDeadline, () => void> = {
     reinvite: () => this.#reinviter.waited(),
     announce: () => this.#announcer.waited(),
@@ -92,7 +92,7 @@ export class Refreshes {
     return true;
   }
 
-  /** Nobody answered (408), or nothing could be sent (503). @returns false when it was none of these. */
+  /** No response (408), or the request could not be sent (503). @returns false for other requests. */
   failed(label: string, status: 408 | 503): boolean {
     if (label === REINVITE) this.#reinviter.failed(status);
     else if (label !== UPDATE) return false;

@@ -2,7 +2,7 @@ import type { SipResponse } from '../message/message.ts';
 import { descriptionIn } from '../message/session-body.ts';
 import { nothingAsked, OneAtATime, type OneAtATimeData, type OneAtATimeOptions } from './one-at-a-time.ts';
 
-/** Where re-INVITEs of ours stand: plain data. */
+/** State of our re-INVITEs: plain data. */
 export type ReinviteData = OneAtATimeData & {
   /** CSeq of the last one that was answered with a 2xx; 0 before: a 2xx up to it is a repeated one. */
   readonly answered: number;
@@ -44,7 +44,7 @@ export class Reinviter extends OneAtATime<ReinviteData, ReinviterOptions> {
     this.proceed();
   }
 
-  /** Nobody answered (408), or nothing could be sent (503). */
+  /** No response (408), or the request could not be sent (503). */
   failed(status: 408 | 503): void {
     this.change({ busy: false });
     if (this.data.ended) return;
@@ -54,8 +54,8 @@ export class Reinviter extends OneAtATime<ReinviteData, ReinviterOptions> {
   }
 
   /**
-   * The dialog is over. A peer that has not answered our re-INVITE by then would have to (RFC 3261 15.1.2) and may
-   * never do so: a CANCEL bounds how long it is waited for. Nothing is told any more; a late 2xx is acknowledged.
+   * The dialog has ended. The peer should still respond to our open re-INVITE (RFC 3261 15.1.2) but may not: a CANCEL
+   * bounds the wait. Nothing more is reported; a late 2xx is acknowledged.
    */
   end(): void {
     const { busy } = this.data;

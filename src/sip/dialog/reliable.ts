@@ -5,9 +5,8 @@ import type { SipRequest, SipResponse } from '../message/message.ts';
 export const RELIABLE = '100rel';
 
 /**
- * How a call uses reliable provisional responses (RFC 3262): `no`: a caller that requires them is refused · `asked`: where
- * the other side requires them · `able`: also where a caller only says that it understands them · `required`: there is no
- * call without them.
+ * Reliable provisional responses of a call (RFC 3262). `no`: callers that require them are refused. `asked`: if the
+ * other side requires them. `able`: also if a caller supports them. `required`: calls without them fail.
  */
 export type Reliability = 'no' | 'asked' | 'able' | 'required';
 
@@ -56,13 +55,13 @@ export type ReliableDeadline = 'repeatReliable' | 'reliableLost';
 /** A provisional response as its maker gave it: plain data. */
 type Provisional = { readonly status: number; readonly sdp?: string };
 
-/** Where the reliable provisional responses of a call stand: plain data. */
+/** State of a call's reliable provisional responses: plain data. */
 export type ReliableData<Response extends Provisional> = {
   /** RSeq of the last one; 0 before the first. */
   readonly rseq: number;
-  /** The one that waits for its PRACK, and ms between its last two transmissions. */
+  /** The response that waits for its PRACK, and the last retransmission interval in ms. */
   readonly waiting?: { readonly response: Response; readonly intervalMs: number };
-  /** Those that wait for that, in order; the newest of a status only. */
+  /** Responses behind it, in order; only the newest of each status. */
   readonly queue: readonly Response[];
   /** A description was sent in one of them, and its PRACK has come. */
   readonly settled: boolean;
@@ -72,7 +71,7 @@ type ReliableOptions<Response extends Provisional> = {
   t1Ms: number;
   /** Responses that may wait; of more the oldest are left out. */
   most?: number | undefined;
-  /** Hears of that bound. */
+  /** Counts this limit. */
   hit?: LimitHit | undefined;
   /** The first RSeq, from 1 to 2^31-1. */
   firstNumber(): number;
@@ -82,7 +81,7 @@ type ReliableOptions<Response extends Provisional> = {
   clear(name: ReliableDeadline): void;
 };
 
-/** What becomes of a PRACK: nothing that it could acknowledge, or the response that it does. */
+/** The response that a PRACK acknowledges, or none. */
 type Acknowledgement<Response> = { readonly response: Response } | undefined;
 
 const fresh = { rseq: 0, queue: [], settled: false } as const;
@@ -91,8 +90,8 @@ const fresh = { rseq: 0, queue: [], settled: false } as const;
 const usualMost = 8;
 
 /**
- * Provisional responses that are repeated until their PRACK comes (RFC 3262 3): one at a time, after T1, then twice as long
- * each time; given up after 64·T1, when the deadline `reliableLost` is reached.
+ * Provisional responses repeated until their PRACK (RFC 3262 3): one at a time, after T1, then doubling. The deadline
+ * `reliableLost` is after 64·T1.
  */
 export class ReliableResponses<Response extends Provisional> {
   readonly #options: ReliableOptions<Response>;
@@ -138,7 +137,7 @@ export class ReliableResponses<Response extends Provisional> {
     this.#options.set('repeatReliable', intervalMs);
   }
 
-  /** A PRACK came; what it acknowledges is not repeated any more. The next one is sent by {@link next}. */
+  /** Handles a PRACK: its response is no longer repeated. {@link next} sends the next one. */
   acknowledge(acknowledged: Acknowledged | undefined, inviteCseq: number): Acknowledgement<Response> {
     const { waiting, rseq, settled } = this.#data;
     if (!waiting || acknowledged?.rseq !== rseq) return undefined;

@@ -21,19 +21,22 @@ export type SendingHandlers = {
   onProvisional?(response: SipResponse, request: SipRequest): void;
   /** Once; for an INVITE again for every further 2xx. */
   onFinal(response: SipResponse, request: SipRequest): void;
-  /** Nobody answered (408) or nothing could be sent (503); instead of `onFinal`, never before `sendRequest` returns. */
+  /**
+   * No response (408), or the request could not be sent (503); in place of `onFinal`, never before `sendRequest`
+   * returns.
+   */
   onFailure(status: 408 | 503): void;
-  /** A 2xx to an INVITE that was given up for want of patience: nobody wants it any more. */
+  /** A 2xx to an INVITE that has timed out: nobody needs it. */
   onLate?(response: SipResponse, request: SipRequest): void;
-  /** The last: no response to it is heard of any more. */
+  /** The last callback: later responses are ignored. */
   onOver?(): void;
 };
 
-/** Where the sending of a request stands: plain data. */
+/** State of sending a request: plain data. */
 export type SentData = {
   /** Key of its client transaction; undefined when it could not even be made. */
   readonly transaction?: string | undefined;
-  /** What `cancel` was called with. */
+  /** Headers of `cancel`. */
   readonly cancelled?: HeaderLines | undefined;
 };
 
@@ -51,8 +54,7 @@ export function sendRequest(stack: Stack, sending: Sending, handlers: SendingHan
 }
 
 /**
- * Goes on with a request that another process has sent. @returns undefined when its transaction is over: then nothing more
- * is to be heard of it.
+ * Continues a request of a previous process. @returns undefined if its transaction is over: then no callbacks follow.
  */
 export function resumeRequest(
   stack: Stack,
@@ -119,7 +121,7 @@ class Sender implements Sent {
     this.#transaction = this.#stack.transactions.request(request, to, this.#hearing());
   }
 
-  /** Whether the request is worth sending again with credentials. */
+  /** Whether the request should be repeated with credentials. */
   #answersChallenge(response: SipResponse): boolean {
     const { digest, target } = this.#sending;
     if (!digest?.challenged(challengesOf(response))) return false;
@@ -150,7 +152,7 @@ class Sender implements Sent {
     };
   }
 
-  /** What one try hears of its transaction; nothing more once it is tried again. */
+  /** Callbacks of one attempt; ignored once it is repeated. */
   #hearing(): ClientHandlers {
     const handlers = this.#handlers;
     const { targets } = this.#stack;
@@ -196,7 +198,7 @@ class Sender implements Sent {
         stopWaiting();
         if (givenUp) return;
         if (this.#overStream && !heard && this.#cancelled === undefined) {
-          // RFC 3261 18.1.1: who does not speak TCP is asked by UDP, however large it is.
+          // RFC 3261 18.1.1: without TCP the request goes by UDP in any size.
           retried = true;
           this.#overDatagrams = true;
           this.attempt();
@@ -217,15 +219,15 @@ class Sender implements Sent {
   }
 }
 
-/** Times that one request is sent again with credentials: for a proxy and a server, or for a nonce that was stale. */
+/** Repetitions of a request with credentials: for a proxy and a server, or for a stale nonce. */
 const mostChallenges = 2;
 
-/** Larger requests go over TCP: with a Via of ours they might not fit one packet of the network (RFC 3261 18.1.1). */
+/** Larger requests use TCP: with our Via they might exceed a network packet (RFC 3261 18.1.1). */
 const MAX_DATAGRAM_REQUEST = 1_300;
-/** What is written beside the headers that there are: our Via at most, ` SIP/2.0` and line ends, Content-Length. */
+/** Octets beside the present headers: our longest Via, ` SIP/2.0` and line ends, Content-Length. */
 const OCTETS_AROUND = 120 + 15 + 25;
 
-/** Where a request goes that may be too large for UDP. A flow that the peer has opened is kept to (RFC 5626 4.3). */
+/** The destination of a request that may be too large for UDP. A flow opened by the peer is kept (RFC 5626 4.3). */
 function largeTarget(request: SipRequest, target: Target, { transports }: Stack): Target {
   if (target.protocol !== 'udp' || target.listener !== undefined) return target;
   if (octetsOf(request) <= MAX_DATAGRAM_REQUEST) return target;

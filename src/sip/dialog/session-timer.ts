@@ -5,7 +5,7 @@ import type { SipMessage, SipRequest, SipResponse } from '../message/message.ts'
 /** Shortest session that anybody may ask for, in seconds (RFC 4028 4). */
 const MIN_SESSION_SECONDS = 90;
 
-/** What a Session-Expires header asks for. */
+/** Values of a Session-Expires header. */
 type SessionExpires = { seconds: number; refresher: 'uac' | 'uas' | undefined };
 
 /** Reads Session-Expires; undefined when it is missing or malformed. */
@@ -18,8 +18,8 @@ export function sessionExpires(message: SipMessage): SessionExpires | undefined 
 }
 
 /**
- * The headers of the 422 for a session that would have to be refreshed all the time, or more often than our terms allow,
- * first or renewed (RFC 4028 9); undefined when it is long enough.
+ * The headers of the 422 for a session below our minimum or that of the terms (RFC 4028 9); undefined if it is long
+ * enough.
  */
 export function tooShortSession(request: SipRequest, terms?: SessionTerms): HeaderLines | undefined {
   if (terms === 'off') return undefined;
@@ -65,12 +65,12 @@ export function longerSession(response: SipResponse, { seconds }: SessionWish): 
 const shortestOf = (message: SipMessage): number | undefined =>
   deltaSeconds(message.header('Min-SE')?.split(';')[0]?.trim());
 
-/** Names of the deadlines of a session timer: half time when refreshing fell to us, and nobody refreshed in time. */
+/** Deadlines of a session timer: our refresh at half time, and expiry without a refresh. */
 export type SessionDeadline = 'refreshSession' | 'sessionExpired';
 
 /** The negotiated session timer, as plain data. */
 export type SessionTimerData = {
-  /** Undefined while nobody asks for a limit. */
+  /** Undefined without a session timer. */
   readonly seconds?: number | undefined;
   /** Refreshing is our part. */
   readonly ours: boolean;
@@ -78,7 +78,7 @@ export type SessionTimerData = {
 
 type Times = { set(name: SessionDeadline, ms: number): void; clear(name: SessionDeadline): void };
 
-/** Keeps a session alive that one side wants watched (RFC 4028); sessions nobody asks it for have no limit. */
+/** Session timer (RFC 4028): keeps a session alive if one side requests it; other sessions have no limit. */
 export class SessionTimer {
   readonly #times: Times;
   readonly #terms: SessionTerms;
@@ -107,7 +107,7 @@ export class SessionTimer {
     return [['Session-Expires', value], ...(able && !ours ? [['Require', TIMER] as const] : [])];
   }
 
-  /** What we ask a peer for that asks for nothing (RFC 4028 9): refreshing falls to us then. */
+  /** Our request to a peer without session timer (RFC 4028 9): we refresh then. */
   #ownRequest(request: SipRequest, able: boolean): SessionExpires | undefined {
     const terms = this.#terms;
     if (terms === undefined || terms === 'off' || !(terms.always || (terms.required && able))) return undefined;

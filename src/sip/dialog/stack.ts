@@ -29,20 +29,20 @@ export type Stack = {
   mostBranches?: number;
   /** Reliable provisional responses of one call that may wait for a PRACK; as usual when left out. */
   waitingProvisional?: number;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   hit?: LimitHit;
   /**
-   * How long after its ACK a call gets no re-INVITE of ours that only tells something, in ms: phones send their own then. Read
-   * each time, so that it can change meanwhile; the usual time when left out.
+   * Time after its ACK in which a call gets no re-INVITE without a new offer, in ms, because phones send their own
+   * then. Read each time, so it may change; default: the usual time.
    */
   announceDelayMs?: () => number;
   /** Value of User-Agent and Server. */
   userAgent: string;
   /** Hears who is known by a live dialog. */
   peers?: Pick<KnownPeers, 'hold' | 'release'>;
-  /** What DNS knows; without it the address of a host is all that is asked. */
+  /** DNS lookups; left out: only addresses of hosts. */
   names?: NameServer;
-  /** Bounds on what DNS names, read at each question, so that they can change meanwhile; the usual ones when left out. */
+  /** Limits of DNS results, read at each lookup, so they may change; default: the usual ones. */
   locationLimits?: () => LocationLimits;
   /** Which servers have failed of late; without it each request begins with the first that DNS names. */
   targets?: TargetMemory;
@@ -52,10 +52,7 @@ export type Stack = {
   resolveHost?: (host: string) => Promise<string>;
 };
 
-/**
- * Timers of one owner: whatever is still set can be cleared at once, so nothing outlives its owner. What a timer throws is
- * logged and ends no more than its owner.
- */
+/** Timers of one owner, which can all be cleared together. Exceptions are logged and only end the owner. */
 export class Timers {
   readonly #clock: Clock;
   readonly #log: Logger;

@@ -3,21 +3,21 @@ import type { SipRequest } from '../message/message.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import type { Dialog } from './dialog.ts';
 
-/** Why a call that stood is over without our asking: the peer's BYE, or the peer is lost (as the status says). */
+/** Why an established call ended without our BYE: the peer's BYE, or the loss of the peer (by status). */
 export type UsageEnd = { by: 'bye'; request: SipRequest } | { by: 'lost'; status: number };
 
-/** How a request inside a call is answered: the status, with headers, and what is done when the answer is on its way. */
+/** The response to a request inside a call: status, headers, and an action after sending it. */
 export type UsageAnswer = number | { status: number; headers?: HeaderLines; afterwards?(): void };
 
 /** Why an offer is not answered: headers of the response that refuses it. */
 export type OfferRefusal = { readonly headers: HeaderLines };
 
-/** What an offer comes to: the answer, or a refusal that leaves everything as it was. */
+/** Result of an offer: the answer, or a refusal without effect. */
 export type OfferAnswer = string | OfferRefusal | undefined;
 
-/** What the user of a call inside a dialog is asked and told. */
+/** Callbacks for the user of a call inside a dialog. */
 export type UsageHandlers = {
-  /** Its user's own name of the call, for who finds the call by its dialog. */
+  /** The user's own name of the call, for lookups by dialog. */
   owner?(): string | undefined;
   /** The peer offers anew (re-INVITE, UPDATE, PRACK). */
   answerOffer(sdp: string, request: SipRequest): OfferAnswer;
@@ -34,8 +34,8 @@ export type UsageHandlers = {
   /** The peer refused the offer of a re-INVITE, or did not answer that in our 200 to one; the session stays as it was. */
   onOfferRefused?(status: number): void;
   /**
-   * A request from a place where the peer was not heard before: true when it was, or will be, answered 401; false to take
-   * it for the peer's, now and later. Left out, everybody who knows the tags is taken for the peer.
+   * A request from a new source of the peer. True: it has been or will be answered with 401; false: the source is
+   * accepted. Left out: everyone who knows the tags is accepted.
    */
   challengeStranger?(transaction: ServerTransaction, dialog: Dialog): boolean;
   /** A request inside the call that changes nothing of it (INFO, MESSAGE, NOTIFY…): the status to answer with. */

@@ -68,21 +68,21 @@ export type UserAgentCounts = {
 };
 
 /**
- * `symmetric` is true where it is left out, provisional responses are reliable where the caller requires it, and the
- * session is watched as the caller asks for.
+ * `symmetric` is true by default. Provisional responses are reliable if the caller requires it, and the session timer
+ * follows the caller's request.
  */
 export type IncomingTerms = { symmetric?: boolean; reliability?: Reliability; session?: SessionTerms };
 
 /** A request of a peer that asks for a new call. */
 export type CallOffer = {
   readonly transaction: ServerTransaction;
-  /** Takes the call; without it the handler answers the transaction by itself. */
+  /** Accepts the call; otherwise the handler answers the transaction itself. */
   take(handlers: IncomingHandlers, options?: IncomingTerms): IncomingCall;
 };
 
 /**
- * The core of a SIP user agent: gives each request to its dialog or to the handler of its method, and answers alone
- * what nobody is there for (405, 416, 420, 481, 482).
+ * The core of a SIP user agent: routes each request to its dialog or to its method's handler, and answers others (405,
+ * 416, 420, 481, 482).
  */
 export interface UserAgent {
   /** Sets the one receiver of new calls. */
@@ -108,15 +108,15 @@ export interface UserAgent {
 
 const methodsInCalls = ['INVITE', 'ACK', 'CANCEL', 'BYE', 'UPDATE', 'INFO', 'PRACK', 'REFER'];
 
-/** Ended calls that are remembered, so that who names one is told that it was there. */
+/** Ended calls that are remembered, to report that they existed. */
 const REMEMBERED_CALLS = 1_000;
 
-/** Methods that there is no sense in outside a dialog: what they are about is not there (RFC 3261 12.2.2, 15.1.2). */
+/** Methods that only exist inside a dialog (RFC 3261 12.2.2, 15.1.2). */
 const methodsOfDialogs = new Set(['BYE', 'INFO', 'UPDATE', 'PRACK']);
 
 export function createUserAgent(stack: Stack): UserAgent {
   const usages = new SlotMap<string, InviteUsage>();
-  /** Where the peers of the usages are: known there as long as the dialog lives. */
+  /** Flows of the peers of usages: known while the dialog lives. */
   const flows = new SlotMap<string, Target>();
   /** Keys of calls that have ended, the latest last. */
   const ended = new Set<string>();
@@ -187,7 +187,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     if (request.toTag !== undefined) {
       const unsupported = unsupportedOf(request);
       const usage = usages.get(keyOfRequest(request));
-      // RFC 3261 8.2.2.3 holds for every request but CANCEL and ACK; a peer that wants to hang up may always do so.
+      // RFC 3261 8.2.2.3 holds for every request but CANCEL and ACK; BYE is always accepted.
       if (usage && unsupported && request.method !== 'BYE') transaction.reply(420, { headers: unsupported });
       else if (usage) usage.receive(transaction);
       else (subscriptionHandler(request) ?? refuseUnknownDialog)(transaction);
@@ -197,7 +197,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     if (!handler && methodsOfDialogs.has(request.method)) return void transaction.reply(481);
     if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
     if (request.uri.scheme === 'other') return void transaction.reply(416);
-    // RFC 5630 5.3: SIPS holds for each hop, so what came without TLS was sent by somebody who has not understood it.
+    // RFC 5630 5.3: SIPS holds for each hop, so a SIPS request without TLS is wrong.
     if (request.uri.scheme === 'sips' && !kindOf(transaction.source.protocol).secure)
       return void transaction.reply(416);
     if (transaction.merged) return void transaction.reply(482);
@@ -212,7 +212,7 @@ export function createUserAgent(stack: Stack): UserAgent {
 
   const receiveInvite = (transaction: ServerTransaction) => {
     if (!inviteHandler || closed) return void transaction.reply(503);
-    // Shorter than anybody may ask for; whose the call is, and what that one allows, is found out later.
+    // Below everyone's minimum; the endpoint's own minimum is checked later.
     const tooShort = tooShortSession(transaction.request);
     if (tooShort) return void transaction.reply(422, { headers: tooShort });
     inviteHandler({ transaction, take: (told, terms) => take(transaction, told, terms) });
@@ -323,7 +323,7 @@ function sendSingle(
     const patienceMs = next && stack.targets?.patienceMs;
     const sending = { target, digest: request.digest, patienceMs, build: () => build(target) };
     if (!next) return void sendRequest(stack, sending, told);
-    // RFC 3263 4.3: who gives no sign of life, or is overloaded, has somebody beside it.
+    // RFC 3263 4.3: if a server does not respond or is overloaded, the next one is tried.
     sendRequest(stack, sending, {
       onFinal: (response) => (response.status === 503 ? start(next, rest) : told.onFinal(response)),
       onFailure: () => start(next, rest),

@@ -2,10 +2,10 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AddressRecord, NameServer } from './names.ts';
 
 export type CacheLimits = {
-  /** Shortest and longest time that an answer is believed, whatever it says of itself, in ms; what failed the shortest. */
+  /** Shortest and longest time that an answer is cached, in ms; failures have the shortest. */
   readonly minimumMs: number;
   readonly maximumMs: number;
-  /** Answers remembered; beyond it the one that was asked for first is forgotten. */
+  /** Cached answers; beyond it the oldest is dropped. */
   readonly most: number;
 };
 

@@ -1,4 +1,4 @@
-/** One way to speak SIP to a domain (RFC 3403 4.1, RFC 3263 4.1). */
+/** One transport for SIP to a domain (RFC 3403 4.1, RFC 3263 4.1). */
 export type NaptrRecord = {
   readonly order: number;
   readonly preference: number;
@@ -17,7 +17,7 @@ export type SrvRecord = {
 /** An address of a host, and how long it may be believed, in s. */
 export type AddressRecord = { readonly address: string; readonly ttl: number };
 
-/** Knows names. What has no such records gives an empty list; what cannot be asked rejects. */
+/** DNS lookups. A name without such records gives an empty list; a failed lookup rejects. */
 export interface NameServer {
   naptr(name: string): Promise<readonly NaptrRecord[]>;
   srv(name: string): Promise<readonly SrvRecord[]>;

@@ -6,15 +6,17 @@ import type { NameServer, SrvRecord } from './names.ts';
 
 type LocationOptions = {
   readonly names: NameServer;
-  /** Whether we speak a protocol at all, to an address when one is given. */
+  /** Whether we support a protocol, optionally to an address. */
   readonly speaks: (protocol: Protocol, address?: string) => boolean;
   /** Chance for the weights of servers, from 0 to below 1. */
   readonly random: () => number;
-  /** Bounds on what one domain can make us ask and try; the usual ones when left out. */
+  /** Limits of lookups and attempts for one domain; default: the usual ones. */
   readonly limits?: LocationLimits;
 };
 
-/** What a domain lists must not draw a flood of questions and requests. Beyond a bound the least preferred is left out. */
+/**
+ * A domain's records must not cause a flood of lookups and requests. Beyond a limit the least preferred are ignored.
+ */
 export type LocationLimits = {
   /** Records of one NAPTR or SRV answer that are followed. */
   readonly records: number;
@@ -25,7 +27,7 @@ export type LocationLimits = {
 /** The bounds as usual. */
 export const defaultLocationLimits: LocationLimits = { records: 8, addresses: 8 };
 
-/** What the services of NAPTR and the prefixes of SRV stand for, the preferred one first where DNS leaves the choice. */
+/** Services of NAPTR and prefixes of SRV, in order of preference if DNS has none. */
 const services: readonly { readonly protocol: Protocol; readonly naptr: string; readonly srv: string }[] = [
   { protocol: 'udp', naptr: 'SIP+D2U', srv: '_sip._udp.' },
   { protocol: 'tcp', naptr: 'SIP+D2T', srv: '_sip._tcp.' },
@@ -36,9 +38,9 @@ const services: readonly { readonly protocol: Protocol; readonly naptr: string; 
 type Service = { readonly protocol: Protocol; readonly name: string };
 
 /**
- * Where a URI leads, the first place to try first (RFC 3263 4): by the protocol it names, or else the one that its domain
- * prefers (NAPTR), or else one that it has servers for (SRV), or else UDP (TLS for `sips`); then the servers by priority
- * and weight, and their addresses. Empty when it leads nowhere that can be reached; never rejects.
+ * The targets of a URI, in order (RFC 3263 4). The protocol is the one in the URI, else the domain's preferred one
+ * (NAPTR), else one with servers (SRV), else UDP (TLS for `sips`). Then come the servers by priority and weight, and
+ * their addresses. Empty if unreachable; never rejects.
  */
 export async function placesOf(uri: SipUri, options: LocationOptions): Promise<readonly Target[]> {
   const host = uri.params['maddr'] ?? uri.host;
@@ -66,7 +68,7 @@ async function listed(
       (scheme === 'sip' || each.protocol === 'tls') &&
       options.speaks(each.protocol),
   );
-  // All are asked at once: a domain without NAPTR costs no time.
+  // Lookups run in parallel: a domain without NAPTR costs no time.
   const naptr = protocol === undefined ? orNothing(options.names.naptr(domain)) : [];
   const guessed = usable.map(({ protocol: each, srv }) => ({ protocol: each, name: srv + domain }));
   const servers = guessed.map(({ name }) => orNothing(options.names.srv(name)));
@@ -138,5 +140,5 @@ async function hosted(
 const recordsOf = ({ limits = defaultLocationLimits }: LocationOptions): number => limits.records;
 const addressesOf = ({ limits = defaultLocationLimits }: LocationOptions): number => limits.addresses;
 
-/** What cannot be asked counts as not there. */
+/** A failed lookup counts as empty. */
 const orNothing = <T>(answer: Promise<readonly T[]>): Promise<readonly T[]> => answer.catch(() => []);

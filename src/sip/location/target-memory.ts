@@ -13,13 +13,13 @@ export type FailoverTimes = {
 const mostFailed = 1_000;
 
 /**
- * Remembers which servers have not answered of late, and which of them holds a registration of ours, so that requests to a
- * domain with several servers (RFC 3263 section 4.3) do not wait for a dead one each time.
+ * Remembers failed servers, and servers with a registration of ours. So requests to a domain with several servers (RFC
+ * 3263 section 4.3) do not wait for a dead one each time.
  */
 export class TargetMemory {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #times: () => FailoverTimes;
-  /** Until when each is avoided; the one that failed last is the last. */
+  /** End of avoidance of each; the last failure is last. */
   readonly #failed = new Map<string, number>();
   /** How many registrations each server holds. */
   readonly #registered = new Map<string, number>();
@@ -59,7 +59,7 @@ export class TargetMemory {
     else this.#registered.delete(key);
   }
 
-  /** The order to try servers in: those that hold a registration, then the others as DNS has them, then those that failed. */
+  /** The order of attempts: servers with a registration of ours, then the others in DNS order, then failed ones. */
   inOrder(targets: readonly Target[]): readonly Target[] {
     if (targets.length < 2 || (this.#failed.size === 0 && this.#registered.size === 0)) return targets;
     const ranked = targets.map((target) => [this.#rank(target), target] as const);

@@ -49,7 +49,7 @@ const usual = [
   ...['RSeq', 'Server', 'Subscription-State', 'Unsupported', 'User-Agent', 'Warning', 'WWW-Authenticate'],
 ];
 
-/** A header the stack knows: its key, and a bit of its own when a message may have it only once. */
+/** A known header: its key, and a bit if a message may have it only once. */
 export type KnownHeader = { readonly key: string; readonly onceBit: number };
 
 const onlyOnce = ['From', 'To', 'Call-ID', 'CSeq', 'Max-Forwards', 'Content-Length', 'Content-Type'];

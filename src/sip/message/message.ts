@@ -14,11 +14,11 @@ export type RawHeaders = { readonly names: string[]; readonly keys: string[]; re
 const noBody: Buffer = Buffer.alloc(0);
 
 /**
- * What requests and responses have in common: headers kept as text in their order, read on demand and remembered.
+ * The common part of requests and responses: headers as text in order, parsed on demand and cached.
  *
- * From, To, Call-ID and CSeq are there and well-formed in every message that `parseMessage` or a builder made; their
- * getters throw only if someone removed them since. Of the other headers, one that is missing or unreadable is
- * undefined or an empty list (`parseMessage` refuses requests whose Contact, Route or Record-Route is unreadable).
+ * Messages of `parseMessage` or a builder have well-formed From, To, Call-ID and CSeq; their getters only throw after a
+ * removal. Other headers are undefined or an empty list if missing or unreadable. (`parseMessage` refuses requests with
+ * an unreadable Contact, Route or Record-Route.)
  */
 export abstract class BaseMessage {
   /** The bytes after the headers; text by `bodyText`. */
@@ -98,7 +98,7 @@ export abstract class BaseMessage {
     return this;
   }
 
-  /** Gives the header this one value, in the place of its first line; other lines of that name go. */
+  /** Replaces all lines of the header by one, at the first line's position. */
   set(name: string, value: string): this {
     const at = this.#raw.keys.indexOf(headerKey(name));
     if (at < 0) return this.append(name, value);

@@ -12,8 +12,8 @@ export type NameAddr = {
 };
 
 /**
- * Reads `"name" <uri>;params`, `<uri>;params` or `uri;params` (RFC 3261 20.10: without `<>` every parameter belongs to
- * the header, and a URI with `?` or `,` must be in brackets).
+ * Reads `"name" <uri>;params`, `<uri>;params` or `uri;params`. Without `<>` every parameter belongs to the header, and
+ * a URI with `?` or `,` must be in brackets (RFC 3261 20.10).
  * @returns undefined when malformed.
  */
 export function parseNameAddr(text: string): NameAddr | undefined {

@@ -1,4 +1,4 @@
-/** A dialog as a header of another request names it: its Call-ID and both tags, as the receiver of that request sees them. */
+/** A dialog named in a header of another request: Call-ID and both tags, from the receiver's view. */
 export type NamedDialog = {
   readonly callId: string;
   /** The receiver's tag. */

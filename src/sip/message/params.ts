@@ -6,7 +6,7 @@ import { BACKSLASH, EQUALS, isToken, lowerSlice, QUOTE, SEMICOLON, SPACE, skipQu
  */
 export type Params = Readonly<Record<string, string>>;
 
-/** Parameters of what has none. */
+/** Empty parameters. */
 export const noParams: Params = Object.freeze({});
 
 /** Adds one parameter; also when its name is one that plain objects treat specially. */

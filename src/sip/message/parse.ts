@@ -8,7 +8,7 @@ import { parseUri, type Uri } from './uri.ts';
 export type ParseFailure = {
   /** A few words for the log; they hold nothing of the message. */
   readonly problem: string;
-  /** What a request of this kind is answered with: 400, 505 or 513. */
+  /** The response to such a request: 400, 505 or 513. */
   readonly status: number;
   /** The method, when it is a request and its first line could be read as far as that. */
   readonly method?: string | undefined;
@@ -30,7 +30,7 @@ type ParseResult =
   | { readonly ok: true; readonly message: SipMessage }
   | { readonly ok: false; readonly failure: ParseFailure };
 
-/** No message may be longer than this, in bytes, nor have more header lines than that. */
+/** Limit of a message's length in bytes, and of its header lines. */
 export const MAX_MESSAGE_BYTES = 65_536;
 const MAX_HEADER_LINES = 256;
 
@@ -47,12 +47,12 @@ type StatusLine = { readonly kind: 'response'; readonly status: number; readonly
 type StartLine = RequestLine | StatusLine | { readonly kind: 'neither'; readonly problem: string };
 
 /**
- * Parses one whole message: a datagram, or what the stream framer cut out. Never throws.
+ * Parses one whole message: a datagram, or one of the stream framer. Never throws.
  *
- * Refused, as RFC 3261 asks and RFC 4475 shows: bad first line, header lines without a name, missing, repeated or
- * unreadable Via, From, To, Call-ID, CSeq; a CSeq method that is not the request's; unreadable or repeated Max-Forwards
- * or Content-Length, a Content-Length larger than the body; in requests an unreadable Contact, Route or Record-Route.
- * Bytes after the body that Content-Length announces are cut off (18.3). Lines may end in a bare LF.
+ * It refuses what RFC 3261 and RFC 4475 require: a bad first line, header lines without a name, and missing, repeated
+ * or unreadable Via, From, To, Call-ID or CSeq. Also a CSeq method unlike the request's, unreadable or repeated
+ * Max-Forwards or Content-Length, and a Content-Length beyond the body. In requests also an unreadable Contact, Route
+ * or Record-Route. Bytes after Content-Length are cut off (18.3). Lines may end in a bare LF.
  */
 export function parseMessage(bytes: Buffer): ParseResult {
   if (bytes.length > MAX_MESSAGE_BYTES) return failed('the message is too large', 513);
@@ -201,7 +201,7 @@ function copiedHeaders(raw: RawHeaders): CopiedHeaders | undefined {
   return { vias, from, to, callId: callId || undefined, cseq };
 }
 
-/** What refuses a request that could be read, for a reason its text does not show (no Content-Length on a stream). */
+/** The refusal of a readable request for another reason (no Content-Length on a stream). */
 export function refuseMessage(message: SipMessage, problem: string, status: number): ParseFailure {
   if (message.kind === 'response') return { problem, status };
   const values = { from: message.header('from')!, to: message.header('to')!, cseq: message.header('cseq')! };
@@ -210,10 +210,10 @@ export function refuseMessage(message: SipMessage, problem: string, status: numb
 }
 
 /**
- * The answer to a malformed request, ready to send; undefined when silence is due: a response, an ACK, or too little
- * left of the message to address an answer to its transaction.
- * @param toTag added when To has no tag.
- * @param topVia put in the place of the first Via line, when given (with `received` and `rport`).
+ * The response to a malformed request, ready to send. Undefined if none is allowed or possible: for a response, an ACK,
+ * or too few readable headers.
+ * @param toTag added if To has no tag.
+ * @param topVia replaces the first Via line (with `received` and `rport`).
  */
 export function formatRejection(failure: ParseFailure, toTag: string, topVia?: string): Buffer | undefined {
   const { answerable, method, status } = failure;

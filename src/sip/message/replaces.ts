@@ -1,7 +1,7 @@
 import type { SipRequest } from './message.ts';
 import { type NamedDialog, parseNamedDialog } from './named-dialog.ts';
 
-/** A dialog that an INVITE wants to take the place of (RFC 3891 6.1). */
+/** The dialog that an INVITE replaces (RFC 3891 6.1). */
 export type Replaces = Pick<NamedDialog, 'callId' | 'toTag' | 'fromTag'> & {
   /** It means the dialog only as long as that is not answered. */
   readonly earlyOnly: boolean;
@@ -15,7 +15,7 @@ export function parseReplaces(value: string): Replaces | undefined {
   return { ...dialog, earlyOnly: flags.has('early-only') };
 }
 
-/** The dialog that an INVITE wants to take the place of: undefined without such a wish, `malformed` when it makes no sense. */
+/** The dialog that an INVITE replaces: undefined without Replaces, `malformed` if unreadable. */
 export function replacesOf(request: SipRequest): Replaces | 'malformed' | undefined {
   const lines = request.headerLines('Replaces');
   if (lines.length === 0) return undefined;

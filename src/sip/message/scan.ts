@@ -46,7 +46,7 @@ export function lowerSlice(text: string, start: number, end: number): string {
   return slice;
 }
 
-/** The first position at or after `at` that is neither space nor tab. */
+/** The first position from `at` on that is no space or tab. */
 export function skipSpace(text: string, at: number, end = text.length): number {
   let i = at;
   while (i < end) {
@@ -142,8 +142,8 @@ export function quote(text: string): string {
 }
 
 /**
- * `text` without line ends and NUL, when it has any without control characters: names and values come from applications
- * and strangers, and none may start a header.
+ * `text` without control characters, line ends and NUL included: names and values come from applications and strangers,
+ * and none may start a header.
  */
 export function oneLine(text: string): string {
   const isPlain = text.indexOf('\n') < 0 && text.indexOf('\r') < 0 && text.indexOf('\0') < 0;

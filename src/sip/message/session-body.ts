@@ -2,14 +2,14 @@ import type { BaseMessage } from './message.ts';
 import { noParams, type Params, parseParams } from './params.ts';
 import { CR, LF, unquote } from './scan.ts';
 
-/** What the body of a message says about the session. */
+/** The session part of a message's body. */
 type SessionBody =
   /** Nothing: there is no body, none with a Content-Type (RFC 3261 20.15), or only an optional one (20.11). */
   | { readonly kind: 'none' }
   | { readonly kind: 'description'; readonly text: string }
   /** A body that has to be understood, of a type that we do not know: 415. */
   | { readonly kind: 'foreign'; readonly type: string }
-  /** Parts that cannot be told apart: 400. */
+  /** Unreadable parts: 400. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
 /** Value of Accept: the bodies that may describe a session. */
@@ -40,8 +40,8 @@ export const hasBody = (message: Pick<BaseMessage, 'body' | 'contentType'>): boo
   message.body.length > 0 && message.contentType !== undefined;
 
 /**
- * Reads the session description of a message: its body, or the first part of that type in a body of several parts (RFC 5621).
- * Parts of other types are passed over, unless their Content-Disposition requires that they are understood. Never throws.
+ * Reads the SDP of a message: its body, or the first part of that type in a multipart body (RFC 5621). Other parts are
+ * skipped, unless their Content-Disposition requires them. Never throws.
  */
 export function sessionBodyOf(message: Pick<BaseMessage, 'body' | 'contentType' | 'header'>): SessionBody {
   if (!hasBody(message)) return none;
@@ -62,7 +62,7 @@ export function descriptionIn(message: Pick<BaseMessage, 'body' | 'contentType' 
 const foreign = ({ type }: Part): SessionBody => ({ kind: 'foreign', type });
 const malformed = (problem: string): SessionBody => ({ kind: 'malformed', problem });
 
-/** What is left to be read: parts, and bodies of parts within this one. */
+/** Remaining parts, and remaining nesting. */
 type Budget = { parts: number; readonly nested: number };
 
 function readParts(whole: Part, budget: Budget): SessionBody {
@@ -92,7 +92,7 @@ function readOne(part: Part, budget: Budget): SessionBody {
   return content ? { kind: 'description', text: content.toString('utf8') } : foreign(part);
 }
 
-/** Its octets as they were before their transfer (RFC 2045 6); undefined where that cannot be told. */
+/** Its decoded octets (RFC 2045 6); undefined for an unknown encoding. */
 function decoded({ content, encoding }: Part): Buffer | undefined {
   if (/^(?:|7bit|8bit|binary)$/.test(encoding)) return content;
   // Line ends and other signs are not of the alphabet, and left out (RFC 2045 6.8).
@@ -106,7 +106,7 @@ function readNested(part: Part, budget: Budget): SessionBody {
   return found;
 }
 
-/** The octets of each part, headers included; what is wrong when they cannot be told apart. */
+/** The octets of each part, headers included; an error text if they cannot be separated. */
 function split({ content, typeParams }: Part, budget: Budget): Buffer[] | string {
   const boundary = unquote(typeParams['boundary'] ?? '') || firstBoundary(content);
   if (boundary === '' || boundary.length > LONGEST_BOUNDARY) return 'its body has parts without a boundary';
@@ -128,13 +128,13 @@ function split({ content, typeParams }: Part, budget: Budget): Buffer[] | string
   return parts.length > 0 ? parts : 'its body has no parts';
 }
 
-/** A boundary that Content-Type does not name: the first line tells it. */
+/** A boundary missing in Content-Type: the first line has it. */
 function firstBoundary(content: Buffer): string {
   const [line = ''] = content.toString('latin1', 0, LONGEST_BOUNDARY + 4).split(/[\r\n]/);
   return line.startsWith('--') ? line.slice(2).trim() : '';
 }
 
-/** A delimiter, where it is a line of its own: the line end before it belongs to it (RFC 2046 5.1.1). */
+/** A delimiter on a line of its own: the preceding line end belongs to it (RFC 2046 5.1.1). */
 function delimiterAt(
   content: Buffer,
   at: number,
@@ -145,7 +145,7 @@ function delimiterAt(
   const lf = content.indexOf(LF, at + length);
   const after = lf < 0 ? content.length : lf + 1;
   const rest = content.toString('latin1', at + length, Math.min(after, at + length + LONGEST_BOUNDARY)).trim();
-  // What follows the last one is no part.
+  // Text behind the last delimiter is ignored.
   if (rest.startsWith('--')) return { before, after, isLast: true };
   return rest === '' ? { before, after, isLast: false } : undefined;
 }

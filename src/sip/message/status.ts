@@ -67,7 +67,7 @@ const phrases: Readonly<Record<number, string>> = {
 
 const classes = ['Unknown', 'Progress', 'Success', 'Redirection', 'Client Error', 'Server Error', 'Global Failure'];
 
-/** The registered reason phrase of a status code, or the name of its class (RFC 3261 21 and the IANA registry). */
+/** The registered reason phrase of a status code, or its class's name (RFC 3261 21 and the IANA registry). */
 export function reasonPhrase(status: number): string {
   return phrases[status] ?? classes[Math.floor(status / 100)] ?? 'Unknown';
 }

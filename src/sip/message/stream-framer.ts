@@ -1,7 +1,7 @@
 import { MAX_MESSAGE_BYTES } from './parse.ts';
 import { CR, LF, parseDecimal } from './scan.ts';
 
-/** What the framer found in a stream: a whole message, a keep-alive to answer with one CRLF, or the end of all sense. */
+/** Result of the framer: a whole message, a keep-alive to answer with one CRLF, or an unreadable stream. */
 export type Frame =
   | { readonly type: 'message'; readonly bytes: Buffer }
   | { readonly type: 'ping' }
@@ -11,15 +11,15 @@ const noBytes: Buffer = Buffer.alloc(0);
 const headEndMark = Buffer.from('\r\n\r\n');
 
 /**
- * Cuts a byte stream into SIP messages by their Content-Length (RFC 3261 18.3) and tells CRLF CRLF keep-alives
- * (RFC 5626 3.5.1; a single CRLF, the answer to our own, is passed over). After `broken` the stream cannot be trusted: the
- * connection must be closed, and later chunks give nothing. A message that lies whole in one chunk is not copied.
+ * Splits a byte stream into SIP messages by Content-Length (RFC 3261 18.3) and finds CRLF CRLF keep-alives (RFC 5626
+ * 3.5.1; a single CRLF, the answer to ours, is skipped). After `broken` the connection must be closed, and later chunks
+ * give nothing. A message in one chunk is not copied.
  */
 export class StreamFramer {
-  /** What is not yet a whole message: bytes [0, #length) of #buffer. */
+  /** Incomplete message: bytes [0, #length) of #buffer. */
   #buffer: Buffer = noBytes;
   #length = 0;
-  /** Where the search for the end of the headers goes on, so that a slow sender costs no repeated searches. */
+  /** Position of the search for the end of headers, so that slow senders cost no repeated searches. */
   #searched = 0;
   /** The length of the message at the front, once its headers are known; 0 before. */
   #expected = 0;

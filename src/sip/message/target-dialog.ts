@@ -5,8 +5,8 @@ import { type NamedDialog, parseNamedDialog } from './named-dialog.ts';
 export const TARGET_DIALOG = 'tdialog';
 
 /**
- * The dialog that a request outside it shows to know (RFC 4538 7), its tags as we see them: undefined without one,
- * `malformed` when there are several or one that cannot be read.
+ * The dialog that a request outside it names (RFC 4538 7), tags from our view: undefined without one, `malformed` for
+ * several or an unreadable one.
  */
 export function targetDialogOf(request: SipRequest): NamedDialog | 'malformed' | undefined {
   const lines = request.headerLines('Target-Dialog');

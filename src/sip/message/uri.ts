@@ -12,7 +12,7 @@ export type SipUri = {
   readonly port?: number | undefined;
   /** `transport`, `lr`, `maddr`…: names lower-case, values as on the wire. */
   readonly params: Params;
-  /** What follows `?`: names and values as on the wire. */
+  /** Names and values after `?`, as sent. */
   readonly headers: Params;
 };
 
@@ -168,8 +168,8 @@ function joinPairs(params: Params, first: string, separator: string): string {
 }
 
 /**
- * Whether two URIs are the same by RFC 3261 19.1.4: host and parameters without regard to case, `user`, `ttl`, `method`,
- * `maddr` and `transport` on both sides or on neither, other parameters only compared when both have them, headers all.
+ * Whether two URIs are equal by RFC 3261 19.1.4. Host and parameters ignore case. `user`, `ttl`, `method`, `maddr` and
+ * `transport` must be in both or in neither. Other parameters only count if both have them; all headers count.
  */
 export function sameUri(a: Uri, b: Uri): boolean {
   if (a.scheme === 'other' || b.scheme === 'other') return a.scheme === b.scheme && formatUri(a) === formatUri(b);

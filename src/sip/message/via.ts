@@ -58,7 +58,7 @@ export function formatVia(via: Via): string {
   return `SIP/2.0/${via.transport} ${formatHostPort(via.host, via.port)}${formatParams(via.params)}`;
 }
 
-/** Where the comma or the end is that closes the first element of a Via value (a Via holds no `<>`). */
+/** The comma or end that closes a Via value's first element (a Via has no `<>`). */
 export function firstViaEnd(value: string): number {
   const comma = value.indexOf(',');
   if (comma < 0) return value.length;

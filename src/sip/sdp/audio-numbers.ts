@@ -2,12 +2,12 @@ import { type AudioCodec, codecNames } from './codecs.ts';
 import type { AudioStream } from './description.ts';
 import type { MediaLine } from './media-line.ts';
 
-/** What has a dynamic payload type: a codec, or telephone events at a clock. */
+/** Names with dynamic payload types: a codec, or telephone events at a clock rate. */
 type Named = AudioCodec | 'events 8000' | 'events 48000';
 
 /**
- * What payload types stand for in the audio of a session, once the other side has offered some: its latest number of
- * each codec, and every number that it has used. Plain data.
+ * Payload types of the audio of a session, once the other side has offered some: its latest number of each codec, and
+ * every number that it has used. Plain data.
  */
 export type AudioNumbers = {
   readonly known: Readonly<Partial<Record<Named, number>>>;
@@ -42,8 +42,8 @@ export function withAudioNumbers(before: AudioNumbers | undefined, remote: Audio
 }
 
 /**
- * The numbers of our offer: of codecs, and of telephone events at these clocks. The other side's where it has named one,
- * else ours; never one that stands for something else, for what one stands for never changes (RFC 3264 8.3.2).
+ * The numbers of our offer, for codecs and for telephone events at these clock rates. The other side's number wins,
+ * else ours. A number never changes its meaning (RFC 3264 8.3.2).
  */
 export function offeredNumbers(
   codecs: readonly AudioCodec[],
@@ -58,7 +58,7 @@ export function offeredNumbers(
   for (const [name, ours] of wished) {
     const isOthers = ours >= firstDynamic && used.includes(ours);
     const number = known[name] ?? (isOthers ? freeNumbers.find((each) => !taken.has(each)) : ours) ?? ours;
-    // Statically numbered codecs keep their number, whatever else the other side has given them.
+    // Statically numbered codecs keep their number.
     given.set(name, ours < firstDynamic ? ours : number);
     taken.add(number);
   }

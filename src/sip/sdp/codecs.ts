@@ -5,14 +5,14 @@ export type AudioCodec = FormatName;
 
 /** How a codec is written in a description. */
 export type CodecName = {
-  /** The number we offer: the static one (RFC 3551 6), or one of those that are free. */
+  /** Our payload type: the static one (RFC 3551 6), or a free dynamic one. */
   payloadType: number;
   name: string;
-  /** Hz, as `rtpmap` tells it: of G.722 8000, although it samples at 16,000 (RFC 3551 4.5.2). */
+  /** Hz in `rtpmap`: 8000 for G.722, although it samples at 16,000 (RFC 3551 4.5.2). */
   rate: number;
-  /** Only Opus says how many channels: always two, whatever is sent (RFC 7587 7). */
+  /** Only Opus names channels: always two (RFC 7587 7). */
   channels?: number;
-  /** What we say about it in `fmtp`. */
+  /** Our `fmtp` parameters. */
   parameters?: string;
 };
 

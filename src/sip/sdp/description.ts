@@ -34,7 +34,7 @@ export type AudioStream = {
   /** `address` is a host name, and stands for an address of that version of IP. */
   named?: 4 | 6;
   port: number;
-  /** Our codecs among those listed, in the order listed, with their payload types, and what `fmtp` says of them. */
+  /** Our codecs among the listed ones, in that order, with their payload types and `fmtp` parameters. */
   codecs: readonly { codec: AudioCodec; payloadType: number; parameters?: string }[];
   /** Payload type of telephone-event at 8000 Hz, when listed. */
   telephoneEvent?: number;
@@ -48,7 +48,7 @@ export type AudioStream = {
   direction: Direction;
 };
 
-/** What a session description says, as far as calls need it. */
+/** A session description, as far as calls need it. */
 export type Description = {
   lines: readonly MediaLine[];
   /** Its audio lines with a port, RTP, and an address, in order. */
@@ -68,7 +68,7 @@ const MAX_LENGTH = 32_768;
 const MAX_LINES = 32;
 const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
 
-/** An offer is read when it is checked, when its codecs are asked for, and when it is answered: mostly one after the other. */
+/** An offer is read when it is checked, when its codecs are needed, and when it is answered: usually in a row. */
 let latest: { text: string; result: DescriptionResult } | undefined;
 
 /**
@@ -104,7 +104,7 @@ function readDescription(text: string): DescriptionResult {
   }
 }
 
-/** True for a direction that silences the other side: we are on hold when a peer says this (RFC 3264 8.4). */
+/** True for a direction that silences the other side: a peer that sends it holds us (RFC 3264 8.4). */
 export const isHold = (direction: Direction): boolean => direction === 'sendonly' || direction === 'inactive';
 
 /** The same stream seen from the other end. */
@@ -166,7 +166,7 @@ function otherProfile(protocol: string): Obstacle {
   return { problem, code: warnings.incompatibleProtocol };
 }
 
-/** What is said of streams whose keys come from DTLS (RFC 5764). */
+/** Error text for streams with DTLS keys (RFC 5764). */
 export const noDtls = 'DTLS-SRTP is not supported; offer RTP/AVP, or RTP/SAVP with a=crypto';
 
 function readAudio(

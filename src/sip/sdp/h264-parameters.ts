@@ -1,4 +1,4 @@
-/** What a payload type of H.264 stands for (RFC 6184 8.1), as far as both sides must agree on it. */
+/** A payload type of H.264 (RFC 6184 8.1), as far as both sides must agree. */
 type H264Format = {
   profile: H264Profile;
   /** The three octets of `profile-level-id`: the profile, its constraints, ten times the level. */
@@ -51,8 +51,8 @@ export function readH264(parameters = ''): H264Format | undefined {
 }
 
 /**
- * What we answer to one way of H.264: the same profile and packetization, and our level, or the lower of both where they
- * must be the same (RFC 6184 8.2.2).
+ * Our answer to an H.264 format: the same profile and packetization, and our level, or the lower of both if levels must
+ * be equal (RFC 6184 8.2.2).
  */
 export function answerH264(offered: H264Format): string {
   const level = levelOf(offered);
@@ -73,7 +73,7 @@ const mostSets = 8;
 /** Types of NAL units that are parameter sets: of a sequence, of a picture (H.264 7.4.1). */
 const setTypes: readonly number[] = [7, 8];
 
-/** What the other side says of its H.264, as far as others must know who are to be shown it, or show it something. */
+/** The other side's H.264 limits that viewers and sources need. */
 export type H264Terms = {
   profile: H264Profile;
   /** Ten times the level that it decodes. */
@@ -83,7 +83,7 @@ export type H264Terms = {
   parameterSets?: readonly string[];
 };
 
-/** The terms in `fmtp` of one way of H.264. What is no parameter set, or too long, is left out. */
+/** The terms in `fmtp` of an H.264 format. Invalid or too long parameter sets are dropped. */
 export function h264Terms(parameters: string | undefined): H264Terms | undefined {
   const format = readH264(parameters);
   if (!format) return undefined;

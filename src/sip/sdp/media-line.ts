@@ -18,25 +18,25 @@ const directions: readonly string[] = ['sendrecv', 'sendonly', 'recvonly', 'inac
 export const plainProfiles: readonly string[] = ['RTP/AVP', 'RTP/AVPF'];
 export const secretProfiles: readonly string[] = ['RTP/SAVP', 'RTP/SAVPF'];
 
-/** Its payload types, each once, in the order listed: there are no more than 128. */
+/** Its payload types, each once, in order: at most 128. */
 export const payloadTypes = (line: MediaLine): number[] => [
   ...new Set(line.formats.map(Number).filter((type) => Number.isInteger(type) && type >= 0 && type <= 127)),
 ];
 
-/** What its payload types stand for; the first of several maps of one type counts. */
+/** Its rtpmaps by payload type; the first of several counts. */
 export function rtpmapsOf(media: RawMedia): ReadonlyMap<number, RtpMap> {
   const maps = new Map<number, RtpMap>();
   for (const map of media.rtp) if (!maps.has(map.payload)) maps.set(map.payload, map);
   return maps;
 }
 
-/** What `fmtp` says of a payload type. */
+/** `fmtp` of a payload type. */
 export function parametersOf(media: RawMedia, payloadType: number): string | undefined {
   const parameters = media.fmtp?.find(({ payload }) => payload === payloadType)?.config;
   return parameters === undefined ? undefined : String(parameters);
 }
 
-/** Where packets go: an address, or the name of a host that has one of that version of IP. */
+/** Destination of packets: an address, or the name of a host with an address of that IP version. */
 export type Place = { readonly address: string; readonly named?: 4 | 6 };
 
 /** A place with its port. */
@@ -50,8 +50,7 @@ export const remotePlace = ({ address, named, port }: RemotePlace): RemotePlace 
 });
 
 /**
- * Where its packets are to go: an address of the type that is said, or a host name (RFC 8866 5.7); undefined where neither
- * stands there.
+ * Destination of its packets: an address of the given type, or a host name (RFC 8866 5.7); undefined for anything else.
  */
 export function placeOf(media: RawMedia, session: RawSession): Place | undefined {
   const { version, ip } = connectionOf(media, session) ?? {};
@@ -61,10 +60,10 @@ export function placeOf(media: RawMedia, session: RawSession): Place | undefined
   return isName(address) ? { address, named: version } : undefined;
 }
 
-/** The last word of a host name is not a number (RFC 1123 2.1): what looks like an address and is none is no name. */
+/** The last label of a host name is no number (RFC 1123 2.1), so an invalid address is no name. */
 const isName = (text: string): boolean => isHostName(text) && !/(?:^|\.)\d+\.?$/.test(text);
 
-/** What is wrong with where its packets are to go, where {@link placeOf} finds nothing. */
+/** Error text if {@link placeOf} finds nothing. */
 export function addressProblem(media: RawMedia, session: RawSession): string {
   const { version, ip } = connectionOf(media, session) ?? {};
   if (ip === undefined) return 'its audio has no address';

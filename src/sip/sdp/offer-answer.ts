@@ -43,13 +43,13 @@ import {
   videoMedia,
 } from './video-lines.ts';
 
-/** What we can do on one call. */
+/** Our capabilities on one call. */
 export type LocalMedia = LocalAudio & {
   /** Without it every video stream is refused. */
   video?: LocalVideo | undefined;
 };
 
-/** What we can do with audio on one call. */
+/** Our audio capabilities on one call. */
 export type LocalAudio = {
   address: string;
   port: number;
@@ -57,13 +57,13 @@ export type LocalAudio = {
   codecs: readonly AudioCodec[];
   /** Whether digits may travel as RFC 4733 events. */
   telephoneEvents: boolean;
-  /** What we ask for of Opus; as usual where left out. */
+  /** Our Opus requests; left out: the usual ones. */
   opus?: OpusWishes | undefined;
   /** Whether audio is secret; without it never. */
   srtp?: SrtpPolicy | undefined;
 };
 
-/** What both sides agreed on, ready for the media plane. */
+/** Negotiated audio, for the media plane. */
 export type AgreedAudio = {
   remote: RemotePlace;
   codec: AudioCodec;
@@ -77,7 +77,7 @@ export type AgreedAudio = {
   receiveTelephoneEvent?: number;
   /** Payload type of comfort noise, where we were offered it and take it. */
   comfortNoise?: number;
-  /** What the other side asks of Opus, where that is the codec. */
+  /** The other side's Opus requests, if that is the codec. */
   opus?: OpusWishes;
   ptimeMs: number;
   /** Keys of SRTP, when that is agreed on. */
@@ -102,13 +102,13 @@ export type SdpSession = {
   readonly lines: readonly MediaLine[];
   /** Which of them is the audio. */
   readonly audioLine: number;
-  /** What numbers of payload types stand for in it, once the other side has offered some. */
+  /** Payload types, once the other side has offered some. */
   readonly audioNumbers?: AudioNumbers;
   /** Keys of SRTP that we told. */
   readonly keys?: ToldKeys;
   /** Those of each video stream. */
   readonly videoKeys?: VideoKeys;
-  /** What numbers of payload types stand for in each. */
+  /** Payload types of each. */
   readonly videoNumbers?: Readonly<Record<string, VideoNumbers>>;
 };
 
@@ -121,7 +121,7 @@ type Accepted = { ok: true; agreed: AgreedAudio; videos?: readonly AgreedVideo[]
 const PTIME_MS = 20;
 const MAX_PTIME_MS = 60;
 
-/** A session about which nothing was said yet. @param sessionId a number in digits, unique for this host (RFC 8866 5.2). */
+/** A session without SDP so far. @param sessionId a decimal number, unique for this host (RFC 8866 5.2). */
 export const newSession = (sessionId: string): SdpSession => ({
   sessionId,
   version: 1,
@@ -226,7 +226,7 @@ export function acceptAnswer(
   const remote = answeredAudio(answer, session.audioLine);
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
   const line = remote.keys?.find((each) => isOfOurs(each) && session.keys?.[each.key.suite] !== undefined);
-  // What once was secret does not become plain, and a profile with keys does not do without.
+  // A secure stream stays secure, and a secure profile needs a key.
   const mustBeSecret = remote.secret || local.srtp?.mode === 'required';
   if (mustBeSecret && !line) return { ok: false, problem: 'the answer has no key for secret audio' };
   const ours = line && answeredKey(line, session.keys);
@@ -253,13 +253,13 @@ export function acceptAnswer(
   };
 }
 
-/** The audio of an answer: that in the line of ours, or the first where a careless peer has moved it. */
+/** The audio of an answer: in our line, or the first if a careless peer has moved it. */
 function answeredAudio({ audios }: Description, line: number | undefined): AudioStream | undefined {
   const known = audios.filter(({ codecs }) => codecs.length > 0);
   return audios.find((each) => each.line === line) ?? known[0] ?? audios[0];
 }
 
-/** Audio that we can talk to, with the key of its suite that we like, where it is to be secret. */
+/** Audio that we can use, with the key of our suite if it is to be secure. */
 type UsableAudio = { remote: AudioStream; line?: SdesLine };
 
 /**
@@ -310,7 +310,7 @@ function nameOf(codec: AudioCodec, { opus = usualOpusWishes }: LocalAudio): Code
 
 type EventFormat = { payloadType: number; rate: keyof typeof eventTypes };
 
-/** The telephone events that go with a codec: those of its own clock (RFC 4733 2.1), or else those of the other. */
+/** The telephone events of a codec: those of its own clock (RFC 4733 2.1), else those of the other. */
 function eventBeside(remote: AudioStream, codec: AudioCodec): EventFormat | undefined {
   const narrow = remote.telephoneEvent;
   const wide = remote.wideTelephoneEvent;
@@ -427,7 +427,7 @@ function audioMedia(line: MediaLine, local: LocalAudio, { formats, events, direc
   };
 }
 
-/** A stream we do not want keeps its place, with port 0 and a format so that the line stays well formed. */
+/** A refused stream keeps its place, with port 0 and a format so that the line stays well-formed. */
 const refused = (line: MediaLine) => ({
   type: line.type,
   port: 0,

@@ -4,7 +4,7 @@ import type { OpusWishes } from '../../lib/formats.ts';
 const playbackRates = { least: 8000, most: 48_000 };
 const bitRates = { least: 6000, most: 510_000 };
 
-/** What we ask for where nothing else is configured. */
+/** Default Opus requests. */
 export const usualOpusWishes: OpusWishes = { fec: true, dtx: false, cbr: false };
 
 /** Writes what we ask for as an `fmtp` of Opus; what RFC 7587 takes for granted is left out. '' where that is all. */
@@ -22,8 +22,8 @@ export function writeOpusWishes({ maxPlaybackRate, maxAverageBitrate, fec, dtx, 
 }
 
 /**
- * Reads what an `fmtp` of Opus asks for; what cannot be read asks for nothing. `stereo` is left out: who prefers it takes
- * mono as well, and mono is what there is.
+ * Reads the Opus requests of `fmtp`; unreadable ones are ignored. `stereo` is ignored, because receivers of stereo also
+ * take mono, which we send.
  */
 export function readOpusWishes(parameters = ''): OpusWishes {
   const read = new Map<string, string>();

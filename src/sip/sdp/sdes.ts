@@ -3,18 +3,18 @@ import { isSrtpSuite, type SrtpKey, type SrtpSuite, srtpSuites } from '../../lib
 /** One `a=crypto` line of a description (RFC 4568 9.1) that we understand. */
 export type SdesLine = { readonly tag: number; readonly key: SrtpKey };
 
-/** What a call does about secret audio. */
+/** SRTP policy of a call. */
 export type SrtpPolicy = {
   /**
-   * `off`: none · `optional`: secret where the other side offers it · `best_effort`: offered beside plain audio (RFC 8643), and
-   * taken · `required`: a call without it is not made.
+   * `off`: none · `optional`: if the other side offers it · `best_effort`: offered beside plain RTP (RFC 8643), and
+   * accepted · `required`: calls without it fail.
    */
   readonly mode: 'off' | 'optional' | 'best_effort' | 'required';
   /** So many random octets, in base64. */
   readonly random: (octets: number) => string;
 };
 
-/** The keys we have told so far in a session, by suite: each is told again, so that a stream goes on. */
+/** Our keys of a session so far, by suite: they are repeated, so that streams continue. */
 export type ToldKeys = Readonly<Partial<Record<SrtpSuite, string>>>;
 
 const MAX_LINES = 16;
@@ -37,7 +37,7 @@ export function readSdes(raw: unknown): SdesLine[] {
 /** Keys of one line, at most. */
 const MAX_KEYS = 16;
 
-/** The key of a line, or its keys separated by `;`: several have names of one length, each its own (RFC 4568 6.1). */
+/** The key of a line, or several separated by `;`, each with its own MKI of equal length (RFC 4568 6.1). */
 function keysOf(suite: string, config: string): SrtpKey | undefined {
   if (!isSrtpSuite(suite) || config.length > LONGEST_CONFIG) return undefined;
   const parts = config.split(';', MAX_KEYS + 1);
@@ -83,14 +83,14 @@ function mkiOf(value: string, octets: number): string | undefined {
   return digits.length > 2 * octets ? undefined : digits.padStart(2 * octets, '0');
 }
 
-/** Our key beside one that was offered, named as that one is: both sides then send an MKI, or none does. */
+/** Our key for an offered one, with the same MKI: both sides send an MKI, or neither. */
 export const besideKey = ({ key: { suite, mki } }: SdesLine, told: ToldKeys | undefined): SrtpKey => ({
   suite,
   key: told?.[suite] ?? '',
   ...(mki !== undefined && { mki }),
 });
 
-/** Our key beside the one that answers it; it is named as it was offered, by nothing. */
+/** Our key for an answered one; it was offered without an MKI. */
 export const answeredKey = ({ key: { suite } }: SdesLine, told: ToldKeys | undefined): SrtpKey => ({
   suite,
   key: told?.[suite] ?? '',
@@ -110,7 +110,7 @@ export function withKeys(told: ToldKeys, suites: readonly SrtpSuite[], { random 
 /** Keys for all that we offer. */
 export const offerKeys = (told: ToldKeys, policy: SrtpPolicy): ToldKeys => withKeys(told, offered, policy);
 
-/** What we write for an offer. */
+/** The crypto lines of an offer. */
 export const offeredLines = (told: ToldKeys): SdesLine[] =>
   offered.flatMap((suite, index) => {
     const key = told[suite];

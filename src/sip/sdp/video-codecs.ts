@@ -28,8 +28,8 @@ export const videoNamed = (name: string, rate: number): VideoFormatName | undefi
   rate === VIDEO_CLOCK ? videoFormatNames.find((codec) => names[codec] === name.toUpperCase()) : undefined;
 
 /**
- * Whether one way of a codec can be forwarded to others: of VP9 and AV1 profile 0, which every decoder has (RFC 9628 6,
- * and the AV1 payload format 7.2.1), of H.264 what `readH264` knows.
+ * Whether a format can be forwarded: VP9 and AV1 with profile 0, which every decoder has (RFC 9628 6, and the AV1
+ * payload format 7.2.1), and H.264 as `readH264` supports it.
  */
 export function isForwardable(codec: VideoFormatName, parameters = ''): boolean {
   if (codec === 'h264') return readH264(parameters) !== undefined;
@@ -43,14 +43,14 @@ export function videoRank({ codec, parameters }: { codec: VideoFormatName; param
   return format ? h264Rank(format) : 0;
 }
 
-/** What we say in `fmtp` of one way that was offered to us. */
+/** Our `fmtp` for an offered format. */
 export function answeredParameters(codec: VideoFormatName, parameters: string | undefined): string | undefined {
   const format = codec === 'h264' ? readH264(parameters) : undefined;
   if (format) return answerH264(format);
   return codec === 'vp9' ? 'profile-id=0' : undefined;
 }
 
-/** Whether two are the same way of one codec: of H.264 profile and packetization must agree, the level alone may be another. */
+/** Whether two formats are the same: for H.264 profile and packetization must agree, the level may differ. */
 function isSameWay(one: { codec: VideoFormatName; parameters?: string }, other: typeof one): boolean {
   if (one.codec !== other.codec) return false;
   const [a, b] = one.codec === 'h264' ? [readH264(one.parameters), readH264(other.parameters)] : [];
@@ -63,7 +63,7 @@ export const offerAnswered = (
   answered: { codec: VideoFormatName; parameters?: string },
 ): OfferedVideo | undefined => offers.find((each) => isSameWay(each, answered));
 
-/** Numbers of payload types that the other side has used in a stream: of ours with what they stand for, and all. */
+/** Payload types that the other side has used in a stream: known formats, and all numbers. */
 export type VideoNumbers = { readonly known: readonly OfferedVideo[]; readonly used: readonly number[] };
 
 /** Remembers those of one more description. */

@@ -35,23 +35,23 @@ export type LocalVideoStream = {
   /** Whether it is in our offers. An offer of the other side's is answered in any case. */
   offered: boolean;
   direction: Direction;
-  /** What our offers have of the codecs; all where left out. */
+  /** Codecs of our offers; left out: all. */
   codecs?: readonly VideoFormatName[];
   /** `a=label` (RFC 4574). */
   label?: string;
 };
 
-/** What we can do with video on one call; its address is that of the audio. */
+/** Our video capabilities on one call; the address is that of the audio. */
 export type LocalVideo = {
   /** In our order of preference. */
   codecs: readonly VideoFormatName[];
-  /** What the other side is asked to send at most in each stream, in bit/s (`b=TIAS`, `b=AS`). */
+  /** Highest bit rate for the other side in each stream, in bit/s (`b=TIAS`, `b=AS`). */
   maxBitrate?: number;
-  /** By number: the first is for the first `m=video` line. Those that come after are refused. */
+  /** By number: the first is for the first `m=video` line. Further lines are refused. */
   streams: readonly LocalVideoStream[];
 };
 
-/** What both sides agreed on about one stream, ready for the media plane. */
+/** Negotiated parameters of one stream, for the media plane. */
 export type AgreedVideo = {
   /** Its number among the video lines. */
   stream: number;
@@ -61,11 +61,11 @@ export type AgreedVideo = {
   payloadType: number;
   /** The number that the other side sends with: ours, where it is not the same. */
   receivePayloadType?: number;
-  /** What the other side understands. */
+  /** The feedback that the other side supports. */
   feedback: VideoFeedback;
   /** Bits a second that it takes at most. */
   maxBitrate?: number;
-  /** What it says of H.264, where that is the codec. */
+  /** Its H.264 terms, if that is the codec. */
   h264?: H264Terms;
   /** Codecs that it could have agreed on as well, in our order; left out where there is no other. */
   alternatives?: readonly VideoFormatName[];
@@ -88,13 +88,13 @@ type WrittenVideo = {
 /** The keys told so far, by the number of the stream: each has its own. */
 export type VideoKeys = Readonly<Record<string, ToldKeys>>;
 
-/** What is remembered of the streams of a session, by their numbers: the keys that were told, and what numbers stand for. */
+/** Memory of a session's streams by number: our keys, and payload types. */
 export type VideoMemory = {
   keys?: VideoKeys | undefined;
   numbers?: Readonly<Record<string, VideoNumbers>> | undefined;
 };
 
-/** What is said of the video in one description: the lines by their place, and what they make of the session. */
+/** The video of one description: its lines by position, and the resulting session state. */
 export type SaidVideo = {
   lines: readonly MediaLine[];
   written: ReadonlyMap<number, WrittenVideo>;
@@ -109,8 +109,8 @@ const offersOf = (local: LocalVideo, { codecs = local.codecs }: LocalVideoStream
 const allFeedback: VideoFeedback = { nack: true, pli: true, fir: true, tmmbr: true, remb: true };
 
 /**
- * Our streams in an offer: each in its place, those that are new behind the others. The profile is that without feedback,
- * which more phones take; that we understand feedback is said all the same.
+ * Our streams in an offer: each in its place, new ones behind the others. The profile has no feedback, because more
+ * phones accept it; feedback is declared all the same.
  */
 export function offerVideos(
   lines: readonly MediaLine[],
@@ -211,11 +211,11 @@ export function acceptVideos(
   return agreed;
 }
 
-/** What we take at most is said where we take anything (RFC 3264 5.1). */
+/** Our limit is only sent for streams that we receive (RFC 3264 5.1). */
 const bandwidthOf = ({ maxBitrate }: LocalVideo, direction: Direction): { maxBitrate?: number } =>
   maxBitrate !== undefined && receives(direction) ? { maxBitrate } : {};
 
-/** What can stand in a line of a description; another label is left out. */
+/** Characters of an SDP line; labels with others are dropped. */
 const labelForm = /^[\x21-\x7e]{1,256}$/;
 
 /** As `sdp-transform` writes a line of ours. */
@@ -224,7 +224,7 @@ export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, 
     type: 'video',
     port: stream.port,
     protocol: line.protocol,
-    // Of the two, phones know the older one or both. Kbit/s round up, so that neither says less than the other.
+    // Phones know the older of the two or both. Kbit/s are rounded up, so that the limits agree.
     ...(maxBitrate !== undefined && {
       bandwidth: [
         { type: 'TIAS' as const, limit: maxBitrate },
@@ -276,7 +276,7 @@ function usableKeys({ secret, keys }: VideoStream, mode: SrtpPolicy['mode']): { 
   return secret || mode === 'required' ? undefined : {};
 }
 
-/** What we wish, as far as the other side allows it. */
+/** Our direction, limited by the other side's. */
 function within(wished: Direction, said: Direction): Direction {
   const allowed = mirrored(said);
   return directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));

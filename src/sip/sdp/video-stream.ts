@@ -21,11 +21,11 @@ export type VideoFormat = {
   codec: VideoFormatName;
   payloadType: number;
   parameters?: string;
-  /** What its receiver understands. Congestion control (transport-cc, goog-remb) is read over: it is not promised. */
+  /** The feedback that its receiver supports. Congestion control (transport-cc, goog-remb) is ignored. */
   feedback: VideoFeedback;
 };
 
-/** A video stream of a description that we could talk to: with a port, a profile of RTP and an address. */
+/** A usable video stream of a description: with a port, an RTP profile and an address. */
 export type VideoStream = {
   /** Its place among the `m=` lines. */
   line: number;
@@ -59,7 +59,7 @@ export function readVideos(lines: readonly MediaLine[], session: RawSession): Vi
   });
 }
 
-/** The places of the video lines, those that are refused included: the number of a stream is its place in this list. */
+/** The positions of the video lines, refused ones included: a stream's number is its index here. */
 export const videoLines = (lines: readonly Pick<MediaLine, 'type'>[]): number[] =>
   lines.flatMap(({ type }, index) => (type === 'video' ? [index] : []));
 
@@ -94,7 +94,7 @@ function readVideo(
   };
 }
 
-/** What `rtcp-fb` says of a payload type, or of all of them (RFC 4585 4.2). Also where the profile is not that of feedback. */
+/** `rtcp-fb` of a payload type, or of all (RFC 4585 4.2), also with a profile without feedback. */
 function feedbackOf(media: RawMedia, payloadType: number): VideoFeedback {
   const said = (media.rtcpFb ?? []).filter(({ payload }) => String(payload) === '*' || Number(payload) === payloadType);
   const has = (type: string, subtype?: string): boolean =>
@@ -105,7 +105,7 @@ function feedbackOf(media: RawMedia, payloadType: number): VideoFeedback {
   };
 }
 
-/** `b=TIAS` in bit/s (RFC 3890), or else `b=AS` in kbit/s (RFC 8866 5.8); undefined where neither is more than nothing. */
+/** `b=TIAS` in bit/s (RFC 3890), or else `b=AS` in kbit/s (RFC 8866 5.8); undefined without a positive value. */
 function bitrateOf(bandwidth: RawMedia['bandwidth']): number | undefined {
   const of = (name: string): number => {
     const limit = Number(bandwidth?.find(({ type }) => type === name)?.limit);

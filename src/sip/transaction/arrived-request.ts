@@ -7,7 +7,7 @@ import type { ServerHandlers, ServerState, ServerTransaction } from './transacti
 /** Why a request is to be remembered: its user lets it in, or has not answered yet. */
 export type KeepReason = 'accepted' | 'pending';
 
-/** What an arrived request needs from its layer. */
+/** Needs of an arrived request from its layer. */
 export type ArrivalContext = {
   send(bytes: Buffer, target: Target, onFailure?: (failure: SendFailure) => void): void;
   newTag(): string;
@@ -21,7 +21,7 @@ export type ArrivalContext = {
 type Arrival = {
   readonly request: SipRequest;
   readonly source: Source;
-  /** Where answers go. */
+  /** Destination of responses. */
   readonly target: Target;
   readonly key: string;
   readonly merged: boolean;
@@ -32,13 +32,13 @@ type Arrival = {
 /** An answer to a source that could be forged is at most so many times as large as the request. */
 const LARGEST_FACTOR = 3;
 
-/** Seconds until a request that met a full house may come again (RFC 3261 21.5.4). */
+/** Retry-After of requests refused at a limit, in s (RFC 3261 21.5.4). */
 const RETRY_AFTER_SECONDS = '10';
 
 /**
- * A request as its user sees it. From a peer that nobody knows it becomes a transaction only when it is let in or not
- * answered at once: a refusal, a challenge and the answer to OPTIONS are sent once and forgotten (RFC 3261 8.2.7, 26.3.2.4),
- * so that strangers neither fill the memory nor have answers repeated to whose address they gave.
+ * A request as its user sees it. A stranger's request becomes a transaction only when it is admitted or not answered
+ * directly. A refusal, a challenge and the response to OPTIONS are sent once and forgotten (RFC 3261 8.2.7, 26.3.2.4).
+ * So strangers neither fill the memory nor cause retransmissions to forged addresses.
  */
 export class ArrivedRequest implements ServerTransaction {
   readonly request: SipRequest;
@@ -148,8 +148,8 @@ export class ArrivedRequest implements ServerTransaction {
   }
 
   /**
-   * The answer as it may go to a source that could be forged: no more than three times what came (the rule of RFC 9000 8),
-   * without its optional headers where that helps; undefined when silence is due.
+   * The response to a possibly forged source: at most three times its request (the rule of RFC 9000 8), without
+   * optional headers if necessary; undefined for none.
    */
   #fitting(response: SipResponse): Buffer | undefined {
     const bytes = response.toBuffer();

@@ -7,7 +7,7 @@ import { Runner, type RunnerContext } from './runner.ts';
 import { type ClientInput, inviteClient, nonInviteClient, type PlainEffect } from './tables.ts';
 import type { ClientData, ClientHandlers, ClientState, ClientTransaction } from './transaction.ts';
 
-/** What a client transaction needs from its layer. */
+/** Needs of a client transaction from its layer. */
 export type ClientContext = RunnerContext & {
   send(bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void): void;
   /** Sends a CANCEL in a transaction of its own. */

@@ -20,10 +20,10 @@ export function responseKey(response: SipResponse): string | undefined {
 }
 
 /**
- * The key of the server transaction a request belongs to (RFC 3261 17.2.3): branch, sent-by and method; an ACK has that of
- * its INVITE. Without the magic cookie, the fields RFC 2543 compares: Request-URI, From tag, Call-ID, CSeq number, top Via,
- * and the To tag except for INVITE and ACK, as the ACK has the tag of our response.
- * @param method the method to look for, when it is not the request's own (a CANCEL looks for its INVITE).
+ * The key of a request's server transaction (RFC 3261 17.2.3): branch, sent-by and method; an ACK has its INVITE's.
+ * Without the magic cookie it uses the fields of RFC 2543: Request-URI, From tag, Call-ID, CSeq number, top Via, and
+ * the To tag except for INVITE and ACK (the ACK has our response's tag).
+ * @param method the method to look for, if not the request's own (a CANCEL looks for its INVITE).
  */
 export function serverKey(request: SipRequest, method = request.method): string {
   const wanted = method === 'ACK' ? 'INVITE' : method;
@@ -38,7 +38,7 @@ export function serverKey(request: SipRequest, method = request.method): string 
   return bounded(`2543 ${dialog} ${request.requestUri} ${hop} ${toTag} ${wanted}`);
 }
 
-/** What two transactions share when one request reached us on two ways (RFC 3261 8.2.2.2); undefined inside a dialog. */
+/** The common key of one request that arrived on two paths (RFC 3261 8.2.2.2); undefined inside a dialog. */
 export function mergeKey(request: SipRequest): string | undefined {
   if (request.toTag !== undefined) return undefined;
   return bounded(`${request.callId} ${request.fromTag} ${request.cseq.number} ${request.method}`);

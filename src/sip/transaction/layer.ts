@@ -39,13 +39,13 @@ type TransactionLayerOptions = {
   readonly log: Logger;
   /** T1, T2 and T4 in ms; 500, 4000 and 5000 when left out. */
   readonly timers?: Partial<TimerValues> | undefined;
-  /** What server transactions may hold; what is left out has its default. */
+  /** Limits of server transactions; missing ones have defaults. */
   readonly limits?: Partial<TransactionLimits> | undefined;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   readonly hit?: LimitHit | undefined;
   /** Whether the message that is being handled waited too long for a new call to be begun; without it none did. */
   readonly isLate?: (() => boolean) | undefined;
-  /** Who has shown who it is; without it everybody has. */
+  /** Known peers; left out: all are known. */
   readonly peers?: KnownPeers | undefined;
   /** Nothing that comes in before {@link TransactionLayer.restore} is heard: peers retransmit. */
   readonly awaitsRestore?: boolean | undefined;
@@ -58,7 +58,7 @@ export function createTransactionLayer(options: TransactionLayerOptions): Transa
   return new Transactions(options);
 }
 
-/** Of a transaction that nobody waits for. */
+/** Callbacks of a transaction without user. */
 const unheard: ClientHandlers = { onFinal() {}, onTimeout() {}, onTransportError() {} };
 
 class Transactions implements TransactionLayer {
@@ -74,7 +74,7 @@ class Transactions implements TransactionLayer {
   readonly #resumed = new SlotMap<string, ArrivedRequest>();
   /** How many server transactions live with a merge key. */
   readonly #mergeKeys = new Map<string, number>();
-  /** Made when first needed: what tags of answers that nobody remembers are made with. */
+  /** Created on first use: the key for tags of stateless responses. */
   #tagSecret: string | undefined;
   #onRequest: ((transaction: ServerTransaction) => void) | undefined;
   #onAck: ((ack: SipRequest, source: Source) => void) | undefined;
@@ -243,7 +243,7 @@ class Transactions implements TransactionLayer {
     for (const server of [...this.#servers.values()]) server.terminate();
   }
 
-  /** What was sent over a connection that is gone would wait 32 s for an answer that cannot come. */
+  /** Requests over a closed connection fail now instead of after 32 s. */
   #connectionClosed(connection: number, { address, port }: Target): void {
     for (const client of [...this.#clients.values()]) {
       const { target } = client;
@@ -256,7 +256,7 @@ class Transactions implements TransactionLayer {
   /** Puts our Via on top (RFC 3261 18.1.1, RFC 3581 3) and returns its fresh branch. */
   #addVia(message: SipRequest, target: Target): string {
     const branch = MAGIC_COOKIE + this.#ids.hex(20);
-    // With nothing bound towards the target the send fails, and the user is told by the usual way.
+    // Without a listener towards the target the send fails and is reported as usual.
     const { host, port } = this.#transports.localAddress(target) ?? { host: 'unbound.invalid', port: undefined };
     const params = { branch, rport: '' };
     message.prepend('Via', formatVia({ transport: target.protocol.toUpperCase(), host, port, params }));
@@ -281,7 +281,7 @@ class Transactions implements TransactionLayer {
     });
   }
 
-  /** A CANCEL has the branch of its INVITE, so its Via is already there; nobody waits for its answer. */
+  /** A CANCEL has the branch and Via of its INVITE; its response is ignored. */
   #sendCancel(cancel: SipRequest, target: Target): void {
     const key = clientKey(cancel.topVia!.params['branch']!, 'CANCEL');
     this.#beginClient(new RunningClient(cancel, target, key, unheard, this.#context));
@@ -331,7 +331,7 @@ class Transactions implements TransactionLayer {
   #receiveCancel(cancel: SipRequest, source: Source, key: string): void {
     const invite = this.#servers.get(serverKey(cancel, 'INVITE'));
     const arrived = this.#arrive(cancel, source, key);
-    // The branch is no secret: only the hop that sent the INVITE may take it back, and none can be challenged (22.1).
+    // The branch is no secret: only the hop of the INVITE may cancel it, and CANCEL cannot be challenged (22.1).
     if (!invite || !isSameHop(invite.source, source)) {
       arrived.reply(481);
       return;
@@ -340,7 +340,7 @@ class Transactions implements TransactionLayer {
     invite.receiveCancel(cancel);
   }
 
-  /** A request of a known peer becomes a transaction at once, within the quota; one of a stranger only when it is admitted. */
+  /** A known peer's request becomes a transaction directly, within the quota; a stranger's when it is admitted. */
   #arrive(request: SipRequest, source: Source, key: string): ArrivedRequest {
     const arrived = this.#arrivedFrom(request, source, key);
     if (arrived.isKnown) arrived.keep('accepted');

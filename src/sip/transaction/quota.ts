@@ -2,11 +2,11 @@ import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 
 /** How much server transactions may hold. */
 export type TransactionLimits = {
-  /** Server transactions alive at once. */
+  /** Live server transactions. */
   readonly transactions: number;
   /** Octets they may hold together: of the request before its final answer, of the answer after it. */
   readonly octets: number;
-  /** Of these, what one source that nobody knows may have; all such sources together have half of the whole. */
+  /** Transactions of one unknown source; all unknown sources together have half of the whole. */
   readonly sourceTransactions: number;
   readonly sourceOctets: number;
 };
@@ -23,7 +23,7 @@ export type Reservation = { readonly stranger: string | undefined; octets: numbe
 
 type Share = { transactions: number; octets: number };
 
-/** Counts what server transactions hold, in all and for each source that nobody knows. */
+/** Counts the transactions and bytes of all sources, and of each unknown source. */
 export class Quota {
   #limits: TransactionLimits;
   readonly #all: Share = { transactions: 0, octets: 0 };
@@ -38,15 +38,15 @@ export class Quota {
     this.#hit = hit;
   }
 
-  /** Takes up other limits; who has a place keeps it. */
+  /** Applies other limits; reservations stay. */
   reconfigure(limits: TransactionLimits): void {
     this.#limits = limits;
   }
 
   /**
-   * Takes a place for a transaction of so many octets.
-   * @param stranger the source's address when nobody knows it; undefined for the known, whom only the whole bounds.
-   * @returns undefined when the quota is used up.
+   * Reserves a transaction of this many octets.
+   * @param stranger the source's address if unknown; undefined for known ones, which only the total limits.
+   * @returns undefined if the quota is used up.
    */
   take(stranger: string | undefined, octets: number): Reservation | undefined {
     const { transactions, octets: whole, sourceTransactions, sourceOctets } = this.#limits;

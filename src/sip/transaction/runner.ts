@@ -9,7 +9,7 @@ type TableName = 'inviteClient' | 'nonInviteClient' | 'inviteServer' | 'nonInvit
 /** A row that was taken: for tests and debug logs. */
 export type Step = { readonly table: TableName; readonly state: string; readonly input: string; readonly to: string };
 
-/** Where a transaction stands: plain data. */
+/** State of a transaction: plain data. */
 export type RunnerData<State extends string> = {
   readonly state: State;
   /** The last interval of its retransmission timer, in ms. */
@@ -18,7 +18,7 @@ export type RunnerData<State extends string> = {
   readonly due: { readonly [timer in Timer]?: number };
 };
 
-/** What every transaction shares with its layer. */
+/** The part of the layer that all transactions share. */
 export type RunnerContext = {
   readonly clock: Clock;
   readonly timers: TimerValues;
@@ -26,8 +26,8 @@ export type RunnerContext = {
 };
 
 /**
- * Runs one transaction by its table: keeps the state and the timers, hands every other effect to `perform`. The new state
- * counts before its effects run, so a user called by an effect may act on the transaction at once.
+ * Runs one transaction by its table: keeps state and timers, and passes other effects to `perform`. The new state is
+ * set before its effects, so a called user may use the transaction.
  */
 export class Runner<State extends string, Input extends string> {
   #state: State;
@@ -83,7 +83,7 @@ export class Runner<State extends string, Input extends string> {
     return true;
   }
 
-  /** Ends the transaction without effects, wherever it is. */
+  /** Ends the transaction in any state, without effects. */
   terminate(): void {
     if (this.#state === 'terminated') return;
     this.#state = 'terminated' as State;
@@ -98,7 +98,7 @@ export class Runner<State extends string, Input extends string> {
     return { state: this.#state, intervalMs: this.#interval, due };
   }
 
-  /** Goes on where another process left off; what was due meanwhile is due at once. */
+  /** Restores a saved transaction; overdue timers expire directly. */
   restore({ state, intervalMs, due }: RunnerData<State>): void {
     this.#state = state;
     this.#interval = intervalMs;
@@ -130,7 +130,7 @@ export class Runner<State extends string, Input extends string> {
   }
 
   #start(timer: Timer, duration: number | undefined): void {
-    // An earlier effect of the same row may have ended the transaction: its user was told and acted.
+    // An earlier effect of the row may have ended the transaction through its user.
     if (duration === undefined || this.#state === 'terminated') return;
     if (timer === 'A' || timer === 'E' || timer === 'G') this.#interval = duration;
     if (duration === 0) {

@@ -8,7 +8,7 @@ import { Runner, type RunnerContext } from './runner.ts';
 import { inviteServer, nonInviteServer, type PlainEffect, type ServerInput } from './tables.ts';
 import type { Repeatable, ServerData, ServerHandlers, ServerState } from './transaction.ts';
 
-/** What a server transaction needs from its layer. */
+/** Needs of a server transaction from its layer. */
 export type ServerContext = RunnerContext & {
   readonly quota: Quota;
   send(bytes: Buffer, target: Target, onFailure: (failure: SendFailure) => void): void;
@@ -22,7 +22,7 @@ export type ServerContext = RunnerContext & {
 
 type ServerKeys = { readonly key: string; readonly mergeKey: string | undefined };
 
-/** The request as its user sees it, with the To tag of all responses, which may be made when first asked for. */
+/** The request as its user sees it, with the To tag of all responses, created on first use. */
 type Answered = {
   readonly request: SipRequest;
   readonly source: Source;

@@ -1,6 +1,6 @@
 /**
  * The four transactions of RFC 3261 17 as tables: state × input → next state and effects, all of it data. RFC 6026 adds
- * `accepted` with Timers L and M. What runs them is `runner.ts`; an input without a row in a state is ignored there.
+ * `accepted` with Timers L and M. `runner.ts` runs them; an input without a row is ignored.
  */
 
 /** Timer names are the RFC's; `100` sends 100 Trying for a silent user, `cancel` gives up after a CANCEL (9.1). */
@@ -116,7 +116,7 @@ export const nonInviteClient: Table<NonInviteClientState, ClientInput> = {
   terminated: {},
 };
 
-/** RFC 3261 figure 7 with RFC 6026 figure 5: transport errors are told, the state stays. */
+/** RFC 3261 figure 7 with RFC 6026 figure 5: transport errors are reported without a change of state. */
 export const inviteServer: Table<InviteServerState, ServerInput> = {
   proceeding: {
     begin: to('proceeding', start('100')),
@@ -175,8 +175,8 @@ export const defaultTimerValues: TimerValues = { t1: 500, t2: 4_000, t4: 5_000 }
 const TRYING_AFTER = 200;
 
 /**
- * The first duration of a timer in ms; 0 fires at once, undefined never starts: reliable transports retransmit nothing and
- * wait for no retransmissions (RFC 3261 table 4).
+ * The first duration of a timer in ms; 0 expires directly, undefined never starts. Reliable transports retransmit
+ * nothing and expect no retransmissions (RFC 3261 table 4).
  */
 export function timerDuration(timer: Timer, { t1, t4 }: TimerValues, reliable: boolean): number | undefined {
   switch (timer) {

@@ -11,9 +11,9 @@ export type ClientState = 'calling' | 'trying' | 'proceeding' | 'completed' | 'a
 export type ServerState = 'trying' | 'proceeding' | 'completed' | 'confirmed' | 'accepted' | 'terminated';
 
 /**
- * What the user of a client transaction wants to know. Exactly one of `onFinal`, `onTimeout`, `onTransportError` comes
- * first; only `onFinal` may come more than once, and only for 2xx to INVITE: every 2xx (a retransmission, another fork
- * with another To tag) is passed on, and the user answers each with its own ACK (RFC 3261 13.2.2.4).
+ * Callbacks of a client transaction. Exactly one of `onFinal`, `onTimeout`, `onTransportError` comes first. Only
+ * `onFinal` may repeat, for 2xx to INVITE: every 2xx (a retransmission, or another fork's) is passed on, and the user
+ * sends each an ACK (RFC 3261 13.2.2.4).
  */
 export type ClientHandlers = {
   /** A 1xx to the request; retransmissions included. */
@@ -30,21 +30,21 @@ export type ClientHandlers = {
 
 /** A request of ours and everything that belongs to it. */
 export interface ClientTransaction {
-  /** What it is found by while it lives. */
+  /** Its key while it lives. */
   readonly key: string;
   /** The request as sent, with the Via the layer put on top. */
   readonly request: SipRequest;
   readonly target: Target;
   readonly state: ClientState;
   /**
-   * Sends CANCEL for an INVITE (RFC 3261 9.1): at once after a provisional response, else when the first one comes,
-   * never after a final one. The final answer (usually 487) still comes by `onFinal`; when none comes within 64·T1 of
-   * the CANCEL, `onTimeout`. For other methods, and a second time, it does nothing.
+   * Sends CANCEL for an INVITE (RFC 3261 9.1): directly after a provisional response, else with the first one, never
+   * after a final one. The final response (usually 487) still comes by `onFinal`; without one within 64·T1 `onTimeout`
+   * follows. For other methods and repeated calls it does nothing.
    */
   cancel(headers?: readonly (readonly [name: string, value: string])[]): void;
 }
 
-/** What the user of a server transaction wants to know. Set by `ServerTransaction.handlers`. */
+/** Callbacks of a server transaction, set by `ServerTransaction.handlers`. */
 export type ServerHandlers = {
   /** A CANCEL came before a final response; it has been answered 200. The user answers the INVITE (487). */
   onCancel?(cancel: SipRequest): void;
@@ -60,7 +60,7 @@ export type ServerHandlers = {
 
 /** A server transaction as far as repeating its last response goes. */
 export interface Repeatable {
-  /** What it is found by while it lives. */
+  /** Its key while it lives. */
   readonly key: string;
   /** Sends the last response once more, if the state allows one. */
   repeat(): void;
@@ -71,20 +71,20 @@ export interface ServerTransaction extends Repeatable {
   readonly request: SipRequest;
   readonly source: Source;
   readonly state: ServerState;
-  /** The To tag of `reply`: the request's own when it has one (in a dialog), else one made for this transaction. */
+  /** The To tag of `reply`: the request's own in a dialog, else one for this transaction. */
   readonly toTag: string;
   /**
-   * Another transaction now alive has the same From tag, Call-ID and CSeq, and the request has no To tag: it reached us
-   * twice on different ways. A UAS answers 482 (RFC 3261 8.2.2.2); the layer only tells.
+   * Another live transaction has the same From tag, Call-ID and CSeq, and the request has no To tag: it arrived twice
+   * on different paths. A UAS answers 482 (RFC 3261 8.2.2.2); the layer only reports it.
    */
   readonly merged: boolean;
   /** Replaces the handlers; none are set at first. */
   handlers: ServerHandlers;
   /**
-   * Sends a response. Provisional ones any number of times before the final one. After a 2xx to INVITE the transaction
-   * is `accepted`: **the user retransmits the 2xx** by calling `repeat` until the ACK comes (RFC 3261 13.3.1.4,
-   * RFC 6026); the layer only absorbs retransmitted INVITEs meanwhile. What comes too late (a second final response,
-   * anything when terminated) is ignored.
+   * Sends a response. Provisional ones are allowed any number of times before the final one. After a 2xx to INVITE the
+   * transaction is `accepted`: **the user retransmits the 2xx** with `repeat` until the ACK (RFC 3261 13.3.1.4, RFC
+   * 6026). The layer only absorbs retransmitted INVITEs. Late responses (a second final one, or after termination) are
+   * ignored.
    * @returns false when it was ignored.
    */
   respond(response: SipResponse): boolean;
@@ -123,7 +123,7 @@ export type ServerData = {
 /** All that lives in a transaction layer, as plain data. */
 export type TransactionsData = { readonly clients: readonly ClientData[]; readonly servers: readonly ServerData[] };
 
-/** How many transactions live now, and what has happened since the start. */
+/** Number of live transactions, and counts since the start. */
 export type TransactionCounts = {
   readonly clients: number;
   readonly servers: number;
@@ -138,11 +138,11 @@ export type TransactionCounts = {
 };
 
 /**
- * RFC 3261 17: pairs requests with responses and repeats what networks lose. One layer serves all transports.
+ * RFC 3261 17: matches requests with responses and retransmits. One layer serves all transports.
  *
- * What it does alone: retransmissions, ACK to 3xx-6xx, 100 Trying when the user is silent for 200 ms, 200 to a CANCEL
- * that matches and 481 to one that does not, 400 to malformed requests that tell enough, 505 to other SIP versions.
- * Everything else (405, 416, 420, 482, 483, OPTIONS…) is the user's. A handler that throws is logged, never propagated.
+ * It handles retransmissions, ACK to 3xx-6xx, and 100 Trying if the user is silent for 200 ms. It answers a matching
+ * CANCEL with 200 and others with 481, malformed requests with 400 if possible, and other SIP versions with 505. The
+ * user handles everything else (405, 416, 420, 482, 483, OPTIONS…). Exceptions of handlers are logged.
  */
 export interface TransactionLayer {
   /** Sets the one receiver of new requests (never ACK, never CANCEL). Without one, requests are answered 503. */
@@ -152,20 +152,20 @@ export interface TransactionLayer {
   /** Sets the one receiver of responses that match no transaction: late 2xx to INVITE, mostly; else they are dropped. */
   onStrayResponse(handler: (response: SipResponse, source: Source) => void): void;
   /**
-   * Sends a request in a new client transaction. The layer puts a Via with a fresh branch on top of `message` (which it
-   * keeps: do not change or reuse it). Not for ACK. Handlers are never called before this returns.
+   * Sends a request in a new client transaction. The layer adds a Via with a new branch to `message` and keeps it: do
+   * not change or reuse it. Not for ACK. Handlers are never called before this returns.
    */
   request(message: SipRequest, target: Target, handlers: ClientHandlers): ClientTransaction;
   /** Sends the ACK to a 2xx: a Via with a fresh branch, no transaction (RFC 3261 13.2.2.4). Returns the bytes for repeats. */
   sendAck(ack: SipRequest, target: Target, onFailure?: (failure: SendFailure) => void): Buffer;
   counts(): TransactionCounts;
-  /** Takes up other limits of server transactions; those there are go on. */
+  /** Applies other limits to new server transactions. */
   reconfigure(limits: TransactionLimits): void;
   /** Every transaction that lives, as plain data. */
   dump(): TransactionsData;
   /**
-   * Restores what another process saved: states, timers, octets to repeat. Their users find theirs by `adopt`,
-   * `pending` and `answered`; what nobody asks for goes on without being heard. Before the first message comes in.
+   * Restores saved transactions: states, timers, octets to repeat. Users find theirs by `adopt`, `pending` and
+   * `answered`; others continue without a user. Call it before the first message arrives.
    */
   restore(data: TransactionsData): void;
   /** A client transaction that was restored, for its user; undefined when it is over. */

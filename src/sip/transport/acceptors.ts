@@ -27,7 +27,7 @@ type AcceptorOptions = {
   readonly onRefused: (peer: Peer, reason: string) => void;
 };
 
-/** Who was refused. */
+/** A refused peer. */
 export type Peer = { readonly address: string | undefined; readonly port: number | undefined };
 
 /** The largest head of the HTTP request that becomes a WebSocket, in bytes. */
@@ -54,7 +54,7 @@ function tlsOptions(keys: TlsKeys | undefined, clientCertificates: ClientCertifi
 }
 
 function tlsAcceptor({ tls, onRefused }: AcceptorOptions, clientCertificates: ClientCertificates): Acceptor {
-  /** Who is in the middle of it, by address and port. */
+  /** Handshakes in progress, by address and port. */
   const waiting = new Map<string, (stream: Duplex) => void>();
   const server: TlsServer = createTlsServer(tlsOptions(tls, clientCertificates));
   tls?.onChanged(() => server.setSecureContext(tlsOptions(tls, clientCertificates)));
@@ -62,7 +62,7 @@ function tlsAcceptor({ tls, onRefused }: AcceptorOptions, clientCertificates: Cl
     const key = keyOf(socket);
     const entered = waiting.get(key);
     waiting.delete(key);
-    // A certificate may be left out; one that is shown counts for nothing unless somebody who is believed has signed it.
+    // A certificate may be missing; one that is presented must be signed by a trusted authority.
     const isWrong = clientCertificates === 'optional' && !socket.authorized && socket.getPeerX509Certificate();
     if (isWrong) onRefused(peerOf(socket), certificateFailure(socket));
     if (isWrong || !entered) socket.destroy();
@@ -115,7 +115,7 @@ function webSocketAcceptor({ allowsOrigin, onRefused }: AcceptorOptions): Accept
   };
 }
 
-/** Why a WebSocket is refused, if it is: not for SIP (RFC 7118 4.1), or asked for by a page that has no business here. */
+/** Why a WebSocket is refused, if it is: not for SIP (RFC 7118 4.1), or from a foreign page. */
 function refusalOf(
   { headers }: IncomingMessage,
   allowsOrigin: AcceptorOptions['allowsOrigin'],

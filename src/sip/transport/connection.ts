@@ -10,7 +10,7 @@ export type ConnectionLimits = {
   readonly connectTimeout: number;
   /** How long nothing but silence may last; keep-alives are no silence. */
   readonly idleTimeout: number;
-  /** How long the rest of a message may be waited for, and how long the peer may read nothing of what waits for it. */
+  /** Time limit for the rest of a message, and for a peer that reads nothing. */
   readonly partialTimeout: number;
   /** How long a peer that connected to us may take to its first whole message. */
   readonly firstMessageTimeout: number;
@@ -18,19 +18,19 @@ export type ConnectionLimits = {
   readonly maxQueuedBytes: number;
 };
 
-/** Finds messages and keep-alives in what comes in. */
+/** Splits input into messages and keep-alives. */
 export interface Framer {
   push(chunk: Buffer): Frame[];
   /** The beginning of a message waits for the rest of it. */
   readonly isPartial: boolean;
 }
 
-/** What all connections together have queued, in bytes. */
+/** Queued bytes of all connections. */
 export type QueueBudget = {
   queued: number;
   /** Makes room by cutting off the connection with the longest queue; false when that is the caller. */
   makeRoom(bytes: number, asking: Connection): boolean;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   readonly hit: LimitHit;
 };
 
@@ -66,8 +66,8 @@ const FRAMES_PER_TURN = 16;
 const ASK_AGAIN_MS = 100;
 
 /**
- * One connection, whatever it runs over: frames in, bytes out, and the timers that end it. It never throws; its end is told once. While the
- * peer does not read what we have sent, or messages of it wait their turn, nothing more is read of it.
+ * One connection of any transport: frames in, bytes out, and its timers. It never throws; its end is reported once. It
+ * does not read while the peer leaves our data unread, or while messages of it wait.
  */
 export class Connection {
   readonly source: Source;
@@ -142,7 +142,7 @@ export class Connection {
     return !this.#ended && !this.#stream.destroyed;
   }
 
-  /** Sends or queues bytes; a failure is reported once, perhaps at once. */
+  /** Sends or queues bytes; a failure is reported once, possibly synchronously. */
   send(bytes: Buffer, onFailure: (failure: SendFailure) => void): void {
     const length = this.#stream.writableLength + bytes.length;
     const isTooMuch = length > this.#limits.maxQueuedBytes;
@@ -200,7 +200,7 @@ export class Connection {
   /** Sends what is queued, then closes. Nothing more is received. */
   end(): void {
     this.#ended = true;
-    // A peer that reads nothing would hold the connection open for ever.
+    // A peer that reads nothing would keep the connection open.
     this.#connectTimer ??= this.#clock.setTimeout(() => this.#stream.destroy(), this.#limits.connectTimeout);
     this.#stream.end();
   }
@@ -211,7 +211,7 @@ export class Connection {
     this.destroy();
   }
 
-  /** Closes at once; what is queued is lost. */
+  /** Closes it; queued data is lost. */
   destroy(): void {
     this.#ended = true;
     this.#count(-this.#queued);
@@ -246,7 +246,7 @@ export class Connection {
         this.#limits.partialTimeout,
       );
     }
-    // However often it asked: what waits to be read by a peer that does not read must not grow by what it sends.
+    // One answer for all: the queue of a peer that does not read must not grow by its input.
     if (frames.some(({ type }) => type === 'ping')) this.send(pong, () => {});
     this.#frames = this.#frames.concat(frames.filter(({ type }) => type !== 'ping'));
     this.#takeTurn();

@@ -15,41 +15,41 @@ import { MessageFramer } from './web-socket.ts';
 export type ConnectionsOptions = {
   readonly clock: Clock;
   readonly limits: ConnectionLimits;
-  /** How many connections may be open; further ones are closed as they come, or take the place of a silent one. */
+  /** Open connections; at the limit a new one replaces a silent one, or is closed. */
   readonly maxConnections: number;
-  /** How many of them one address may have that nobody knows. */
+  /** Connections of one unknown address. */
   readonly maxSourceConnections: number;
   /** How many of them may be in the middle of their handshake. */
   readonly maxSourceHandshakes: number;
   /** How long the handshakes of TLS and of WebSocket may take together, in ms. */
   readonly handshakeTimeout: number;
-  /** What all connections together may have queued, in bytes. */
+  /** Queued bytes of all connections together. */
   readonly maxQueuedBytesInAll: number;
-  /** Certificates; without them nobody is spoken to over TLS. */
+  /** Certificates; left out: no TLS. */
   readonly tls?: TlsKeys | undefined;
   /** Whether a page of that origin may connect over WebSocket. */
   readonly allowsOrigin: (origin: string) => boolean;
-  /** Hears of a peer that did not get through its handshake. */
+  /** Called for a peer that failed its handshake. */
   readonly onRefused: (peer: Peer, protocol: Protocol, reason: string) => void;
-  /** Hears of a peer that we do not believe. */
+  /** Called for a server that failed verification. */
   readonly onDistrusted: (target: Target, error: Error) => void;
   /** Whether anybody at an address is known. */
   readonly isKnownAddress: (address: string) => boolean;
   readonly admits: (source: Source) => boolean;
   readonly onFrame: (frame: Frame, connection: Connection) => void;
   readonly onClosed: (connection: number, target: Target) => void;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   readonly hit: LimitHit;
   /** Trouble of a listening socket, after it is bound. */
   readonly onError: (error: Error) => void;
 };
 
-/** Where peers come in, and by what. */
+/** A listener and its protocol. */
 type Entrance = { readonly acceptor: Acceptor; readonly protocol: Protocol; readonly listener: number };
 
 export type StreamListener = { readonly port: number; close(): Promise<void> };
 
-/** All connections, over TCP, TLS and WebSocket, those we accepted and those we opened, found by number or by the peer's address and port. */
+/** All connections over TCP, TLS and WebSocket, inbound and outbound, by number or by the peer's address and port. */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #byId = new Map<number, Connection>();
@@ -67,12 +67,14 @@ export class Connections {
     this.#budget = { queued: 0, makeRoom: (bytes, asking) => this.#makeRoom(bytes, asking), hit: options.hit };
   }
 
-  /** All that are open, those that are not through their handshake yet among them. */
+  /** Number of open connections, handshakes included. */
   get size(): number {
     return this.#byId.size + this.#entering.size;
   }
 
-  /** Listens for connections. @throws ListenError (as a rejection) when the address, port or certificate cannot be had. */
+  /**
+   * Listens for connections. @throws ListenError (as a rejection) if the address, port or certificate cannot be used.
+   */
   async listen(listen: Listen, listener: number): Promise<StreamListener> {
     const { protocol } = listen;
     const { tls, allowsOrigin, onRefused } = this.#options;
@@ -95,7 +97,7 @@ export class Connections {
     });
   }
 
-  /** Sends over the target's connection while it is open, else over one to the same peer, else over a new one. */
+  /** Sends over the target's connection if open, else over one to the same peer, else over a new one. */
   send(bytes: Buffer, target: Target, listener: number, onFailure: (failure: SendFailure) => void): void {
     const own = target.connection === undefined ? undefined : this.#byId.get(target.connection);
     const known = own?.isOpen ? own : this.#byPeer.get(peerKey(target));
@@ -104,7 +106,7 @@ export class Connections {
     else onFailure({ reason: 'connect', target });
   }
 
-  /** Closes every connection at once; resolves when all are gone. */
+  /** Closes all connections; resolves when they are closed. */
   close(): Promise<void> {
     for (const connection of this.#byId.values()) connection.destroy();
     for (const socket of this.#entering.keys()) socket.destroy();
@@ -170,7 +172,7 @@ export class Connections {
     else this.#bySource.delete(source);
   }
 
-  /** A full house closes the oldest connection that has not said anything yet; false when there is none. */
+  /** At the limit, closes the oldest connection without a message; false if there is none. */
   #makePlace(): boolean {
     if (this.size < this.#options.maxConnections) return true;
     this.#options.hit('sip.limits.connections');
@@ -215,7 +217,7 @@ export class Connections {
     return this.#openTls(to, target, listener);
   }
 
-  /** The certificate must be for the name that was looked up, or for the address where there is none (RFC 5922 7.2). */
+  /** The certificate must match the name that was looked up, or the address (RFC 5922 7.2). */
   #openTls(to: { host: string; port: number }, target: Target, listener: number): Connection {
     const { tls, onDistrusted } = this.#options;
     const { serverName } = target;
@@ -277,7 +279,7 @@ export class Connections {
   }
 }
 
-/** A connection to somebody that had to prove a name is for nobody else, and one that had to prove nothing for no name. */
+/** A connection verified for one name is not used for another name or without one, and vice versa. */
 function peerKey({ protocol, address, port, serverName = '' }: Target): string {
   return `${protocol} ${address} ${port} ${serverName}`;
 }

@@ -6,7 +6,7 @@ import { readBindingResponse, writeBindingRequest } from '../../lib/stun.ts';
 import type { OpenUdp } from './udp.ts';
 
 type ExternalAddressOptions = {
-  /** Where the server is; asked anew each time. Rejects when it cannot be found. */
+  /** The server's address; looked up each time. Rejects if it cannot be found. */
   readonly server: () => Promise<{ address: string; port: number }>;
   /** The address that we send from. */
   readonly bind: string;
@@ -23,7 +23,9 @@ export interface ExternalAddress {
   close(): Promise<void>;
 }
 
-/** Requests of one question (RFC 8489 6.2.1), the wait after the first, which doubles, and the time between questions, in ms. */
+/**
+ * Transmissions of a request (RFC 8489 6.2.1), the first interval, which doubles, and the time between requests, in ms.
+ */
 const REQUESTS = 7;
 const FIRST_WAIT_MS = 500;
 const ASK_EVERY_MS = 60_000;
@@ -48,7 +50,7 @@ export async function learnExternalAddress(options: ExternalAddressOptions): Pro
       if (!mapped || closed) return;
       if (mapped.address !== known) log.info({ address: mapped.address }, 'learned the public address');
       known = mapped.address;
-      // One answer to each question: what comes later is nobody's.
+      // One answer per request: later ones are ignored.
       id = '';
       later(ASK_EVERY_MS, ask);
     }),

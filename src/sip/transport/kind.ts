@@ -11,7 +11,7 @@ type TransportKind = {
   readonly webSocket: boolean;
   /** The port where none is named (RFC 3261 18, RFC 7118 4). */
   readonly defaultPort: number;
-  /** What a URI says of it: `wss` is `ws` there, with `sips` (RFC 7118 5.1). */
+  /** Its name in URIs: `wss` is `ws` there, with `sips` (RFC 7118 5.1). */
   readonly uriTransport: string;
 };
 
@@ -28,8 +28,8 @@ const transportKinds: Readonly<Record<Protocol, TransportKind>> = {
 export const kindOf = (protocol: Protocol): TransportKind => transportKinds[protocol];
 
 /**
- * The protocol that a URI asks for (RFC 3261 19.1.1, RFC 5630 3.1.3): a `sips` URI always means TLS, so that `tcp` and none
- * at all are TLS there, and `udp` is nothing. Undefined when there is no such thing.
+ * The protocol of a URI (RFC 3261 19.1.1, RFC 5630 3.1.3): `sips` always means TLS, so `tcp` and none are TLS there,
+ * and `udp` is invalid. Undefined for an unknown one.
  */
 export function protocolOf(scheme: 'sip' | 'sips', transport: string | undefined): Protocol | undefined {
   const named = transport?.toLowerCase();

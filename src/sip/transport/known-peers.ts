@@ -2,11 +2,11 @@ import { kindOf } from './kind.ts';
 import type { Target } from './transport.ts';
 
 /**
- * Who has shown who it is: peers that somebody holds (a registered contact, a live dialog, a request of ours that waits
- * for its answer) and addresses that the configuration trusts. They are spared by what bounds strangers.
+ * Known peers: held by a registered contact, a live dialog or an open request of ours, or trusted by the configuration.
+ * Limits for strangers do not apply to them.
  */
 export interface KnownPeers {
-  /** Whether it is the very port or connection that somebody holds, or a trusted address. */
+  /** Whether its exact port or connection is held, or its address is trusted. */
   isKnown(peer: Target): boolean;
   /** Whether anybody at that address is known: perhaps the same peer from another port, perhaps its neighbour. */
   hasNeighbour(address: string): boolean;
@@ -16,7 +16,7 @@ export interface KnownPeers {
   release(peer: Target): void;
   /** Sets the one test for addresses that need no proof; it is asked for every packet of a stranger, so has to be quick. */
   trust(isTrusted: (address: string) => boolean): void;
-  /** Addresses with somebody held: for leak checks. */
+  /** Number of held addresses: for leak checks. */
   readonly size: number;
 }
 

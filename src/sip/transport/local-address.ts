@@ -8,8 +8,8 @@ type Interface = { readonly address: string; readonly internal: boolean; readonl
 const BELIEVED_FOR = 10_000;
 
 /**
- * Finds the machine's own address towards a peer for sockets bound to all addresses: the one whose network the peer is in,
- * else the first that is not internal, else the loopback address.
+ * Finds the local address towards a peer for sockets bound to all addresses: the one in the peer's network, else the
+ * first that is not internal, else the loopback address.
  */
 export function createLocalAddresses(clock: Clock): (peer: string) => string {
   let interfaces: { readonly 4: Interface[]; readonly 6: Interface[] } = { 4: [], 6: [] };

@@ -8,8 +8,8 @@ type OutflowOptions = {
   queue: number;
   clock: Clock;
   /**
-   * Hears that the connection is there, or is not (`reason` says why); and of one that is there, that the other side does not
-   * read and packets are left out (`full`), and that it has read all that waited for it (`drained`).
+   * Reports the connection or its failure (`reason`). While connected: `full` when the other side does not read and
+   * packets are dropped, `drained` when it has read everything.
    */
   told: (news: { type: 'connected' | 'full' | 'drained' } | { type: 'lost'; reason: string }) => void;
   /** How a connection is begun; the system's own where left out. */
@@ -20,9 +20,9 @@ type OutflowOptions = {
 interface Outflow {
   /** Sends a packet, now or when there is a connection. False when it is left out. */
   send(packet: Buffer): boolean;
-  /** Packets that were left out, and those that were under way when a connection was lost. */
+  /** Dropped packets, and packets in transit when a connection was lost. */
   readonly left: number;
-  /** Lets go of the connection, or of the wait for one; what waits is counted as left out. */
+  /** Closes the connection, or stops opening one; waiting packets count as dropped. */
   close(): void;
 }
 
@@ -32,7 +32,7 @@ const longestWaitMs = 30_000;
 /** A connection that takes longer than this to come about is given up, in ms. */
 const connectTimeoutMs = 10_000;
 
-/** Opens one; connects at once, and again whenever the connection is lost. */
+/** Opens a connection, and opens it again whenever it is lost. */
 export function openOutflow({ address, port, queue, clock, told, dial = connect }: OutflowOptions): Outflow {
   /** Packets that wait for a connection. */
   let waiting: Buffer[] = [];
@@ -100,7 +100,7 @@ export function openOutflow({ address, port, queue, clock, told, dial = connect 
         }
         return false;
       }
-      // Of a queue smaller than what the stream itself lets wait, nobody says that it is empty again.
+      // A queue smaller than the stream's own buffer gets no drain event.
       if (held === 0) drained();
       if (isOpen) write(packet);
       else {
@@ -117,7 +117,7 @@ export function openOutflow({ address, port, queue, clock, told, dial = connect 
       clock.clearTimeout(timer);
       left += waiting.length;
       waiting = [];
-      // What was written is sent; a side that does not read is not waited for.
+      // Sends written data; does not wait for a side that does not read.
       if (isOpen) socket?.end();
       if (!isOpen || (socket?.writableLength ?? 0) > 0) socket?.destroy();
     },

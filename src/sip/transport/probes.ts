@@ -4,16 +4,16 @@ import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Target } from './transport.ts';
 
 /**
- * Sends a keep-alive to a UDP port from a socket of its own, and hears whether the network or the host refuses it (ICMP).
- * @param refused hears it at most once, and never before this has returned.
+ * Sends a keep-alive to a UDP port from its own socket, and reports an ICMP refusal by network or host.
+ * @param refused called at most once, and never before this returns.
  * @returns closes the socket.
  */
 export type OpenProbe = (address: string, port: number, refused: () => void) => () => void;
 
-/** What ICMP says, as the system has it (icmp(7)). Other failures are ours and say nothing of the server. */
+/** ICMP errors as the system reports them (icmp(7)). Other failures are local. */
 const refusals: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-/** What phones and servers skip between messages (RFC 3261 7.5). */
+/** Phones and servers skip this between messages (RFC 3261 7.5). */
 const keepAlive = Buffer.from('\r\n\r\n');
 
 /** Only a connected socket hears ICMP errors; the socket that all messages share is not connected. */

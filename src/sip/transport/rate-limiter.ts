@@ -7,12 +7,12 @@ import type { Source } from './transport.ts';
 
 /** How many messages of unknown peers are parsed. */
 export type RateLimits = {
-  /** Messages per second of one address (of IPv6: of one network of 64 bits), and how many at once. */
+  /** Messages per second of one address (of IPv6: of one /64 network), and the burst. */
   readonly sourceRate: number;
   readonly sourceBurst: number;
   /** Messages per second of all such addresses together that have no known neighbour. */
   readonly strangerRate: number;
-  /** Addresses remembered; beyond it the one that was quiet the longest is forgotten. */
+  /** Tracked addresses; beyond it the one that was quiet longest is dropped. */
   readonly sources: number;
 };
 
@@ -28,7 +28,7 @@ export interface RateLimiter {
   admits(source: Source): boolean;
   /** Sets the one test for addresses that shall not be heard at all, unless they are known. */
   ignore(isIgnored: (address: string) => boolean): void;
-  /** Takes up other limits; every stranger begins anew. */
+  /** Applies other limits; the counts of strangers start again. */
   reconfigure(limits: RateLimits): void;
   /** Messages that were not read since the start. */
   readonly refused: number;
@@ -39,7 +39,7 @@ type RateLimiterOptions = {
   readonly peers: KnownPeers;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   readonly hit?: LimitHit | undefined;
 };
 
@@ -48,8 +48,8 @@ const QUIET = 10;
 const REPORT_EVERY_MS = 60_000;
 
 /**
- * Lets known peers pass and limits the rate of unknown ones. Half of the total rate of unknown peers is reserved for
- * quiet addresses, so that a new phone gets through during a flood.
+ * Lets known peers pass and limits the rate of unknown ones. Half of their total rate is reserved for quiet addresses,
+ * so that a new phone gets through during a flood.
  */
 export function createRateLimiter({
   limits: start,
@@ -121,7 +121,7 @@ export function createRateLimiter({
   };
 }
 
-/** So many tokens per second, so many at once. */
+/** A token bucket: tokens per second, and burst. */
 class Bucket {
   readonly #perMs: number;
   readonly #most: number;

@@ -4,9 +4,9 @@ import { kindOf } from './kind.ts';
 import type { Source, Target } from './transport.ts';
 
 /**
- * The top Via of a request with a note of where it really came from: `received` when the sent-by host is another (RFC 3261
- * 18.2.1) or the port was asked for, and the value of `rport` when it was asked for (RFC 3581 4).
- * @returns undefined when there is nothing to note.
+ * The top Via with the actual source: `received` if the sent-by host differs (RFC 3261 18.2.1) or the port was
+ * requested, and `rport` if requested (RFC 3581 4).
+ * @returns undefined if there is nothing to add.
  */
 export function stampedVia(via: Via, source: Source): Via | undefined {
   const asksForPort = via.params['rport'] !== undefined;
@@ -27,9 +27,10 @@ export function stampViaLine(line: string, source: Source): string {
 }
 
 /**
- * Where the responses to a request go, RFC 3261 18.2.2 and RFC 3581 4: over connections the one it came in on, or, when that
- * is gone, a new one to the sent-by port; over UDP the `maddr`, else the source address with the source port when `rport`
- * was asked for, else with the sent-by port. Only known senders may name a `maddr`: others could aim our answers at a victim.
+ * Destination of responses (RFC 3261 18.2.2 and RFC 3581 4). Over connections: the request's, or if that is closed a
+ * new one to the sent-by port. Over UDP: the `maddr`, else the source address, with the source port if `rport` was
+ * requested, else with the sent-by port. Only known senders may use `maddr`: others could aim our responses at a
+ * victim.
  */
 export function responseTarget(via: Via | undefined, source: Source, isKnown: boolean): Target {
   if (!via) return source;

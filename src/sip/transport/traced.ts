@@ -6,8 +6,8 @@ import type { Source, Target, Transports } from './transport.ts';
 const longestShown = 8_192;
 
 /**
- * The same transports, whose messages are logged at `trace`, as they come and go, without what is secret (see
- * {@link shownMessage}), and counted. Costs a look at the level for each message otherwise.
+ * The same transports with logging at `trace`, without secrets (see {@link shownMessage}), and counts. Otherwise it
+ * costs one level check per message.
  */
 export function tracedTransports(
   transports: Transports,
@@ -53,8 +53,8 @@ const credentials = new Set([
 ]);
 
 /**
- * A SIP message as it may be shown to people: without challenges and the answers to them, passwords within URIs, the keys of
- * encrypted audio, and bodies other than SDP (texts, digits), of which only the size is told.
+ * A SIP message for logs: without challenges and credentials, passwords in URIs, and SRTP keys. Of bodies other than
+ * SDP (texts, digits) only the size is shown.
  */
 export function shownMessage(text: string): string {
   const end = text.indexOf('\r\n\r\n');

@@ -5,12 +5,14 @@ import type { Protocol } from './kind.ts';
 /** Whether peers that connect to us over TLS show a certificate of theirs. */
 export type ClientCertificates = 'none' | 'optional' | 'required';
 
-/** Where to listen: `host` is a literal IPv4 or IPv6 address (`0.0.0.0` and `::` for all), port 0 for any free one. */
+/**
+ * A listening address: `host` is a literal IPv4 or IPv6 address (`0.0.0.0` and `::` for all), port 0 for any free one.
+ */
 export type Listen = {
   readonly protocol: Protocol;
   readonly host: string;
   readonly port: number;
-  /** What Via and Contact shall name instead of the local address (a NAT's outside, a name). */
+  /** Host of Via and Contact in place of the local address (a public address, a name). */
   readonly advertisedHost?: string | undefined;
   /** The same for the port. */
   readonly advertisedPort?: number | undefined;
@@ -52,9 +54,9 @@ export type LocalAddress = { readonly host: string; readonly port: number };
 /** Why a message could not be sent. */
 export type SendFailure = {
   /**
-   * `no-listener`: nothing is bound for that protocol and address family · `too-large`: no datagram holds it ·
-   * `connect`: refused, unreachable, or not who it should be · `timeout`: no connection in time · `closed`: the connection ended, or the
-   * transports are closed · `overload`: the peer does not read · `io`: the socket said no.
+   * `no-listener`: no listener for that protocol and address family · `too-large`: no datagram can hold it · `connect`:
+   * refused, unreachable, or failed verification · `timeout`: no connection in time. `closed`: the connection ended, or
+   * the transports are closed · `overload`: the peer does not read · `io`: a socket error.
    */
   readonly reason: 'no-listener' | 'too-large' | 'connect' | 'timeout' | 'closed' | 'overload' | 'io';
   readonly target: Target;
@@ -76,9 +78,7 @@ export type MessageHandler = (message: SipMessage, source: Source) => void;
 /** Receives unparsable messages; it may answer (`formatRejection`) or stay silent. */
 export type MalformedHandler = (failure: ParseFailure, source: Source) => void;
 
-/**
- * Hears the bytes of every received and sent message, with addresses and protocol. It must neither change nor keep them.
- */
+/** Gets the bytes of every received and sent message, with addresses and protocol. It must not change or keep them. */
 type TrafficListener = (
   direction: 'in' | 'out',
   bytes: Buffer,
@@ -87,17 +87,17 @@ type TrafficListener = (
   remote: Target,
 ) => void;
 
-/** Who hears of messages, as long as `isHeard`. */
+/** Receives messages while `isHeard`. */
 export type TrafficWatch = { readonly isHeard: boolean; readonly hear: TrafficListener };
 
 /**
- * The sockets under the SIP stack. Nothing here throws for what peers or networks do: a broken datagram is counted and
- * dropped, a broken stream closes its own connection, a failed send is reported to its sender.
+ * The sockets of the SIP stack. Peers and networks cause no exceptions. A broken datagram is counted and dropped, a
+ * broken stream closes its connection, a failed send is reported to its sender.
  */
 export interface Transports {
   /**
-   * Opens the listeners, all or none.
-   * @throws ListenError (as a rejection) naming protocol, address and port when one cannot be had.
+   * Opens all listeners, or none.
+   * @throws ListenError (as a rejection) naming protocol, address and port if one cannot be opened.
    */
   bind(listens: readonly Listen[]): Promise<readonly Listener[]>;
   /** The bound sockets, in the order of binding. */
@@ -108,9 +108,7 @@ export interface Transports {
   onMalformed(handler: MalformedHandler): void;
   /** Tells when a connection is gone, with the `Source.connection` it had. Several listeners are fine. */
   onConnectionClosed(handler: (connection: number, target: Target) => void): void;
-  /**
-   * Sends bytes. Returns at once; a failure is reported once, and never before this has returned.
-   */
+  /** Sends bytes without waiting; a failure is reported once, and never before this returns. */
   send(bytes: Buffer, target: Target, onFailure?: (failure: SendFailure) => void): void;
   /** Our address towards `target`: for Via's sent-by and Contact. Undefined when nothing bound can reach it. */
   localAddress(target: Target): LocalAddress | undefined;

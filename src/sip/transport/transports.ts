@@ -40,9 +40,9 @@ export type TransportsOptions = {
   readonly openUdp?: OpenUdp | undefined;
   /** Decides which messages are read; without it all are. */
   readonly rateLimiter?: Pick<RateLimiter, 'admits'> | undefined;
-  /** Hears of every message that goes in or out. */
+  /** Gets every received and sent message. */
   readonly traffic?: TrafficWatch | undefined;
-  /** Hears of the bounds that were met. */
+  /** Counts limits that were reached. */
   readonly hit?: LimitHit | undefined;
   /** Whether anybody at an address is known; without it everybody is. */
   readonly isKnownAddress?: ((address: string) => boolean) | undefined;
@@ -350,7 +350,7 @@ class SocketTransports implements Transports {
     this.#guard(() => this.#onMalformed(failure, source));
   }
 
-  /** Whatever the layers above throw must not end the process or starve the other receivers. */
+  /** Exceptions of upper layers must not end the process or starve other receivers. */
   #guard(call: () => void): void {
     try {
       call();

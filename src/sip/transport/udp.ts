@@ -25,7 +25,7 @@ export type UdpSocket = {
 /** Opens a UDP socket; a simulation has its own. */
 export type OpenUdp = (options: UdpSocketOptions) => Promise<UdpSocket>;
 
-/** Opens one UDP socket. @throws ListenError (as a rejection) when the address or port cannot be had. */
+/** Opens one UDP socket. @throws ListenError (as a rejection) if the address or port cannot be used. */
 export function openUdpSocket({ listen, onDatagram, onError }: UdpSocketOptions): Promise<UdpSocket> {
   const family = isIPv6(listen.host) ? 6 : 4;
   const socket = createSocket({
