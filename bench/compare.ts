@@ -35,7 +35,7 @@ const password = 'bench';
 
 type Side = { name: string; server: ChildProcess; url: string; calls: number[]; p50: number[]; cpu: number[] };
 
-/** What is called, where it is not the usual. */
+/** The called endpoint, if not the usual one. */
 const endpoint = revision === 'log' ? ['UnicastRTP/127.0.0.1:9/c(ulaw)'] : [];
 
 /** Checks a revision out beside this tree and compiles it; returns where it was compiled to. */
@@ -75,12 +75,12 @@ async function start(name: string, checkout: string, { log = 'error', ...more }:
   writeFileSync(config, JSON.stringify(settings));
   const server = spawn(process.execPath, ['dist/cli.js', 'serve', '--config', config], {
     cwd: checkout,
-    // What it logs goes to a file where that is what is measured.
+    // A log under test goes to a file.
     stdio: ['ignore', 'pipe', revision === 'log' ? openSync(join(workspace, `${name}.log`), 'w') : 'inherit'],
   });
   let banner = '';
   const ready = new Promise<string>((resolve, reject) => {
-    // What it logs is read to the end, as a journal would.
+    // Other logs are read to the end, as a journal would.
     server.stdout?.on('data', (chunk) => {
       if (banner.length < 10_000) banner += chunk;
       const url = /http:\/\/\S+\/ari/.exec(banner)?.[0];
@@ -91,7 +91,7 @@ async function start(name: string, checkout: string, { log = 'error', ...more }:
   return { name, server, url: await ready, calls: [], p50: [], cpu: [] };
 }
 
-/** Time of processors that a process has taken, in ms; NaN where nobody tells. */
+/** CPU time of a process, in ms; NaN if unknown. */
 function cpuMs({ pid }: ChildProcess): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ') ?? [];
@@ -137,7 +137,7 @@ async function load(side: Side): Promise<void> {
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** Where the median lies with 95 % certainty, whatever the distribution: by ranks, from the binomial one. */
+/** The 95 % interval of the median for any distribution: by ranks, from the binomial distribution. */
 function interval(values: readonly number[]): string {
   const sorted = values.toSorted((a, b) => a - b);
   const half = 0.98 * Math.sqrt(sorted.length);

@@ -74,7 +74,7 @@ const check = (id: string, expected: number, what: string) => (answer: { status:
 
 function onEvent(text: string): void {
   events++;
-  // Every event is counted, but only the two that the cycle waits for are worth the client's time.
+  // Events are counted, but only the two of the cycle are parsed.
   if (!text.includes('"StasisStart"') && !text.includes('"ChannelDestroyed"')) return;
   const event = JSON.parse(text) as { type: string; channel?: { id: string } };
   const call = event.channel && calls.get(event.channel.id);

@@ -13,7 +13,7 @@ import {
   startServerProcess,
 } from './server-process.ts';
 
-/** What control-plane-client.ts prints. */
+/** Output of control-plane-client.ts. */
 type CallFigures = {
   calls: number;
   callsPerSecond: number;

@@ -1,6 +1,6 @@
-/** G.711 to echoing far sides, and the check of what comes back: shared by the callers of the media benchmarks. */
+/** G.711 to echoing far sides, and the check of returned packets: shared by the callers of the media benchmarks. */
 
-/** What came of the packets, times in ms. */
+/** Results of the packets, times in ms. */
 export type EchoFigures = {
   sent: number;
   received: number;
@@ -24,12 +24,12 @@ const lateGapMs = 40;
 /** Delays are counted in steps of 0.05 ms up to 500 ms. */
 const stepsPerMs = 20;
 
-/** Numbers are told in hexadecimal digits, each a sample so quiet that it passes through a mix as it is. */
+/** Numbers are sent as hexadecimal digits, each a sample so quiet that mixes do not change it. */
 const digitsOfNumber = 8;
 const quietOctet = 0xe0;
 const silenceOctet = 0xff;
 
-/** Whether a packet says nothing at all: who is heard in a mix is so before and after it speaks, too. */
+/** Whether a packet is silent: in a mix others are heard before and after it. */
 function isSilent(packet: Buffer): boolean {
   for (let at = headerOctets; at < packet.length; at++) if (packet[at] !== silenceOctet) return false;
   return true;
@@ -50,7 +50,7 @@ function readNumber(packet: Buffer, at: number): number {
   return number;
 }
 
-/** Every packet carries its call and number, so that what comes back can be told from everything else. */
+/** Every packet has its call and number, to recognise returned ones. */
 export class EchoAudio {
   readonly #calls: number;
   readonly #packetsPerCall: number;
@@ -103,7 +103,7 @@ export class EchoAudio {
     });
   }
 
-  /** A packet of a mix, in which nobody's can be told: numbers left out are lost, and only gaps are looked at. */
+  /** A packet of a mix, without recognisable numbers: missing ones are lost, and only gaps count. */
   hearMixed(call: number, packet: Buffer): void {
     const now = performance.now();
     const sequence = packet.readUInt16BE(2);
@@ -117,8 +117,8 @@ export class EchoAudio {
   }
 
   /**
-   * A packet that came for a call, or from where no call is (undefined).
-   * @param call whose packet it ought to be. @param by who hears it.
+   * A packet for a call, or from an address without call (undefined).
+   * @param call the expected call. @param by the receiving call.
    */
   hear(call: number | undefined, packet: Buffer, by = call): void {
     const now = performance.now();

@@ -1,4 +1,4 @@
-/** The application of the media benchmark: puts the callers of a scenario into bridges, as many in each as it says. */
+/** The application of the media benchmark: bridges the callers of a scenario. */
 import WebSocket from 'ws';
 import type { Scenario } from './media-scenarios.ts';
 import { authorizationOf, type Subject } from './server-process.ts';
@@ -41,7 +41,7 @@ export class BenchApplication {
     return new BenchApplication(server, socket);
   }
 
-  /** Bridges all legs as the scenario says, as soon as they are there. @param echoPort of a server that sends back. */
+  /** Bridges all legs by the scenario once they are up. @param echoPort port of an echo server. */
   async arrange({ members, recorded, external }: Scenario, legs: number, echoPort: number): Promise<void> {
     await this.#until(() => this.#channels.size >= legs);
     const channels = Array.from({ length: legs }, (_, leg) => this.#channels.get(leg)!);

@@ -12,7 +12,7 @@ export type CallerTask = {
   sip: string;
   calls: number;
   seconds: number;
-  /** Ports that packets go to at once, without SIP. */
+  /** Ports to send to directly, without SIP. */
   ports?: number[];
   extension?: Scenario['extension'];
   hearing?: Hearing;
@@ -20,7 +20,7 @@ export type CallerTask = {
   waits?: boolean;
 };
 
-/** What came of the packets, and how quickly calls were set up. */
+/** Results of the packets, and calls set up per second. */
 export type CallerFigures = EchoFigures & { setupPerSecond: number };
 
 export type CallerReport =
@@ -29,7 +29,7 @@ export type CallerReport =
   | { type: 'over' };
 
 const address = '127.0.0.1';
-/** What the server may take to begin to hear, in ms. */
+/** Time for the server to start receiving, in ms. */
 const leadMs = 20;
 /** Time between two attempts to have a message answered (RFC 3261 T1), and between two new calls. */
 const repeatMs = 500;
@@ -40,7 +40,7 @@ type Call = {
   rtp: Socket;
   /** To of the answer, with its tag; '' until then. */
   to: string;
-  /** Where the server wants the audio. */
+  /** The server's audio port. */
   remotePort: number;
   answered: (() => void) | undefined;
 };
@@ -172,7 +172,7 @@ class Caller {
     const call = this.#calls[Number(/^From:.*;tag=(\d+)/m.exec(text)?.[1] ?? -1)];
     if (status < 200 || !call) return;
     const isInvite = /^CSeq: 1 INVITE/m.test(text);
-    // A server that has given a call up knows nothing of its end: what was heard until then counts all the same.
+    // A server that has given up a call does not know its end; earlier results count.
     if (status !== 200 && (isInvite || status !== 481)) throw new Error(`a call was refused: ${text}`);
     if (isInvite) {
       call.to = /^To: (.*)\r$/m.exec(text)?.[1] ?? '';
@@ -183,7 +183,7 @@ class Caller {
   }
 
   #hearRtp(call: Call, packet: Buffer): void {
-    // RTCP for the call whose port is one lower: the system gave us neighbouring ports (RFC 5761 4 tells them apart).
+    // RTCP for the call whose port is one lower: the system gave us neighbouring ports (RFC 5761 4).
     if (packet[1]! >= 192 && packet[1]! <= 223) return;
     const { number } = call;
     switch (this.#task.hearing) {

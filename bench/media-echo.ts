@@ -37,7 +37,7 @@ function residentOctets(): number {
   return Number(line?.[1] ?? 0) * 1024;
 }
 
-/** Says what is worth a warning, and keeps what the engine tells of its ticks when it closes. */
+/** Logs warnings, and keeps the engine's tick report at the end. */
 function tickLogger() {
   const ticks = { late: 0, skipped: 0 };
   const say = (fields: object, message: string) => console.log(message, fields);
@@ -88,7 +88,7 @@ async function measure(calls: number, seconds: number, kind: string): Promise<vo
   await plane.close();
 
   const share = (part: number) => `${((100 * part) / figures.sent).toFixed(3)} %`;
-  // Starting and ending of the sender is in the elapsed time but not in the packets: count what was used per second of audio.
+  // Elapsed time includes start and end of the sender, the packets do not: CPU is per second of audio.
   const cpu = (user + system) / 1000 / (seconds * 1000);
   console.log(
     [

@@ -1,14 +1,14 @@
-/** What the media benchmark measures besides echo: how legs are joined, and who hears whom then. */
+/** Scenarios of the media benchmark besides echo: how legs are joined, and what they hear. */
 
-/** What a phone hears: its own packets, those of its neighbour, or a mix in which nobody's packets can be told. */
+/** What a phone hears: its own packets, its neighbour's, or a mix without recognisable packets. */
 export type Hearing = 'own' | 'neighbour' | 'mix';
 
 export type Scenario = {
   name: string;
-  /** Where phones call: `echo`, or `m<number>`, which is in the application `bench`. */
+  /** The called extension: `echo`, or `m<number>`, which is in the application `bench`. */
   extension: 'echo' | 'numbered';
   hearing: Hearing;
-  /** Legs in a bridge; none where nobody is bridged. */
+  /** Legs in a bridge; left out: none. */
   members?: number;
   /** Each bridge is recorded as well. */
   recorded?: boolean;

@@ -32,7 +32,7 @@ async function run(socket: Socket, { ports, address, seconds, keys }: Start): Pr
   return audio.figures();
 }
 
-// Where it is to send from decides the family.
+// The local address decides the family.
 const own = process.argv[2] ?? '127.0.0.1';
 const family = isIPv6(own) ? 6 : 4;
 await loadPacketCrypto().catch(() => {});

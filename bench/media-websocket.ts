@@ -18,7 +18,7 @@ import type { EchoFigures } from './echo-audio.ts';
 
 const address = '127.0.0.1';
 const member = { role: 'participant', muted: false, passDigits: true } as const;
-/** What the way there and back may add at the 99th percentile, in ms. */
+/** Largest added round trip at the 99th percentile, in ms. */
 const mostMs = 60;
 
 const quiet = () => {};
@@ -30,7 +30,7 @@ const log: Logger = {
   enabled: () => false,
 };
 
-/** The server outside: a process of its own, which tells its port and sends back whatever audio it is sent. */
+/** The external server: a process of its own, which reports its port and echoes audio. */
 async function serve(): Promise<void> {
   const server = new WebSocketServer({ port: 0, host: address, perMessageDeflate: false });
   server.on('connection', (socket) =>

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { cpuMs, residentOctets, runProgram, type ServerProcess, type Subject, startFrom } from './server-process.ts';
 
-/** What every change of a hot path is compared with: changes by a hundredth each add up unseen when each is compared with the last. */
+/** The fixed reference: small losses of single changes would go unnoticed against the last revision. */
 export const referenceRevision = '0bbf539';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -77,7 +77,7 @@ const median = (values: readonly number[]): number =>
 
 const digits = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toFixed(2));
 
-/** The table, a line a figure: this tree, then each other side with the median and the range of the ratios, round by round. */
+/** The table, one line per figure: this tree, then each other side with median and range of the ratios. */
 function table(ours: Side, others: readonly Side[]): string {
   const names = ['', 'this tree', ...others.map(({ subject }) => subject.name)];
   const rows = [...ours.figures].map(([name, values]) => {
@@ -109,7 +109,7 @@ export async function benchReference(rounds: number, seconds: number, named: Sub
     const subjects: Subject[] = named ? [...started, named] : started;
     const [ours, ...others] = subjects.map((subject): Side => ({ subject, figures: new Map() })) as [Side, ...Side[]];
     const sides = [ours, ...others];
-    // What a server does when it has just started is over.
+    // The server's start-up work is over.
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     for (const side of sides) note(side, 'memory idle in MB', residentOctets(side.subject.pid) / 1e6);
     for (let round = 0; round < rounds; round++) {

@@ -1,4 +1,4 @@
-/** What the benchmarks measure: the built server as a process of its own, and another one to compare it with. */
+/** The servers under test: the built one as a process of its own, and another to compare with. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -122,10 +122,10 @@ async function openPhone(sip: string) {
   const digest = () => createDigestClient([{ username: 'phone', password }], ids);
   const from = parseNameAddr(`<sip:phone@${sip}>`)!;
 
-  /** Who waits for the answer to a request inside a call, by its label. */
+  /** Callbacks for responses inside a call, by label. */
   const asked = new Map<string, (status: number) => void>();
 
-  /** Undefined when it was refused or nobody answered. */
+  /** Undefined if it was refused or not answered. */
   const call = (): Promise<OutgoingCall | undefined> =>
     new Promise((resolve) => {
       const uri = parseUri(`sip:held@${sip}`)!;

@@ -1,11 +1,11 @@
-/** The media plane that the video benchmark measures, in a process of its own: opens what it is told, and says where. */
+/** The media plane of the video benchmark, in a process of its own: opens sessions and reports their ports. */
 import { systemClock } from '../src/lib/clock.ts';
 import type { Logger } from '../src/lib/log.ts';
 import { defaultMediaConfig, type MediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
 import type { RtpSession } from '../src/telephony/media.ts';
 
-/** What it is asked for: bridges of so many members, whose far sides are at these ports. */
+/** Task: bridges of that size, with far sides at these ports. */
 export type VideoTask = { ports: number[]; group: number; threads: number; sockets: MediaConfig['sockets'] };
 
 const address = '127.0.0.1';

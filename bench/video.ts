@@ -56,7 +56,7 @@ class FarSides {
   async send(ports: readonly number[], ms: number): Promise<void> {
     const begun = performance.now();
     const each = 1000 / framesPerSecond;
-    // They do not send their frames all at once.
+    // They send their frames at different times.
     const next = this.#sockets.map((_, index) => begun + (each * index) / this.#sockets.length);
     while (performance.now() - begun < ms) {
       for (const [index, socket] of this.#sockets.entries())

@@ -53,7 +53,7 @@ export async function benchYardstick(): Promise<boolean> {
   return speed >= least;
 }
 
-/** CPU of a process for each of what `work` counts, in ms. */
+/** CPU of a process for each item that `work` counts, in ms. */
 async function cpuEach(pid: number, work: () => Promise<number>): Promise<number> {
   const before = cpuMs(pid);
   const count = await work();

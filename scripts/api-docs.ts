@@ -185,7 +185,7 @@ function modelsPage(): string {
   return ['# Models', '', generated, '', ...sections].join('\n');
 }
 
-/** What is written to files and posted, not asked for: its page, and the same as JSON Schema. */
+/** The page and JSON Schema of records, which are written and posted but not requested. */
 const detailRecordPage = (): string =>
   [
     ...['# Call detail record', '', generated, ''],

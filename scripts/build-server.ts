@@ -26,7 +26,7 @@ const metrics = ['Counter', 'Gauge', 'Histogram', 'Registry']
   .map((name) => `export { default as ${name} } from 'prom-client/lib/${name.toLowerCase()}.js';`)
   .join('\n');
 
-/** The server speaks no HTTP/2, but @hono/node-server asks whether a request is one. */
+/** The server has no HTTP/2, but @hono/node-server checks for its requests. */
 const noHttp2 = 'export class Http2ServerRequest {}; export const constants = { NGHTTP2_NO_ERROR: 0 };';
 
 /** The thread of pino's transports: log lines are written by the server itself. */
@@ -49,8 +49,8 @@ const parts: Plugin = {
 };
 
 /**
- * Takes comments out. All else keeps its line and column, so that source maps stay true. V8 keeps the source of a module
- * in memory, with two octets a character if one of them is not in Latin-1.
+ * Removes comments. Everything else keeps its line and column, so that source maps stay valid. V8 keeps the source of a
+ * module in memory, with two octets a character if one is outside Latin-1.
  */
 function withoutComments(code: string): string {
   const comments: Comment[] = [];

@@ -15,8 +15,8 @@ import {
 import { type ChartPage, chartPages, decisions } from './state-diagrams.ts';
 
 /**
- * Makes what `GET /hookswitch/charts` serves of the charts in src/machines: each as JSON, and drawn. It runs when the
- * program is built, so that a server neither loads a layout engine nor draws.
+ * Makes the documents of `GET /hookswitch/charts` from src/machines: JSON and drawings. It runs in the build, so that
+ * the server needs no layout engine.
  */
 
 /** A chart as it is kept beside the built program. */
@@ -141,7 +141,7 @@ const delaysOf = (machine: AnyStateMachine): Record<string, string> =>
 
 const quote = (label: string): string => `"${label.replaceAll(/["\\]/g, '\\$&')}"`;
 const longestLabel = 2;
-/** What leads to one state from as many others as this is no news on each line. */
+/** Transitions to one state from this many others are not listed on each line. */
 const manySources = 3;
 
 /** The chart in Graphviz' language: a line for each pair of states, what leads along it as its label. */
@@ -204,7 +204,7 @@ export function dotOf({ name, states, transitions }: Chart): string {
   return [...lines, '}'].join('\n');
 }
 
-/** What Graphviz writes around the drawing is left out; colours are those of who shows it. */
+/** Removes Graphviz's frame; the page sets the colours. */
 const bare = (svg: string): string =>
   svg
     .slice(svg.indexOf('<svg'))

@@ -18,9 +18,9 @@ const require = createRequire(import.meta.url);
 /** One change of a chart. */
 export type Mutant = {
   chart: string;
-  /** Where it is: the keys and constants around it, from outside. */
+  /** Its position: the keys and constants around it, from outside. */
   path: string;
-  /** What changed, in words. */
+  /** The change, in words. */
   change: string;
   /** File and line. */
   place: string;
@@ -44,7 +44,7 @@ type Chart = {
   code: string;
   map: SourceMap;
   machine: AnyStateMachine;
-  /** What it is made of, in src/machines. */
+  /** Its files in src/machines. */
   files: ReadonlySet<string>;
   mutants: Mutant[];
 };
@@ -181,7 +181,7 @@ async function runTests(code: string): Promise<string | undefined> {
 
 type Property = Node & { key: Node & { name?: string; value?: unknown }; value: Node; computed: boolean };
 
-/** Looks for what can be changed in the parts of a bundle that come from `src/machines`. */
+/** Finds possible changes in the parts of a bundle that come from `src/machines`. */
 class Finder {
   readonly #chart: Chart;
   readonly #mutants: Mutant[] = [];
@@ -189,7 +189,7 @@ class Finder {
   readonly #events: ReadonlySet<string>;
   readonly #delays: readonly string[];
   readonly #lineStarts: number[] = [0];
-  /** Where the guards of the chart are declared. */
+  /** Declaration of the chart's guards. */
   #guards: Node | undefined;
 
   constructor(chart: Chart) {
@@ -209,7 +209,7 @@ class Finder {
     return this.#mutants;
   }
 
-  /** Whether a statement comes from a chart's file. What is expected of states (`Expectations`) is no behaviour. */
+  /** Whether a statement comes from a chart's file. Expectations of states are no behaviour. */
   #isOfChart(node: Node): boolean {
     const { file } = this.#placeOf(node);
     return (
@@ -268,7 +268,7 @@ class Finder {
     const name = target.split(/[.#]/).at(-1);
     const meant = this.#states.filter((state) => state.key === name);
     if (meant.length === 0) return;
-    // A state of another region, or one around it, says little: the states beside it are tried, two for each target.
+    // Another region or a parent state says little: neighbouring states are tried, two for each target.
     const beside = this.#states.filter(({ parent }) => meant.some((state) => state.parent === parent));
     const at = beside.findIndex((state) => state.key === name);
     const others = [...beside.slice(at + 1), ...beside.slice(0, at)].filter((state) => state.key !== name).slice(0, 2);

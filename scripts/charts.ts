@@ -39,7 +39,7 @@ export function eventName(eventType: string): string {
   return done ? `${done[3]} ${done[1]}` : eventType;
 }
 
-/** What one transition does. */
+/** Reads one transition. */
 export function readTransition(transition: AnyTransitionDefinition, machine: AnyStateMachine): Handling {
   const actions = readActions(transition.actions, machine, [transition.eventType]);
   return { guard: guardName(transition.guard), targets: transition.target ?? [], ...actions };
@@ -111,8 +111,8 @@ export function eventTypesOf(machine: AnyStateMachine): string[] {
 }
 
 /**
- * What an event does in a leaf, from its own declarations up to those of `region`; undefined when nobody handles it.
- * Alternatives that follow one without a guard can never be taken and are left out.
+ * The handling of an event in a leaf, from its own declarations up to those of `region`; undefined if it is not
+ * handled. Alternatives behind one without a guard are unreachable and left out.
  */
 export function handlingOf(
   leaf: AnyStateNode,
@@ -144,7 +144,7 @@ export function regionsOf(node: AnyStateNode): AnyStateNode[] {
   return [node, ...nested.flatMap(regionsOf)];
 }
 
-/** What becomes of an event in a state: it is handled, refused, ignored for a reason, or nobody has decided. */
+/** The decision about an event in a state: handled, refused, ignored with a reason, or undecided. */
 export type Decision =
   | { type: 'handled'; handling: readonly Handling[]; refused?: string }
   | { type: 'refused'; error: string }
@@ -156,7 +156,7 @@ export type Decision =
 /** An entry of the list `<noun>Ignores` beside a chart. */
 export type Ignored = { events: readonly string[]; in?: readonly string[]; why: string };
 
-/** Whether an event passes through a state at once, so that none can arrive in it. */
+/** Whether the state is transient, so that no event can arrive in it. */
 export const isTransient = (node: AnyStateNode): boolean =>
   (node.always ?? []).some(({ guard }) => guard === undefined);
 
@@ -174,7 +174,7 @@ export const ignoredBy = (leaf: AnyStateNode, eventType: string, ignores: readon
 export const isInState = (leaf: AnyStateNode, state: string): boolean =>
   `${leaf.path.join('.')}.`.startsWith(`${state}.`);
 
-/** What becomes of an event in a leaf. `refused`: the error that clients get, ` sometimes` behind it where it depends. */
+/** The decision about an event in a leaf. `refused`: the error for clients, with ` sometimes` if it depends. */
 export function decisionOf(
   leaf: AnyStateNode,
   eventType: string,

@@ -2,7 +2,7 @@ import type { AllowedOperations } from '../../src/models/allowed-operations.ts';
 
 /** How operations are asked for: what to send for each. Whether one may be done is said by the charts alone. */
 
-/** What an operation needs to be told. */
+/** A parameter of an operation. */
 export type Field = { name: string; label: string; value: string };
 export type Action = { label: string; method: string; path: string; fields: readonly Field[]; grave?: boolean };
 
@@ -97,7 +97,7 @@ export function actionOf(kind: Kind, id: string, operation: string): Action | un
   };
 }
 
-/** The path with what was filled in. */
+/** The path with the entered values. */
 export function withFields({ path }: Action, values: Readonly<Record<string, string>>): string {
   const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== '')).toString();
   return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`;

@@ -2,7 +2,7 @@ import type { Call, CallChannel } from '../../src/models/call.ts';
 import { causeText } from '../../src/telephony/causes.ts';
 import { nobody, party } from './words.ts';
 
-/** What is told of a call in a line. */
+/** The short form of a call. */
 
 /** The state that tells most of a call: that of the channel that is furthest. */
 export const stateOf = (call: Call): string => {
@@ -15,8 +15,8 @@ export const stateOf = (call: Call): string => {
 const usual: ReadonlySet<number> = new Set([0, 16]);
 
 /**
- * Why a call failed, in words: an application of it was not connected, or a channel has another cause than a hang-up, which
- * is told with its number. Undefined if it did not fail.
+ * Why a call failed, in words: an application was not connected, or a channel has another cause than a hang-up.
+ * Undefined if it did not fail.
  */
 export function failureOf({ channels }: Call): string | undefined {
   const failed = channels.map(({ failure }) => failure).find((each) => each !== undefined);
@@ -25,10 +25,7 @@ export function failureOf({ channels }: Call): string | undefined {
   return cause === undefined ? undefined : `${causeText(cause)} (${cause})`;
 }
 
-/**
- * Whom the call is from, and whom it reached: the second party where it is another, and how many more there are (or were, when
- * it has ended); else the number that was called.
- */
+/** The caller and the reached party: the second party, with the number of further ones; else the called number. */
 export function endsOf(call: Call): { from: string; to: string } {
   const [first, second] = call.channels;
   if (!first) return { from: nobody, to: nobody };
@@ -41,7 +38,7 @@ export function endsOf(call: Call): { from: string; to: string } {
       .map(({ caller }) => caller.number),
   ).size;
   const from = party(first.caller);
-  // Whom we have called ourselves, and what listens, has no number that was called.
+  // Our own outbound calls and snoops have no called number.
   const called = from === nobody ? (first.endpoint ?? first.name) : first.extension.split('@')[0];
   const reached = other ? party(second.caller) : called || nobody;
   return { from, to: other && more > 0 ? `${reached} and ${more} more` : reached };

@@ -1,9 +1,9 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Where the keyboard is. */
+/** Keyboard focus. */
 
-/** What it is given to has the focus as soon as it is there. (`autofocus` does that once in the life of a page.) */
+/** Focuses the element when it appears. (`autofocus` works only once per page.) */
 export function useFocusAtFirst<E extends HTMLElement>(): RefObject<E | null> {
   const element = useRef<E>(null);
   useEffect(() => element.current?.focus(), []);
@@ -12,7 +12,7 @@ export function useFocusAtFirst<E extends HTMLElement>(): RefObject<E | null> {
 
 const ways: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-/** Arrows, Home and End go from button to button of a group: `onKeyDown` of what holds them. */
+/** Arrows, Home and End move between the buttons of a group: `onKeyDown` of the group. */
 export function amongButtons(event: KeyboardEvent): void {
   const group = event.currentTarget as HTMLElement;
   const buttons = [...group.querySelectorAll<HTMLElement>('button')];

@@ -4,7 +4,7 @@ import { socketUrl } from './session.ts';
 /** How it is with listening: `over` with the words of the server, where it said any. */
 export type Listening = { state: 'opening' | 'heard' } | { state: 'over'; reason: string };
 
-/** What lies ahead of what is heard just now: less and the next piece may come too late, more and it is left out, in s. */
+/** Buffered audio in s: with less the next piece may be late, with more it is dropped. */
 const aheadS = 0.15;
 const mostAheadS = 1;
 
@@ -14,7 +14,7 @@ export function toFloats(octets: ArrayBuffer): Float32Array<ArrayBuffer> {
   return Float32Array.from({ length: octets.byteLength >> 1 }, (_, index) => view.getInt16(index * 2, true) / 32_768);
 }
 
-/** When a piece is played, in the time of what plays; undefined for one that is left out. */
+/** Start time of a piece on the audio clock; undefined for a dropped one. */
 export function placeOf(now: number, next: number): number | undefined {
   if (next < now) return now + aheadS;
   return next - now > mostAheadS ? undefined : next;

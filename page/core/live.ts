@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, Refused, socketUrl } from './session.ts';
 
-/** Whether what is shown is what is. */
+/** Whether the shown data is current. */
 export type LiveState = 'connecting' | 'live' | 'lost' | 'gone';
 
 const firstRetryMs = 500;

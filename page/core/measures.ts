@@ -2,13 +2,13 @@ import type { TimelineEntry } from '../../src/models/timeline.ts';
 
 /** Loss, jitter and level of a call's audio over time, and of each stream of its video. */
 
-/** What was measured of one channel at one moment. */
+/** Measurements of one channel at one time. */
 export type Measure = { at: number; object: string; report: Readonly<Record<string, unknown>> };
 
 /** A line of a curve: a value for each measure, null where it says nothing of it. */
 export type MeasureLine = { label: string; values: readonly (number | null)[] };
 export type MeasureCurve = { title: string; lines: readonly MeasureLine[]; range: Range };
-/** What a curve shows at least: from `low` to `high`. */
+/** The smallest range of a curve. */
 export type Range = { low: number; high: number };
 
 const drawn: readonly { title: string; members: Readonly<Record<string, string>>; range: Range }[] = [
@@ -20,7 +20,7 @@ const drawn: readonly { title: string; members: Readonly<Record<string, string>>
 /** Lines of one curve at most. */
 const mostLines = 4;
 
-/** The measures of a timeline, and those that were asked for since its last, in the order of time. */
+/** Measurements of a timeline, and later requested ones, in order of time. */
 export function measuresOf(timeline: readonly TimelineEntry[], asked: readonly Measure[]): readonly Measure[] {
   const recorded = timeline.flatMap((entry): Measure[] => (entry.kind === 'media' ? [entry] : []));
   return recorded.length === 0 ? asked : [...recorded, ...asked].sort((one, other) => one.at - other.at);
@@ -44,9 +44,9 @@ function firstOfEach(measures: readonly Measure[]): Measure[] {
 }
 
 /**
- * What is to be drawn of audio or video, a value for each measure of either.
- * @param nameOf how a channel is called where there are several
- * @param chosen the channel that is drawn alone; without one those that came first are, as many as fit
+ * Curves of audio or video, one value for each measurement.
+ * @param nameOf name of a channel if there are several
+ * @param chosen the only channel to draw; left out: the first ones, as many as fit
  */
 export function curvesOf(
   measures: readonly Measure[],
@@ -98,7 +98,7 @@ export function valueAt(
   return found ?? undefined;
 }
 
-/** What was measured, in a few words: `3 lost, jitter 2.1 ms, -23 dB`; of video how many key frames were asked for as well. */
+/** Measurements in a few words: `3 lost, jitter 2.1 ms, -23 dB`; for video also requested key frames. */
 export function mediaText(report: Measure['report']): string {
   const {
     loss_heard: lost,

@@ -13,7 +13,7 @@ export type OverviewState = {
   figures: LiveFigures | undefined;
   applications: readonly LiveApplication[];
   stuck: readonly WaitingFor[];
-  /** What the figures were, oldest first; the last five minutes. */
+  /** Figures of the last five minutes, oldest first. */
   history: readonly Moment[];
 };
 
@@ -36,14 +36,14 @@ const empty: OverviewState = { at: 0, calls: new Map(), figures: undefined, appl
 export const overview = cell<OverviewState>(empty);
 
 let begun = 0;
-/** When the first message came: calls that began before are told bit by bit, and are no new ones. */
+/** Time of the first message: earlier calls arrive in parts and are not new. */
 let heardSince: number | undefined;
 
 /** How many calls are stuck; what else waits belongs to none. */
 export const stuckCalls = (stuck: readonly WaitingFor[]): number =>
   new Set(stuck.flatMap(({ call }) => (call === undefined ? [] : [call]))).size;
 
-/** Sets what each call waits for, as told now: a call becomes stuck without any change that would be told of it. */
+/** Sets what each call waits for: a call becomes stuck without a change of its own. */
 function tellStuck(calls: Map<string, Call>, before: readonly WaitingFor[], now: readonly WaitingFor[]): void {
   for (const { call: id } of [...before, ...now]) {
     const call = id === undefined ? undefined : calls.get(id);
@@ -51,7 +51,7 @@ function tellStuck(calls: Map<string, Call>, before: readonly WaitingFor[], now:
   }
 }
 
-/** Takes up a message. */
+/** Applies a message. */
 export function takeOverview({ at, calls: changed, removed, figures, applications, stuck }: LiveOverview): void {
   heardSince ??= at;
   const before = overview.get();

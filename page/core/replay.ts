@@ -17,8 +17,8 @@ import type { StepEntry, TimelineEntry } from '../../src/models/timeline.ts';
 import { stateNames } from './words.ts';
 
 /**
- * What was, at any place of a call's timeline: every chart's snapshot is made anew of its steps, by the very functions that
- * the server has them from, and so are the models and what may be done.
+ * The state at any place of a call's timeline: snapshots of all charts are computed from their steps by the server's
+ * own functions, and so are models and allowed operations.
  */
 
 /** One chart of one object, up to a place in the timeline. */
@@ -28,7 +28,7 @@ export type Traced = {
   image: SnapshotImage;
   /** States it was in, in order, the last one being that it is in. */
   way: string[];
-  /** What it was sent last, and when. */
+  /** Its last event, and when. */
   last: StepEntry;
   began: number;
 };
@@ -65,7 +65,7 @@ export function tracedAt(timeline: readonly TimelineEntry[], count: number): Map
 const snapshotOf = (machine: { resolveState(config: never): unknown }, { value, context }: SnapshotImage): unknown =>
   machine.resolveState({ value: value as StateValue, context } as never);
 
-/** Makes something of what was recorded; undefined where masks or bounds left too little. */
+/** Computes a value from recorded data; undefined if masks or limits removed too much. */
 function attempt<T>(make: () => T): T | undefined {
   try {
     return make();
@@ -74,13 +74,13 @@ function attempt<T>(make: () => T): T | undefined {
   }
 }
 
-/** Whom a bridge showed; undefined where nothing was ever to be shown. */
+/** The video chart of a bridge; undefined without video. */
 function videoOf(bridge: string, all: ReadonlyMap<string, Traced>): BridgeVideoSnapshot | undefined {
   const video = all.get(keyOf(bridge, 'bridgeVideo'));
   return video && (snapshotOf(bridgeVideoMachine as never, video.image) as BridgeVideoSnapshot);
 }
 
-/** What clients saw of an object. */
+/** An object's model as clients saw it. */
 export function modelOf({ chart, image, object }: Traced, all: ReadonlyMap<string, Traced>): object | undefined {
   return attempt((): object | undefined => {
     switch (chart) {
@@ -100,7 +100,7 @@ export function modelOf({ chart, image, object }: Traced, all: ReadonlyMap<strin
   });
 }
 
-/** What could be done to an object. */
+/** The operations that an object allowed. */
 export function allowedOn(traced: Traced, all: ReadonlyMap<string, Traced>): AllowedOperations | undefined {
   const { chart, image, object } = traced;
   if (image.status !== 'active') return undefined;

@@ -1,6 +1,6 @@
 import { cell } from './cell.ts';
 
-/** Where the page is: the segments behind `#/`, decoded. */
+/** The route: the decoded segments behind `#/`. */
 const read = (): string[] =>
   location.hash
     .replace(/^#\/?/, '')

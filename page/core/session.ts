@@ -2,7 +2,7 @@ import type { LogInSession } from '../../src/models/log-in-session.ts';
 import type { Access } from '../../src/models/token.ts';
 import { cell } from './cell.ts';
 
-/** Who has logged in. The token lives here, in memory, and nowhere else: it goes when the page is closed. */
+/** The log-in. The token is only in memory: it is lost when the page is closed. */
 export const session = cell<Session | undefined>(undefined);
 
 /** A log-in, and the operations that its user may call, as `resource:operation`. */
@@ -11,7 +11,7 @@ export type Session = LogInSession & { operations: ReadonlySet<string> };
 /** Whether the user may call the operation. */
 export const may = (operation: string): boolean => session.get()?.operations.has(operation) === true;
 
-/** What stands behind what views show beside their live messages. */
+/** Requests behind views beside their live messages. */
 const behind: Readonly<Record<string, string>> = {
   '/ari/applications': 'applications:list',
   '/ari/endpoints': 'endpoints:list',

@@ -34,10 +34,10 @@ export function stateNames(value: unknown, prefix = ''): string[] {
   });
 }
 
-/** Stands for a party that has neither name nor number. */
+/** Placeholder for a party without name and number. */
 export const nobody = '—';
 
-/** Who a party is, for people. */
+/** A party's name for display. */
 export const party = ({ name, number }: { name: string; number: string }): string =>
   name && number && name !== number ? `${name} (${number})` : name || number || nobody;
 
@@ -50,7 +50,7 @@ export function octets(count: number): string {
   return count < 1_000_000 ? `${Math.round(count / 1_000)} kB` : `${(count / 1_000_000).toFixed(1)} MB`;
 }
 
-/** What all of them have not read. */
+/** Unread bytes of all of them. */
 export const lagOf = (sockets: readonly { unread: number }[]): number =>
   sockets.reduce((sum, { unread }) => sum + unread, 0);
 

@@ -42,8 +42,8 @@ export function Pill({ state, tone }: { state: string; tone?: string | undefined
 }
 
 /**
- * A count on a link or a button, which must not be part of its name: the name would change with the count. The link or
- * button has a name of its own (`aria-label`) and refers to the badge by `aria-describedby`.
+ * A count on a link or button, outside its name, because the name would change with the count. The link or button has a
+ * name of its own (`aria-label`) and refers to the badge by `aria-describedby`.
  */
 export function Badge({ id, count, what, tone = '' }: { id: string; count: number; what: string; tone?: string }) {
   if (count <= 0) return null;
@@ -119,7 +119,7 @@ export function LiveMark({ state }: { state: LiveState }) {
   );
 }
 
-/** What an answer holds, asked for again at an interval; `again` asks at once. */
+/** An answer, requested again at an interval; `again` requests it now. */
 export function useAsked<T>(
   path: string | undefined,
   everyMs?: number,
@@ -149,7 +149,7 @@ export function useAsked<T>(
   return { value, error, again: () => setTurn((before) => before + 1) };
 }
 
-/** What an answer was the time before; undefined of the first one. */
+/** The previous answer; undefined for the first one. */
 export function useBefore<T>(value: T | undefined): T | undefined {
   const known = useRef<{ now: T | undefined; before: T | undefined }>({ now: undefined, before: undefined });
   if (known.current.now !== value) known.current = { now: value, before: known.current.now };

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { useChart } from '../core/charts.ts';
 
-/** What of a chart is lit. */
+/** Lit parts of a chart. */
 export type Lit = {
   /** States that it is in. */
   states: readonly string[];
@@ -29,9 +29,9 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     const width = Number.parseFloat(svg?.getAttribute('width') ?? '0');
     if (svg) {
       svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
-      // Smaller than this nobody can read it: then it scrolls.
+      // A smaller chart is unreadable; below this width it scrolls.
       svg.style.minWidth = `${Math.round(width * 0.6)}px`;
-      // What stands beside it has its place below.
+      // Its neighbour moves below it.
       if (width > wide) svg.dataset['wide'] = '';
     }
     svg?.removeAttribute('width');
@@ -59,7 +59,7 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
   return <div class={lit ? 'drawing has-lit' : 'drawing'} ref={box} />;
 }
 
-/** What leads out of the states that a chart is in: which event, under which condition, where to. */
+/** Transitions out of the present states: event, condition, target. */
 export function NextTransitions({ name, states }: { name: string; states: readonly string[] }) {
   const drawn = useChart(name);
   if (!drawn) return null;

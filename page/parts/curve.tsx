@@ -9,7 +9,7 @@ export type Line = { label: string; values: readonly (number | null)[]; tone: 'f
 
 const colour = (element: Element, name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
 
-/** Whether the page is dark just now: what is drawn on a canvas has to be drawn anew when that changes. */
+/** Whether the page is dark: canvases are redrawn when that changes. */
 function useDark(): boolean {
   const [dark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
   useEffect(() => {
@@ -38,7 +38,7 @@ export function Curve({
   at?: number | undefined;
   /** The least time to show, in s. */
   span?: number;
-  /** What is shown at least. */
+  /** The smallest shown range. */
   range?: Range;
 }) {
   const box = useRef<HTMLDivElement>(null);

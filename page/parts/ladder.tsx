@@ -11,7 +11,7 @@ import { Windowed } from './windowed.tsx';
 const lanes = ['Phone', 'SIP', 'Channel', 'Application'] as const;
 export const kinds = ['sip', 'step', 'request', 'event', 'media'] as const;
 type Kind = (typeof kinds)[number];
-/** What is measured of audio comes every few seconds, and is drawn as curves: it would hide all else. */
+/** Measurements come every few seconds and are drawn as curves: they would hide other entries. */
 const atFirst: ReadonlySet<Kind> = new Set(kinds.filter((kind) => kind !== 'media'));
 const kindNames: Readonly<Record<Kind, string>> = {
   sip: 'SIP',
@@ -21,7 +21,7 @@ const kindNames: Readonly<Record<Kind, string>> = {
   media: 'Media',
 };
 
-/** Where an entry is drawn: from lane to lane, or on one. */
+/** Position of an entry: between two lanes, or on one. */
 type Shape = { from: number; to: number; text: string; detail: string; tone: string };
 
 const stateText = (value: unknown): string =>
@@ -126,7 +126,7 @@ export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
   const choose = (index: number) => {
     setChosen(index === chosen ? undefined : index);
   };
-  /** What was chosen gets the focus back. */
+  /** The chosen entry gets the focus back. */
   const list = useRef<HTMLDivElement>(null);
   const close = () => {
     const row = list.current?.querySelector<HTMLElement>('.rung.chosen');

@@ -9,7 +9,7 @@ import { shortNames } from '../core/words.ts';
 import { Panel } from './bits.tsx';
 import { Curve } from './curve.tsx';
 
-/** Loss, jitter and level of a call's audio and video over time: what was recorded, and what is measured while somebody looks. */
+/** Loss, jitter and level of a call's audio and video over time: recorded values, and present ones. */
 
 const tones = ['first', 'second', 'third', 'fourth'] as const;
 
@@ -17,7 +17,7 @@ const askEveryMs = 1_000;
 /** Channels that are asked, and measures that are kept. */
 const mostChannels = 4;
 const mostMeasures = 600;
-/** Channels whose curves are drawn at once: two lines each. */
+/** Channels whose curves are drawn: two lines each. */
 const mostDrawn = 2;
 
 const tenths = (seconds: number): number => Math.round(seconds * 10_000) / 10;
@@ -163,7 +163,7 @@ function Curves({ curves, times, at }: CurvesProps) {
 
 type VideoTableProps = { rows: readonly VideoRow[]; nameOf: (object: string) => string };
 
-/** Whom a stream shows, and why somebody else is not shown in it (yet). */
+/** The source of a stream, and why another is not visible yet. */
 function shownText({ shows, awaits, unseen }: Measure['report'], nameOf: (object: string) => string): string {
   const shown = shows === undefined ? '—' : nameOf(String(shows));
   if (unseen === undefined) return shown;
@@ -171,7 +171,7 @@ function shownText({ shows, awaits, unseen }: Measure['report'], nameOf: (object
   return `${shown} (${awaited}${whyUnseenText(String(unseen))})`;
 }
 
-/** Whom each stream of video shows, and how that goes. */
+/** The source and figures of each video stream. */
 function VideoTable({ rows, nameOf }: VideoTableProps) {
   return (
     <div class="scroll">

@@ -41,7 +41,7 @@ function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; 
   );
 }
 
-/** What the charts allow, but the scope of who has logged in does not. */
+/** Operations that the charts allow but the user's scope does not. */
 function withinScope(kind: AllowedOperations['kind'], each: AllowedOperation): AllowedOperation {
   if (may(operationBehind(kind, each.operation))) return each;
   return { operation: each.operation, allowed: false, message: 'You are not allowed to do this.' };
@@ -53,12 +53,12 @@ type OperationsProps = {
   past: boolean;
 };
 
-/** What may be done to an object, as buttons; what may not is grey and says why. */
+/** An object's operations as buttons; refused ones are grey and show the reason. */
 export function Operations({ possible, past }: OperationsProps) {
   const [open, setOpen] = useState<string>();
   const [told, setTold] = useState<{ text: string; bad: boolean }>();
   const state = JSON.stringify(possible.states);
-  // What was said of another state is no news.
+  // A message about an earlier state is removed.
   useEffect(() => setTold((before) => (before?.bad ? undefined : before)), [state, past]);
   const known = possible.operations.flatMap((each) => {
     const action = actionOf(possible.kind, possible.id, each.operation);
@@ -85,7 +85,7 @@ export function Operations({ possible, past }: OperationsProps) {
     opener.current?.focus();
   };
   const chosen = known.find(({ operation, allowed }) => operation === open && allowed);
-  // What does something first, then what may be asked for without effect, then what may not.
+  // Order: operations with effect, then without effect, then refused ones.
   const rankOf = ({ allowed, without_effect: idle }: AllowedOperation): number => (allowed ? (idle ? 1 : 0) : 2);
   const sorted = known.toSorted((one, other) => rankOf(one) - rankOf(other));
   return (

@@ -5,7 +5,7 @@ import { ask, may } from '../core/session.ts';
 
 const askEveryMs = 2_000;
 
-/** Asks who sees whom in a bridge again and again; empty while nobody knows. */
+/** Requests a bridge's visibility periodically; empty while unknown. */
 function useVideoVisibility(bridge: string): readonly VideoVisibility[] {
   const [visibility, setVisibility] = useState<readonly VideoVisibility[]>([]);
   useEffect(() => {
@@ -24,7 +24,7 @@ function useVideoVisibility(bridge: string): readonly VideoVisibility[] {
   return visibility;
 }
 
-/** Who in a bridge sees whom, and why not. */
+/** Which member of a bridge sees which, and reasons. */
 export function VideoVisibilityTable({ bridge, nameOf }: { bridge: string; nameOf: (channel: string) => string }) {
   const rows = visibilityRowsOf(useVideoVisibility(bridge), nameOf);
   if (rows.length === 0) return null;

@@ -11,7 +11,7 @@ type WindowedProps<T> = {
   /** One element that can have the focus, with a key of its own. */
   row(item: T, index: number): VNode;
   class?: string;
-  /** The row to keep in view, as long as nobody goes through the list by keyboard. */
+  /** The row to keep in view, unless the user moves by keyboard. */
   follow?: number | undefined;
   label: string;
 };

@@ -55,7 +55,7 @@ export function Applications({ name }: { name: string | undefined }) {
   );
 }
 
-/** What an application is subscribed to, by kind. */
+/** An application's subscriptions by kind. */
 const subscriptions = (application: Application): [string, readonly string[]][] => [
   ['Channels', application.channel_ids],
   ['Bridges', application.bridge_ids],
@@ -79,7 +79,7 @@ const hintOf = (list: readonly string[]): string => {
   return some === '' ? (isAll(list) ? 'all objects' : 'not subscribed to any') : some;
 };
 
-/** What an event is about, in a word. */
+/** The subject of an event, in a word. */
 function aboutOf({ event }: EventTimelineEntry): string {
   const { channel, peer, playback, bridge, recording, endpoint } = event as Record<
     string,
@@ -95,7 +95,7 @@ function OneApplication({ name, described }: { name: string; described: Applicat
   const [paused, setPaused] = useState(false);
   const [chosen, setChosen] = useState<EventTimelineEntry>();
   const { applications, history } = useCell(overview);
-  // Of the events themselves no more are sent than can be read.
+  // No more events are shown than can be read.
   const rate = rateOf(history, ({ made }) => made.get(name) ?? 0);
   const known = applications.find((each) => each.name === name);
   const live = useLive<LiveApplicationEvents>(

@@ -34,7 +34,7 @@ const kindNames: Readonly<Record<string, string>> = {
   dial: 'Dial',
 };
 
-/** An object with its charts, the one that stands for it first. */
+/** An object with its charts, the main one first. */
 type Shown = { object: string; charts: Traced[] };
 
 function objectsOf(traced: ReadonlyMap<string, Traced>): Shown[] {
@@ -52,7 +52,7 @@ const byKind = (one: Shown, other: Shown): number =>
 
 const isOver = ({ charts: [main] }: Shown): boolean => main === undefined || main.image.status !== 'active';
 
-/** What is drawn unless somebody asks for more: the first channel that is still there, and what came last beside the channels. */
+/** Initially drawn charts: the first live channel, and the last object beside channels. */
 function drawnAtFirst(objects: readonly Shown[]): ReadonlySet<Shown> {
   const channels = objects.filter(({ charts: [main] }) => main?.chart === 'channel');
   const others = objects.filter((each) => each.charts[0]?.chart !== 'channel' && !isOver(each));
@@ -68,7 +68,7 @@ type ObjectCardProps = {
   past: boolean;
   /** Whether going back to now would show what can be done; if not, nothing is offered. */
   actable: boolean;
-  /** Whether it is unfolded unless somebody folds it. */
+  /** Whether it is open by default. */
   drawn: boolean;
 };
 
@@ -211,7 +211,7 @@ function TimeBar({ timeline, moment, began, isOld, onMoment }: TimeBarProps) {
   );
 }
 
-/** Says what a call waits for. The overview tells that: the call itself is told of only when it changes. */
+/** Shows what a call waits for. The overview reports it: the call itself only reports changes. */
 function StuckBanners({ call }: { call: string }) {
   return useCell(overview)
     .stuck.filter((waits) => waits.call === call)
@@ -234,7 +234,7 @@ export function CallView({ id }: { id: string }) {
     // After a connection that was lost everything comes again.
     setTimeline((before) => (message.whole ? message.entries : [...before, ...message.entries]));
   });
-  // What nobody hears of any more is the past, whichever moment of it is shown; so is what comes over a lost connection.
+  // A call without further updates is in the past, and so is one over a lost connection.
   const isOld = letGo !== undefined || ((live === 'lost' || live === 'gone') && call?.state === 'live');
   const count = moment ?? timeline.length;
   const traced = useMemo(() => tracedAt(timeline, count), [timeline, count]);

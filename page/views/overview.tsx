@@ -12,7 +12,7 @@ import { clockTime, duration, lagOf, octets, plural, short } from '../core/words
 import { Empty, Panel, Pill, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
 
-/** Who is in a call, in a few words. */
+/** The parties of a call, in a few words. */
 const endsText = (call: Call): string => {
   const { from, to: other } = endsOf(call);
   return `${from} → ${other}`;
@@ -80,7 +80,7 @@ export function Overview() {
     [history],
   );
   const failed = useMemo(() => failures(calls.values()), [calls]);
-  // What nobody records, nobody knows.
+  // Without recording the figures are unknown.
   const isUnknown = figures?.recording === false;
   const unknown = 'The recorder is off, so this is unknown.';
   const online = endpoints.filter(({ state }) => state === 'online').length;

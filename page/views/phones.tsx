@@ -117,7 +117,7 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
   );
 }
 
-/** What somebody types into a softphone. */
+/** Settings for a softphone. */
 type Account = { name: string; password: string; host: string; port: string; transport: string };
 
 const alphabet = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';

@@ -10,7 +10,7 @@ import { ask, may, mayLookAt, session } from '../core/session.ts';
 import { clockTime, duration, octets, plural, short } from '../core/words.ts';
 import { Empty, Panel, Pill, reasonOf, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 
-/** How the server keeps up, what it writes down, and who has a way in: what an operator looks after. */
+/** The server for operators: its load, its logs, and its users. */
 export function Server() {
   const { value: server, error } = useAsked<ServerInfo>('/hookswitch/server', 2_000);
   const before = useBefore(server);
@@ -50,7 +50,7 @@ export function Server() {
 
 type FiguresProps = {
   server: ServerInfo;
-  /** What is measured since somebody looked before says nothing the first time. */
+  /** Figures since the last look mean nothing the first time. */
   first: boolean;
 };
 
@@ -94,7 +94,7 @@ function Figures({ server: { started, records, audit, hep, event_loop: loop }, f
   );
 }
 
-/** Where messages go, or why they do not. */
+/** Where messages are sent, or why not. */
 const aboutCollector = ({ address, port, reason, refused, left_out: left }: HepCollector): string =>
   [
     ...(left > 0 ? [`${plural(left, 'message')} skipped`] : []),
@@ -156,12 +156,12 @@ function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo 
 
 type TakingProps<T> = {
   title: string;
-  /** What is said where there is none. */
+  /** Text without entries. */
   none: string;
   items: readonly T[];
   keyOf(item: T): string;
   row(item: T): ComponentChildren;
-  /** What the button says; left out, nothing may be taken away. */
+  /** Text of the button; left out: nothing can be removed. */
   verb: string | undefined;
   grave?: boolean;
   pathOf(item: T): string;

@@ -19,7 +19,10 @@ export type RotatedFileOptions = LogFileOptions &
 
 /** A file that can be given other bounds while it is written. */
 export interface RotatedFile extends Omit<LogFile, 'isAtItsPath' | 'openings'> {
-  /** Takes up other bounds: what was put aside beyond them goes now, a file that is too large with its next line. */
+  /**
+   * Applies other limits: rotated files beyond them are deleted now; a file that is too large rotates with its next
+   * line.
+   */
   limit(bounds: RotationBounds): void;
   /** Opens the path again if another program has renamed or removed the file. A failure is reported to `onStuck`. */
   reopen(): void;
