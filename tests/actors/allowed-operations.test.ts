@@ -98,7 +98,7 @@ allowed('an early operation names the states of the life that allow it', () => {
     error: 'channelInvalidState',
     status: 412,
     message: 'Channel in invalid state',
-    reason: 'It was made, and nobody has been called yet: dial it; this may be done once the far side has answered',
+    reason: 'The channel was created but not dialed yet: dial it; this may be done once the far side has answered',
     chart: 'channel',
   });
   assert.equal(states, ['ring', 'busy', 'up']);
@@ -178,7 +178,7 @@ allowed('what is refused to a channel has a reason in every state of its life, a
   const again = 'It was dialed before, which may be done once: make another channel to call again';
   assert.equal(ofLife('created'), {
     new: [again],
-    down: [`It was made, and nobody has been called yet: dial it; ${later}`],
+    down: [`The channel was created but not dialed yet: dial it; ${later}`],
     aboutToDial: [`The far side is about to be called: ${later}`],
     dialing: [`The far side is being called: ${later}`, isDialed],
     ringing: [`The far side rings: ${later}`, isDialed],

@@ -235,7 +235,7 @@ export function createCallControl({
     transfers,
     consultations,
     dials,
-    companies,
+    dialSessions,
     featureKeys,
     bridgeOperations,
     recordingOperations,
