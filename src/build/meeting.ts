@@ -118,7 +118,7 @@ export function buildMeeting(
     transfers,
     consultations,
     dials,
-    companies,
+    dialSessions,
     featureKeys,
     bridgeOperations,
     recordingOperations,

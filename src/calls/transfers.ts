@@ -310,12 +310,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
     for (const other of stands.flatMap(swaps.othersWith)) channels.tell(other, { type });
   };
 
-  const tellTransferer = (
-    { id, transferer, request, byKeys }: TransferContext,
-    status: number,
-    notify?: Notify,
-  ): void => {
-    const tell = notify ?? transfers.get(id)?.notify;
+  const tellTransferer = ({ id, transferer, request, byKeys }: TransferContext, status: number, own?: Notify): void => {
+    const tell = own ?? transfers.get(id)?.notify;
     if (tell) tell(status);
     else if (!byKeys) channels.find(transferer)?.leg.tellTransfer(request.id, status);
   };
