@@ -207,7 +207,7 @@ allowed('what is refused to a channel has a reason in every state of its life, a
 allowed('what is refused to playbacks, recordings and bridges has a reason in every state', () => {
   const queued = 'this may be done once it records (RecordingStarted); stop and cancel may be asked for now';
   assert.equal(reasonsIn(liveRecordingMachine, { name: 'r' }, allowedOnRecording), {
-    queued: [`It waits for what plays or records before it: ${queued}`],
+    queued: [`It waits for an earlier playback or recording: ${queued}`],
     starting: [
       'It is about to record: this may be done once it does (RecordingStarted); stop and cancel may be asked for now',
     ],
