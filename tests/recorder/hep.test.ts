@@ -180,7 +180,7 @@ hep(
     await trying;
     assert.is(
       await refused.catch((error: Error) => error.message),
-      'no socket to the HEP collector can be had: no descriptors are left',
+      'no socket to the HEP collector could be opened: no descriptors are left',
     );
     const { since: _since, ...told } = standing() ?? {};
     assert.equal(told, {
