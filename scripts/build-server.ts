@@ -32,7 +32,7 @@ const noHttp2 = 'export class Http2ServerRequest {}; export const constants = { 
 /** The thread of pino's transports: log lines are written by the server itself. */
 const noTransports = 'module.exports = class ThreadStream {};';
 
-/** Puts something smaller in the place of modules of which the server uses a part. */
+/** Replaces modules of which the server only uses a part. */
 const parts: Plugin = {
   name: 'parts of modules',
   setup({ onLoad, onResolve }) {

@@ -176,7 +176,7 @@ const groupsOf = ({ owners: { applications, objectOwnership }, followers, entity
     },
   });
 
-/** Files what is recorded first only if the application comes back for the events it missed: filing all of it takes time. */
+/** Files the recorder's backlog only if the application resumes, because filing takes time. */
 const whereResumed = (next: Next, ofRecorder: (next: Next) => Next): Next => {
   const filedFirst = ofRecorder(next);
   return (c, sources, user) => (c.req.query('resume') === undefined ? next : filedFirst)(c, sources, user);

@@ -83,15 +83,15 @@ export type Owners = {
   /** The calls that are recorded. */
   calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'mask' | 'bundle' | 'stuck'> &
     Partial<Pick<Calls, 'record'>>;
-  /** Whom channels and bridges belong to. */
+  /** The application that owns channels and bridges. */
   objectOwnership: Pick<ObjectOwnership, 'callOf' | 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
-  /** Tells what happens to who watches. */
+  /** Sends changes to subscribers. */
   live: Pick<Live, 'watch' | 'require'>;
   /** Lets users listen to calls. */
   listening: Pick<Listening, 'require' | 'begin'>;
   /** Connections that share applications; made by the interface itself. */
   groups: Pick<EventGroups, 'list' | 'drain'>;
-  /** What stands for users in place of their passwords; made by the interface itself. */
+  /** Tokens of users; created by the interface itself. */
   tokens: TokenOperations;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };

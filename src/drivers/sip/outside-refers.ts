@@ -53,7 +53,7 @@ type Subscription = {
   readonly endpoint: EndpointConfig;
   readonly requests: DialogRequests;
   readonly run: OutsideReferRun;
-  /** What was told last. */
+  /** The last NOTIFY. */
   last: { readonly state: string; readonly fragment: string };
 };
 
@@ -79,7 +79,7 @@ function openSubscription(services: Services, options: SubscriptionOptions): Sub
       contactFor: services.agent.contactFor,
       digest: digestClient(services, endpoint),
       isClosed,
-      // Who has no use for what it is told is told no more; the transfer goes on.
+      // After a refused NOTIFY no more are sent; the transfer continues.
       onFinal: (_label, { status }) => status >= 300 && subscription.run.send({ type: 'notify.failed' }),
       onFailure: () => void subscription.run.send({ type: 'notify.failed' }),
     },
