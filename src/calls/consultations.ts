@@ -10,7 +10,7 @@ import {
   type ConsultationInput,
   consultationMachine,
 } from '../machines/consultation.ts';
-import type { Companies } from './companies.ts';
+import type { DialSessions } from './dial-sessions.ts';
 import { livingIn } from './living.ts';
 import { openPlainBridge, plainEntry } from './plain-bridges.ts';
 import type { Swaps } from './swaps.ts';
