@@ -23,6 +23,11 @@ import { type ChartPage, chartPages, decisions } from './state-diagrams.ts';
 export type ChartDocument = { chart: Chart; svg: string; machine: object; scxml: string };
 
 const abouts: Readonly<Record<string, string>> = {
+  awayPolicy: 'What happens to the channels of an application that is away.',
+  broadcastOffer: 'A call that is offered to several applications until one claims it.',
+  externalLeg: 'The leg of a channel that exchanges audio with an external media server.',
+  leg: 'A call of a SIP endpoint, from its INVITE to its end.',
+  outsideRefer: 'A phone asks by REFER outside a call that another number be called.',
   application: 'Whether an application is there to be told of events.',
   bridge: 'A bridge, from its making to its destruction.',
   bridgeVideo: 'Whom a bridge shows to whom: its video mode, and who is the source.',
