@@ -31,10 +31,10 @@ export const sipLimits = group(
         'UDP messages, also of known peers, that may wait while the server is busy. Beyond this they are dropped.',
     }),
     call_wait: number(0.01, 60, {
-      default: 0.45,
+      default: 4,
       unit: 's',
       description:
-        'Time that a new call may wait in this queue. A call that waited longer gets 503 with Retry-After; calls that exist go on. The default is less than the time after which peers retransmit.',
+        'Time that a new call may wait in this queue, behind the messages of calls that exist. It gets 100 Trying meanwhile. A call that waited longer gets 503 with Retry-After.',
     }),
     transactions: whole(100, 10_000_000, {
       default: 100_000,

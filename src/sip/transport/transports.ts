@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import { isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
 import { createTally } from '../../lib/tally.ts';
 import type { TlsKeys } from '../../lib/tls.ts';
+import { buildResponse } from '../message/build.ts';
 import { type ParseFailure, parseMessage, refuseMessage } from '../message/parse.ts';
 import type { Frame } from '../message/stream-framer.ts';
 import { formatVia } from '../message/via.ts';
@@ -132,6 +133,7 @@ class SocketTransports implements Transports {
       clock: guardedClock(clock, log, 'taking SIP datagrams'),
       most: all.maxWaiting,
       take: guarded(log, 'taking a SIP datagram', (bytes: Buffer, source: Source) => void this.#take(bytes, source)),
+      callWaits: guarded(log, 'answering 100 Trying', (bytes, source) => this.#tellTrying(bytes, source)),
       full: () => hit('sip.limits.waiting'),
     });
     this.#connections = new Connections({
@@ -304,6 +306,16 @@ class SocketTransports implements Transports {
     // RFC 5626 4.4.2, 5.4: a phone finds out in this way whether its NAT still lets us through.
     if (isStun) this.#answerStun(bytes, source);
     else this.#intake.arrived(start === 0 ? bytes : bytes.subarray(start), source);
+  }
+
+  /** Answers an INVITE that has to wait with 100, outside any transaction, so that its sender does not repeat it. */
+  #tellTrying(bytes: Buffer, source: Source): void {
+    const result = parseMessage(bytes);
+    if (!result.ok || result.message.kind !== 'request' || result.message.method !== 'INVITE') return;
+    const { message } = result;
+    const stamped = stampedVia(message.topVia!, source);
+    if (stamped) message.setTopVia(formatVia(stamped));
+    this.send(buildResponse(message, 100).toBuffer(), source);
   }
 
   #answerStun(request: Buffer, source: Source): void {

@@ -11,6 +11,7 @@ function createBench(eachMs: number, most = 10) {
   let turns: (() => void)[] = [];
   let dropped = 0;
   const taken: [text: string, waitedMs: number][] = [];
+  const trying: string[] = [];
   const intake: Intake = new Intake({
     clock: { monotonic: () => now, soon: (fn) => void turns.push(fn) },
     most,
@@ -18,6 +19,7 @@ function createBench(eachMs: number, most = 10) {
       taken.push([String(bytes), intake.waitedMs]);
       now += eachMs;
     },
+    callWaits: (bytes) => void trying.push(String(bytes)),
     full: () => void dropped++,
   });
   return {
@@ -32,6 +34,7 @@ function createBench(eachMs: number, most = 10) {
       for (const fn of due) fn();
     },
     taken: () => taken.splice(0),
+    trying: () => trying.splice(0),
     dropped: () => dropped,
     waits: () => turns.length > 0,
   };
@@ -86,6 +89,33 @@ test('beyond the bound messages are dropped and counted', () => {
     ['b', 0],
     ['c', 3],
   ]);
+});
+
+const invite = (name: string, to = '<sip:b@host>') =>
+  `INVITE sip:b@host SIP/2.0\r\nCall-ID: ${name}\r\nTo: ${to}\r\n\r\n`;
+const cancel = 'CANCEL sip:b@host SIP/2.0\r\nCall-ID: one\r\n\r\n';
+
+test('new calls wait behind all other messages, and CANCEL behind its INVITE', () => {
+  const { arrive, endTurn, taken } = createBench(3);
+  const again = invite('again', '<sip:b@host>;tag=1');
+  arrive('a', invite('one'), cancel, 'BYE sip:b@host SIP/2.0', again, invite('two'));
+  for (let turn = 0; turn < 6; turn++) endTurn();
+  assert.equal(
+    taken().map(([text]) => text),
+    ['a', 'BYE sip:b@host SIP/2.0', again, invite('one'), cancel, invite('two')],
+  );
+});
+
+test('a new call is told that it waits once others have waited for 100 ms', () => {
+  const { arrive, pass, taken, trying } = createBench(3);
+  arrive('a', invite('one'));
+  pass(99);
+  arrive(invite('two'));
+  assert.equal(trying(), []);
+  pass(1);
+  arrive(invite('three'), 'b');
+  assert.equal(trying(), [invite('three')]);
+  assert.is(taken().length, 1);
 });
 
 test('what waits when it is closed is dropped', () => {
