@@ -58,11 +58,17 @@ export function splitTemplate(text: string, separator: string): string[] {
   return found;
 }
 
-/** Whether text is one `${…}` and nothing else. */
+/** Whether text is one `${…}` that may hold several arguments: not what the network chose. */
 export function isReference(text: string): boolean {
   const trimmed = text.trim();
-  return trimmed.startsWith('${') && endOfReference(trimmed, 0) === trimmed.length;
+  return trimmed.startsWith('${') && !isFromNetwork(trimmed) && endOfReference(trimmed, 0) === trimmed.length;
 }
+
+/** Whether text begins with what a caller or another server chose: the dialed number, names, headers, message bodies. */
+export const isFromNetwork = (text: string): boolean =>
+  /^\$\{(?:(?:INVALID_)?EXTEN[}:]|(?:CALLERID|CONNECTEDLINE|REDIRECTING|PJSIP_HEADERS?|MESSAGE|MESSAGE_DATA) *\()/i.test(
+    text.trim(),
+  );
 
 /** A decimal number of seconds (`1`, `0.5`, `.5`) in ms; undefined when the text is none. Not negative. */
 export function parseSeconds(text: string): number | undefined {

@@ -1,4 +1,4 @@
-import { splitArguments } from './arguments.ts';
+import { isFromNetwork, splitArguments } from './arguments.ts';
 import { calculate } from './calculation.ts';
 import { sealedValue, unsealed } from './signs.ts';
 
@@ -85,11 +85,11 @@ const placeholder = '\0';
 
 /**
  * The same, and split at the commas that are configured: what a variable holds adds no argument. A text that is one reference and
- * nothing else may hold all of them.
+ * nothing else may hold all of them, unless the network chose its value.
  */
 export function expandArguments(template: Template, scope: Scope): { data: string; args: string[] } {
   const parts = template.parts.filter((part) => typeof part !== 'string' || part.trim() !== '');
-  if (parts.length <= 1 && typeof parts[0] !== 'string') {
+  if (parts.length <= 1 && typeof parts[0] !== 'string' && !isFromNetwork(template.text)) {
     const data = expand(template, scope);
     return { data, args: splitArguments(data) };
   }

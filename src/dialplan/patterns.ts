@@ -59,8 +59,8 @@ function charactersOf(set: string): string {
   return [...chars].sort().join('');
 }
 
-/** Separators of Dial targets, technologies, contexts and arguments. */
-const separators = /[&/@,()]/;
+/** Separators of Dial targets, technologies, contexts, arguments and parts of options. */
+const separators = /[&/@,()^:]/;
 
 /** Whether a dialed extension (without dashes) fits. */
 export function matchesPattern({ places }: Pattern, extension: string): boolean {

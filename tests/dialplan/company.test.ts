@@ -97,6 +97,24 @@ for (const [what, step, variables, expected] of [
     },
   ],
   [
+    'a target in a name of the network',
+    'Dial(${CALLERID(name)}&PJSIP/bob)',
+    { HOSTILE: '1' },
+    { targets: ['PJSIP/bob'], ...plain },
+  ],
+  [
+    'a target in a dialed number that is invalid',
+    'Dial(${INVALID_EXTEN})',
+    { INVALID_EXTEN: 'Local/900@internal&Local/901@internal,5,m' },
+    { targets: [], ...plain },
+  ],
+  [
+    'a context in a dialed number that is invalid',
+    'Dial(PJSIP/bob,20,F(${INVALID_EXTEN}))',
+    { INVALID_EXTEN: 'c^s^1' },
+    { targets: ['PJSIP/bob'], timeoutMs: 20_000, ...plain },
+  ],
+  [
     'files and digits in what a caller is called',
     'Dial(PJSIP/bob,20,A(hello-${X})D(1${X}:2))',
     { X: 'a&recording:secret:9(b)' },

@@ -110,14 +110,17 @@ type Dialed = { targets: string[]; time: string; options: ReadonlyMap<string, st
 /**
  * Arguments and targets of a Dial. They are split before variables are replaced, so a value adds no target, option or
  * technology. An argument or target that is one variable alone may hold several (`Dial(${ALL})`,
- * `Dial(${PJSIP_DIAL_CONTACTS(bob)})`).
+ * `Dial(${PJSIP_DIAL_CONTACTS(bob)})`), and technologies, unless the network chose it (`Dial(${CALLERID(name)})`).
  */
 function readDial(step: Step): Dialed {
-  const { args, expand } = step;
+  const { args, expand, warn } = step;
   const [, time = '', optionText = ''] = args;
   const options = configuredArgument(step, 2);
   return {
-    targets: listOf(step, 0).map(({ value }) => value),
+    targets: listOf(step, 0).flatMap(({ value, isForeign }) => {
+      if (isForeign) warn(`the network chose the technology of "${value}": it is not called`);
+      return isForeign ? [] : [value];
+    }),
     time,
     options: options === undefined ? readOptions(optionText) : readOptionsOf(options.trim(), expand),
   };

@@ -1,4 +1,4 @@
-import { isReference, splitArguments, splitTemplate } from '../arguments.ts';
+import { isFromNetwork, isReference, splitArguments, splitTemplate } from '../arguments.ts';
 import { type Branches, findOutside, splitBranches, unquoted } from '../branches.ts';
 import type { Step } from './application.ts';
 
@@ -19,8 +19,11 @@ export function configuredArgument({ text }: Texts, index: number): string | und
 const plain = (text: string, { expand, expandArguments }: Reading): string =>
   isReference(text) ? expand(text) : expandArguments(text).args.join(',');
 
-/** An item of a list. `literal` is how it begins in the configuration, up to the first variable. */
-type Item = { value: string; literal: string };
+/**
+ * An item of a list. `literal` is how it begins in the configuration, up to the first variable; `isForeign` when the
+ * network chose how it begins.
+ */
+type Item = { value: string; literal: string; isForeign?: boolean };
 
 /** The items of an argument that is a list, trimmed; empty ones are left out. */
 export function listOf(step: Texts, index: number, separator = '&'): Item[] {
@@ -37,7 +40,13 @@ const fromTemplate = (template: string, step: Texts, separator: string): Item[] 
   splitTemplate(unquoted(template.trim()), separator).flatMap((each) =>
     isReference(each)
       ? constant(step.expand(each.trim()), separator)
-      : [{ value: plain(each.trim(), step).trim(), literal: each.trim().split('$', 1)[0] ?? '' }],
+      : [
+          {
+            value: plain(each.trim(), step).trim(),
+            literal: each.trim().split('$', 1)[0] ?? '',
+            isForeign: isFromNetwork(each),
+          },
+        ],
   );
 
 /** An argument that holds arguments of its own: `"one,two"`. */
