@@ -141,7 +141,8 @@ export class MediaEngine {
       end.attach(writer ? tracedPair(pair, writer, this.#options.clock) : pair);
       return { address, port: pair.rtp.port };
     } catch (error) {
-      if (this.#ends.get(session) === end) this.#close(session);
+      // Its items are told why: 'closed' would say that someone asked for it.
+      if (this.#ends.get(session) === end) this.#close(session, error instanceof Error ? error.message : String(error));
       throw error;
     }
   }

@@ -57,6 +57,17 @@ test('nothing is sent while there is nothing to say; the next talkspurt has a ma
   engine.close();
 });
 
+test('an item of a session whose port is taken is told so', async () => {
+  const { engine, reports, open } = bench();
+  await open();
+  const refused = engine.openRtp(2, { port: 10_000 }).catch((error: Error) => error.message);
+  engine.apply({ type: 'play', session: 2, play: 1, item: { uri: 'ramp:360', language: 'en', offsetMs: 0 } });
+  const reason = 'the RTP port 10000 is in use';
+  assert.is(await refused, reason);
+  assert.equal(reports, [{ type: 'played', session: 2, play: 1, report: { type: 'media.failed', reason } }]);
+  engine.close();
+});
+
 test('an item queued behind the last one follows without a gap', async () => {
   const { engine, clock, sent, reports, open } = bench();
   await open();

@@ -170,7 +170,13 @@ function planeWithThreads() {
     threads.push(thread);
     return thread;
   };
-  return { plane: createMediaPlane({ config, clock: systemClock, log, startThread }), threads, log };
+  // Below the ports that the system gives to others: none of those can take one while its thread is started again.
+  const ports = { first: 20_000, last: 31_999 };
+  return {
+    plane: createMediaPlane({ config: { ...config, ports }, clock: systemClock, log, startThread }),
+    threads,
+    log,
+  };
 }
 
 inOne('two phones in a mix hear each other by real packets, also when their thread dies under them', async () => {
