@@ -16,7 +16,6 @@ import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
 import { ReportWindow } from './report-window.ts';
 import type { Sockets } from './rtp/sockets.ts';
 import { blockSlots, memoryIn } from './session-memory.ts';
-import { tickMs } from './ticker.ts';
 import { type OpenSockets, WarmUp } from './warm-up.ts';
 
 /** Time, sockets and random numbers of the engine. */
@@ -84,7 +83,7 @@ export function hostEngine(
     wakeUp,
     wakeUps,
     // Threads tick at different phases, so that each one's audio is ready for the others' next tick.
-    phaseMs: (thread * tickMs) / config.threads,
+    place: { at: thread, of: Math.max(1, config.threads) },
     report: tell,
     mayTell: (session) => reports.mayTell(session),
     hit,

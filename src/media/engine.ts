@@ -32,7 +32,7 @@ import { ownMemory, type SessionMemory } from './session-memory.ts';
 import { SnoopEnd } from './snoop-end.ts';
 import { Snoops } from './snoops.ts';
 import type { Tap } from './talk-tap.ts';
-import { Ticker } from './ticker.ts';
+import { Ticker, tickMs } from './ticker.ts';
 import { type OpenVideo, Videos } from './video/videos.ts';
 
 export type MediaEngineOptions = {
@@ -48,8 +48,8 @@ export type MediaEngineOptions = {
   /** Ours, which other threads ring, and how wake-ups are rung; no pipes work without. */
   wakeUp?: SharedArrayBuffer;
   wakeUps?: WakeUps;
-  /** How far its ticks lie behind those of the first thread, in ms. */
-  phaseMs?: number;
+  /** Its place among the threads: each ticks at a time of its own, and first takes RTP ports of its own share. */
+  place?: { at: number; of: number };
   /** Registry of open recording files. */
   files?: RecordersOptions['files'];
   /** Hears what happens; called from inside commands, packets and ticks. */
@@ -94,15 +94,15 @@ export class MediaEngine {
 
   constructor(options: MediaEngineOptions) {
     this.#options = options;
-    const { config, clock, sockets, random32, report } = options;
+    const { config, clock, sockets, random32, report, place = { at: 0, of: 1 } } = options;
     this.#ports = new PortPool({
-      ...{ clock, sockets, random32 },
+      ...{ clock, sockets, random32, share: place },
       ...{ address: config.address, range: config.ports, drainMs: config.portDrainMs },
     });
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });
     this.#overhearers = new Overhearers(this.#taps, report);
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
-    const { log, wakeUp = newWakeUp(0), wakeUps = noWakeUps, phaseMs = 0, hit = uncounted } = options;
+    const { log, wakeUp = newWakeUp(0), wakeUps = noWakeUps, hit = uncounted } = options;
     this.#pipes = new Pipes({ clock, wakeUp, wakeUps, failed: (end, error) => this.#fault(end.session, error) });
     this.#videos = new Videos({
       ...{ config, clock, log, random32, report, wakeUps, hit },
@@ -110,7 +110,7 @@ export class MediaEngine {
     });
     const passingVideo = (session: number) => this.#videos.passing(session);
     this.#measures = new Measures({ everyMs: config.measureMs, report, passingVideo });
-    this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), phaseMs);
+    this.#ticker = new Ticker(clock, (now, skipped) => this.#tick(now, skipped), (place.at * tickMs) / place.of);
   }
 
   /**
@@ -141,8 +141,7 @@ export class MediaEngine {
       end.attach(writer ? tracedPair(pair, writer, this.#options.clock) : pair);
       return { address, port: pair.rtp.port };
     } catch (error) {
-      // Its items are told why: 'closed' would say that someone asked for it.
-      if (this.#ends.get(session) === end) this.#close(session, error instanceof Error ? error.message : String(error));
+      if (this.#ends.get(session) === end) this.#close(session, reasonOf(error));
       throw error;
     }
   }
@@ -485,17 +484,17 @@ export class MediaEngine {
   /** A mistake of ours in one session ends that session and no other. */
   #fault(session: number, error: unknown): void {
     this.#options.log.error({ error, session }, 'a media session failed');
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     this.#close(session, reason);
     this.#options.report({ type: 'faulted', session, reason });
   }
 
   #faultMix(mix: number, error: unknown): void {
     this.#options.log.error({ error, mix }, 'a mix failed');
-    const reason = error instanceof Error ? error.message : String(error);
-    this.#closeMix(mix, reason);
-    this.#options.report({ type: 'mixFaulted', mix, reason });
+    this.#closeMix(mix, reasonOf(error));
+    this.#options.report({ type: 'mixFaulted', mix, reason: reasonOf(error) });
   }
 }
 
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const notPlayed = { report: { type: 'media.failed', reason: 'the session was closed' } } as const;

@@ -79,7 +79,7 @@ class SpreadEngines implements TestEngine {
           ...options,
           wakeUp,
           wakeUps,
-          phaseMs: (index * 20) / count,
+          place: { at: index, of: count },
           report: (report) => this.#report(report),
         }),
     );

@@ -13,6 +13,8 @@ type PortPoolOptions = {
   address: string;
   /** First and last port; 0 and 0: the system chooses. */
   range: { first: number; last: number };
+  /** Which of how many equal shares of the range is drawn from first; other pools have the others. All when left out. */
+  share?: { at: number; of: number };
   /** How long a pair stays bound and deaf after use, in ms. */
   drainMs: number;
   /** 32 random bits, unpredictable to others. */
@@ -25,7 +27,8 @@ const draws = 16;
 
 /**
  * Allocates port pairs at random, so that the next call's ports are unknown. A released pair stays bound for a while:
- * late packets of the old call never reach a new one.
+ * late packets of the old call never reach a new one. Pools with different shares leave each other's pairs alone while
+ * their own have room: the pairs of a lost thread are still free when its calls are opened again.
  */
 export class PortPool {
   readonly #options: PortPoolOptions;
@@ -117,9 +120,20 @@ export class PortPool {
   }
 
   async #bindInRange(): Promise<PortPair | undefined> {
-    const start = this.#draw();
-    for (let attempt = 0; attempt < this.#pairsInRange; attempt++) {
-      const port = this.#firstEven + 2 * ((start + attempt) % this.#pairsInRange);
+    const { at, of } = this.#options.share ?? { at: 0, of: 1 };
+    for (let share = 0; share < of; share++) {
+      const pair = await this.#bindInShare((at + share) % of, of);
+      if (pair) return pair;
+    }
+    return undefined;
+  }
+
+  async #bindInShare(at: number, of: number): Promise<PortPair | undefined> {
+    const first = Math.floor((at * this.#pairsInRange) / of);
+    const pairs = Math.floor(((at + 1) * this.#pairsInRange) / of) - first;
+    const start = this.#draw(first, pairs);
+    for (let attempt = 0; attempt < pairs; attempt++) {
+      const port = this.#firstEven + 2 * (first + ((start + attempt) % pairs));
       if (this.#busy.has(port)) continue;
       this.#busy.add(port);
       let pair: PortPair | undefined;
@@ -133,12 +147,12 @@ export class PortPool {
     return undefined;
   }
 
-  /** Index of a pair to try first: a free one, if a few draws meet one. */
-  #draw(): number {
+  /** Index in a share of a pair to try first: a free one, if a few draws meet one. */
+  #draw(first: number, pairs: number): number {
     let index = 0;
     for (let draw = 0; draw < draws; draw++) {
-      index = Math.floor((this.#options.random32() / 0x1_0000_0000) * this.#pairsInRange);
-      if (!this.#busy.has(this.#firstEven + 2 * index)) break;
+      index = Math.floor((this.#options.random32() / 0x1_0000_0000) * pairs);
+      if (!this.#busy.has(this.#firstEven + 2 * (first + index))) break;
     }
     return index;
   }

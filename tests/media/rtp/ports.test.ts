@@ -35,6 +35,22 @@ test('a pair of which one port is taken by another program is left out', async (
   assert.equal([...network.listeners.keys()], [10_004, 10_005], 'nothing stays bound of those left out');
 });
 
+test('pools of several threads take pairs of their own share first, so that those of a lost thread stay free', async () => {
+  const network = new FakeNetwork();
+  const pools = [0, 1, 2].map(
+    (at) =>
+      new PortPool({
+        ...{ clock: new ManualClock(0), sockets: network, address: '127.0.0.1', drainMs: 500, random32: () => 0 },
+        ...{ range: { first: 10_000, last: 10_015 }, share: { at, of: 3 } },
+      }),
+  );
+  const ports: number[] = [];
+  for (let round = 0; round < 2; round++) for (const each of pools) ports.push((await each.acquire()).rtp.port);
+  assert.equal(ports, [10_000, 10_004, 10_010, 10_002, 10_006, 10_012]);
+  const left = [(await pools[0]!.acquire()).rtp.port, (await pools[0]!.acquire()).rtp.port];
+  assert.equal(left, [10_008, 10_014], 'pairs of others are taken when its own are used up');
+});
+
 test('without a free pair opening is refused with the range in words', async () => {
   const { ports } = pool(10_000, 10_001);
   await ports.acquire();
