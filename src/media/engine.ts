@@ -232,8 +232,7 @@ export class MediaEngine {
   }
 
   openMix(mix: number, kind: 'mixing' | 'holding'): void {
-    const { loader, report } = this.#options;
-    this.#mixes.set(mix, new Mixing({ mix, kind, loader, report, video: this.#videos.forwarder(mix) }));
+    this.#mixes.set(mix, new Mixing({ ...this.#options, mix, kind, video: this.#videos.forwarder(mix) }));
     this.#ticker.start();
   }
 
@@ -269,6 +268,7 @@ export class MediaEngine {
       if (command.type === 'play') this.#options.report({ ...notPlayed, type: 'mixPlayed', mix, play: command.play });
       return;
     }
+    this.#ticker.start();
     try {
       this.#applyToMixing(found, command);
     } catch (error) {
@@ -364,8 +364,10 @@ export class MediaEngine {
     this.#stopWhenIdle();
   }
 
+  /** Empty mixes need time only to play or to be recorded. */
   #stopWhenIdle(): void {
-    if (this.#ends.size === 0 && this.#mixes.size === 0) this.#ticker.stop();
+    const isBusy = () => this.#taps.size > 0 || [...this.#mixes.values()].some(({ playing }) => playing);
+    if (this.#ends.size === 0 && (this.#mixes.size === 0 || !isBusy())) this.#ticker.stop();
   }
 
   #applyToMixing(mixing: Mixing, command: MixCommand): void {
@@ -385,16 +387,13 @@ export class MediaEngine {
         return;
       }
       case 'close':
-        this.#closeMix(mixing.mix);
-        return;
+        return void this.#closeMix(mixing.mix);
       case 'record':
       case 'controlRecording':
-        this.#recorders.apply(mixing, command);
-        return;
+        return void this.#recorders.apply(mixing, command);
       case 'video':
       case 'show':
-        mixing.video.apply(command, this.#options.clock.monotonic());
-        return;
+        return void mixing.video.apply(command, this.#options.clock.monotonic());
       default:
         mixing.apply(command);
     }
@@ -472,6 +471,7 @@ export class MediaEngine {
         if (this.#taps.delete(tap)) tap.close();
       }
     }
+    this.#stopWhenIdle();
   }
 
   /** Once in a while, with the totals: a busy machine must not be made to write logs as well. */

@@ -103,6 +103,14 @@ const plots: Readonly<Record<string, Plot>> = {
     ],
     powerCuts: [115],
   },
+  'a bridge that everybody left keeps no time': {
+    deeds: [
+      { after: 64, deed: { word: 'bridge', nth: 3 } },
+      { after: 3, deed: { word: 'join', nth: 1 } },
+      { after: 32, deed: { word: 'hangup', nth: 3 } },
+    ],
+    powerCuts: [252],
+  },
   'a ringing tone that ended left the silence below it': {
     deeds: [
       { after: 2, deed: { word: 'silence', nth: 0 } },
