@@ -18,12 +18,28 @@ const wrongs: ((leg: number, tick: number) => Uint8Array)[] = [
   (_leg, tick) => Uint8Array.from([0xbf, 0x80, 0, tick, 255, 255, 255, 255]),
   (_leg, tick) => Uint8Array.from([0x80, 0xff, tick]),
   () => new Uint8Array(0),
+  // A payload type that was never agreed, and another one each time.
+  (leg, tick) =>
+    encodePacket({
+      ...{ marker: false, payloadType: (leg + tick) % 128, sequence: tick, timestamp: tick * 160, ssrc: leg },
+      payload: new Array(160).fill(tick),
+    }),
   // A new digit in each packet.
   (leg, tick) =>
     encodePacket({
       ...{ marker: true, payloadType: 101, sequence: tick, timestamp: tick * 800, ssrc: leg },
       payload: [tick % 12, 0x8a, 3, 0x20],
     }),
+];
+
+/** RTCP that is none, promises more than there is, or reports losses that cannot be. */
+const controls = [
+  new Uint8Array(0),
+  Uint8Array.from([0x80]),
+  Uint8Array.from([0x9f, 200, 0xff, 0xff, 1, 2, 3, 4]),
+  Uint8Array.from([0x81, 201, 0, 7, ...new Array(28).fill(0xff)]),
+  Uint8Array.from([0xbf, 203, 0, 0, 0x81, 203, 0, 1, 0, 0, 0, 1]),
+  new Uint8Array(65_000).fill(0x80),
 ];
 
 const audio = (ssrc: number, sequence: number, timestamp: number, length = 160): Uint8Array =>
@@ -59,6 +75,8 @@ test('a conference of 300 legs that send nonsense goes on for the one that behav
       const source = { address: '192.0.2.1', port: 20_000 + 2 * (at + 1) };
       const wrong = at === 300 ? undefined : wrongs[at % wrongs.length];
       network.deliver(port, wrong ? wrong(at, tick) : audio(at, tick, tick * 160), source);
+      if (wrong)
+        network.deliver(port + 1, controls[(at + tick) % controls.length]!, { ...source, port: source.port + 1 });
     }
     clock.advance(20);
   }
