@@ -121,6 +121,12 @@ for (const [step, outcome] of [
   ['GotoIfTime(${MONDAYS}?sub,t,1)', ['t']],
   ['ExecIf(1?Gosub(sub,s,1(${X})))', ['1 1,evil&evil?evil:evil(x) ']],
   ['ExecIf(1?GotoIf(${X}?sub,t,1))', ['t']],
+  // Nor does what the network chose, even alone.
+  ['Goto(${INVALID_EXTEN})', []],
+  ['Gosub(${INVALID_EXTEN})', []],
+  ['GotoIf(1?${INVALID_EXTEN})', []],
+  ['GotoIfTime(*,*,*,*,UTC?${INVALID_EXTEN})', []],
+  ['ExecIf(1?Goto(${INVALID_EXTEN}))', []],
 ] as const)
   test(`${step}: what a variable holds adds no argument`, async () => {
     const run = start(
@@ -133,6 +139,7 @@ for (const [step, outcome] of [
           Object.entries({
             ...{ X: hostile, PLACE: 'sub,s,1(one,two)', LIST: 'a,b,c', BRANCHES: '0?sub,s,1(yes):sub,s,1(no)' },
             ...{ EITHER: '1?sub,t,1:nowhere', THERE: 'sub,t,1', MONDAYS: '*,mon,*,*,UTC' },
+            INVALID_EXTEN: 'sub,t,1',
           }),
         ),
       },
@@ -146,6 +153,7 @@ for (const [step, played] of [
   ['Playback(hello&${PREFIX}-bye)', 'sound:hello sound:recording:x-bye'],
   ['Playback(${LIST})', 'sound:one digits:2'],
   ['Playback(zero&${LIST})', 'sound:zero sound:one digits:2'],
+  ['Playback(${INVALID_EXTEN})', 'sound:digits:1&tone:440'],
   ['Playback("zero&${X}")', 'sound:zero sound:a digits:1'],
   ['Playback(recording:${X})', 'recording:a&digits:1'],
   ['Background(hello/${X},n)', 'sound:hello/a&digits:1'],
@@ -155,7 +163,14 @@ for (const [step, played] of [
     const { channel, taken } = start(
       { c: { 1: [step] } },
       {
-        variables: new Map(Object.entries({ X: 'a&digits:1', PREFIX: 'recording:x', LIST: 'one&digits:2' })),
+        variables: new Map(
+          Object.entries({
+            X: 'a&digits:1',
+            PREFIX: 'recording:x',
+            LIST: 'one&digits:2',
+            INVALID_EXTEN: 'digits:1&tone:440',
+          }),
+        ),
       },
     );
     await settled();
