@@ -64,11 +64,9 @@ export function isReference(text: string): boolean {
   return trimmed.startsWith('${') && !isFromNetwork(trimmed) && endOfReference(trimmed, 0) === trimmed.length;
 }
 
-/** Whether text begins with what a caller or another server chose: the dialed number, names, headers, message bodies. */
+/** Whether text begins with what a caller or another server chose: the dialed number, names, headers. */
 export const isFromNetwork = (text: string): boolean =>
-  /^\$\{(?:(?:INVALID_)?EXTEN[}:]|(?:CALLERID|CONNECTEDLINE|REDIRECTING|PJSIP_HEADERS?|MESSAGE|MESSAGE_DATA) *\()/i.test(
-    text.trim(),
-  );
+  /^\$\{(?:(?:INVALID_)?EXTEN[}:]|(?:CALLERID|CONNECTEDLINE|REDIRECTING|PJSIP_HEADERS?) *\()/i.test(text.trim());
 
 /** A decimal number of seconds (`1`, `0.5`, `.5`) in ms; undefined when the text is none. Not negative. */
 export function parseSeconds(text: string): number | undefined {
