@@ -169,7 +169,7 @@ need('linphonec').test(
   async (program, { tls, otherCa }) => {
     await onServer({ endpoints: alice('required'), tls }, async (server) => {
       await linphone(program, server, otherCa, 'mandatory');
-      const [line] = await logged(server, /not let in/);
+      const [line] = await logged(server, /refused by the TLS check/);
       assert.is(line?.reason, 'it does not believe our certificate (ERR_SSL_TLSV1_ALERT_UNKNOWN_CA)');
     });
   },
