@@ -33,7 +33,7 @@ const options = {
 /** Keeps imports as they are, but names the compiled files; other files are where they were. */
 const imports = {
   name: 'imports of compiled files',
-  setup({ onResolve, onLoad }) {
+  setup({ onResolve }) {
     onResolve({ filter: /./ }, ({ path, kind, resolveDir }) => {
       if (kind === 'entry-point') return undefined;
       if (!path.startsWith('.')) return { path, external: true };

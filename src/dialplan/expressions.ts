@@ -56,7 +56,8 @@ export function expand(template: Template, scope: Scope): string {
 }
 
 /** `IF(condition?this:that)` is split where the dialplan has it, unless one variable holds all of it. */
-const isChoice = ({ text, parts }: Template): boolean => /^IF\(.*\?.*\)$/s.test(text) && parts.length > 1;
+const isChoice = ({ text, parts }: Template): boolean =>
+  text.startsWith('IF(') && text.endsWith(')') && text.includes('?') && parts.length > 1;
 
 const expandChoice = (template: Template, scope: Scope): string =>
   isChoice(template) ? expandEach(template, scope, sealedValue) : expand(template, scope);
