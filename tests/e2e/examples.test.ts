@@ -160,7 +160,11 @@ const message = Buffer.concat([tone(400, 600), tone(700, 600), tone(1100, 600)])
 function melody({ audio }: Phone): number[] {
   const heard = audio.audio();
   const pieces = Array.from({ length: Math.floor(heard.length / 800) }, (_, index) => index * 800);
-  const tones = pieces.flatMap((at) => tonesIn(heard.subarray(at, at + 800), [...pitches, beep], { ms: 100 }));
+  const tones = pieces.flatMap((at) => {
+    const found = tonesIn(heard.subarray(at, at + 800), [...pitches, beep], { ms: 100 });
+    // Of a piece with the end of one tone and the start of the next the order cannot be told.
+    return found.length === 1 ? found : [];
+  });
   return tones.filter((hertz, index) => hertz !== tones[index - 1]);
 }
 
