@@ -8,6 +8,7 @@ import {
 } from '../bus/delivery.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
+import { lazily } from '../lib/lazily.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import {
@@ -81,7 +82,7 @@ type UserEventRequest = {
 
 export interface Applications {
   /** All applications known, inactive ones included. */
-  list(): Application[];
+  list(): Iterable<Application>;
   /** Their names, in the same order. */
   names(): string[];
   /** @throws AriError applicationNotFound */
@@ -347,7 +348,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
   const names = (): string[] => registry.all().map((actor) => actor.getSnapshot().context.name);
   return {
     requireRegistrable,
-    list: () => names().map(model),
+    list: () => lazily(names(), (name) => (registry.has(name) ? model(name) : undefined)),
     names,
 
     get: (name) => model(registry.get(name).getSnapshot().context.name),

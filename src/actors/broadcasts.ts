@@ -19,7 +19,7 @@ type BroadcastsOptions = {
   bus: Bus;
   clock: Pick<Clock, 'setTimeout' | 'clearTimeout'>;
   ids: Pick<Ids, 'hex'>;
-  applications: { list(): readonly { name: string }[]; isActive(name: string): boolean };
+  applications: { names(): string[]; isActive(name: string): boolean };
   model(entry: ChannelEntry): Channel;
 };
 
@@ -49,9 +49,9 @@ export function createBroadcasts({ bus, clock, ids, applications, model }: Broad
   /** The applications to ask, in random order, so that none is always first. */
   const asked = (pattern: RegExp): string[] =>
     applications
-      .list()
-      .filter(({ name }) => applications.isActive(name) && pattern.test(name))
-      .map(({ name }) => ({ name, chance: ids.hex(8) }))
+      .names()
+      .filter((name) => applications.isActive(name) && pattern.test(name))
+      .map((name) => ({ name, chance: ids.hex(8) }))
       .sort((one, other) => (one.chance < other.chance ? -1 : 1))
       .map(({ name }) => name);
 

@@ -1,5 +1,6 @@
 import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Clock } from '../lib/clock.ts';
+import { lazily } from '../lib/lazily.ts';
 import type { AllowedOperations } from '../models/allowed-operations.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
@@ -32,7 +33,8 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
   };
 
   return {
-    list: (): Channel[] => channels.all().map(channels.model),
+    list: (): Iterable<Channel> =>
+      lazily(channels.all(), (entry) => (channels.find(entry.id) === entry ? channels.model(entry) : undefined)),
     get: (id: string): Channel => channels.model(channels.get(id)),
     /** The operations that it allows now, and reasons for the others. */
     possible: (id: string): AllowedOperations => possibleOn(channels, channels.get(id)),

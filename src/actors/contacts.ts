@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics } from '../bus/topics.ts';
 import type { PhonePlace } from '../dialplan/host.ts';
+import { lazily } from '../lib/lazily.ts';
 import type { Logger } from '../lib/log.ts';
 import {
   type ContactEvent,
@@ -28,7 +29,7 @@ export interface Contacts extends ContactHost {
   /** The contacts of one endpoint, in the order of their first registration. */
   of(technology: string, endpoint: string): ContactInfo[];
   /** All contacts, in the order of their first registration. */
-  list(): ContactView[];
+  list(): Iterable<ContactView>;
   /** Contacts of endpoints by id, for the dialplan. */
   places(): PhonePlace[];
   /** Whether that contact exists with exactly these details. */
@@ -53,6 +54,20 @@ function pathOf({ value }: ContactSnapshot): string {
 
 /** Whether an endpoint is reachable through a contact with that status. */
 const isAvailable = (status: ContactStatus): boolean => status === 'Reachable' || status === 'NonQualified';
+
+function inList(snapshot: ContactSnapshot): ContactView {
+  const { technology, endpoint } = snapshot.context.contact;
+  return { endpoint: `${technology}/${endpoint}`, ...contactModel(snapshot), state: pathOf(snapshot) };
+}
+
+function placeOf(snapshot: ContactSnapshot): ReturnType<Contacts['places']>[number] {
+  const { id, technology, endpoint, uri, aor } = snapshot.context.contact;
+  const { roundtrip_usec: roundtrip } = contactModel(snapshot);
+  return {
+    ...{ id, uri, aor, endpoint: `${technology}/${endpoint}`, status: contactStatus(snapshot) },
+    ...(roundtrip !== undefined && { roundtrip }),
+  };
+}
 
 /**
  * Owns every contact. Publishes its status (ContactStatusChange), and derives from all contacts whether their endpoint
@@ -151,27 +166,11 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
     },
 
     list: () =>
-      [...actors.values()].map((actor) => {
-        const snapshot = actor.getSnapshot();
-        const { technology, endpoint } = snapshot.context.contact;
-        return { endpoint: `${technology}/${endpoint}`, ...contactModel(snapshot), state: pathOf(snapshot) };
-      }),
+      lazily([...actors.values()], (actor) =>
+        actors.get(actor.id) === actor ? inList(actor.getSnapshot()) : undefined,
+      ),
 
-    places: () =>
-      [...actors.values()].map((actor) => {
-        const snapshot = actor.getSnapshot();
-        const { id, technology, endpoint, uri, aor } = snapshot.context.contact;
-        const { roundtrip_usec: roundtrip } = contactModel(snapshot);
-        const status = contactStatus(snapshot);
-        return {
-          id,
-          uri,
-          aor,
-          endpoint: `${technology}/${endpoint}`,
-          status,
-          ...(roundtrip !== undefined && { roundtrip }),
-        };
-      }),
+    places: () => [...actors.values()].map((actor) => placeOf(actor.getSnapshot())),
 
     knows: (contact) => isDeepStrictEqual(actors.get(contact.id)?.getSnapshot().context.contact, contact),
 

@@ -73,7 +73,7 @@ export function buildMonitoring(
     process: processFigures(),
     loopDelay: loop.read(),
   });
-  const metrics = createMetrics(version, read);
+  const metrics = createMetrics(version, read, () => new Promise((resolve) => clock.soon(resolve)));
   story.listen(metrics.calls);
   const health = createHealth({
     clock,

@@ -196,6 +196,15 @@ const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
   address: Math.floor(limits.unread_total * limits.address_share),
 });
 
+const responderOf = ({ options, answers, hit, clock, log }: AppDeps, origins: Origins): Responder =>
+  createResponder({
+    ...{ serverName, origins, pretty: options.pretty, realm: options.auth_realm, counts: answers, hit },
+    lists: {
+      soon: (task) => clock.soon(task),
+      failed: (error) => log.error({ error }, 'a list failed while it was sent'),
+    },
+  });
+
 /**
  * Creates the interface: all operations whose owner exists (of ARI and our own), the events WebSocket and the API
  * documents, with the same checks. It opens nothing: a server serves `app`, and closes `sockets` and `connections`.
@@ -213,14 +222,7 @@ export function createApp(deps: AppDeps): HttpApp {
     tokens: deps.owners.tokens ?? tokenOperationsOf(deps),
   };
   const origins = createOrigins(options.allowed_origins);
-  const responder = createResponder({
-    serverName,
-    origins,
-    pretty: options.pretty,
-    realm: options.auth_realm,
-    counts: deps.answers,
-    hit: deps.hit,
-  });
+  const responder = responderOf(deps, origins);
   const app = new Hono<Env>({ getPath: routingPath, router: new SegmentRouter() });
   const { limits } = options;
   const turnedAway = createTally(clock, log, 'users came from addresses that they may not come from');

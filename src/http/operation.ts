@@ -1,4 +1,4 @@
-import Type, { type Static, type TSchema } from 'typebox';
+import Type, { type Static, type TArray, type TSchema } from 'typebox';
 import type { AriErrorCode } from '../models/errors.ts';
 import type { Owners } from './deps.ts';
 import type { FileAnswer } from './file-answers.ts';
@@ -70,8 +70,10 @@ type ParamsOf<S extends Params> = { [K in PathNames<S>]: string } & {
 /** Paths of an operation: one, or several with the same meaning; `{name}` is a path variable. */
 type Paths = `/${string}` | readonly [`/${string}`, ...`/${string}`[]];
 
+/** The answer of a handler; the items of a list may be made when they are sent. */
+type Answer<R extends TSchema> = R extends TArray<infer Item> ? Iterable<Static<Item>> : Static<R>;
 // biome-ignore lint/suspicious/noConfusingVoidType: what a handler without an answer returns
-type Result<R extends TSchema | undefined> = R extends TSchema ? Static<R> : void;
+type Result<R extends TSchema | undefined> = R extends TSchema ? Answer<R> : void;
 
 /** An operation as it is declared; routing, parameters, checks and documents follow from it. */
 type OperationSpec<K extends keyof Owners, S extends Params, R extends TSchema | undefined> = {
@@ -117,6 +119,8 @@ export type Operation = {
   readonly upgrade: boolean;
   /** Set where the answer is a file: `handle` gives a {@link FileAnswer}. */
   readonly file: boolean;
+  /** Set where the answer is a list: `handle` gives its items, which may be made when they are sent. */
+  readonly isList: boolean;
   /** Whether read-only users may use it: its verb is `read`, else `change`. */
   readonly changesNothing: boolean;
   /** Whether it is covered by every scope. */
@@ -145,6 +149,7 @@ export function operation<
     errors: spec.errors ?? [],
     upgrade: false,
     file: false,
+    isList: spec.returns !== undefined && 'items' in spec.returns,
     changesNothing: spec.changes === 'nothing' || spec.method === 'GET',
     everyone: spec.everyone === true,
     location: (result) => spec.location?.(result as Result<R>),

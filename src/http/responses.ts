@@ -5,6 +5,7 @@ import { AriError, type AriErrorCode } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import type { AnswerCounts } from './answer-counts.ts';
 import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
+import { type ListSending, listBody } from './list-body.ts';
 import type { Origins } from './origins.ts';
 import { requestId } from './requests.ts';
 
@@ -23,6 +24,8 @@ type ResponderOptions = {
   counts?: Pick<AnswerCounts, 'answered' | 'refused'> | undefined;
   /** Counts limits that refusals show. */
   hit?: LimitHit | undefined;
+  /** How long lists are sent. */
+  lists: ListSending;
 };
 
 /** Where a refusal carries its code: for what is done with it on the way out. */
@@ -36,6 +39,11 @@ export const refusalOf = (response: Response): AriErrorCode | undefined => (resp
 export interface Responder {
   /** An answer with JSON. */
   json(request: Request, status: number, value: unknown, extra?: HeaderRecord): Response;
+  /**
+   * An answer with a JSON list. A long one is made and sent in slices, and other requests are handled between them. It
+   * waits for a client that reads slowly.
+   */
+  list(request: Request, status: number, items: Iterable<unknown>): Response;
   /** An answer without a body. */
   empty(request: Request, status: number, extra?: HeaderRecord): Response;
   /** The answer that a refusal gets. */
@@ -83,6 +91,7 @@ export function createResponder({
   realm,
   counts,
   hit = uncounted,
+  lists,
 }: ResponderOptions): Responder {
   const [alike, varying] = [{}, { Vary: 'Origin' }].map((vary) => {
     const plain: HeaderRecord = { Server: serverName, 'Cache-Control': 'no-cache, no-store', ...vary };
@@ -109,8 +118,14 @@ export function createResponder({
     counts?.answered(status);
     return new Response(null, { status, headers: headersFor(request, own().plain, extra) });
   };
+  const list: Responder['list'] = (request, status, items) => {
+    if (pretty) return json(request, status, [...items]);
+    counts?.answered(status);
+    return new Response(listBody(items, lists), { status, headers: headersFor(request, own().json, undefined) });
+  };
   return {
     json,
+    list,
     empty,
     file: (request, { type, size, etag, read }) => {
       const known = { ETag: etag, 'Accept-Ranges': 'bytes' };

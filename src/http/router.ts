@@ -193,16 +193,18 @@ function createRunner({ responder, clock, log, validate, compatibility, limits }
       promise.then(resolve, reject).finally(() => clock.clearTimeout(timer));
     });
 
-  const succeed = (prepared: Prepared, c: Context, result: unknown): Response => {
+  const succeed = (prepared: Prepared, c: Context, answer: unknown): Response => {
     const { operation, check } = prepared;
     const request = c.req.raw;
-    if (operation.file) return sendFile(prepared, c, result as FileAnswer);
+    if (operation.file) return sendFile(prepared, c, answer as FileAnswer);
+    const result = check && operation.isList ? [...(answer as Iterable<unknown>)] : answer;
     const wrong = check?.(result);
     if (wrong !== undefined) {
       log.error({ operation: operation.nickname, wrong }, 'answer does not match its model');
       return responder.refusal(request, new AriError('responseValidationFailed'));
     }
     if (!operation.returns) return responder.empty(request, operation.status);
+    if (operation.isList) return responder.list(request, operation.status, result as Iterable<unknown>);
     const location = operation.location(result);
     return responder.json(
       request,

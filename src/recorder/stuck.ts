@@ -83,6 +83,14 @@ const isCalled: ReadonlySet<string> = new Set(['aboutToDial', 'dialing', 'ringin
 const isOwnedBy = ({ role, value, object }: ObjectHistory, channel: string): boolean =>
   role === 'ownership' && hasApplication({ value }) && object === channel;
 
+/** The ownership of a channel that rings in an application; undefined for others, and if the application dials for it. */
+function ringsFor({ role, value, object, call }: ObjectHistory): ObjectHistory | undefined {
+  if (role !== 'channel' || value !== 'ring' || !call) return undefined;
+  const histories = call.histories;
+  const calls = histories.some((each) => each.role === 'channel' && isCalled.has(String(each.value)));
+  return calls ? undefined : histories.find((each) => isOwnedBy(each, object));
+}
+
 /** Finds what stays longer than it is expected to. */
 export interface Stuck {
   /** Everything, what has been so longest first. */
@@ -146,13 +154,6 @@ export function createStuck(
       ...(call ? { call: call.id } : {}),
     };
   };
-  /** A channel that rings in an application; undefined for others, and if the application dials for it. */
-  const ringsFor = ({ role, value, object, call }: ObjectHistory): ObjectHistory | undefined => {
-    if (role !== 'channel' || value !== 'ring' || !call || ringingMs() === 0) return undefined;
-    const histories = call.histories;
-    const calls = histories.some((each) => each.role === 'channel' && isCalled.has(String(each.value)));
-    return calls ? undefined : histories.find((each) => isOwnedBy(each, object));
-  };
   /** A channel that rings too long in its application: that does nothing with it. */
   const judgeRinging = (history: ObjectHistory, owner: ObjectHistory, now: number): WaitingFor | undefined => {
     const since = Math.max(history.since, owner.since);
@@ -164,10 +165,13 @@ export function createStuck(
       ...(call ? { call: call.id } : {}),
     };
   };
-  const judgeAll = (history: ObjectHistory, now: number): WaitingFor[] => {
-    const owner = ringsFor(history);
+  /** Adds what is stuck of an object. Nothing is allocated for the others, of which there are tens of thousands. */
+  const judgeAll = (history: ObjectHistory, now: number, found: WaitingFor[]): void => {
+    const owner = ringingMs() === 0 ? undefined : ringsFor(history);
     const own = owner ? judgeRinging(history, owner, now) : judge(history, now);
-    return [own, judgeAway(history, now)].filter((each) => each !== undefined);
+    if (own) found.push(own);
+    const away = judgeAway(history, now);
+    if (away) found.push(away);
   };
   const showUnheard = ({ channel, since, expectedMs, remote }: Unheard): WaitingFor => {
     const call = recorder.store.ofChannel(channel);
@@ -183,7 +187,8 @@ export function createStuck(
     all() {
       const now = clock.now();
       const { store } = recorder;
-      const objects = [...store.living].flatMap((history) => judgeAll(history, now));
+      const objects: WaitingFor[] = [];
+      for (const history of store.living) judgeAll(history, now, objects);
       const before = stood;
       stood = new Map();
       const stands = (kind: 'socket' | 'mailbox', object: string, waitsFor: string, from?: number): WaitingFor => {
@@ -205,8 +210,10 @@ export function createStuck(
       const now = clock.now();
       const { histories } = call;
       const ids = new Set(histories.flatMap(({ role, object }) => (role === 'channel' ? [object] : [])));
+      const found: WaitingFor[] = [];
+      for (const history of histories) if (history.ended === undefined) judgeAll(history, now, found);
       return [
-        ...histories.flatMap((history) => (history.ended !== undefined ? [] : judgeAll(history, now))),
+        ...found,
         ...unheard()
           .filter(({ channel }) => ids.has(channel))
           .map(showUnheard),

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics, type Topic } from '../bus/topics.ts';
+import { lazily } from '../lib/lazily.ts';
 import type { Endpoint, EndpointState } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
 import type { Registration } from '../models/registration.ts';
@@ -24,9 +25,9 @@ export interface Endpoints {
   add(technology: string, resource: string, state?: EndpointState): Endpoint;
   /** Forgets an endpoint; its technology stays known. */
   remove(technology: string, resource: string): void;
-  list(): Endpoint[];
+  list(): Iterable<Endpoint>;
   /** @throws AriError invalidTechnology when the technology is unknown or has no endpoint. */
-  listByTechnology(technology: string): Endpoint[];
+  listByTechnology(technology: string): Iterable<Endpoint>;
   /** @throws AriError endpointNotFound */
   get(technology: string, resource: string): Endpoint;
   find(technology: string, resource: string): Endpoint | undefined;
@@ -96,7 +97,7 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       if (own) onRemoved?.(own, modelOf(entry));
     },
 
-    list: () => [...entries.values()].map(modelOf),
+    list: () => lazily([...entries], ([key, entry]) => (entries.get(key) === entry ? modelOf(entry) : undefined)),
 
     listByTechnology(technology) {
       const canonical = technologies.get(technology.toLowerCase());

@@ -59,8 +59,16 @@ const setupDurations = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60];
 const jitters = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1];
 const lossRatios = [0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2];
 
-/** Creates the metrics; figures that are not counted during calls are read with `read`. */
-export function createMetrics(version: string, read: () => Promise<Figures>): Metrics {
+/**
+ * Creates the metrics.
+ * @param read reads the figures that are not counted during calls
+ * @param nextTurn lets other input be handled; awaited between the metrics, whose texts grow with the applications
+ */
+export function createMetrics(
+  version: string,
+  read: () => Promise<Figures>,
+  nextTurn: () => Promise<void> | undefined = () => undefined,
+): Metrics {
   const registry = new Registry();
   new Gauge({
     name: `${prefix}info`,
@@ -74,7 +82,12 @@ export function createMetrics(version: string, read: () => Promise<Figures>): Me
     calls,
     async text() {
       show(await read());
-      return registry.metrics();
+      const texts: string[] = [];
+      for (const { name } of registry.getMetricsAsArray()) {
+        texts.push(await registry.getSingleMetricAsString(name));
+        await nextTurn();
+      }
+      return `${texts.join('\n\n')}\n`;
     },
     contentType: registry.contentType,
   };

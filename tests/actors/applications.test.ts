@@ -100,10 +100,13 @@ const registering = suite('applications');
 registering('are known while connected, and gone when nothing holds them', () => {
   const { applications, connect } = world();
   const socket = connect(['hello', 'bye', 'hello']);
-  assert.equal(applications.list(), [
-    { name: 'hello', ...empty },
-    { name: 'bye', ...empty },
-  ]);
+  assert.equal(
+    [...applications.list()],
+    [
+      { name: 'hello', ...empty },
+      { name: 'bye', ...empty },
+    ],
+  );
   assert.ok(applications.isActive('hello'));
   applications.addInterest('bye', channelTopic('c1'));
   socket.close();
@@ -115,7 +118,7 @@ registering('are known while connected, and gone when nothing holds them', () =>
   assert.not(applications.isActive('bye'));
   assert.equal(applications.get('bye'), { name: 'bye', ...empty, channel_ids: ['c1'] });
   applications.removeInterest('bye', channelTopic('c1'));
-  assert.equal(applications.list(), []);
+  assert.equal([...applications.list()], []);
   assert.equal(socket.sent, []);
 });
 
@@ -127,10 +130,10 @@ registering('an inactive one is held by channels, bridges and endpoints, not by 
     socket.close();
     assert.not(applications.isActive('hello'));
     applications.unsubscribe('hello', [source]);
-    assert.equal(applications.list(), [], source);
+    assert.equal([...applications.list()], [], source);
   }
   connect(['hello']).close();
-  assert.equal(applications.list(), []);
+  assert.equal([...applications.list()], []);
 });
 
 registering('one that comes back has its subscriptions and filter, not what it missed', () => {
@@ -175,10 +178,10 @@ registering('names are checked before any application is registered', () => {
       })(),
       AriError,
     );
-    assert.equal(applications.list(), []);
+    assert.equal([...applications.list()], []);
   }
   connect(['x'.repeat(73)]);
-  assert.is(applications.list().length, 1);
+  assert.is([...applications.list()].length, 1);
 });
 
 registering('subscribeAll hears everything, also when the application exists, until the connection closes', () => {
@@ -326,7 +329,7 @@ registering('who only observes hears events, and no calls enter', () => {
   assert.equal(observer.sent, ['wall ChannelStateChange']);
   assert.not(applications.isActive('wall'));
   observer.close();
-  assert.equal(applications.list(), []);
+  assert.equal([...applications.list()], []);
 });
 
 registering('who only observes takes no name that somebody else has, and leaves none half taken', () => {
@@ -338,7 +341,7 @@ registering('who only observes takes no name that somebody else has, and leaves 
     taken,
   );
   assert.equal(
-    applications.list().map(({ name }) => name),
+    [...applications.list()].map(({ name }) => name),
     ['hello'],
   );
   applications.subscribe('hello', ['channel:c1']);
@@ -392,7 +395,7 @@ registering('there are no more applications than allowed, but for those of this 
   connect(['a', 'b']);
   connect(['own'], { announce: true });
   assert.equal(
-    applications.list().map(({ name }) => name),
+    [...applications.list()].map(({ name }) => name),
     ['a', 'b', 'own'],
   );
   assert.equal(socket.sent, ['a ApplicationReplaced', 'b ApplicationReplaced']);

@@ -239,7 +239,7 @@ order('a Local channel: both halves, from dialing to the end', async () => {
   assert.match(made.name, /^Local\/echo@default-[0-9a-f]{8};1$/);
   await settled();
   assert.equal(
-    call.operations.list().map(({ id, state }) => [id, state]),
+    [...call.operations.list()].map(({ id, state }) => [id, state]),
     [
       ['c1', 'Up'],
       ['c1;2', 'Up'],
@@ -299,7 +299,7 @@ owner('a leg that breaks ends its channel alone, and everything is let go of', a
   leg.broken = 'answer';
   call.operations.answer('c1');
   assert.equal(
-    call.operations.list().map(({ id }) => id),
+    [...call.operations.list()].map(({ id }) => id),
     ['c2'],
   );
   assert.ok(leg.calls.includes('release'));

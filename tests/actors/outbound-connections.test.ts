@@ -173,7 +173,7 @@ standing('says goodbye when the system stops, and leaves nothing', () => {
   outbound.close();
   assert.equal(told(sockets[0]!).slice(2), ['ApplicationUnregistered hello', 'ApplicationUnregistered other']);
   assert.equal(sockets[0]!.closed, [1001, 'the server is shutting down']);
-  assert.equal([outbound.size, clock.pending, applications.list()], [0, 0, []]);
+  assert.equal([outbound.size, clock.pending, [...applications.list()]], [0, 0, []]);
 });
 
 standing('channels enter its applications while it is away', async () => {
@@ -194,7 +194,7 @@ calling('a call that enters gets a connection and an application of its own', as
   await settled();
   const instance = `hello:${channels.get('c1').name}`;
   assert.equal([sockets.length, sockets[0]?.names], [1, [instance]]);
-  assert.equal(applications.list(), []);
+  assert.equal([...applications.list()], []);
   sockets[0]!.accept();
   await settled();
   assert.equal(told(sockets[0]!), [`StasisStart ${instance}`]);
@@ -213,7 +213,7 @@ calling('its application hears the call to its end, and is gone 3 s later', asyn
   assert.equal([sockets[0]!.closed, outbound.size], [undefined, 1]);
   clock.advance(1);
   assert.equal([sockets[0]!.closed, outbound.size], [[1000, 'the call has left'], 0]);
-  assert.equal([applications.list(), clock.pending], [[], 0]);
+  assert.equal([[...applications.list()], clock.pending], [[], 0]);
 });
 
 calling('subscriptions that its application made do not keep it', async () => {
@@ -225,7 +225,7 @@ calling('subscriptions that its application made do not keep it', async () => {
   applications.subscribe(`hello:${channels.get('c1').name}`, ['endpoint:Fake/phone']);
   leg.report({ type: 'leg.hungUp', cause: 16 });
   clock.advance(3_000);
-  assert.equal(applications.list(), []);
+  assert.equal([...applications.list()], []);
 });
 
 calling('without a connection the call is refused: STASISSTATUS is FAILED and the dialplan goes on', async () => {
@@ -275,7 +275,7 @@ calling('a call whose application closes the connection stays, and can be taken 
   rescue.close();
   applications.subscribe(instance, ['endpoint:Fake/phone']);
   leg.report({ type: 'leg.hungUp', cause: 16 });
-  assert.equal([applications.list(), clock.pending], [[], 0]);
+  assert.equal([[...applications.list()], clock.pending], [[], 0]);
 });
 
 calling('a call that comes back while its connection lingers keeps it', async () => {

@@ -221,7 +221,7 @@ test('Local channels are numbered in the order in which they are made', async ()
   const w = world({ '202': ['Dial(Local/300@default&Local/300@default)'], '300': ['Wait(60)'] });
   w.incoming('a', '202');
   await settled();
-  const names = w.operations.list().map(({ name }) => name);
+  const names = [...w.operations.list()].map(({ name }) => name);
   const made = ['00000000;1', '00000000;2', '00000001;1', '00000001;2'].map((part) => `Local/300@default-${part}`);
   assert.equal(names.filter((name) => name.startsWith('Local/')).sort(), made);
 });

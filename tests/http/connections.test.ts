@@ -158,11 +158,11 @@ async function asksWithoutReading(base: string, fakes: { calls: unknown[] }, fro
   const tcp = dial(base, from);
   tcp.pause();
   const before = fakes.calls.length;
-  tcp.write(`GET /ari/channels HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
+  tcp.write(`GET /ari/channels/c1 HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
   while (fakes.calls.length === before) await new Promise((resolve) => setImmediate(resolve));
   return tcp;
 }
-const many = Array.from({ length: 40_000 }, () => samples.channel);
+const many = { ...samples.channel, name: 'x'.repeat(20_000_000) };
 /** The client learns of its end only when it reads. */
 const isCut = async (tcp: Socket): Promise<void> => {
   const closed = once(tcp, 'close');

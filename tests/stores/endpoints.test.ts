@@ -27,8 +27,8 @@ const knowing = suite('endpoints');
 knowing('are listed in the order of adding and found in any case of letters', () => {
   const { endpoints, published } = world();
   assert.equal(endpoints.add('pjsip', 'ALICE', 'online'), alice);
-  assert.equal(endpoints.list(), [alice, bob]);
-  assert.equal(endpoints.listByTechnology('PjSip'), [alice, bob]);
+  assert.equal([...endpoints.list()], [alice, bob]);
+  assert.equal([...endpoints.listByTechnology('PjSip')], [alice, bob]);
   assert.equal(endpoints.get('pjsip', 'Alice'), alice);
   assert.equal(endpoints.status('pjsip', 'Alice'), { technology: 'PJSIP', resource: 'alice', state: 'offline' });
   assert.is(endpoints.technology('pjsip'), 'PJSIP');

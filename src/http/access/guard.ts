@@ -1,4 +1,5 @@
 import type { TSchema } from 'typebox';
+import { lazily } from '../../lib/lazily.ts';
 import type { AllowedOperation, AllowedOperations } from '../../models/allowed-operations.ts';
 import type { WaitingFor } from '../../models/call.ts';
 import type { Endpoint } from '../../models/endpoint.ts';
@@ -244,7 +245,7 @@ type Narrow = (answer: unknown, visibility: Visibility, user: Requester['user'])
 const listOf =
   <T>(sees: (item: T, visibility: Visibility) => boolean): Narrow =>
   (answer, visibility) =>
-    (answer as T[]).filter((item) => sees(item, visibility));
+    lazily(answer as Iterable<T>, (item) => (sees(item, visibility) ? item : undefined));
 
 const withoutChannels = (endpoint: Endpoint, visibility: Visibility): Endpoint => ({
   ...endpoint,
@@ -271,7 +272,8 @@ const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   'EventGroup[]': listOf<{ application: string }>(({ application }, visibility) => visibility.seesAll([application])),
   'Application[]': listOf<{ name: string }>(({ name }, visibility) => visibility.seesAll([name])),
   'WaitingFor[]': listOf<WaitingFor>((waiting, visibility) => seesWaiting(waiting, visibility)),
-  'Endpoint[]': (answer, visibility) => (answer as Endpoint[]).map((endpoint) => withoutChannels(endpoint, visibility)),
+  'Endpoint[]': (answer, visibility) =>
+    lazily(answer as Iterable<Endpoint>, (endpoint) => withoutChannels(endpoint, visibility)),
   AllowedOperations: (answer, _sight, user) => withinScope(answer as AllowedOperations, user),
   Endpoint: (answer, visibility) => withoutChannels(answer as Endpoint, visibility),
 };
