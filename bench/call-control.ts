@@ -1,4 +1,9 @@
+import { CalledChannels } from '../src/actors/calls.ts';
+import { createChannelAudio } from '../src/actors/channel-audio.ts';
+import { createChannelDialplans } from '../src/actors/channel-dialplan.ts';
+import { createChannelFacts } from '../src/actors/channel-facts.ts';
 import { createChannelOperations } from '../src/actors/channel-operations.ts';
+import { createChannelViews } from '../src/actors/channel-views.ts';
 import { createChannels } from '../src/actors/channels.ts';
 import { createDialplanSystem } from '../src/actors/dialplan-system.ts';
 import { createPlaybacks } from '../src/actors/playbacks.ts';
@@ -53,20 +58,22 @@ const session: MediaSession = {
 const media = { openPair: () => [session, session] } as unknown as MediaPlane;
 const playbacks = createPlaybacks({ bus, runtime, ids, log });
 const applications = { isActive: () => true, addInterest: nothing, removeInterest: nothing, forget: nothing };
-const channels = createChannels({
-  bus,
-  runtime,
-  ids,
-  dialplan,
-  applications,
-  playbacks,
-  endpoints: createEndpoints({ bus }),
-  system: createDialplanSystem(),
-  settings: { channelvars: [], defaultLanguage: 'en' },
+const facts = createChannelFacts(log);
+const views = createChannelViews({
+  ...{ facts, playbacks, system: createDialplanSystem(), channelvars: [] },
+  now: () => clock.now(),
 });
-channels.addDriver(createLocalDriver({ media, freshId: channels.freshId, hasContext: () => true }));
+const audio = createChannelAudio(runtime);
+const calls = new CalledChannels(facts);
+const channels = createChannels({
+  ...{ bus, runtime, ids, facts, views, audio, calls, applications, playbacks },
+  endpoints: createEndpoints({ bus }),
+  defaultLanguage: 'en',
+});
+createChannelDialplans({ dialplan, views }).serve(facts);
+channels.addDriver(createLocalDriver({ media, freshId: () => channels.freshId(), hasContext: () => true }));
 const operations = createChannelOperations({
-  channels,
+  ...{ channels, facts, views, audio, calls, log },
   playbacks,
   applications,
   dialplan,

@@ -1,4 +1,5 @@
 import type { Applications } from './actors/applications.ts';
+import { hangupAll, whenIdle } from './actors/channels.ts';
 import { buildAudit } from './build/audit.ts';
 import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
@@ -132,16 +133,16 @@ async function build(base: Base): Promise<RunningServer> {
       base.lifecycle.draining = true;
       channels.drain();
       sip.drain();
-      await until(channels.idle(), clock, drainTimeoutMs);
-      channels.hangupAll(Cause.normalClearing);
-      await until(channels.idle(), clock, hangupGraceMs);
+      await until(whenIdle(channels, base.channelFacts), clock, drainTimeoutMs);
+      hangupAll(channels, Cause.normalClearing);
+      await until(whenIdle(channels, base.channelFacts), clock, hangupGraceMs);
     },
     channels: () => channels.size,
     compact() {
       compactHeap();
       network.media.compact?.();
     },
-    hangupAll: () => channels.hangupAll(Cause.normalClearing),
+    hangupAll: () => hangupAll(channels, Cause.normalClearing),
     reopenFiles() {
       for (const files of [base.logChannels, records, audit]) files.reopen();
     },

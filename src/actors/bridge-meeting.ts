@@ -1,18 +1,19 @@
 import type { BridgeContext } from '../machines/bridge.ts';
 import { ownVariable } from '../machines/channel-setup.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
 
 /** Exchange of identities between channels that meet in a bridge. */
 
 type Present = { channel: ChannelEntry };
+type Tells = Pick<Channels, 'tell'>;
 
 /**
  * Connects the members of a mixing bridge after one entered (`newcomer`) or left. They become one call (linkedid,
  * account). If there are two, each becomes the other's connected line.
  */
 export function meet(
-  channels: Pick<Channels, 'snapshot' | 'tell'>,
+  channels: Tells,
   bridge: Pick<BridgeContext, 'type' | 'members'>,
   present: readonly Present[],
   newcomer?: string,
@@ -26,7 +27,7 @@ export function meet(
 }
 
 function presentEachOther(
-  channels: Pick<Channels, 'snapshot' | 'tell'>,
+  channels: Tells,
   bridge: Pick<BridgeContext, 'members'>,
   [one, other]: readonly [Present, Present],
 ): void {
@@ -39,21 +40,21 @@ function presentEachOther(
 }
 
 /** Shows one to the other, when it says who it is. */
-function introduce({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, one: Present, other: Present): void {
-  const { name, number, presentation = 0 } = snapshot(one.channel).context.caller;
+function introduce(channels: Tells, one: Present, other: Present): void {
+  const { name, number, presentation = 0 } = snapshotOf(one.channel).context.caller;
   if (name !== '' || number !== '')
-    tell(other.channel, { type: 'connected.set', party: { name, number, presentation } });
+    channels.tell(other.channel, { type: 'connected.set', party: { name, number, presentation } });
 }
 
 /** Others that the variable BRIDGEPEER names at most. */
 const mostPeers = 10;
 
 /** Each learns the names of the others, and of two also the id of the other's call in its technology. */
-function namePeers({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, present: readonly Present[]): void {
+function namePeers(channels: Tells, present: readonly Present[]): void {
   if (present.length < 2) return;
   const set = ({ channel }: Present, name: string, value: string | undefined): void => {
-    if (ownVariable(snapshot(channel).context.variables, name) !== value)
-      tell(channel, { type: 'variable.set', name, value });
+    if (ownVariable(snapshotOf(channel).context.variables, name) !== value)
+      channels.tell(channel, { type: 'variable.set', name, value });
   };
   const first = present.slice(0, mostPeers + 1);
   for (const one of present) {
@@ -65,23 +66,23 @@ function namePeers({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, pres
 }
 
 /** Members have no peer if all of them only wait. */
-function forgetPeers({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, present: readonly Present[]): void {
+function forgetPeers(channels: Tells, present: readonly Present[]): void {
   for (const { channel } of present)
     for (const name of ['BRIDGEPEER', 'BRIDGEPVTCALLID'])
-      if (ownVariable(snapshot(channel).context.variables, name) !== undefined)
-        tell(channel, { type: 'variable.set', name, value: undefined });
+      if (ownVariable(snapshotOf(channel).context.variables, name) !== undefined)
+        channels.tell(channel, { type: 'variable.set', name, value: undefined });
 }
 
 /** All of them belong to the oldest of their calls; who has no account gets that of the first who has one. */
-function join({ snapshot, tell }: Pick<Channels, 'snapshot' | 'tell'>, present: readonly Present[]): void {
-  const contexts = present.map(({ channel }) => snapshot(channel).context);
+function join(channels: Tells, present: readonly Present[]): void {
+  const contexts = present.map(({ channel }) => snapshotOf(channel).context);
   const [first, ...rest] = contexts.map(({ linked }) => linked);
   if (!first) return;
   const oldest = rest.reduce((one, other) => (other.since < one.since ? other : one), first);
   const accountCode = contexts.find((context) => context.accountCode !== '')?.accountCode;
   present.forEach(({ channel }, at) => {
-    if (contexts[at]?.linked.id !== oldest.id) tell(channel, { type: 'linked.set', linked: oldest });
+    if (contexts[at]?.linked.id !== oldest.id) channels.tell(channel, { type: 'linked.set', linked: oldest });
     if (accountCode !== undefined && contexts[at]?.accountCode === '')
-      tell(channel, { type: 'accountCode.set', accountCode });
+      channels.tell(channel, { type: 'accountCode.set', accountCode });
   });
 }

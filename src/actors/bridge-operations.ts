@@ -12,9 +12,10 @@ import type { Playback } from '../models/playback.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import type { VideoVisibility } from '../models/video-visibility.ts';
 import { allowedOnBridge } from './allowed-operations.ts';
+import type { BridgeEntry } from './bridge-entry.ts';
 import { type BridgeRequest, readBridgeType, readFeatures } from './bridge-requests.ts';
-import type { BridgeEntry, Bridges } from './bridges.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import type { Bridges } from './bridges.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import { readVariables } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
@@ -48,7 +49,7 @@ type VariableRequest = {
 
 type BridgeOperationsOptions = {
   bridges: Bridges;
-  channels: Pick<Channels, 'findByIdOrName' | 'snapshot' | 'tell'>;
+  channels: Pick<Channels, 'findByIdOrName' | 'tell'>;
   playbacks: Pick<Playbacks, 'playOn'>;
   recordings: Pick<Recordings, 'recordOn' | 'running'>;
   ids: Ids;
@@ -88,7 +89,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
   const candidate = (id: string): ChannelEntry => {
     const channel = channels.findByIdOrName(id);
     // One that has been hung up only waits for its end.
-    if (!channel || isEnding(channels.snapshot(channel))) throw new AriError('memberNotFound');
+    if (!channel || isEnding(snapshotOf(channel))) throw new AriError('memberNotFound');
     if (refuseOwnershipOperation(channel.ownership.getSnapshot(), 'bridge')) throw new AriError('memberNotInStasis');
     return channel;
   };
@@ -127,7 +128,7 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
   /** Members that are not answered get an early audio path, or they would not hear what is played. */
   const openEarlyMedia = (bridge: BridgeEntry): void => {
     for (const { channel } of bridge.stays.values())
-      if (lifeOf(channels.snapshot(channel)) === 'ring') channels.tell(channel, { type: 'progress' });
+      if (lifeOf(snapshotOf(channel)) === 'ring') channels.tell(channel, { type: 'progress' });
   };
 
   const readVariable = (bridge: BridgeEntry, name: string): string => {

@@ -19,51 +19,41 @@ import { isEnding } from '../machines/channel.ts';
 import { isControlled } from '../machines/ownership.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
-import type { AriEventBody } from '../models/events.ts';
-import type { AudioMeeting, Mix, MixMember, MixReport } from '../telephony/media.ts';
+import type { AudioMeeting, Mix, MixReport } from '../telephony/media.ts';
+import {
+  type BridgeEntry,
+  type BridgeFacts,
+  bridgeEvent,
+  type Entry,
+  isAnnouncer,
+  mixMember,
+  type Stay,
+} from './bridge-entry.ts';
 import { meet } from './bridge-meeting.ts';
 import { type BridgeVideos, createBridgeVideos } from './bridge-video.ts';
 import { BridgeViews } from './bridge-views.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import type { ChannelAudio } from './channel-audio.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import type { ChannelFacts } from './channel-facts.ts';
+import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
 import type { BridgeDump } from './dumps.ts';
+import { Facts } from './facts.ts';
 import type { Playbacks, PlayTarget } from './playbacks.ts';
 import type { Recordings, RecordTarget } from './recordings.ts';
 import { Registry } from './registry.ts';
-import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
-
-type BridgeActor = Actor<typeof bridgeMachine>;
-
-/** A running bridge: its actor, and what it holds outside the chart. */
-export type BridgeEntry = {
-  readonly id: string;
-  readonly topics: readonly Topic[];
-  actor: BridgeActor;
-  mix: Mix;
-  readonly views: BridgeViews;
-  /** The channels in it by id, in the order of entering; each until its leaving has been told. */
-  readonly stays: Map<string, Stay>;
-};
-
-/** A channel's role in the bridge that it enters. */
-export type Entry = Omit<BridgeMember, 'channelId'>;
-
-/** A channel's stay in a bridge. */
-type Stay = {
-  bridge: BridgeEntry;
-  channel: ChannelEntry;
-  /** The application that gets the bridge's events because of it. */
-  app: string | undefined;
-  /** Whether this bridge started its music on hold. */
-  hasMusic: boolean;
-};
+import { type Beginning, type Runtime, spawn } from './spawn.ts';
 
 type BridgesOptions = {
   bus: Bus;
   runtime: Runtime;
   log: Logger;
   media: Pick<AudioMeeting, 'openMix'>;
-  channels: Pick<Channels, 'find' | 'model' | 'snapshot' | 'tell' | 'audio'>;
+  channels: Pick<Channels, 'find' | 'tell'>;
+  /** Hears when channels leave their bridge, and what they do there. */
+  channelFacts: ChannelFacts;
+  views: Pick<ChannelViews, 'model'>;
+  audio: Pick<ChannelAudio, 'tell'>;
   playbacks: Pick<Playbacks, 'targetGone' | 'isBusy'>;
   recordings: Pick<Recordings, 'targetGone' | 'whenSettled' | 'running'>;
   applications: {
@@ -83,6 +73,8 @@ type BridgesOptions = {
 
 /** Owns every bridge and who is in it: a channel is in one at most. */
 export interface Bridges {
+  /** The facts of all bridges. */
+  readonly facts: Pick<BridgeFacts, 'of'>;
   list(): Bridge[];
   /** @throws AriError bridgeNotFound, also of one that is being destroyed. */
   get(id: string): Bridge;
@@ -98,8 +90,6 @@ export interface Bridges {
   enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void;
   /** Lets a channel out of the bridge that it is in; nothing happens when it is in none. */
   leave(channelId: string): void;
-  /** The video of a channel has changed. */
-  videoChanged(channelId: string): void;
   /** One of two lets the other hear music of a class (it holds us), or no longer. */
   held(channelId: string, musicClass: string | undefined): void;
   /** Plays music of a class to the members until one enters or leaves. */
@@ -127,8 +117,6 @@ export interface Bridges {
   readonly size: number;
 }
 
-const isAnnouncer = ({ role }: Pick<BridgeMember, 'role'>): boolean => role === 'announcer';
-
 /** Feature keys stay hidden from the other party once the Dial listens again. */
 const withoutFeatureKeys = (dump: BridgeDump['actor']): BridgeDump['actor'] => {
   const { context } = dump;
@@ -139,14 +127,9 @@ const withoutFeatureKeys = (dump: BridgeDump['actor']): BridgeDump['actor'] => {
   };
 };
 
-const mixMember = ({ role, muted, absorbsDigits }: BridgeMember): MixMember => ({
-  role: role === 'announcer' ? 'announcer' : 'participant',
-  muted,
-  passDigits: !absorbsDigits,
-});
-
 export function createBridges(options: BridgesOptions): Bridges {
-  const { bus, runtime, log, media, channels, playbacks, recordings, applications, limits } = options;
+  const { bus, runtime, log, media, channels, views, audio, playbacks, recordings, applications, limits } = options;
+  const facts: BridgeFacts = new Facts(log);
   const registry = new Registry<BridgeEntry>('bridgeNotFound');
   /** The one stay of each channel that is in a bridge. */
   const whereabouts = new SlotMap<string, Stay>();
@@ -216,7 +199,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
   };
 
-  const videoChanged: Bridges['videoChanged'] = (channelId) => {
+  const videoChanged = (channelId: string): void => {
     const bridge = whereabouts.get(channelId)?.bridge;
     if (bridge) videos.tell(bridge.id, { type: 'member.videoChanged', channelId });
   };
@@ -234,7 +217,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     setMusic(stay, undefined);
     endHoldMusic(bridge);
     // Of a channel that ends in the bridge the application still hears how the bridge ends, as in Asterisk.
-    const hasEnded = isEnding(channels.snapshot(stay.channel));
+    const hasEnded = isEnding(snapshotOf(stay.channel));
     if (stay.app !== undefined && !hasEnded) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
     channels.tell(stay.channel, { type: 'bridge.left' });
     meet(channels, snapshot(bridge).context, staysIn(bridge));
@@ -252,9 +235,8 @@ export function createBridges(options: BridgesOptions): Bridges {
   };
 
   const setMusic = (stay: Stay, musicClass: string | undefined): void => {
-    const { id, leg } = stay.channel;
-    if (musicClass !== undefined) channels.audio.tell(id, leg, { type: 'startMoh', musicClass });
-    else if (stay.hasMusic) channels.audio.tell(id, leg, { type: 'stopMoh' });
+    if (musicClass !== undefined) audio.tell(stay.channel, { type: 'startMoh', musicClass });
+    else if (stay.hasMusic) audio.tell(stay.channel, { type: 'stopMoh' });
     stay.hasMusic = musicClass !== undefined;
   };
 
@@ -304,22 +286,8 @@ export function createBridges(options: BridgesOptions): Bridges {
 
   /* ---- Facts: told by the chart after the commit, published as events ------------------------------------------- */
 
-  const eventOf = (bridge: BridgeEntry, fact: BridgeFact): AriEventBody | undefined => {
-    const shown = model(bridge);
-    switch (fact.type) {
-      case 'BridgeCreated':
-      case 'BridgeDestroyed':
-        return { type: fact.type, bridge: shown };
-      case 'ChannelEnteredBridge':
-      case 'ChannelLeftBridge': {
-        const stay = bridge.stays.get(fact.channelId);
-        return stay && { type: fact.type, bridge: shown, channel: channels.model(stay.channel) };
-      }
-    }
-  };
-
   const publish = (bridge: BridgeEntry, fact: BridgeFact): void => {
-    const event = eventOf(bridge, fact);
+    const event = bridgeEvent(bridge, fact, { shown: model(bridge), views });
     // No subscription can exist before the bridge.
     if (event) bus.publish({ event, topics: fact.type === 'BridgeCreated' ? [allBridges] : bridge.topics });
   };
@@ -329,7 +297,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     const last = model(bridge);
     for (const stay of staysIn(bridge)) {
       last.channels = last.channels.filter((id) => id !== stay.channel.id);
-      const event = { type: 'ChannelLeftBridge', bridge: { ...last }, channel: channels.model(stay.channel) } as const;
+      const event = { type: 'ChannelLeftBridge', bridge: { ...last }, channel: views.model(stay.channel) } as const;
       bus.publish({ event, topics: bridge.topics });
       part(bridge, stay.channel.id);
     }
@@ -342,6 +310,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     videos.told(bridge.id, { type: 'bridge.gone' });
     registry.remove(bridge.id);
     if (error !== undefined) tellCrash(bridge);
+    facts.forget(bridge.id);
     bridge.mix.close();
     applications.forget(bridgeTopic(bridge.id));
   };
@@ -370,7 +339,13 @@ export function createBridges(options: BridgesOptions): Bridges {
         bridge.actor = actor;
         registry.add(id, bridge);
       },
-      onEmitted: (fact) => publish(bridge, fact),
+      onEmitted: (fact) => {
+        publish(bridge, fact);
+        facts.publishTo(bridge, fact);
+      },
+      onChanged: (current) => {
+        if (facts.isHeard(id)) facts.publishTo(bridge, { type: 'bridge.changed', snapshot: current });
+      },
       onEffectFailed: (error) => log.error({ bridge: id, error }, 'an effect of a bridge failed'),
       onEnded: (error) => ended(bridge, error),
     });
@@ -421,7 +396,12 @@ export function createBridges(options: BridgesOptions): Bridges {
     return bridge && isOpen(snapshot(bridge)) ? bridge : undefined;
   };
 
+  options.channelFacts.on('channel.departed', ({ id }) => leave(id));
+  options.channelFacts.on('peer.held', ({ id }, { musicClass }) => held(id, musicClass));
+  options.channelFacts.on('video.changed', ({ id }) => videoChanged(id));
+
   return {
+    facts,
     list: () =>
       registry
         .all()
@@ -441,7 +421,6 @@ export function createBridges(options: BridgesOptions): Bridges {
     entertain(bridge, musicClass) {
       for (const stay of staysIn(bridge)) setMusic(stay, musicClass);
     },
-    videoChanged,
     bridgeOf: (channelId) => whereabouts.get(channelId)?.bridge,
     tell,
     tellVideo: ({ id }, command) => videos.tell(id, command),

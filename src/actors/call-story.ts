@@ -1,17 +1,12 @@
 import { guarded } from '../lib/guard.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import {
-  type ChannelContext,
-  type ChannelFact,
-  type ChannelSnapshot,
-  type EndedBy,
-  lifeOf,
-} from '../machines/channel.ts';
-import { failedFor, type OwnershipFact } from '../machines/ownership.ts';
+import { type ChannelContext, type ChannelSnapshot, type EndedBy, lifeOf } from '../machines/channel.ts';
+import { failedFor } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import { type CallLeg, mostApplications, mostRecordings } from './call-leg.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import type { ChannelFacts } from './channel-facts.ts';
 import type { Runtime } from './spawn.ts';
 
 /** The end of a leg. */
@@ -47,27 +42,17 @@ export interface CallListener {
   refused?(channel: { channel: string; call: string }, application: string): void;
 }
 
-/** Watches channels on behalf of {@link CallListener}s. The owner of channels reports to it. */
+/** Makes legs of the facts of channels, on behalf of {@link CallListener}s. */
 export interface CallStory {
   listen(listener: CallListener): void;
-  /** A fact of a channel's life, told after the commit. */
-  life(entry: ChannelEntry, fact: ChannelFact, current: ChannelSnapshot): void;
-  ownership(entry: ChannelEntry, fact: OwnershipFact): void;
-  /** It belongs to another call now. */
-  linked(entry: ChannelEntry): void;
-  refused(entry: ChannelEntry, application: string): void;
-  /** It is in a bridge from now on, of which these recordings run. */
-  bridged(entry: ChannelEntry, recordings: readonly string[]): void;
+  /** A channel is in a bridge from now on, of which these recordings run. */
+  bridged(channelId: string, recordings: readonly string[]): void;
   /** A recording of a channel or bridge has begun. */
   recorded(kind: 'channel' | 'bridge', id: string, name: string): void;
   /** The legs there are, as plain JSON. */
   dump(): CallLeg[];
-  /** Legs that another process saved, before their channels are {@link restored}. */
+  /** Legs that another process saved, before their channels are restored. */
   restore(legs: readonly CallLeg[]): void;
-  /** A channel was restored that another process saved. */
-  restored(entry: ChannelEntry): void;
-  /** The channel has ended; its leg is not released yet. */
-  gone(entry: ChannelEntry, last: ChannelSnapshot, crashed: boolean): void;
   /** Resolves when listeners have processed all ends so far. */
   settled(): Promise<void>;
 }
@@ -99,130 +84,163 @@ const legOf = ({ context }: ChannelSnapshot, source: string | undefined): CallLe
   };
 };
 
-/** Creates the watcher of all channels, without listeners. */
-export function createCallStory({ clock, log }: Pick<Runtime, 'clock' | 'log'>): CallStory {
-  const listeners: CallListener[] = [];
-  const legs = new SlotMap<string, CallLeg>();
-  const entries = new SlotMap<string, ChannelEntry>();
-  /** Of channels that are not there yet. */
-  const savedLegs = new Map<string, CallLeg>();
-  const ending = new Set<Promise<void>>();
+/** Creates the story of all calls, without listeners. */
+export const createCallStory = (runtime: Pick<Runtime, 'clock' | 'log'>, facts: ChannelFacts): CallStory =>
+  new Story(runtime, facts);
 
-  const tell = (what: (listener: CallListener) => void): void => {
-    for (const listener of listeners) guarded(log, 'telling of a call', () => what(listener))();
-  };
-  const isWanted = ({ context }: ChannelSnapshot): boolean =>
-    listeners.length > 0 &&
-    (!internal.has(context.technology) || listeners.some((listener) => listener.hearsInternal()));
-  const begin = (entry: ChannelEntry, current: ChannelSnapshot): CallLeg | undefined => {
-    const before = savedLegs.get(entry.id);
-    savedLegs.delete(entry.id);
-    if (!isWanted(current)) return undefined;
+class Story implements CallStory {
+  readonly #runtime: Pick<Runtime, 'clock' | 'log'>;
+  readonly #listeners: CallListener[] = [];
+  readonly #legs = new SlotMap<string, CallLeg>();
+  readonly #entries = new SlotMap<string, ChannelEntry>();
+  /** Of channels that are not there yet. */
+  readonly #savedLegs = new Map<string, CallLeg>();
+  readonly #ending = new Set<Promise<void>>();
+
+  constructor(runtime: Pick<Runtime, 'clock' | 'log'>, facts: ChannelFacts) {
+    this.#runtime = runtime;
+    facts.on('ChannelCreated', (entry) => this.#created(entry));
+    facts.on('ChannelStateChange', (entry) => this.#answered(entry));
+    facts.on('StasisStart', (entry, { app }) => this.#entered(entry, app));
+    facts.on('call.joined', (entry) => this.#joined(entry));
+    facts.on('application.missing', (entry, { app }) => this.#refused(entry, app));
+    facts.on('channel.restored', (entry) => this.#restored(entry));
+    facts.on('channel.gone', (entry, { last, crashed }) => this.#gone(entry, last, crashed));
+  }
+
+  listen(listener: CallListener): void {
+    this.#listeners.push(listener);
+  }
+
+  bridged(channelId: string, recordings: readonly string[]): void {
+    const leg = this.#legs.get(channelId);
+    if (leg) for (const name of recordings) this.#add(leg, name);
+  }
+
+  recorded(kind: 'channel' | 'bridge', id: string, name: string): void {
+    const own = kind === 'channel' ? this.#legs.get(id) : undefined;
+    if (own) this.#add(own, name);
+    if (kind === 'channel') return;
+    for (const [channel, leg] of this.#legs) {
+      const entry = this.#entries.get(channel);
+      if (entry && snapshotOf(entry).context.bridgeId === id) this.#add(leg, name);
+    }
+  }
+
+  dump(): CallLeg[] {
+    return [...this.#legs.values()];
+  }
+
+  restore(dumped: readonly CallLeg[]): void {
+    for (const leg of dumped) this.#savedLegs.set(leg.channel, { ...leg });
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#ending);
+  }
+
+  /* ---- Facts ------------------------------------------------------------------------------------------------------- */
+
+  #created(entry: ChannelEntry): void {
+    const leg = this.#begin(entry);
+    if (!leg) return;
+    this.#tellOf(leg, (listener) => listener.began?.(leg));
+    this.#answered(entry);
+  }
+
+  #answered(entry: ChannelEntry): void {
+    const current = snapshotOf(entry);
+    const leg = lifeOf(current) === 'up' ? this.#legs.get(entry.id) : undefined;
+    if (!leg || leg.answeredAt !== undefined) return;
+    leg.answeredAt = this.#runtime.clock.now();
+    leg.codec = entry.leg.formats[0];
+    leg.video = entry.leg.video?.streams[0]?.codec;
+    this.#tellOf(leg, (listener) => listener.answered?.(leg, current.context));
+  }
+
+  #entered({ id }: ChannelEntry, app: string): void {
+    const leg = this.#legs.get(id);
+    if (!leg) return;
+    if (!leg.applications.includes(app) && leg.applications.length < mostApplications) leg.applications.push(app);
+    this.#tellOf(leg, (listener) => listener.entered?.(leg, app));
+  }
+
+  #joined(entry: ChannelEntry): void {
+    const leg = this.#legs.get(entry.id);
+    if (!leg) return;
+    const was = leg.call;
+    leg.call = snapshotOf(entry).context.linked.id;
+    if (leg.call !== was) this.#tellOf(leg, (listener) => listener.joined?.(leg, was));
+  }
+
+  #refused(entry: ChannelEntry, application: string): void {
+    const { linked } = snapshotOf(entry).context;
+    this.#tell((listener) => listener.refused?.({ channel: entry.id, call: linked.id }, application));
+  }
+
+  #restored(entry: ChannelEntry): void {
+    const isKnown = this.#savedLegs.has(entry.id);
+    const leg = this.#begin(entry);
+    // When it was answered is not known; now at the latest.
+    if (leg && !isKnown && lifeOf(snapshotOf(entry)) === 'up') leg.answeredAt = this.#runtime.clock.now();
+    if (leg?.answeredAt !== undefined) this.#tellOf(leg, (listener) => listener.resumed?.(leg));
+  }
+
+  /** The channel has ended; its leg is not released yet. */
+  #gone({ id, leg: { media }, ownership }: ChannelEntry, { context }: ChannelSnapshot, crashed: boolean): void {
+    const leg = this.#legs.get(id);
+    if (!leg) return;
+    this.#legs.delete(id);
+    this.#entries.delete(id);
+    const { refusedBy } = ownership.getSnapshot().context;
+    const how = {
+      at: this.#runtime.clock.now(),
+      by: crashed ? 'fault' : (context.endedBy ?? 'server'),
+      cause: crashed ? Cause.temporaryFailure : context.cause,
+      techCause: context.techCause,
+      last: context,
+      failure: refusedBy === undefined ? undefined : failedFor(refusedBy),
+    } as const;
+    const finish = (quality: RtpStatistics | undefined): void =>
+      this.#tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));
+    if (internal.has(leg.technology)) return void finish(undefined);
+    // Requested before the leg closes its session: the session answers earlier requests.
+    const told = media.statistics().then(finish, () => finish(undefined));
+    this.#ending.add(told);
+    void told.then(() => this.#ending.delete(told));
+  }
+
+  /* ---- Legs and listeners ------------------------------------------------------------------------------------------ */
+
+  #begin(entry: ChannelEntry): CallLeg | undefined {
+    const current = snapshotOf(entry);
+    const before = this.#savedLegs.get(entry.id);
+    this.#savedLegs.delete(entry.id);
+    if (!this.#isWanted(current)) return undefined;
     const leg = before ?? legOf(current, entry.leg.source);
-    legs.set(leg.channel, leg);
-    entries.set(leg.channel, entry);
+    this.#legs.set(leg.channel, leg);
+    this.#entries.set(leg.channel, entry);
     return leg;
-  };
-  const add = (leg: CallLeg, name: string): void => {
+  }
+
+  #isWanted({ context }: ChannelSnapshot): boolean {
+    if (this.#listeners.length === 0) return false;
+    return !internal.has(context.technology) || this.#listeners.some((listener) => listener.hearsInternal());
+  }
+
+  #add(leg: CallLeg, name: string): void {
     if (!leg.recordings.includes(name) && leg.recordings.length < mostRecordings) leg.recordings.push(name);
-  };
+  }
+
+  #tell(what: (listener: CallListener) => void): void {
+    const { log } = this.#runtime;
+    for (const listener of this.#listeners) guarded(log, 'telling of a call', () => what(listener))();
+  }
+
   /** Notifies the listeners that follow this kind of leg. */
-  const tellOf = (leg: CallLeg, what: (listener: CallListener) => void): void =>
-    tell((listener) => {
+  #tellOf(leg: CallLeg, what: (listener: CallListener) => void): void {
+    this.#tell((listener) => {
       if (!internal.has(leg.technology) || listener.hearsInternal()) what(listener);
     });
-
-  return {
-    listen: (listener) => void listeners.push(listener),
-
-    life(entry, fact, current) {
-      if (fact.type === 'ChannelCreated') {
-        const leg = begin(entry, current);
-        if (!leg) return;
-        tellOf(leg, (listener) => listener.began?.(leg));
-        if (lifeOf(current) !== 'up') return;
-      } else if (fact.type !== 'ChannelStateChange' || lifeOf(current) !== 'up') return;
-      const leg = legs.get(entry.id);
-      if (!leg || leg.answeredAt !== undefined) return;
-      leg.answeredAt = clock.now();
-      leg.codec = entry.leg.formats[0];
-      leg.video = entry.leg.video?.streams[0]?.codec;
-      tellOf(leg, (listener) => listener.answered?.(leg, current.context));
-    },
-
-    ownership(entry, fact) {
-      const leg = fact.type === 'StasisStart' ? legs.get(entry.id) : undefined;
-      if (!leg || fact.type !== 'StasisStart') return;
-      if (!leg.applications.includes(fact.app) && leg.applications.length < mostApplications)
-        leg.applications.push(fact.app);
-      tellOf(leg, (listener) => listener.entered?.(leg, fact.app));
-    },
-
-    linked(entry) {
-      const leg = legs.get(entry.id);
-      if (!leg) return;
-      const was = leg.call;
-      leg.call = entry.actor.getSnapshot().context.linked.id;
-      if (leg.call !== was) tellOf(leg, (listener) => listener.joined?.(leg, was));
-    },
-
-    refused(entry, application) {
-      const { linked } = entry.actor.getSnapshot().context;
-      tell((listener) => listener.refused?.({ channel: entry.id, call: linked.id }, application));
-    },
-
-    bridged(entry, recordings) {
-      const leg = legs.get(entry.id);
-      if (leg) for (const name of recordings) add(leg, name);
-    },
-
-    recorded(kind, id, name) {
-      const own = kind === 'channel' ? legs.get(id) : undefined;
-      if (own) add(own, name);
-      if (kind === 'bridge')
-        for (const [channel, leg] of legs)
-          if (entries.get(channel)?.actor.getSnapshot().context.bridgeId === id) add(leg, name);
-    },
-
-    dump: () => [...legs.values()],
-    restore(dumped) {
-      for (const leg of dumped) savedLegs.set(leg.channel, { ...leg });
-    },
-    restored(entry) {
-      const current = entry.actor.getSnapshot();
-      const isKnown = savedLegs.has(entry.id);
-      const leg = begin(entry, current);
-      // When it was answered is not known; now at the latest.
-      if (leg && !isKnown && lifeOf(current) === 'up') leg.answeredAt = clock.now();
-      if (leg?.answeredAt !== undefined) tellOf(leg, (listener) => listener.resumed?.(leg));
-    },
-
-    gone({ id, leg: { media }, ownership }, { context }, crashed) {
-      const leg = legs.get(id);
-      if (!leg) return;
-      legs.delete(id);
-      entries.delete(id);
-      const at = clock.now();
-      const { refusedBy } = ownership.getSnapshot().context;
-      const how = {
-        at,
-        by: crashed ? 'fault' : (context.endedBy ?? 'server'),
-        cause: crashed ? Cause.temporaryFailure : context.cause,
-        techCause: context.techCause,
-        last: context,
-        failure: refusedBy === undefined ? undefined : failedFor(refusedBy),
-      } as const;
-      const finish = (quality: RtpStatistics | undefined): void =>
-        tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));
-      if (internal.has(leg.technology)) return finish(undefined);
-      // Requested before the leg closes its session: the session answers earlier requests.
-      const told = media.statistics().then(finish, () => finish(undefined));
-      ending.add(told);
-      void told.then(() => ending.delete(told));
-    },
-
-    async settled() {
-      await Promise.all(ending);
-    },
-  };
+  }
 }

@@ -1,17 +1,25 @@
 import { SlotMap } from '../lib/slot-map.ts';
 import { lifeOf } from '../machines/channel.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import type { ChannelFacts } from './channel-facts.ts';
 
-/** The channels of each call (`linkedid`) in joining order, and which channel is called for which. */
-export class Calls {
+/** The channels of each call (`linkedid`) in joining order, and which channel is called for which: told by their facts. */
+export class CalledChannels {
   readonly #channels = new SlotMap<string, ChannelEntry[]>();
   /** By id of the channel, as the others. */
   readonly #callOf = new Map<string, string>();
   readonly #callerOf = new SlotMap<string, ChannelEntry>();
   readonly #calledBy = new SlotMap<string, Set<ChannelEntry>>();
 
-  /** The channel belongs to that call from now on, and to no other. */
-  enter(entry: ChannelEntry, call: string): void {
+  constructor(facts: ChannelFacts) {
+    for (const type of ['ChannelCreated', 'channel.restored', 'call.joined'] as const)
+      facts.on(type, (entry) => this.#enter(entry));
+    facts.on('channel.gone', (entry) => this.#leave(entry));
+  }
+
+  /** The channel belongs to its call from now on, and to no other. */
+  #enter(entry: ChannelEntry): void {
+    const call = snapshotOf(entry).context.linked.id;
     this.#leaveCall(entry);
     this.#callOf.set(entry.id, call);
     const channels = this.#channels.get(call);
@@ -20,7 +28,7 @@ export class Calls {
   }
 
   /** Removes an ended channel. */
-  leave(entry: ChannelEntry): void {
+  #leave(entry: ChannelEntry): void {
     this.#leaveCall(entry);
     const caller = this.#callerOf.get(entry.id);
     if (caller) this.#forget(caller, entry);
@@ -64,7 +72,7 @@ export class Calls {
    * called for it. Second: the Up channel of its call that joined last. Undefined without one.
    */
   partnerFormats(entry: ChannelEntry): readonly string[] | undefined {
-    const isPartner = (each: ChannelEntry): boolean => each !== entry && lifeOf(each.actor.getSnapshot()) === 'up';
+    const isPartner = (each: ChannelEntry): boolean => each !== entry && lifeOf(snapshotOf(each)) === 'up';
     const called = [...(this.#calledBy.get(entry.id) ?? [])].findLast(isPartner);
     return (called ?? this.#channels.get(this.#callOf.get(entry.id) ?? '')?.findLast(isPartner))?.leg.formats;
   }

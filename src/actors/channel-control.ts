@@ -12,8 +12,11 @@ import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import type { Playback } from '../models/playback.ts';
 import { allowedOnChannel } from './allowed-operations.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import type { ChannelAudio } from './channel-audio.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import { answered, type ChannelFacts } from './channel-facts.ts';
 import { readDigits, readDirection, readHangupCause, readRedirect } from './channel-requests.ts';
+import { playTargetOf } from './channel-views.ts';
 import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
 
@@ -35,6 +38,8 @@ type ChannelPlayRequest = {
 
 type ChannelControlOptions = {
   channels: Channels;
+  facts: ChannelFacts;
+  audio: Pick<ChannelAudio, 'tell'>;
   playbacks: Playbacks;
   /** The priority that a label stands for. @throws AriError labelNotFound, priorityIllegal. */
   priorityOf(context: string, extension: string, label: string): number;
@@ -49,14 +54,14 @@ export function controlledChannel(channels: Channels, id: string, operation: Own
   if (!entry) throw new AriError('channelNotFound');
   const refusal =
     refuseOwnershipOperation(entry.ownership.getSnapshot(), operation) ??
-    (isChannelOperation(operation) ? refuseChannelOperation(channels.snapshot(entry), operation) : undefined);
-  if (refusal) throw new AriError(refusal, {}, { allowed: () => possibleOn(channels, entry) });
+    (isChannelOperation(operation) ? refuseChannelOperation(snapshotOf(entry), operation) : undefined);
+  if (refusal) throw new AriError(refusal, {}, { allowed: () => possibleOn(entry) });
   return entry;
 }
 
 /** The operations that a channel allows now. */
-export const possibleOn = (channels: Pick<Channels, 'snapshot'>, entry: ChannelEntry): AllowedOperations =>
-  allowedOnChannel(entry.id, { life: channels.snapshot(entry), ownership: entry.ownership.getSnapshot() });
+export const possibleOn = (entry: ChannelEntry): AllowedOperations =>
+  allowedOnChannel(entry.id, { life: snapshotOf(entry), ownership: entry.ownership.getSnapshot() });
 
 /** The operations that control a channel. */
 export const createChannelControl = (options: ChannelControlOptions) => ({
@@ -66,7 +71,7 @@ export const createChannelControl = (options: ChannelControlOptions) => ({
 });
 
 /** Answering, signalling, hanging up. */
-function createCallControl({ channels }: ChannelControlOptions) {
+function createCallControl({ channels, facts }: ChannelControlOptions) {
   const command = (id: string, operation: OwnershipOperation, asked: ChannelCommand): void =>
     channels.tell(controlledChannel(channels, id, operation), asked);
 
@@ -81,8 +86,8 @@ function createCallControl({ channels }: ChannelControlOptions) {
     answer(id: string): void | Promise<void> {
       const entry = controlledChannel(channels, id, 'answer');
       channels.tell(entry, { type: 'answer' });
-      if (lifeOf(channels.snapshot(entry)) !== 'ring') return;
-      return channels.answered(entry).then((up) => {
+      if (lifeOf(snapshotOf(entry)) !== 'ring') return;
+      return answered(facts, entry).then((up) => {
         if (!up) throw new AriError('answerFailed');
       });
     },
@@ -92,7 +97,7 @@ function createCallControl({ channels }: ChannelControlOptions) {
 
     redirect(id: string, request: { endpoint?: string | undefined }): void {
       const entry = controlledChannel(channels, id, 'redirect');
-      const target = readRedirect(request.endpoint, channels.snapshot(entry).context.technology);
+      const target = readRedirect(request.endpoint, snapshotOf(entry).context.technology);
       if (!entry.leg.redirect(target)) throw new AriError('redirectFailed');
     },
   };
@@ -109,7 +114,7 @@ function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOpti
   };
 
   const continuePosition = (entry: ChannelEntry, request: ContinueRequest): Position => {
-    const { dialplan: now } = channels.snapshot(entry).context;
+    const { dialplan: now } = snapshotOf(entry).context;
     const context = request.context || now.context;
     const extension = request.extension || (request.context ? 's' : now.exten);
     if (request.label) return { context, extension, priority: priorityOf(context, extension, request.label) };
@@ -134,16 +139,16 @@ function createDeparture({ channels, playbacks, priorityOf }: ChannelControlOpti
 }
 
 /** Commands for the audio of a channel. */
-function createSoundControl({ channels, playbacks }: ChannelControlOptions) {
+function createSoundControl({ channels, audio, playbacks }: ChannelControlOptions) {
   /** Media on a call that is not answered opens the early audio path; it never answers. */
   const openEarlyMedia = (entry: ChannelEntry): void => {
-    if (lifeOf(channels.snapshot(entry)) === 'ring') channels.tell(entry, { type: 'progress' });
+    if (lifeOf(snapshotOf(entry)) === 'ring') channels.tell(entry, { type: 'progress' });
   };
 
   /** Does something to a channel's sound; `read` makes the command of the request, after the channel was found fit. */
   const changed = (id: string, operation: OwnershipOperation, read: () => ChannelAudioEvent): ChannelEntry => {
     const entry = controlledChannel(channels, id, operation);
-    channels.audio.tell(entry.id, entry.leg, read());
+    audio.tell(entry, read());
     return entry;
   };
   const change = (...asked: Parameters<typeof changed>): void => void changed(...asked);
@@ -161,7 +166,7 @@ function createSoundControl({ channels, playbacks }: ChannelControlOptions) {
 
     play(id: string, request: ChannelPlayRequest): Playback {
       const entry = controlledChannel(channels, id, 'play');
-      const playback = playbacks.playOn(channels.playTarget(entry), { ...request, media: request.media ?? [] });
+      const playback = playbacks.playOn(playTargetOf(entry), { ...request, media: request.media ?? [] });
       openEarlyMedia(entry);
       return playback;
     },

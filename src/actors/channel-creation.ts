@@ -12,7 +12,8 @@ import {
   type Report,
 } from '../telephony/driver.ts';
 import type { Party } from '../telephony/party.ts';
-import type { ChannelEntry, ChannelMessage } from './channel-entry.ts';
+import { type ChannelEntry, deliver, snapshotOf } from './channel-entry.ts';
+import type { ChannelFacts } from './channel-facts.ts';
 
 /** Parameters of an outbound channel, beside those of its driver. */
 export type OutboundRequest = {
@@ -58,11 +59,8 @@ type ChannelCreationOptions = {
   find(id: string): ChannelEntry | undefined;
   /** Starts the charts of a channel. */
   start(input: ChannelInput, leg: Leg, more?: StartOptions): ChannelEntry;
-  tell(entry: ChannelEntry, message: ChannelMessage): void;
-  /** An inbound call replaces the channel with that id. */
-  replace(newcomer: ChannelEntry, replaces: string): void;
-  /** The video of a channel has changed: its bridge has to act. */
-  videoChanged(id: string): void;
+  /** Hears that a channel's video has changed, and that an inbound call is to replace a channel. */
+  facts: ChannelFacts;
   /** Calls back once no recording of a channel runs: the recordings' events precede the channel's end. */
   whenSettled(id: string, then: () => void): void;
   ids: Ids;
@@ -75,7 +73,7 @@ type ChannelCreationOptions = {
 };
 
 /** Brings channels to life: calls that come in, and calls that are made. */
-interface ChannelCreation {
+export interface ChannelCreation {
   addDriver(driver: Driver): void;
   /** An id that no channel has. */
   freshId(): string;
@@ -95,7 +93,7 @@ const nobody = { name: '', number: '' } as const;
 
 /** Makes what brings channels to life. */
 export function createChannelCreation(options: ChannelCreationOptions): ChannelCreation {
-  const { find, start, tell, videoChanged, whenSettled, ids, now, defaultLanguage, asteriskEvents } = options;
+  const { find, start, facts, whenSettled, ids, now, defaultLanguage, asteriskEvents } = options;
   const drivers = new Map<string, Driver>();
   let accepting = true;
 
@@ -103,9 +101,10 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     (id: string) =>
     (report: LegReport): void => {
       const entry = find(id);
-      if (report.type === 'leg.videoChanged') videoChanged(id);
-      else if (entry && report.type === 'leg.ended') whenSettled(id, () => tell(entry, report));
-      else if (entry) tell(entry, report);
+      if (!entry) return;
+      if (report.type === 'leg.videoChanged') facts.publish(entry, { type: 'video.changed' });
+      else if (report.type === 'leg.ended') whenSettled(id, () => deliver(entry, report));
+      else deliver(entry, report);
     };
 
   /** Clients choose ids, too, and some in the form that ours have. */
@@ -119,34 +118,14 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     const id = call.channelId ?? freshId();
     if (find(id)) return false;
     const leg = call.open(id, reportTo(id));
-    const input = incomingInput(id, call, leg);
+    const input = incomingInput(id, call, leg, options);
     if (linked) input.linked = linked;
     const entry = start(input, leg);
-    if (call.replaces !== undefined) options.replace(entry, call.replaces);
+    if (call.replaces !== undefined) facts.publish(entry, { type: 'replacement.asked', replaces: call.replaces });
     else if (call.state === 'ring')
-      tell(entry, { type: 'run', position: { context: call.context, extension: call.extension, priority: 1 } });
+      deliver(entry, { type: 'run', position: { context: call.context, extension: call.extension, priority: 1 } });
     return true;
   };
-
-  const incomingInput = (id: string, call: IncomingCall, leg: Leg): ChannelInput => ({
-    id,
-    name: call.name,
-    technology: call.technology,
-    endpoint: call.endpoint,
-    protocolId: leg.protocolId,
-    origin: 'incoming',
-    caller: { ...call.caller, ...(call.redirection && { redirection: call.redirection }) },
-    connected: { name: '', number: '' },
-    accountCode: call.accountCode ?? '',
-    ...(call.tenantId === undefined ? {} : { tenantId: call.tenantId }),
-    language: call.language ?? defaultLanguage,
-    creationTime: now(),
-    dialplan: { context: call.context, exten: call.extension, priority: 1, appName: '', appData: '' },
-    variables: call.variables ?? {},
-    inheritance: {},
-    reported: [],
-    dialString: '',
-  });
 
   const driverOf = (technology: string): Driver => {
     const driver = drivers.get(technology.toLowerCase());
@@ -211,12 +190,12 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     const entry = start(input, leg, { ...(onAnswer ? { onAnswer } : {}), companionId, dialer });
     if (companion && companionId !== undefined) {
       const caller = asteriskEvents ? nobody : companion.caller;
-      const { linked } = entry.actor.getSnapshot().context;
+      const { linked } = snapshotOf(entry).context;
       incoming({ ...companion, caller, channelId: companionId, ...(tenantId && { tenantId }) }, linked);
     }
     if (asteriskEvents) {
-      tell(entry, { type: 'caller.set', caller: request.caller });
-      tell(entry, { type: 'connected.set', party: request.connected, quietly: true });
+      deliver(entry, { type: 'caller.set', caller: request.caller });
+      deliver(entry, { type: 'connected.set', party: request.connected, quietly: true });
     }
     return entry;
   };
@@ -258,3 +237,28 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     },
   };
 }
+
+const incomingInput = (
+  id: string,
+  call: IncomingCall,
+  leg: Leg,
+  { defaultLanguage, now }: Pick<ChannelCreationOptions, 'defaultLanguage' | 'now'>,
+): ChannelInput => ({
+  id,
+  name: call.name,
+  technology: call.technology,
+  endpoint: call.endpoint,
+  protocolId: leg.protocolId,
+  origin: 'incoming',
+  caller: { ...call.caller, ...(call.redirection && { redirection: call.redirection }) },
+  connected: { name: '', number: '' },
+  accountCode: call.accountCode ?? '',
+  ...(call.tenantId === undefined ? {} : { tenantId: call.tenantId }),
+  language: call.language ?? defaultLanguage,
+  creationTime: now(),
+  dialplan: { context: call.context, exten: call.extension, priority: 1, appName: '', appData: '' },
+  variables: call.variables ?? {},
+  inheritance: {},
+  reported: [],
+  dialString: '',
+});

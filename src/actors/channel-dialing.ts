@@ -1,15 +1,17 @@
 import { channelTopic } from '../bus/topics.ts';
 import { isFunction } from '../dialplan/functions.ts';
+import type { Logger } from '../lib/log.ts';
 import type { OnAnswer } from '../machines/channel.ts';
 import { noTimeout, passedOn, storedName } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import { DriverError } from '../telephony/driver.ts';
+import type { CalledChannels } from './calls.ts';
 import { controlledChannel } from './channel-control.ts';
 import type { OutboundRequest } from './channel-creation.ts';
 import { showApplication } from './channel-effects.ts';
-import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
+import { type ChannelApplications, type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import {
   longestChannelId,
   originateTimeoutMs,
@@ -21,6 +23,7 @@ import {
   readVariables,
 } from './channel-requests.ts';
 import { setRequestedVariables } from './channel-variables.ts';
+import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
 
 /** Parameters of `originate`, by their names in the interface. */
@@ -44,6 +47,10 @@ type OriginateRequest = {
 type CreateRequest = Omit<OriginateRequest, 'extension' | 'context' | 'priority' | 'label' | 'callerId' | 'timeout'>;
 export type ChannelDialingOptions = {
   channels: Channels;
+  views: Pick<ChannelViews, 'model' | 'dialplanChannel'>;
+  /** Learns which channel is called for which. */
+  calls: Pick<CalledChannels, 'calledFor'>;
+  log: Pick<Logger, 'warn'>;
   applications: Pick<ChannelApplications, 'addInterest'>;
   /** Formats that may be asked for. */
   formats: ReadonlySet<string>;
@@ -56,10 +63,10 @@ export type ChannelDialingOptions = {
 
 /** The operations that make channels, and dial them. Names are the interface's. */
 export function createChannelDialing(options: ChannelDialingOptions) {
-  const { channels, applications, priorityOf, variablesLimit = Number.POSITIVE_INFINITY } = options;
+  const { channels, views, calls, applications, priorityOf, variablesLimit = Number.POSITIVE_INFINITY } = options;
 
   const refuseUsedId = (...wanted: (string | undefined)[]): void => {
-    for (const id of wanted) if (id !== undefined && channels.has(id)) throw new AriError('channelIdExists');
+    for (const id of wanted) if (id !== undefined && channels.find(id)) throw new AriError('channelIdExists');
     if (wanted[0] !== undefined && wanted[0] === wanted[1]) throw new AriError('channelIdExists');
   };
 
@@ -128,12 +135,12 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       ...taken,
       onAnswer: answered,
     });
-    showApplication(entry, 'AppDial2', '(Outgoing Line)', { tell: channels.tell, view: channels });
-    setRequestedVariables(channels, entry, requested);
+    showApplication(entry, 'AppDial2', '(Outgoing Line)');
+    setRequestedVariables(options, entry, requested);
     if (answered.type === 'application')
       for (const id of [entry.id, entry.companionId])
         if (id !== undefined) applications.addInterest(answered.app, channelTopic(id));
-    const made = channels.model(entry);
+    const made = views.model(entry);
     const timeoutMs = originateTimeoutMs(request.timeout, noTimeout);
     channels.tell(entry, { type: 'dial.soon', timeoutMs });
     return made;
@@ -142,7 +149,7 @@ export function createChannelDialing(options: ChannelDialingOptions) {
   /** Values that a new channel inherits from its originator. */
   const inherited = (from: ChannelEntry | undefined) => {
     if (!from) return { variables: {}, inheritance: {}, reported: [], accountCode: '' };
-    const { accountCode, tenantId, language, linked, ...rest } = channels.snapshot(from).context;
+    const { accountCode, tenantId, language, linked, ...rest } = snapshotOf(from).context;
     return { ...passedOn(rest), reported: [], accountCode, tenantId, language, linked };
   };
 
@@ -173,8 +180,8 @@ export function createChannelDialing(options: ChannelDialingOptions) {
     });
     applications.addInterest(app, channelTopic(entry.id));
     if (originator) applications.addInterest(app, channelTopic(originator.id));
-    setRequestedVariables(channels, entry, requested);
-    const made = channels.model(entry);
+    setRequestedVariables(options, entry, requested);
+    const made = views.model(entry);
     const data = request.appArgs ? `${app},${request.appArgs}` : app;
     channels.tell(entry, { type: 'enter.soon', app, args: readAppArgs(request.appArgs), data });
     return made;
@@ -186,17 +193,17 @@ export function createChannelDialing(options: ChannelDialingOptions) {
       throw new AriError('parameterInvalid', { name: 'timeout', expected: '0 or more seconds' });
     const caller = request.caller ? channels.findByIdOrName(request.caller) : undefined;
     if (caller) {
-      const from = channels.snapshot(caller).context;
+      const from = snapshotOf(caller).context;
       const { language, accountCode } = from;
       const handed = passedOn(from);
-      requireRoom(channels.snapshot(entry).context.variables, Object.keys(handed.variables));
+      requireRoom(snapshotOf(entry).context.variables, Object.keys(handed.variables));
       channels.tell(entry, { type: 'variable.preset', ...handed });
       if (language) channels.tell(entry, { type: 'language.set', language });
       if (accountCode) channels.tell(entry, { type: 'accountCode.set', accountCode });
       const { redirection, ...party } = from.caller;
       channels.tell(entry, { type: 'connected.set', party });
       if (redirection) channels.tell(entry, { type: 'caller.set', caller: { redirection } });
-      channels.calledFor(entry, caller);
+      calls.calledFor(entry, caller);
     }
     const timeoutMs = request.timeout ? Math.min(request.timeout * 1000, noTimeout) : noTimeout;
     channels.tell(entry, { type: 'dial', timeoutMs });

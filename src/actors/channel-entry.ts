@@ -78,10 +78,39 @@ export type ChannelEntry = {
   ranDialplan: boolean;
   /** The context whose extension `h` is run when it ends, where that is none of its own. */
   endsIn: string | undefined;
-  /** Callbacks for the answer. */
-  onUp: ((up: boolean) => void)[];
-  /** Listeners for digits of the far side: each digit at its end, with its length in ms. For dialplan applications. */
-  readonly onDigit: Set<(digit: string, durationMs: number) => void>;
-  /** The last projection, good as long as the snapshot is the same. */
-  seen: { snapshot: ChannelSnapshot; model: Channel } | undefined;
+  /** The last model: good as long as the snapshot and the shown variables are the same. */
+  seen: { snapshot: ChannelSnapshot; shown: readonly string[]; model: Channel } | undefined;
 };
+
+/** The state of a channel now. */
+export const snapshotOf = ({ actor }: ChannelEntry): ChannelSnapshot => actor.getSnapshot();
+
+/** Routes a message to its chart. If both charts take it, the chart whose facts must come first goes first. */
+export function deliver({ actor, ownership }: ChannelEntry, message: ChannelMessage): void {
+  switch (message.type) {
+    case 'run':
+    case 'enter':
+    case 'enter.soon':
+    case 'continue':
+    case 'move':
+    case 'leave':
+    case 'turn':
+    case 'application.accepted':
+    case 'application.refused':
+    case 'application.lost':
+      ownership.send(message);
+      break;
+    case 'leg.offered':
+    case 'leg.answered':
+      actor.send(message);
+      ownership.send(message);
+      break;
+    case 'leg.ended':
+    case 'dialplan.ended':
+      ownership.send(message);
+      actor.send(message);
+      break;
+    default:
+      actor.send(message);
+  }
+}

@@ -1,9 +1,13 @@
-import { allChannels, type Topic } from '../bus/topics.ts';
-import type { ChannelFact } from '../machines/channel.ts';
+import type { Bus } from '../bus/bus.ts';
+import { allChannels, channelTopic, type Topic } from '../bus/topics.ts';
+import type { ChannelFact, ChannelSnapshot } from '../machines/channel.ts';
 import type { OwnershipFact } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
-import { causeText } from '../telephony/causes.ts';
+import { Cause, causeText } from '../telephony/causes.ts';
+import { type ChannelApplications, type ChannelEndpoints, type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import type { ChannelNews } from './channel-facts.ts';
+import type { ChannelViews } from './channel-views.ts';
 
 /** Words for the presentation octet (Q.931 4.5.10), as clients see them. */
 const presentationText = (presentation: number): string => {
@@ -17,7 +21,7 @@ const techCause = (fact: { techCause?: number }) =>
   fact.techCause === undefined ? {} : { tech_cause: fact.techCause };
 
 /** The event that tells a fact, with the channel as it is after the transition. */
-export function channelEvent(fact: ChannelFact, channel: Channel, presentation = 0): AriEventBody {
+function channelEvent(fact: ChannelFact, channel: Channel, presentation = 0): AriEventBody {
   switch (fact.type) {
     case 'ChannelCreated':
     case 'ChannelStateChange':
@@ -80,7 +84,7 @@ export function channelEvent(fact: ChannelFact, channel: Channel, presentation =
  * The event that tells the application of a fact about its control of a channel.
  * @param replaced the channel whose place it takes, where it takes one
  */
-export function ownershipEvent(fact: OwnershipFact, channel: Channel, replaced?: Channel): AriEventBody {
+function ownershipEvent(fact: OwnershipFact, channel: Channel, replaced?: Channel): AriEventBody {
   switch (fact.type) {
     case 'StasisStart':
       return { type: fact.type, channel, args: [...fact.args], ...(replaced && { replace_channel: replaced }) };
@@ -92,5 +96,91 @@ export function ownershipEvent(fact: OwnershipFact, channel: Channel, replaced?:
 }
 
 /** No subscription can exist before the channel: its creation goes to its other topics only. */
-export const topicsOf = (fact: ChannelFact, topics: readonly Topic[]): readonly Topic[] =>
+const topicsOf = (fact: ChannelFact, topics: readonly Topic[]): readonly Topic[] =>
   fact.type === 'ChannelCreated' ? topics.slice(topics.indexOf(allChannels)) : topics;
+
+type Listener = (entry: ChannelEntry, fact: ChannelNews) => void;
+
+type ChannelPublisherOptions = {
+  bus: Bus;
+  views: Pick<ChannelViews, 'model'>;
+  /** The channel with that id, as long as there is one. */
+  find(id: string): ChannelEntry | undefined;
+  applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
+  endpoints: ChannelEndpoints;
+  /** Whether events match Asterisk's. */
+  asteriskEvents: boolean;
+};
+
+/** Asterisk's cause values for hang-ups by software: internal flags, not Q.850 causes. */
+const fieldFlags = { asked: 32, dialplanOver: 16 } as const;
+
+/** Makes the listener that makes events of all facts of channels, and tells who keeps count of channels. */
+export function createChannelPublisher(options: ChannelPublisherOptions): Listener {
+  const { bus, views, find, applications, endpoints, asteriskEvents } = options;
+
+  /** The event of a fact; of a hang-up in the words of Asterisk where these are asked for. */
+  const eventOf = (entry: ChannelEntry, fact: ChannelFact, { context }: ChannelSnapshot): AriEventBody => {
+    const forwarded = fact.type === 'Dial' && fact.forwarded !== undefined ? find(fact.forwarded) : undefined;
+    const about = { ...channelEvent(fact, views.model(entry), context.caller.presentation) };
+    const event = forwarded && about.type === 'Dial' ? { ...about, forwarded: views.model(forwarded) } : about;
+    if (!asteriskEvents || event.type !== 'ChannelHangupRequest') return event;
+    if (event.soft) return { ...event, cause: fieldFlags.asked };
+    // A phone that hangs up an answered call gives no cause.
+    if (context.technology !== 'PJSIP' || context.lastState !== 'Up') return event;
+    const { cause: _cause, ...others } = event;
+    return others;
+  };
+
+  /** Asterisk asks once more for the end of a channel whose dialplan is over, or is broken off. */
+  const tellDialplanOver = (entry: ChannelEntry): void => {
+    const fact = { type: 'ChannelHangupRequest', cause: fieldFlags.dialplanOver, soft: true } as const;
+    bus.publish({ event: channelEvent(fact, views.model(entry)), topics: entry.topics });
+  };
+
+  const publishLife = (entry: ChannelEntry, fact: ChannelFact): void => {
+    const current = snapshotOf(entry);
+    const { endpoint } = current.context;
+    if (asteriskEvents && fact.type === 'ChannelDestroyed' && entry.ranDialplan) tellDialplanOver(entry);
+    const event = eventOf(entry, fact, current);
+    const { dialer } = entry;
+    if (event.type === 'Dial' && dialer)
+      bus.publish({ event: { ...event, caller: views.model(dialer) }, topics: dialer.topics });
+    else bus.publish({ event, topics: topicsOf(fact, entry.topics) });
+    if (fact.type === 'ChannelCreated' && endpoint) endpoints.channelAdded(endpoint[0], endpoint[1], entry.id);
+  };
+
+  const publishOwnership = (entry: ChannelEntry, fact: OwnershipFact): void => {
+    if (fact.type === 'StasisStart') applications.addInterest(fact.app, channelTopic(entry.id));
+    if (fact.type === 'StasisEnd') applications.removeInterest(fact.app, channelTopic(entry.id));
+    const replaced = fact.type === 'StasisStart' && fact.replaces !== undefined ? find(fact.replaces) : undefined;
+    const event = ownershipEvent(fact, views.model(entry), replaced && views.model(replaced));
+    bus.publish({ event, topics: [], to: fact.app });
+  };
+
+  /** Removes the channel's subscriptions. After a crash it publishes the end with the last model. */
+  const gone = (entry: ChannelEntry, { context: { endpoint } }: ChannelSnapshot, crashed: boolean): void => {
+    if (crashed && entry.seen) {
+      const fact = { type: 'ChannelDestroyed', cause: Cause.temporaryFailure } as const;
+      bus.publish({ event: channelEvent(fact, entry.seen.model), topics: entry.topics });
+    }
+    applications.forget(channelTopic(entry.id));
+    if (endpoint) endpoints.channelRemoved(endpoint[0], endpoint[1], entry.id);
+  };
+
+  return (entry, fact) => {
+    switch (fact.type) {
+      case 'StasisStart':
+      case 'StasisEnd':
+      case 'ApplicationMoveFailed':
+        return publishOwnership(entry, fact);
+      case 'channel.gone':
+        return gone(entry, fact.last, fact.crashed);
+      default:
+        if (isLifeFact(fact)) publishLife(entry, fact);
+    }
+  };
+}
+
+/** Facts of charts have the names of events; those of the owner contain a dot. */
+const isLifeFact = (fact: Exclude<ChannelNews, OwnershipFact>): fact is ChannelFact => !fact.type.includes('.');

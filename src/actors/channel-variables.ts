@@ -1,27 +1,38 @@
 import { isFunction, writeFunction } from '../dialplan/functions.ts';
 import { readVariableOrFunction } from '../dialplan/variables.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
 import { ownVariable, storedName } from '../machines/channel-setup.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import { controlledChannel } from './channel-control.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import { type RequestedVariable, readVariables } from './channel-requests.ts';
+import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
+
+type VariableOwners = {
+  channels: Pick<Channels, 'tell'>;
+  views: Pick<ChannelViews, 'dialplanChannel'>;
+  log: Pick<Logger, 'warn'>;
+};
+
+/** Logs what is wrong with a request about a channel that its answer does not say. */
+const warn = (log: Pick<Logger, 'warn'>, { id }: ChannelEntry, what: string): void => log.warn({ channel: id }, what);
 
 /**
  * Sets one variable, or writes the function of that name. Unknown functions are silently accepted, as in Asterisk. A
  * known function that refuses causes an error with its usage. @throws AriError functionFailed.
  */
 export function setChannelVariable(
-  channels: Channels,
+  { channels, views, log }: VariableOwners,
   entry: ChannelEntry,
   { name, value, report }: { name: string; value: string | undefined; report?: boolean | undefined },
 ): void {
   if (isFunction(name)) {
-    const written = writeFunction(channels.dialplanChannel(entry), name, value ?? '');
-    if (!written.ok) channels.warn(entry, written.message);
+    const written = writeFunction(views.dialplanChannel(entry), name, value ?? '');
+    if (!written.ok) warn(log, entry, written.message);
     if (!written.ok && written.reason === 'failed') throw new AriError('functionFailed', { problem: written.message });
     return;
   }
@@ -30,22 +41,22 @@ export function setChannelVariable(
 
 /** Sets the variables of a channel that was just made; a function that cannot be written is no reason to refuse it. */
 export function setRequestedVariables(
-  channels: Channels,
+  owners: VariableOwners,
   entry: ChannelEntry,
   requested: readonly RequestedVariable[],
 ): void {
   for (const variable of requested) {
     if (isFunction(variable.name)) {
-      const written = writeFunction(channels.dialplanChannel(entry), variable.name, variable.value);
-      if (!written.ok) channels.warn(entry, written.message);
-    } else setChannelVariable(channels, entry, variable);
+      const written = writeFunction(owners.views.dialplanChannel(entry), variable.name, variable.value);
+      if (!written.ok) warn(owners.log, entry, written.message);
+    } else setChannelVariable(owners, entry, variable);
   }
 }
 
 /** Scope of a read: with `ownOnly` global variables are excluded. */
 type Reach = { ownOnly?: boolean | undefined };
 
-type ChannelVariablesOptions = {
+type ChannelVariablesOptions = VariableOwners & {
   channels: Channels;
   clock: Clock;
   /** Variables that a channel may have when a client sets one that is new; any number when left out. */
@@ -53,11 +64,8 @@ type ChannelVariablesOptions = {
 };
 
 /** The operations that read and set variables of a channel. Names are the interface's. */
-export function createChannelVariables({
-  channels,
-  clock,
-  variablesLimit = Number.POSITIVE_INFINITY,
-}: ChannelVariablesOptions) {
+export function createChannelVariables(owners: ChannelVariablesOptions) {
+  const { channels, views, log, clock, variablesLimit = Number.POSITIVE_INFINITY } = owners;
   const readable = (id: string): ChannelEntry => {
     const entry = channels.findByIdOrName(id);
     if (!entry) throw new AriError('variableChannelNotFound');
@@ -65,10 +73,10 @@ export function createChannelVariables({
   };
 
   const getOne = (entry: ChannelEntry, name: string, ownOnly: boolean | undefined): string => {
-    const result = readVariableOrFunction(channels.dialplanChannel(entry), name, clock, { ownOnly });
+    const result = readVariableOrFunction(views.dialplanChannel(entry), name, clock, { ownOnly });
     if (result === undefined) throw new AriError('variableNotFound');
     if (!result.ok) {
-      channels.warn(entry, result.message);
+      warn(log, entry, result.message);
       throw new AriError('functionUnreadable');
     }
     return result.value;
@@ -76,7 +84,7 @@ export function createChannelVariables({
 
   /** @throws AriError limitReached when the channel would have too many variables with these. */
   const requireRoom = (entry: ChannelEntry, names: readonly string[]): void => {
-    const { variables } = channels.snapshot(entry).context;
+    const { variables } = snapshotOf(entry).context;
     const isNew = (name: string) => !isFunction(name) && ownVariable(variables, storedName(name)) === undefined;
     const added = new Set(names.filter(isNew).map(storedName)).size;
     if (added > 0) requireWithin('channel_variables', Object.keys(variables).length + added, variablesLimit);
@@ -96,7 +104,7 @@ export function createChannelVariables({
       if (!name) throw new AriError('variableNameRequired');
       const entry = controlledChannel(channels, id, 'setVariable');
       if (value !== undefined) requireRoom(entry, [name]);
-      setChannelVariable(channels, entry, { name, value, report });
+      setChannelVariable(owners, entry, { name, value, report });
     },
 
     getVariables(id: string, { variables, ownOnly }: { variables?: string[] | undefined } & Reach): Variables {
@@ -119,7 +127,7 @@ export function createChannelVariables({
         entry,
         wanted.map(({ name }) => name),
       );
-      for (const variable of wanted) setChannelVariable(channels, entry, variable);
+      for (const variable of wanted) setChannelVariable(owners, entry, variable);
     },
   };
 }

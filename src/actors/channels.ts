@@ -1,405 +1,274 @@
-import type { Bus } from '../bus/bus.ts';
 import { channelTopics } from '../bus/topics.ts';
-import type { Outcome } from '../dialplan/applications/application.ts';
-import type { DialplanCalls } from '../dialplan/calls.ts';
-import type { Dialplan } from '../dialplan/dialplan.ts';
-import type { DialplanSystem } from '../dialplan/host.ts';
-import type { Position } from '../dialplan/position.ts';
 import type { Ids } from '../lib/ids.ts';
-import type { LimitHit } from '../lib/limit-counts.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import {
-  type ChannelContext,
-  type ChannelInput,
-  type ChannelSnapshot,
-  type Forward,
-  isEnding,
-  lifeOf,
-  type OnAnswer,
-} from '../machines/channel.ts';
+import type { ChannelContext, ChannelInput, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
-import type { Channel } from '../models/channel.ts';
-import { Cause } from '../telephony/causes.ts';
-import type { CallHost, Driver, Leg, TransferRequest } from '../telephony/driver.ts';
-import type { CallStory } from './call-story.ts';
-import { Calls } from './calls.ts';
-import { type ChannelAudio, createChannelAudio } from './channel-audio.ts';
+import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
+import type { CalledChannels } from './calls.ts';
+import type { ChannelAudio } from './channel-audio.ts';
 import {
   type AttachedRequest,
+  type ChannelCreation,
   createChannelCreation,
   type OutboundRequest,
   type StartOptions,
 } from './channel-creation.ts';
-import type { createChannelDialplan } from './channel-dialplan.ts';
-import { bindChannelEffects, holdTurn, resumeOwnership, stopDialplan, visitSubroutine } from './channel-effects.ts';
-import type {
-  ChannelApplications,
-  ChannelEndpoints,
-  ChannelEntry,
-  ChannelMessage,
-  ChannelPlaybacks,
-  LegOf,
+import { stopDialplan } from './channel-dialplan.ts';
+import { bindChannelEffects, holdTurn, resumeOwnership } from './channel-effects.ts';
+import {
+  type ChannelApplications,
+  type ChannelEndpoints,
+  type ChannelEntry,
+  type ChannelMessage,
+  type ChannelPlaybacks,
+  deliver,
+  type LegOf,
+  snapshotOf,
 } from './channel-entry.ts';
-import { createChannelPublisher } from './channel-publisher.ts';
-import { createChannelView } from './channel-view.ts';
-import { deliver } from './deliver.ts';
+import { createChannelPublisher } from './channel-events.ts';
+import type { ChannelFacts } from './channel-facts.ts';
+import type { ChannelViews } from './channel-views.ts';
 import type { ChannelDump } from './dumps.ts';
-import type { PlayTarget } from './playbacks.ts';
 import type { Recordings } from './recordings.ts';
 import { Registry } from './registry.ts';
 import { type Beginning, type Runtime, spawn } from './spawn.ts';
 
-type ChannelSettings = {
-  /** Variables and functions shown in every event of a channel (`general.channelvars`). */
-  channelvars: readonly string[];
+type ChannelsOptions = {
+  bus: Parameters<typeof createChannelPublisher>[0]['bus'];
+  runtime: Runtime;
+  ids: Ids;
+  /** Gets all facts of channels. */
+  facts: ChannelFacts;
+  views: ChannelViews;
+  audio: ChannelAudio;
+  /** Which channels are of one call. */
+  calls: CalledChannels;
+  applications: ChannelApplications;
+  playbacks: ChannelPlaybacks;
+  endpoints: ChannelEndpoints;
+  /** Recordings to complete before a channel's end is published; left out: there are none. */
+  recordings?: Pick<Recordings, 'whenSettled'>;
   /** Default language of channels. */
   defaultLanguage: string;
-  /** Most variables of one channel. Unlimited when left out. */
-  variablesLimit?: number;
-  /** Counts dialplan variables that are refused because of the limit. */
-  hit?: LimitHit;
   /** Publishes events as Asterisk does where ours differ on purpose. */
   asteriskEvents?: boolean;
 };
 
-type ChannelsOptions = {
-  bus: Bus;
-  runtime: Runtime;
-  ids: Ids;
-  dialplan: Dialplan;
-  applications: ChannelApplications;
-  playbacks: ChannelPlaybacks;
-  endpoints: ChannelEndpoints;
-  /** The system as the dialplan's functions see it. */
-  system: DialplanSystem;
-  /** Recordings to complete before a channel's end is published; left out: there are none. */
-  recordings?: Pick<Recordings, 'whenSettled' | 'names'>;
-  settings: ChannelSettings;
-  /** Follows channels for logs and call records. */
-  story?: CallStory;
-};
-
-/**
- * Owns every running channel: opens its leg, starts its charts, performs its effects, and releases everything at its
- * end.
- */
-export interface Channels {
-  /** Receives calls from drivers. */
-  readonly host: CallHost;
+/** The running channels: finds them, makes them, and delivers messages to their charts. */
+export interface Channels extends CallHost {
   addDriver(driver: Driver): void;
-  has(id: string): boolean;
-  /** An id that no channel has. */
-  freshId(): string;
   find(id: string): ChannelEntry | undefined;
   /** By id, else by name. */
   findByIdOrName(id: string): ChannelEntry | undefined;
   /** @throws AriError channelNotFound. */
   get(id: string): ChannelEntry;
   all(): ChannelEntry[];
-  /** The channel as clients see it now. */
-  model(entry: ChannelEntry): Channel;
-  snapshot(entry: ChannelEntry): ChannelSnapshot;
+  readonly size: number;
+  tell(entry: ChannelEntry, message: ChannelMessage): void;
+  /** An id that no channel has. */
+  freshId(): string;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
-  /** Registers that a channel is dialed for a caller, so that each prefers the other's audio formats. */
-  calledFor(called: ChannelEntry, caller: ChannelEntry): void;
-  tell(entry: ChannelEntry, message: ChannelMessage): void;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
-  /** Hears when a channel is about to end, before what its dialplan does is stopped. */
-  onEnding(listener: (channelId: string) => void): void;
-  /** Calls back before a channel ends or leaves its application, and before the events. */
-  onDeparture(listener: (channelId: string) => void): void;
-  /** Hears when a channel holds or resumes the call, with the class of music for its peer. */
-  onHold(listener: (channelId: string, musicClass: string | undefined) => void): void;
-  /** Hears when the video of a channel has changed. */
-  onVideo(listener: (channelId: string) => void): void;
-  /** Handles transfer requests of far sides. Without a listener they are refused. */
-  onTransferAsked(listener: (channel: ChannelEntry, transfer: TransferRequest) => void): void;
-  /** Handles redirections by far sides. Without a listener the call ends. */
-  onForwarded(listener: (channel: ChannelEntry, forward: Forward) => void): void;
-  /** Handles inbound calls that replace a channel. Without a listener they are hung up. */
-  onReplacing(listener: (newcomer: ChannelEntry, replaces: string) => void): void;
-  /** Tells who listens that a channel goes. */
-  depart(entry: ChannelEntry): void;
-  /** Connects the dialplan with the calls of channels; without it Dial reaches no channel. */
-  bringTogether(of: (entry: ChannelEntry) => DialplanCalls): void;
-  /** Calls back when a channel has ended. */
-  onGone(listener: (channelId: string) => void): void;
-  /** The channel as the dialplan's functions read and write it. */
-  dialplanChannel(entry: ChannelEntry): ReturnType<typeof createChannelDialplan>;
-  /** Runs a dialplan subroutine on a channel without owner; `aborted` if the channel departs or ends. */
-  visit(entry: ChannelEntry, subroutine: { position: Position; args: readonly string[] }): Promise<Outcome>;
-  playTarget(entry: ChannelEntry): PlayTarget;
-  /** Other variables and functions are shown in every event from now on (`general.channelvars`). */
-  show(channelvars: readonly string[]): void;
-  /** Resolves with true when a channel is Up, also when it is so already; with false when it ends first. */
-  answered(entry: ChannelEntry): Promise<boolean>;
   /** From now on no new channels. */
   drain(): void;
-  /** Hangs up every channel. */
-  hangupAll(cause: number): void;
-  /** Commands of applications for the audio of channels. */
-  /** Logs what is wrong with a request about a channel that its answer does not say. */
-  warn(entry: ChannelEntry, what: string): void;
-  readonly audio: ChannelAudio;
+}
+
+/** The same channels for a snapshot of call control. */
+export interface SavedChannels {
   /** Every channel, in the order in which they were made. */
   dump(): ChannelDump[];
   /** Restores channels, each with the leg that `legOf` gives it. No events are published, no effects run. */
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void;
   /** Begins again what runs outside of charts: the dialplan's step under way, the question to an application. */
   resume(): void;
-  /** Resolves when no channel is left. */
-  idle(): Promise<void>;
-  readonly size: number;
 }
 
 /** Creates the owner of all channels. */
-export function createChannels(options: ChannelsOptions): Channels {
-  const { bus, runtime, ids, dialplan, applications, playbacks, endpoints, system, settings, story } = options;
-  const {
-    channelvars,
-    defaultLanguage,
-    asteriskEvents = false,
-    variablesLimit = Number.POSITIVE_INFINITY,
-    hit,
-  } = settings;
-  const registry = new Registry<ChannelEntry>('channelNotFound');
-  const names = new SlotMap<string, ChannelEntry>();
-  const onIdle: (() => void)[] = [];
-  const dialplanCalls = { of: noCalls };
-  const calls = new Calls();
-  const onEnding: ((channelId: string) => void)[] = [];
-  const onDeparture: ((channelId: string) => void)[] = [];
-  const onHold: ((channelId: string, musicClass: string | undefined) => void)[] = [];
-  const onVideo: ((channelId: string) => void)[] = [];
-  const onGone: ((channelId: string) => void)[] = [];
-  let onTransferAsked = ({ leg }: ChannelEntry, { id }: TransferRequest): void => leg.tellTransfer(id, 603);
-  let onForwarded = (entry: ChannelEntry, { target }: Forward): void => {
-    deliver(entry, { type: 'forwarded', target });
-    deliver(entry, { type: 'finish', cause: Cause.numberChanged, by: 'farSide' });
-  };
-  let onReplacing = (newcomer: ChannelEntry, _replaces: string): void =>
-    deliver(newcomer, { type: 'finish', cause: Cause.facilityNotImplemented });
-  const depart = ({ id }: ChannelEntry): void => {
-    for (const told of onDeparture) told(id);
-  };
+export const createChannels = (options: ChannelsOptions): Channels & SavedChannels => new ChannelOwner(options);
 
-  const holdPeer = ({ id }: ChannelEntry, musicClass: string | undefined): void => {
-    for (const told of onHold) told(id, musicClass);
-  };
+/** Hangs up every channel. */
+export function hangupAll(channels: Pick<Channels, 'all' | 'tell'>, cause: number): void {
+  for (const entry of channels.all()) channels.tell(entry, { type: 'hangup', cause, by: 'server' });
+}
 
-  const find = (id: string) => registry.find(id);
-  const audio = createChannelAudio(runtime, (id, hold) => {
-    const entry = find(id);
-    if (!entry || lifeOf(view.snapshot(entry)) !== 'up' || !view.snapshot(entry).context.interceptsHold) return false;
-    deliver(entry, { type: hold ? 'leg.held' : 'leg.unheld' });
-    return true;
+/** Resolves when no channel is left. */
+export function whenIdle(channels: Pick<Channels, 'size'>, facts: ChannelFacts): Promise<void> {
+  if (channels.size === 0) return Promise.resolve();
+  return new Promise((resolve) => {
+    const unsubscribe = facts.on('channel.gone', () => {
+      if (channels.size > 0) return;
+      unsubscribe();
+      resolve();
+    });
   });
-  const view = createChannelView({
-    tell: deliver,
-    playbacks,
-    system,
-    variablesLimit,
-    ...(hit && { hit }),
-    callsOf: (entry) => dialplanCalls.of(entry),
-    now: () => runtime.clock.now(),
-    channelvars,
-  });
-  const publisher = createChannelPublisher({ bus, view, find, applications, endpoints, asteriskEvents });
-  const refused = (entry: ChannelEntry, app: string): void => story?.refused(entry, app);
-  const effects = {
-    find,
-    tell: deliver,
-    ending: ({ id }: ChannelEntry) => {
-      for (const told of onEnding) told(id);
-    },
-    depart,
-    holdPeer,
-    askTransfer: (entry: ChannelEntry, transfer: TransferRequest) => onTransferAsked(entry, transfer),
-    followForward: (entry: ChannelEntry, forward: Forward) => onForwarded(entry, forward),
-    partnerFormats: (entry: ChannelEntry) => calls.partnerFormats(entry),
-    callerFormats: (entry: ChannelEntry) => calls.callerFormats(entry),
-    asteriskEvents,
-    view,
-    dialplan,
-    applications,
-    playbacks,
-    audio,
-    refused,
-  };
-  const charts = bindChannelEffects(effects);
+}
 
-  const ended = (entry: ChannelEntry, error: unknown): void => {
-    const crashed = error === undefined ? undefined : entry.seen?.model;
-    // After a crash the owner still learns that the channel left. After a regular end this has no effect.
-    if (error !== undefined) {
-      depart(entry);
-      entry.ownership.send({ type: 'leg.ended' });
+/** Opens a channel's leg, starts its charts, performs their effects, and releases everything at its end. */
+class ChannelOwner implements Channels, SavedChannels {
+  readonly #options: ChannelsOptions;
+  readonly #registry = new Registry<ChannelEntry>('channelNotFound');
+  readonly #names = new SlotMap<string, ChannelEntry>();
+  readonly #charts: ReturnType<typeof bindChannelEffects>;
+  readonly #creation: ChannelCreation;
+
+  constructor(options: ChannelsOptions) {
+    const { facts, runtime, ids, recordings, defaultLanguage, asteriskEvents = false } = options;
+    this.#options = options;
+    const find = (id: string) => this.find(id);
+    this.#charts = bindChannelEffects({ ...options, find, asteriskEvents });
+    this.#creation = createChannelCreation({
+      ...{ find, facts, ids, defaultLanguage, asteriskEvents },
+      start: (...asked) => this.#start(...asked),
+      whenSettled: (id, then) => (recordings ? recordings.whenSettled('channel', id, then) : then()),
+      now: () => runtime.clock.now(),
+    });
+    facts.all(createChannelPublisher({ ...options, find, asteriskEvents }));
+  }
+
+  find(id: string): ChannelEntry | undefined {
+    return this.#registry.find(id);
+  }
+
+  findByIdOrName(id: string): ChannelEntry | undefined {
+    return this.#registry.find(id) ?? this.#names.get(id);
+  }
+
+  get(id: string): ChannelEntry {
+    return this.#registry.get(id);
+  }
+
+  all(): ChannelEntry[] {
+    return this.#registry.all();
+  }
+
+  get size(): number {
+    return this.#registry.size;
+  }
+
+  tell(entry: ChannelEntry, message: ChannelMessage): void {
+    deliver(entry, message);
+    if (message.type === 'linked.set') this.#options.facts.publish(entry, { type: 'call.joined' });
+    if (message.type === 'bridge.entered') this.#options.facts.publish(entry, message);
+  }
+
+  incoming(call: Parameters<CallHost['incoming']>[0]): boolean {
+    return this.#creation.incoming(call);
+  }
+
+  addDriver(driver: Driver): void {
+    this.#creation.addDriver(driver);
+  }
+
+  freshId(): string {
+    return this.#creation.freshId();
+  }
+
+  openOutbound(request: OutboundRequest): ChannelEntry {
+    return this.#creation.openOutbound(request);
+  }
+
+  attach(request: AttachedRequest): ChannelEntry {
+    return this.#creation.attach(request);
+  }
+
+  drain(): void {
+    this.#creation.drain();
+  }
+
+  /* ---- Snapshot ---------------------------------------------------------------------------------------------------- */
+
+  dump(): ChannelDump[] {
+    return this.all().map((entry) => dumpChannel(entry, this.#options.audio));
+  }
+
+  restore(dumps: readonly ChannelDump[], legOf: LegOf): void {
+    const { audio, endpoints, facts } = this.#options;
+    for (const { life, ownership, audio: sound, companionId, subroutines = [], leg } of dumps) {
+      const context = life.context as ChannelContext;
+      const restored = legOf(context, this.#creation.reportTo(context.id), leg);
+      const entry = makeEntry(context, restored, companionId, undefined);
+      entry.subroutines.push(...subroutines);
+      this.#startOwnership(entry, { from: ownership });
+      this.#startLife(entry, { from: life });
+      if (sound) audio.restore(entry, sound);
+      holdTurn(entry, this.#charts.turns);
+      if (context.endpoint) endpoints.channelAdded(...context.endpoint, entry.id);
+      facts.publish(entry, { type: 'channel.restored' });
     }
-    registry.remove(entry.id);
-    calls.leave(entry);
-    names.delete(entry.name);
-    stopDialplan(entry);
-    for (const told of entry.onUp.splice(0)) told(false);
-    playbacks.targetGone('channel', entry.id);
-    audio.gone(entry.id);
-    publisher.gone(entry, view.snapshot(entry).context.endpoint, crashed);
-    story?.gone(entry, view.snapshot(entry), error !== undefined);
-    entry.leg.release();
-    for (const told of onGone) told(entry.id);
-    if (registry.size === 0) for (const told of onIdle.splice(0)) told();
-  };
+  }
 
-  const onEffectFailed = (entry: ChannelEntry) => (error: unknown) => {
-    runtime.log.error({ channel: entry.id, error }, 'an effect of a channel failed; the channel is hung up');
-    deliver(entry, { type: 'effect.failed' });
-  };
+  resume(): void {
+    for (const entry of this.all()) resumeOwnership(entry, this.#options, this.#charts.turns);
+  }
 
-  const startOwnership = (entry: ChannelEntry, beginning: Beginning<OwnershipInput>) =>
-    spawn(charts.ownership, {
+  /* ---- Charts ------------------------------------------------------------------------------------------------------ */
+
+  /** Starts both charts of a channel. Ownership first: it publishes nothing before the channel's creation. */
+  #start(input: ChannelInput, leg: Leg, { onAnswer, companionId, dialer }: StartOptions = {}): ChannelEntry {
+    const entry = makeEntry(input, leg, companionId, dialer);
+    this.#startOwnership(entry, { input: ownershipInput(input, onAnswer) });
+    this.#startLife(entry, { input });
+    return entry;
+  }
+
+  #startOwnership(entry: ChannelEntry, beginning: Beginning<OwnershipInput>): void {
+    const { runtime, facts } = this.#options;
+    entry.ownership = spawn(this.#charts.ownership, {
       id: entry.id,
       ...beginning,
       runtime,
-      onEmitted: (fact) => {
-        publisher.ownership(entry, fact);
-        story?.ownership(entry, fact);
-      },
-      onEffectFailed: onEffectFailed(entry),
+      onEmitted: (fact) => facts.publish(entry, fact),
+      onEffectFailed: (error) => this.#effectFailed(entry, error),
       onEnded: (error) => {
         if (error !== undefined) entry.actor.send({ type: 'effect.failed' });
       },
     });
+  }
 
-  const startLife = (entry: ChannelEntry, beginning: Beginning<ChannelInput>) =>
-    spawn(charts.life, {
+  #startLife(entry: ChannelEntry, beginning: Beginning<ChannelInput>): void {
+    const { runtime, facts } = this.#options;
+    spawn(this.#charts.life, {
       id: entry.id,
       ...beginning,
       runtime,
       onCreated: (actor) => {
         entry.actor = actor;
-        registry.add(entry.id, entry);
-        names.set(entry.name, entry);
-        calls.enter(entry, actor.getSnapshot().context.linked.id);
+        this.#registry.add(entry.id, entry);
+        this.#names.set(entry.name, entry);
       },
-      onEmitted: (fact, current) => {
-        // First, so that the event can say where in the trace of its call it is.
-        story?.life(entry, fact, current);
-        publisher.life(entry, fact, current);
+      onEmitted: (fact) => facts.publish(entry, fact),
+      onChanged: (snapshot) => {
+        if (facts.isHeard(entry.id)) facts.publishTo(entry, { type: 'channel.changed', snapshot });
       },
-      onEffectFailed: onEffectFailed(entry),
-      onEnded: (error) => ended(entry, error),
+      onEffectFailed: (error) => this.#effectFailed(entry, error),
+      onEnded: (error) => this.#ended(entry, error !== undefined),
     });
+  }
 
-  /** Starts both charts of a channel. Ownership first: it publishes nothing before the channel's creation. */
-  const start = (input: ChannelInput, leg: Leg, more: StartOptions = {}): ChannelEntry => {
-    const { onAnswer, companionId, dialer } = more;
-    const entry = makeEntry(input, leg, companionId, dialer);
-    entry.ownership = startOwnership(entry, { input: ownershipInput(input, onAnswer) });
-    startLife(entry, { input });
-    return entry;
-  };
+  #effectFailed(entry: ChannelEntry, error: unknown): void {
+    const { log } = this.#options.runtime;
+    log.error({ channel: entry.id, error }, 'an effect of a channel failed; the channel is hung up');
+    deliver(entry, { type: 'effect.failed' });
+  }
 
-  const now = () => runtime.clock.now();
-  const whenSettled = (id: string, then: () => void): void => {
-    if (options.recordings) options.recordings.whenSettled('channel', id, then);
-    else then();
-  };
-  const creation = createChannelCreation({
-    find,
-    start,
-    tell: deliver,
-    replace: (newcomer, replaces) => onReplacing(newcomer, replaces),
-    videoChanged: (id) => {
-      for (const told of onVideo) told(id);
-    },
-    whenSettled,
-    ids,
-    now,
-    defaultLanguage,
-    asteriskEvents,
-  });
-  return {
-    host: { incoming: creation.incoming },
-    addDriver: creation.addDriver,
-    has: (id) => registry.has(id),
-    freshId: creation.freshId,
-    find,
-    findByIdOrName: (id) => registry.find(id) ?? names.get(id),
-    get: (id) => registry.get(id),
-    all: () => registry.all(),
-    model: view.model,
-    snapshot: view.snapshot,
-    openOutbound: creation.openOutbound,
-    calledFor: (called, caller) => calls.calledFor(called, caller),
-    tell(entry, message) {
-      deliver(entry, message);
-      if (message.type === 'linked.set') {
-        calls.enter(entry, message.linked.id);
-        story?.linked(entry);
-      }
-      if (message.type === 'bridge.entered')
-        story?.bridged(entry, options.recordings?.names('bridge', message.bridgeId) ?? []);
-    },
-    attach: creation.attach,
-    onEnding: (listener) => void onEnding.push(listener),
-    onDeparture: (listener) => void onDeparture.push(listener),
-    onHold: (listener) => void onHold.push(listener),
-    onVideo: (listener) => void onVideo.push(listener),
-    onTransferAsked(listener) {
-      onTransferAsked = listener;
-    },
-    onForwarded(listener) {
-      onForwarded = listener;
-    },
-    onReplacing(listener) {
-      onReplacing = listener;
-    },
-    depart,
-    bringTogether(of) {
-      dialplanCalls.of = of;
-    },
-    onGone: (listener) => void onGone.push(listener),
-    answered(entry) {
-      const snapshot = view.snapshot(entry);
-      if (lifeOf(snapshot) === 'up' || isEnding(snapshot)) return Promise.resolve(!isEnding(snapshot));
-      return new Promise((resolve) => entry.onUp.push(resolve));
-    },
-    dialplanChannel: view.dialplanChannel,
-    playTarget: view.playTarget,
-    show(names) {
-      view.show(names);
-      for (const entry of registry.all()) entry.seen = undefined;
-    },
-    drain: creation.drain,
-    hangupAll(cause) {
-      for (const entry of registry.all()) deliver(entry, { type: 'hangup', cause, by: 'server' });
-    },
-    warn: ({ id }, what) => runtime.log.warn({ channel: id }, what),
-    audio,
-    dump: () => registry.all().map((entry) => dumpChannel(entry, audio)),
-    restore(dumps, legOf) {
-      for (const { life, ownership, audio: sound, companionId, subroutines = [], leg } of dumps) {
-        const context = life.context as ChannelContext;
-        const entry = makeEntry(context, legOf(context, creation.reportTo(context.id), leg), companionId, undefined);
-        entry.subroutines.push(...subroutines);
-        entry.ownership = startOwnership(entry, { from: ownership });
-        startLife(entry, { from: life });
-        if (sound) audio.restore(entry.leg, sound);
-        holdTurn(entry, charts.turns);
-        if (context.endpoint) endpoints.channelAdded(...context.endpoint, entry.id);
-        story?.restored(entry);
-      }
-    },
-    visit: (entry, subroutine) => visitSubroutine(entry, subroutine, effects),
-    resume() {
-      for (const entry of registry.all()) resumeOwnership(entry, effects, charts.turns);
-    },
-    idle: () => (registry.size === 0 ? Promise.resolve() : new Promise((resolve) => onIdle.push(resolve))),
-    get size() {
-      return registry.size;
-    },
-  };
+  #ended(entry: ChannelEntry, crashed: boolean): void {
+    const { facts, playbacks, audio } = this.#options;
+    // After a crash the owner still learns that the channel left. After a regular end this has no effect.
+    if (crashed) {
+      this.#charts.depart(entry);
+      entry.ownership.send({ type: 'leg.ended' });
+    }
+    this.#registry.remove(entry.id);
+    this.#names.delete(entry.name);
+    stopDialplan(entry);
+    playbacks.targetGone('channel', entry.id);
+    audio.gone(entry.id);
+    facts.publish(entry, { type: 'channel.gone', last: snapshotOf(entry), crashed });
+    facts.forget(entry.id);
+    entry.leg.release();
+  }
 }
 
 const ownershipInput = ({ id, dialplan, origin }: ChannelInput, onAnswer: OnAnswer | undefined): OwnershipInput => {
@@ -427,18 +296,6 @@ const dumpChannel = (
   };
 };
 
-const nothing = (): void => {};
-const over = <T>(value: T) => ({ done: Promise.resolve(value), stop: nothing });
-/** Without bridges Dial reaches no channel. */
-const noCalls = (_entry: ChannelEntry): DialplanCalls => ({
-  dial: () => over({ status: 'CHANUNAVAIL' }),
-  join: () => undefined,
-  enterRoom: () => over(undefined),
-  music: () => nothing,
-  broadcast: () => over('FAILED'),
-  record: () => over('ERROR'),
-});
-
 /** The part of a channel outside its charts. */
 const makeEntry = (
   { id, name, endpoint }: ChannelInput,
@@ -457,8 +314,6 @@ const makeEntry = (
   run: undefined,
   subroutines: [],
   typedAhead: [],
-  onUp: [],
-  onDigit: new Set(),
   ranDialplan: false,
   endsIn: undefined,
   seen: undefined,

@@ -1,4 +1,5 @@
 import { channelTopic } from '../bus/topics.ts';
+import type { Logger } from '../lib/log.ts';
 import { noTimeout } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
@@ -11,9 +12,10 @@ import type {
   PreparedExternal,
 } from '../telephony/external.ts';
 import { showApplication } from './channel-effects.ts';
-import type { ChannelApplications, ChannelEntry } from './channel-entry.ts';
+import { type ChannelApplications, type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import { longestChannelId, readAppArgs, readDirection, readVariables } from './channel-requests.ts';
 import { setRequestedVariables } from './channel-variables.ts';
+import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
 import type { Turn } from './turn.ts';
 
@@ -34,6 +36,8 @@ type ExternalMediaRequest = {
 
 type ExternalMediaOptions = {
   channels: Channels;
+  views: Pick<ChannelViews, 'model' | 'dialplanChannel'>;
+  log: Pick<Logger, 'warn'>;
   applications: Pick<ChannelApplications, 'addInterest'>;
   driver: ExternalDriver;
   /** Steps that a request causes after the server has connected follow from it. */
@@ -48,7 +52,7 @@ export type ExternalMedia = ReturnType<typeof createExternalMedia>;
 
 /** Creates external media channels. They are dialed like others and enter an application when Up. */
 export function createExternalMedia(options: ExternalMediaOptions) {
-  const { channels, applications, driver, turn, variablesLimit } = options;
+  const { channels, views, applications, driver, turn, variablesLimit } = options;
 
   /** Says in the interface's words why there is no connection. */
   const refusal = (error: unknown): unknown => {
@@ -66,7 +70,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
     const nobody = { name: '', number: '' };
     try {
       // While it was prepared, another one may have come to life under the id.
-      if (channels.has(id)) throw new AriError('channelIdExists');
+      if (channels.find(id)) throw new AriError('channelIdExists');
       return channels.openOutbound({
         id,
         technology,
@@ -96,11 +100,11 @@ export function createExternalMedia(options: ExternalMediaOptions) {
     prepared: PreparedExternal,
   ): Channel => {
     const entry = open(id, app, request, prepared);
-    showApplication(entry, 'AppDial2', '(Outgoing Line)', { tell: channels.tell, view: channels });
-    setRequestedVariables(channels, entry, requested);
+    showApplication(entry, 'AppDial2', '(Outgoing Line)');
+    setRequestedVariables(options, entry, requested);
     applications.addInterest(app, channelTopic(id));
-    const { variables } = channels.snapshot(entry).context;
-    const made = { ...channels.model(entry), channelvars: { ...variables } };
+    const { variables } = snapshotOf(entry).context;
+    const made = { ...views.model(entry), channelvars: { ...variables } };
     channels.tell(entry, { type: 'dial.soon', timeoutMs: noTimeout });
     return made;
   };
@@ -117,7 +121,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
       const { app, ...external } = readExternal(request, driver.hasClient);
       const { channelId } = request;
       if (channelId && channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
-      if (channelId && channels.has(channelId)) throw new AriError('channelIdExists');
+      if (channelId && channels.find(channelId)) throw new AriError('channelIdExists');
       const id = channelId || channels.freshId();
       const { request: requestId } = turn;
       const prepared = await prepare({ ...external, channelId: id });

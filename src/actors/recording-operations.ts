@@ -4,7 +4,8 @@ import { AriError } from '../models/errors.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { Bridges } from './bridges.ts';
 import { controlledChannel } from './channel-control.ts';
-import type { ChannelEntry } from './channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import { answered, type ChannelFacts } from './channel-facts.ts';
 import type { Channels } from './channels.ts';
 import type { Playbacks } from './playbacks.ts';
 import { type RecordingRequest, readRecordingRequest, refuseNegativeLimits } from './recording-requests.ts';
@@ -12,6 +13,7 @@ import type { Recordings, RecordTarget } from './recordings.ts';
 
 type RecordingOperationsOptions = {
   channels: Channels;
+  facts: ChannelFacts;
   bridges: Pick<Bridges, 'bridgeOf'>;
   playbacks: Pick<Playbacks, 'queueOf'>;
   recordings: Recordings;
@@ -26,15 +28,15 @@ export type RecordingOperations = ReturnType<typeof createRecordingOperations>;
 const reasons = { bridged: 'Cannot record channel while in bridge', notUp: 'Failed to answer channel' } as const;
 
 export function createRecordingOperations(options: RecordingOperationsOptions) {
-  const { channels, bridges, playbacks, recordings, compatibility } = options;
+  const { channels, facts, bridges, playbacks, recordings, compatibility } = options;
 
   /** A channel is answered before recording, as in Asterisk. One that cannot be answered is recorded as it is. */
   const prepare = (entry: ChannelEntry): undefined | Promise<string | undefined> => {
     if (compatibility === 'asterisk' && bridges.bridgeOf(entry.id)) return Promise.resolve(reasons.bridged);
-    if (lifeOf(channels.snapshot(entry)) !== 'ring') return undefined;
-    const answered = channels.answered(entry).then((up) => (up ? undefined : reasons.notUp));
+    if (lifeOf(snapshotOf(entry)) !== 'ring') return undefined;
+    const prepared = answered(facts, entry).then((up) => (up ? undefined : reasons.notUp));
     channels.tell(entry, { type: 'answer' });
-    return answered;
+    return prepared;
   };
 
   const targetOf = (entry: ChannelEntry): RecordTarget => ({
@@ -56,7 +58,7 @@ export function createRecordingOperations(options: RecordingOperationsOptions) {
       refuseNegativeLimits(request);
       const entry = controlledChannel(channels, id, 'record');
       // One that has been hung up only waits for its end.
-      if (isEnding(channels.snapshot(entry))) throw new AriError('channelNotFound');
+      if (isEnding(snapshotOf(entry))) throw new AriError('channelNotFound');
       return recordings.recordOn(targetOf(entry), readRecordingRequest(request, 'channel'));
     },
     get: (name: string): LiveRecording => recordings.get(name),

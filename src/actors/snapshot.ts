@@ -2,7 +2,8 @@ import type { Applications } from './applications.ts';
 import type { Bridges } from './bridges.ts';
 import type { CallStory } from './call-story.ts';
 import type { LegOf } from './channel-entry.ts';
-import type { Channels } from './channels.ts';
+import { playTargetOf } from './channel-views.ts';
+import type { Channels, SavedChannels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
 import {
   type ConsultationDump,
@@ -25,7 +26,7 @@ type Saved<D> = { dump(): D[]; restore(dumps: readonly D[]): void };
 
 /** The owners of all actors. */
 type Owners = {
-  channels: Channels;
+  channels: Channels & SavedChannels;
   /** Left out where media cannot meet. */
   bridges: Bridges | undefined;
   /** Left out without transfers. */
@@ -125,7 +126,7 @@ export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaits
   playbacks.restore(dump.playbacks, (kind, id) => {
     const channel = kind === 'channel' ? channels.find(id) : undefined;
     const bridge = kind === 'bridge' ? bridges?.find(id) : undefined;
-    return (channel && channels.playTarget(channel)) ?? (bridge && bridges?.playTarget(bridge));
+    return (channel && playTargetOf(channel)) ?? (bridge && bridges?.playTarget(bridge));
   });
   recordings.restore(
     live.filter((each) => !under(each)),

@@ -2,7 +2,9 @@ import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { AudioDirection } from '../telephony/media.ts';
 import type { SnoopDriver } from '../telephony/snoop.ts';
+import type { ChannelFacts } from './channel-facts.ts';
 import { longestChannelId, readAppArgs } from './channel-requests.ts';
+import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
 
 /** Parameters of `snoop`, by their names in the interface. */
@@ -16,6 +18,8 @@ type SnoopChannelRequest = {
 
 type SnoopsOptions = {
   channels: Channels;
+  facts: ChannelFacts;
+  views: Pick<ChannelViews, 'model'>;
   driver: SnoopDriver;
 };
 
@@ -34,8 +38,8 @@ function readDirection(
 }
 
 /** Makes what makes snoop channels. They are channels like others, in an application from the start. */
-export function createSnoops({ channels, driver }: SnoopsOptions) {
-  channels.onGone((channelId) => driver.targetGone(channelId));
+export function createSnoops({ channels, facts, views, driver }: SnoopsOptions) {
+  facts.on('channel.gone', ({ id }) => driver.targetGone(id));
 
   return {
     /**
@@ -53,7 +57,7 @@ export function createSnoops({ channels, driver }: SnoopsOptions) {
       if (!target) throw new AriError('snoopChannelNotFound');
       const channelId = request.snoopId || channels.freshId();
       if (channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
-      if (channels.has(channelId)) throw new AriError('channelIdExists');
+      if (channels.find(channelId)) throw new AriError('channelIdExists');
 
       const targetId = target.id;
       const entry = channels.attach({
@@ -62,7 +66,7 @@ export function createSnoops({ channels, driver }: SnoopsOptions) {
         technology: driver.technology,
         open: (report) => driver.open({ channelId, targetId, target: target.leg.media, spy, whisper }, report),
       });
-      const made = channels.model(entry);
+      const made = views.model(entry);
       const data = request.appArgs ? `${app},${request.appArgs}` : app;
       channels.tell(entry, { type: 'enter.soon', app, args: readAppArgs(request.appArgs), data });
       return made;

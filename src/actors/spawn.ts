@@ -66,6 +66,8 @@ type SpawnOptions<M extends AnyStateMachine> = {
    * the fact. Exceptions are logged. Events sent from here are processed after the step.
    */
   onEmitted?: (fact: EmittedFrom<M>, snapshot: SnapshotFrom<M>) => void;
+  /** Hears of every step that changed the snapshot, after its facts. As for facts, exceptions are logged. */
+  onChanged?: (snapshot: SnapshotFrom<M>) => void;
   /**
    * Runs exactly once, after the last fact and effect: the chart reached a final state, or crashed with `error`. Release
    * here.
@@ -90,8 +92,6 @@ export interface Actor<M extends AnyStateMachine> {
   send(event: EventFrom<M>): void;
   /** The last committed state. */
   getSnapshot(): SnapshotFrom<M>;
-  /** Calls back after every step that changed the snapshot, after its facts. @returns a function that stops it. */
-  watch(listener: (snapshot: SnapshotFrom<M>) => void): () => void;
   /** All that a chart needs to go on from here (`SpawnOptions.from`), its deadlines included. */
   dump(): ActorDump;
 }
@@ -110,8 +110,10 @@ export function spawn<M extends AnyStateMachine>(machine: M, options: SpawnOptio
 }
 
 type Timer = Deadline & { handle: unknown };
-type Watcher = (snapshot: AnyMachineSnapshot) => void;
-type Options = Pick<SpawnOptions<AnyStateMachine>, 'runtime' | 'onEnded' | 'onEmitted' | 'onEffectFailed'>;
+type Options = Pick<
+  SpawnOptions<AnyStateMachine>,
+  'runtime' | 'onEnded' | 'onEmitted' | 'onChanged' | 'onEffectFailed'
+>;
 
 const nothing = (): void => {};
 const none: readonly never[] = [];
@@ -130,7 +132,6 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
   #run!: ChartRun;
   /** The error of a failed start. */
   #refusal: { error: unknown } | undefined;
-  #watchers: readonly Watcher[] = none;
   /** The timers that run, by id. */
   #timers: Map<string, Timer> | undefined;
   /** Its number among running actors. */
@@ -166,13 +167,6 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
 
   getSnapshot(): AnyMachineSnapshot {
     return this.#ref.getSnapshot();
-  }
-
-  watch(listener: Watcher): () => void {
-    this.#watchers = [...this.#watchers, listener];
-    return () => {
-      this.#watchers = this.#watchers.filter((other) => other !== listener);
-    };
   }
 
   dump(): ActorDump {
@@ -312,7 +306,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     return () => {
       if (step.before !== undefined) this.#tell(step);
       for (const fact of step.facts) scope.emit(fact);
-      if (step.before !== step.after) this.#tellWatchers(step.after);
+      if (step.before !== step.after) this.#changed(step.after);
     };
   }
 
@@ -337,13 +331,12 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     if (turn.heard) turn.tell(describeStep(step, step.before as Contents | undefined), failed);
   }
 
-  #tellWatchers(snapshot: AnyMachineSnapshot): void {
-    for (const watcher of this.#watchers) {
-      try {
-        watcher(snapshot);
-      } catch (error) {
-        this.#options.runtime.log.error({ id: this.id, error }, 'a watcher of an actor failed');
-      }
+  #changed(snapshot: AnyMachineSnapshot): void {
+    const { onChanged, runtime } = this.#options;
+    try {
+      onChanged?.(snapshot as never);
+    } catch (error) {
+      runtime.log.error({ id: this.id, error }, 'publishing a change failed');
     }
   }
 

@@ -1,4 +1,5 @@
 import { type CallStory, createCallStory } from '../actors/call-story.ts';
+import { type ChannelFacts, createChannelFacts } from '../actors/channel-facts.ts';
 import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
@@ -52,6 +53,8 @@ export type Base = {
   log: RootLogger;
   /** The runtime of all actors: one turn for the process. */
   runtime: Runtime;
+  /** The facts of all channels. */
+  channelFacts: ChannelFacts;
   /** Follows calls for logs and call records. */
   story: CallStory;
   logChannels: LogChannels;
@@ -87,7 +90,8 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
   const runtime = createRuntime(clock, log, io.inspect);
   log.onLevels(createChartLog(runtime.turn, log.child({ part: 'charts' })));
-  const story = createCallStory(runtime);
+  const channelFacts = createChannelFacts(log);
+  const story = createCallStory(runtime, channelFacts);
   story.listen(createCallLog(log.child({ part: 'calls' })));
   const tracing = createTracing(version, () => runtime.turn.request);
   if (tracing) runtime.turn.effects = tracing.effects;
@@ -103,6 +107,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     ids,
     log,
     runtime,
+    channelFacts,
     story,
     recorder,
     tracing,

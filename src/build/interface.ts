@@ -291,7 +291,7 @@ const inMs = ({ mean, p99, max }: LoopDelay): LoopDelay => {
 async function buildOwners(
   { config, clock, logChannels, entityId }: Base,
   { applications, endpoints, globals, deviceStates, mailboxes }: State,
-  { channels, operations, playbacks, stored, broadcasts, meeting }: CallControl,
+  { channels, operations, playbacks, snoops, stored, broadcasts, meeting }: CallControl,
   { sip, messages, dynamicConfig, external }: Technologies,
 ): Promise<AppDeps['owners']> {
   const soundIndex = await indexSounds(soundDirectories(config));
@@ -304,7 +304,7 @@ async function buildOwners(
     recordings: meeting.recordingOperations,
     storedRecordings: stored,
     broadcasts,
-    snoops: meeting.snoops,
+    snoops,
     externalMedia: external?.externalMedia,
     applications,
     endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },

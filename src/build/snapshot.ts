@@ -16,10 +16,10 @@ type Drivers = { sip: SipDriver; local: Driver };
 const ownersOf = ({ base, state, calls }: Floors) => ({
   story: base.story,
   channels: calls.channels,
-  bridges: calls.meeting?.bridges,
-  transfers: calls.meeting?.transfers,
-  consultations: calls.meeting?.consultations,
-  dials: calls.meeting?.dials,
+  bridges: calls.meeting.bridges,
+  transfers: calls.meeting.transfers,
+  consultations: calls.meeting.consultations,
+  dials: calls.meeting.dials,
   playbacks: calls.playbacks,
   recordings: calls.recordings,
   applications: state.applications,
@@ -65,7 +65,7 @@ export function restoreServer(floors: Floors, { sip, local }: Drivers, data: Ser
   const watching = new Set((data.calls.watchers ?? []).map(({ context }) => context.watcher.id));
   sip.restore({ ...driver, subscriptions: driver.subscriptions.filter(({ key }) => watching.has(key)) });
 
-  const snoops = calls.meeting?.snoopDriver;
+  const snoops = calls.snoopDriver;
   const lost: (() => void)[] = [];
   const legOf = (channel: { id: string; technology: string }, report: Report, leg: LegData): Leg => {
     try {

@@ -44,7 +44,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const { media, transports, transactions, peers, rateLimiter, certificates } = network;
   const { bus, endpoints, contacts, registrations, watchers, mailboxes, deviceStates, bans } = state;
   const { channels, dialplan } = calls;
-  const local = createLocalDriver({ media, freshId: channels.freshId, hasContext: dialplan.hasContext });
+  const local = createLocalDriver({ media, freshId: () => channels.freshId(), hasContext: dialplan.hasContext });
   channels.addDriver(local);
 
   // Audio that leaves from an IPv4 address reaches no other.
@@ -97,7 +97,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     transports,
     transactions,
     media,
-    host: channels.host,
+    host: channels,
     contacts,
     registrations,
     clock,
@@ -214,7 +214,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
 function buildExternal(
   { config, clock, ids, log, runtime }: Base,
   { applications }: State,
-  { channels }: CallControl,
+  { channels, views }: CallControl,
   media: MediaPlane & ExternalAudio,
   { resolveHost, authorities }: Pick<ExternalDriverOptions, 'resolveHost' | 'authorities'>,
 ) {
@@ -238,9 +238,7 @@ function buildExternal(
   });
   for (const each of driver.drivers) channels.addDriver(each);
   const externalMedia = createExternalMedia({
-    channels,
-    applications,
-    driver,
+    ...{ channels, views, log, applications, driver },
     turn: runtime.turn,
     variablesLimit: config.limits.channel_variables,
   });

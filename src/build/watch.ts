@@ -1,3 +1,4 @@
+import { snapshotOf } from '../actors/channel-entry.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { AnswerCounts } from '../http/answer-counts.ts';
 import type { Monitoring } from '../http/env.ts';
@@ -86,7 +87,7 @@ export function buildMonitoring(
 
 function countChannels({ channels }: CallControl): Figures['channels'] {
   const pairs = channels.all().map((entry) => {
-    const snapshot = channels.snapshot(entry);
+    const snapshot = snapshotOf(entry);
     return [channelState(snapshot), snapshot.context.technology] as const;
   });
   return tally(pairs, (state, technology, count) => ({ state, technology, count }));

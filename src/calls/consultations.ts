@@ -1,4 +1,6 @@
-import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
+import type { ChannelViews } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { ConsultationDump } from '../actors/dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from '../actors/spawn.ts';
@@ -20,6 +22,7 @@ import { unlessLimited } from './unless-limited.ts';
 type ConsultationsOptions = {
   runtime: Runtime;
   channels: Channels;
+  views: Pick<ChannelViews, 'model'>;
   bridges: Bridges;
   dialSessions: DialSessions;
   swaps: Swaps;
@@ -192,7 +195,10 @@ class ConsultationOwner implements Consultations {
   #watch(context: ConsultationContext): void {
     const talk = this.#talks.get(context.id);
     const room = this.#options.bridges.find(context.bridgeId);
-    if (talk && room) talk.unwatch = room.actor.watch(() => this.#look(context));
+    if (!talk || !room) return;
+    talk.unwatch = this.#options.bridges.facts.of(room.id, ({ type }) => {
+      if (type === 'bridge.changed') this.#look(context);
+    });
   }
 
   #look({ id, transferer, targetId, bridgeId }: ConsultationContext): void {
@@ -206,15 +212,15 @@ class ConsultationOwner implements Consultations {
   }
 
   #partiesOf(context: ConsultationContext): ConsultationParties | undefined {
-    const { channels, bridges } = this.#options;
+    const { channels, views, bridges } = this.#options;
     const [party, target] = [channels.find(context.transferer), channels.find(context.targetId)];
     const [room, waiting] = [bridges.find(context.bridgeId), bridges.find(context.waitingIn)];
     if (!party || !target || !room || !waiting) return undefined;
-    const channel = channels.model(party);
-    const [peer, ...others] = [...waiting.stays.values()].map((stay) => channels.model(stay.channel));
+    const channel = views.model(party);
+    const [peer, ...others] = [...waiting.stays.values()].map((stay) => views.model(stay.channel));
     return {
       first: { channel, bridge: bridges.model(waiting), ...(peer && others.length === 0 && { peer }) },
-      second: { channel, bridge: bridges.model(room), peer: channels.model(target) },
+      second: { channel, bridge: bridges.model(room), peer: views.model(target) },
     };
   }
 

@@ -1,5 +1,10 @@
-import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
+import type { ChannelAudio } from '../actors/channel-audio.ts';
+import type { ChannelDialplans } from '../actors/channel-dialplan.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import { answered, type ChannelFacts, hearDigits } from '../actors/channel-facts.ts';
+import type { CallsOf, ChannelViews } from '../actors/channel-views.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import type { Actor, Runtime } from '../actors/spawn.ts';
 import type { DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
@@ -23,6 +28,12 @@ import { plainEntry } from './plain-bridges.ts';
 import type { RunningDials } from './running-dials.ts';
 
 export type DialsOptions = EarlyAudioOptions & {
+  facts: ChannelFacts;
+  views: Pick<ChannelViews, 'dialplanChannel'>;
+  audio: Pick<ChannelAudio, 'tell'>;
+  /** Brings parties through subroutines, with the calls that these can make. */
+  dialplans: Pick<ChannelDialplans, 'visit'>;
+  callsOf: CallsOf;
   runtime: Runtime;
   ids: Pick<Ids, 'uuid'>;
   bridges: Bridges;
@@ -50,6 +61,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
   #settle!: (result: DialResult) => void;
   /** Ends listening to each callee, by channel. */
   readonly #watched: { id: string; unwatch: () => void }[] = [];
+  #unhearCaller: (() => void) | undefined;
   /** Whether the caller's keys count before the answer. */
   #isHeeding = false;
   #keyListener: KeyListener | undefined;
@@ -88,7 +100,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
     for (const entry of found) this.#watch(entry);
     this.heedCaller(context);
     this.beginWaiting(context);
-    for (const entry of found) this.#look(channels.snapshot(entry));
+    for (const entry of found) this.#look(snapshotOf(entry));
     for (const { channelId } of context.callees)
       if (!channels.find(channelId)) this.#send({ type: 'callee.failed', channelId, outcome: 'NOANSWER' });
   }
@@ -116,8 +128,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
    */
 
   readonly stop = (): void => {
-    const { channels } = this.#options;
-    const snapshot = channels.snapshot(this.#caller);
+    const snapshot = snapshotOf(this.#caller);
     // A call that was answered elsewhere ends so for all callees.
     const elsewhere = snapshot.context.cause === Cause.answeredElsewhere;
     this.#send({ type: 'stop', hungUp: isEnding(snapshot), elsewhere });
@@ -141,11 +152,11 @@ export class DialSession implements Session, Ongoing<DialResult> {
    */
 
   beginWaiting({ waiting }: DialContext): void {
-    beginWaiting(this.#caller, waiting, this.#options.channels);
+    beginWaiting(this.#caller, waiting, this.#options);
   }
 
   endWaiting({ waiting }: DialContext): void {
-    endWaiting(this.#caller, waiting, this.#options.channels);
+    endWaiting(this.#caller, waiting, this.#options);
   }
 
   /** Keys that lead elsewhere, and the code by which the caller may end its call. */
@@ -156,13 +167,14 @@ export class DialSession implements Session, Ongoing<DialResult> {
       const end = (): void => this.#send({ type: 'stop', hungUp: false, elsewhere: false });
       this.#keyListener = this.#options.featureKeys?.attend({ parties, names: ['', ''], end });
     }
-    if (this.#leaves) this.#caller.onDigit.add(this.#pressed);
+    if (this.#leaves) this.#unhearCaller = hearDigits(this.#options.facts, this.#caller.id, this.#pressed);
   }
 
   ignoreCaller(): void {
     if (!this.#isHeeding) return;
     this.#isHeeding = false;
-    this.#caller.onDigit.delete(this.#pressed);
+    this.#unhearCaller?.();
+    this.#unhearCaller = undefined;
     this.#keyListener?.end();
     this.#keyListener = undefined;
   }
@@ -191,12 +203,12 @@ export class DialSession implements Session, Ongoing<DialResult> {
 
   /** Brings all who are to be called through a subroutine; who does not come to its end is not called. */
   async prepareTargets({ callees, preparation }: DialContext): Promise<void> {
-    const { channels } = this.#options;
+    const { channels, dialplans, callsOf } = this.#options;
     const prepare = async ({ channelId }: Callee): Promise<void> => {
       const entry = channels.find(channelId);
       if (!entry || !preparation) return;
-      const outcome = await channels.visit(entry, preparation);
-      if (outcome.type === 'ended' || isEnding(channels.snapshot(entry))) return;
+      const outcome = await dialplans.visit(entry, preparation, callsOf);
+      if (outcome.type === 'ended' || isEnding(snapshotOf(entry))) return;
       const cause = outcome.type === 'hangup' ? outcome.cause : Cause.normalClearing;
       channels.tell(entry, { type: 'hangup', cause, by: 'dialplan' });
     };
@@ -229,12 +241,15 @@ export class DialSession implements Session, Ongoing<DialResult> {
     const newcomer = channels.find(by);
     if (!newcomer) return;
     this.#watch(newcomer);
-    if (lifeOf(channels.snapshot(newcomer)) === 'up') this.#look(channels.snapshot(newcomer));
+    if (lifeOf(snapshotOf(newcomer)) === 'up') this.#look(snapshotOf(newcomer));
   }
 
   #watch(entry: ChannelEntry): void {
     this.#options.dialSessions.add(entry.id, this);
-    this.#watched.push({ id: entry.id, unwatch: entry.actor.watch(this.#look) });
+    const unwatch = this.#options.facts.of(entry.id, (fact) => {
+      if (fact.type === 'channel.changed') this.#look(fact.snapshot);
+    });
+    this.#watched.push({ id: entry.id, unwatch });
   }
 
   #unwatch(channelId: string): boolean {
@@ -273,21 +288,21 @@ export class DialSession implements Session, Ongoing<DialResult> {
 
   /** Runs the subroutine and the announcement for the answering party, before both are connected. */
   async screenPeer({ peer, subroutine, announcement }: DialContext): Promise<void> {
-    const { channels } = this.#options;
+    const { channels, views, dialplans, callsOf } = this.#options;
     const entry = channels.find(peer?.channelId ?? '');
     if (!entry) return void this.#send({ type: 'peer.declined' });
-    const host = channels.dialplanChannel(entry);
-    const outcome = subroutine && (await channels.visit(entry, subroutine));
+    const host = views.dialplanChannel(entry);
+    const outcome = subroutine && (await dialplans.visit(entry, subroutine, callsOf));
     const verdict = outcome && declineOf(outcome, host.variable('GOSUB_RESULT') ?? '');
-    if (!verdict && announcement && !isEnding(channels.snapshot(entry))) await host.play(announcement).done;
-    if (verdict || isEnding(channels.snapshot(entry))) this.#send({ type: 'peer.declined', ...verdict });
+    if (!verdict && announcement && !isEnding(snapshotOf(entry))) await host.play(announcement).done;
+    if (verdict || isEnding(snapshotOf(entry))) this.#send({ type: 'peer.declined', ...verdict });
     else this.#send({ type: 'peer.accepted' });
   }
 
   answerCaller(): void {
-    const { channels } = this.#options;
-    const up = channels.answered(this.#caller);
-    if (lifeOf(channels.snapshot(this.#caller)) !== 'up') channels.tell(this.#caller, { type: 'answer' });
+    const { channels, facts } = this.#options;
+    const up = answered(facts, this.#caller);
+    if (lifeOf(snapshotOf(this.#caller)) !== 'up') channels.tell(this.#caller, { type: 'answer' });
     // Always waits: the callee's answer is being published, and what is sent to bridges meanwhile would come later.
     void up.then((isUp) => this.#send({ type: isUp ? 'caller.answered' : 'caller.lost' }));
   }
@@ -298,7 +313,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
     try {
       bridge = this.#options.openBridge();
       for (const { channel, features } of this.#parties(context))
-        if (!isEnding(channels.snapshot(channel)))
+        if (!isEnding(snapshotOf(channel)))
           bridges.enter(bridge, channel, { ...plainEntry, absorbsDigits: features.length > 0 });
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
@@ -315,16 +330,16 @@ export class DialSession implements Session, Ongoing<DialResult> {
 
   /** @param from the keys that go on, where the Dial was restored */
   watchParties(context: DialContext, from?: DialDump['keys']): void {
-    const { channels, bridges, featureKeys } = this.#options;
+    const { bridges, featureKeys } = this.#options;
     const bridge = bridges.find(context.bridge ?? '');
     const caller = this.#caller;
-    const names = [channels.snapshot(caller).context.caller.number || caller.name, context.peer?.number ?? ''] as const;
+    const names = [snapshotOf(caller).context.caller.number || caller.name, context.peer?.number ?? ''] as const;
     const end = ({ id: channelId }: ChannelEntry): void =>
       this.#send({ type: 'party.ends', channelId, at: this.#now() });
     if (!bridge) return;
     this.#keyListener = featureKeys?.attend({ bridge, parties: this.#parties(context), names, end }, from);
-    this.#unwatchBridge = bridge.actor.watch(({ context: { members } }) => {
-      if (members.length < 2) this.#tellParted();
+    this.#unwatchBridge = bridges.facts.of(bridge.id, (fact) => {
+      if (fact.type === 'bridge.changed' && fact.snapshot.context.members.length < 2) this.#tellParted();
     });
     this.reviewParties(context);
   }
@@ -337,7 +352,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
   /** After the leaving party's own events: its end precedes the other's. */
   #tellParted(): void {
     void Promise.resolve().then(() => {
-      const hungUp = isEnding(this.#options.channels.snapshot(this.#caller));
+      const hungUp = isEnding(snapshotOf(this.#caller));
       this.#send({ type: 'party.left', at: this.#now(), hungUp });
     });
   }
@@ -358,7 +373,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
   sendPeerOn({ peer }: DialContext, position: Position): void {
     const { channels, bridges } = this.#options;
     const entry = channels.find(peer?.channelId ?? '');
-    if (!entry || isEnding(channels.snapshot(entry))) return;
+    if (!entry || isEnding(snapshotOf(entry))) return;
     bridges.leave(entry.id);
     channels.tell(entry, { type: 'run', position });
   }

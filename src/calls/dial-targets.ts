@@ -1,4 +1,5 @@
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { ChannelAudio } from '../actors/channel-audio.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { readDigits } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { DialRequest } from '../dialplan/calls.ts';
@@ -17,15 +18,7 @@ export const resourceOf = (target: string): string => target.slice(target.indexO
  * @throws DriverError, AriError as `Channels.openOutbound`.
  */
 export function openTarget(caller: ChannelEntry, target: string, channels: Channels): ChannelEntry {
-  const {
-    linked,
-    language,
-    accountCode,
-    tenantId,
-    caller: party,
-    dialplan,
-    ...rest
-  } = channels.snapshot(caller).context;
+  const { linked, language, accountCode, tenantId, caller: party, dialplan, ...rest } = snapshotOf(caller).context;
   const presented = shownParty(party);
   const { redirection } = party;
   return channels.openOutbound({
@@ -46,18 +39,20 @@ export function openTarget(caller: ChannelEntry, target: string, channels: Chann
   });
 }
 
+type Waited = { channels: Pick<Channels, 'tell'>; audio: Pick<ChannelAudio, 'tell'> };
+
 /** Lets a caller hear what it is to hear while others are called. */
-export function beginWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], channels: Channels): void {
+export function beginWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], { channels, audio }: Waited): void {
   if (waiting === 'alert') return;
   if (waiting === 'ring') return void channels.tell(caller, { type: 'ring' });
-  if (lifeOf(channels.snapshot(caller)) === 'ring') channels.tell(caller, { type: 'progress' });
-  channels.audio.tell(caller.id, caller.leg, { type: 'startMoh', musicClass: waiting.music });
+  if (lifeOf(snapshotOf(caller)) === 'ring') channels.tell(caller, { type: 'progress' });
+  audio.tell(caller, { type: 'startMoh', musicClass: waiting.music });
 }
 
 /** Ends that. */
-export function endWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], channels: Channels): void {
+export function endWaiting(caller: ChannelEntry, waiting: DialRequest['waiting'], { channels, audio }: Waited): void {
   if (waiting === 'ring') channels.tell(caller, { type: 'ringStop' });
-  else if (waiting !== 'alert') channels.audio.tell(caller.id, caller.leg, { type: 'stopMoh' });
+  else if (waiting !== 'alert') audio.tell(caller, { type: 'stopMoh' });
 }
 
 /** Hangs up a channel that has not answered. */

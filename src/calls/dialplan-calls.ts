@@ -1,10 +1,13 @@
-import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
-import { stopDialplan } from '../actors/channel-effects.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import { type ChannelDialplans, stopDialplan } from '../actors/channel-dialplan.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import type { ChannelFacts } from '../actors/channel-facts.ts';
+import type { CallsOf } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Runtime } from '../actors/spawn.ts';
-import type { DialplanCalls, DialplanRecording, Ongoing, RecordOutcome } from '../dialplan/calls.ts';
+import type { DialplanRecording, Ongoing, RecordOutcome } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Ids } from '../lib/ids.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
@@ -25,6 +28,10 @@ import { unlessLimited } from './unless-limited.ts';
 type DialplanCallsOptions = {
   runtime: Runtime;
   channels: Channels;
+  facts: ChannelFacts;
+  views: DialsOptions['views'];
+  audio: DialsOptions['audio'];
+  dialplans: ChannelDialplans;
   bridges: Bridges;
   /** Sessions, to find who replaces whom. */
   dialSessions: DialSessions;
@@ -45,9 +52,9 @@ type DialplanCallsOptions = {
 
 const nothing = (): void => {};
 
-/** Connects channels for the dialplan, in bridges of its own that clients only see. */
-export function createDialplanCalls(options: DialplanCallsOptions): (entry: ChannelEntry) => DialplanCalls {
-  const { channels, bridges, ids, clock, log, hit = uncounted } = options;
+/** Connects channels for the dialplan, in bridges of its own that clients only see, and runs the dialplan so. */
+export function createDialplanCalls(options: DialplanCallsOptions): CallsOf {
+  const { channels, audio, bridges, ids, clock, log, hit = uncounted } = options;
   const rooms = new Map<string, BridgeEntry>();
 
   const openBridge = (name = ''): BridgeEntry =>
@@ -61,7 +68,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
 
   const join = (entry: ChannelEntry, name: string): Ongoing<void> | undefined => {
     const other = channels.findByIdOrName(name);
-    const isFree = other?.ownership.getSnapshot().value === 'dialplan' && !isEnding(channels.snapshot(other));
+    const isFree = other?.ownership.getSnapshot().value === 'dialplan' && !isEnding(snapshotOf(other));
     if (!other || other === entry || !isFree) return undefined;
     const bridge = attempt(entry, () => openBridge());
     if (!bridge) return undefined;
@@ -72,7 +79,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
       bridges.destroy(bridge);
       channels.tell(other, { type: 'finish', cause: 16 });
     };
-    return { done: alone(bridge).then(part), stop: part };
+    return { done: alone(bridge, bridges).then(part), stop: part };
   };
 
   /** The room in which a channel is before its step begins: both were restored. */
@@ -96,8 +103,8 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
       bridges.destroy(room);
     };
     const gone = new Promise<void>((resolve) => {
-      const unwatch = room.actor.watch(() => {
-        if (bridges.bridgeOf(entry.id) === room) return;
+      const unwatch = bridges.facts.of(room.id, ({ type }) => {
+        if (type !== 'bridge.changed' || bridges.bridgeOf(entry.id) === room) return;
         unwatch();
         resolve();
       });
@@ -131,30 +138,20 @@ export function createDialplanCalls(options: DialplanCallsOptions): (entry: Chan
     return { done, stop: () => stop() };
   };
 
-  const dials = createDials({
-    runtime: options.runtime,
-    ids,
-    channels,
-    bridges,
-    dialSessions: options.dialSessions,
-    featureKeys: options.featureKeys,
-    running: options.running,
-    log,
-    hit,
-    openBridge,
-    media: options.media,
-  });
-  return (entry) => ({
+  const callsOf: CallsOf = (entry) => ({
     dial: (request) => dials.dial(entry, request),
     join: (name) => join(entry, name),
     enterRoom: (name) => enterRoom(entry, name),
     music(musicClass) {
-      channels.audio.tell(entry.id, entry.leg, { type: 'startMoh', musicClass });
-      return () => channels.audio.tell(entry.id, entry.leg, { type: 'stopMoh' });
+      audio.tell(entry, { type: 'startMoh', musicClass });
+      return () => audio.tell(entry, { type: 'stopMoh' });
     },
     broadcast: (request) => options.broadcasts.offer(entry, request),
     record: (recording) => record(entry, recording),
   });
+  const dials = createDials({ ...options, hit, openBridge, callsOf });
+  options.dialplans.serve(options.facts, callsOf);
+  return callsOf;
 }
 
 function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): RecordOutcome {
@@ -164,12 +161,12 @@ function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): R
 }
 
 /** Resolves when fewer than two channels are in a bridge. */
-function alone({ actor }: BridgeEntry): Promise<void> {
+function alone({ id, actor }: BridgeEntry, { facts }: Pick<Bridges, 'facts'>): Promise<void> {
   const isAlone = (): boolean => actor.getSnapshot().context.members.length < 2;
   if (isAlone()) return Promise.resolve();
   return new Promise((resolve) => {
-    const unwatch = actor.watch(() => {
-      if (!isAlone()) return;
+    const unwatch = facts.of(id, ({ type }) => {
+      if (type !== 'bridge.changed' || !isAlone()) return;
       unwatch();
       resolve();
     });

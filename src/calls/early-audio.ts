@@ -1,4 +1,4 @@
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import { lifeOf } from '../machines/channel.ts';
 import type { AudioMeeting, Mix } from '../telephony/media.ts';
@@ -55,7 +55,7 @@ export class EarlyAudio {
     const { channels } = this.#options;
     const isHeard = (id: string): boolean => {
       const entry = channels.find(id);
-      return entry !== undefined && channels.snapshot(entry).context.hasEarlyMedia === true;
+      return entry !== undefined && snapshotOf(entry).context.hasEarlyMedia === true;
     };
     const next = left.find((each) => each.channelId !== channelId && isHeard(each.channelId));
     if (next) this.hear(next.channelId);
@@ -74,6 +74,6 @@ export class EarlyAudio {
   }
 
   get #isUp(): boolean {
-    return lifeOf(this.#options.channels.snapshot(this.#caller)) === 'up';
+    return lifeOf(snapshotOf(this.#caller)) === 'up';
   }
 }

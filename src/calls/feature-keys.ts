@@ -1,5 +1,7 @@
-import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import { type ChannelFacts, hearDigits } from '../actors/channel-facts.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { FeatureKeysDump } from '../actors/dumps.ts';
 import type { Recordings } from '../actors/recordings.ts';
@@ -10,6 +12,7 @@ import type { Ids } from '../lib/ids.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import type { BridgeSnapshot } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
 import { ownVariable } from '../machines/channel-setup.ts';
 import {
@@ -67,8 +70,10 @@ type FeatureKeysOptions = {
   clock: Clock;
   ids: Ids;
   log: Logger;
-  channels: Pick<Channels, 'find' | 'snapshot' | 'tell'>;
-  bridges: Pick<Bridges, 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find' | 'bridgeOf'>;
+  channels: Pick<Channels, 'find' | 'tell'>;
+  /** Hears the keys of parties. */
+  facts: ChannelFacts;
+  bridges: Pick<Bridges, 'facts' | 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find' | 'bridgeOf'>;
   /** Carries out transfers, and tells how they go. */
   transfers: {
     ask(channel: ChannelEntry, request: TransferRequest, transferor: KeyTransferor): void;
@@ -113,28 +118,48 @@ const recordingVariables = {
   automixmon: { name: 'TOUCH_MIXMONITOR', format: 'TOUCH_MIXMONITOR_FORMAT', told: 'TOUCH_MIXMONITOR_OUTPUT' },
 } as const;
 
+/** Whether a party talks to whom it may put the others through to. */
+const isAway = ({ actor }: Listener): boolean => {
+  const { value } = actor.getSnapshot();
+  return value === 'consulting' || value === 'collectingThere';
+};
+
+/** The context of transfer targets: that of the channel's calls, unless set by TRANSFER_CONTEXT. */
+const contextOf = (channel: ChannelEntry): string => {
+  const { variables, dialplan: place } = snapshotOf(channel).context;
+  return ownVariable(variables, 'TRANSFER_CONTEXT') || place.context;
+};
+
+const mayBePutTo = ({ leg }: ChannelEntry, number: string): boolean => leg.mayCall?.(number) ?? true;
+
+/** The codes of features that have one. */
+const codesOf = <F extends keyof FeatureSettings['codes']>(codes: FeatureSettings['codes'], wanted: readonly F[]) =>
+  wanted.filter((feature) => codes[feature] !== '').map((feature) => ({ feature, code: codes[feature] }));
+
 /** Makes the owner of all feature keys. */
 export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
-  const { runtime, clock, ids, log, channels, bridges, transfers, recordings, dialplan, hit = uncounted } = options;
+  const {
+    runtime,
+    clock,
+    ids,
+    log,
+    channels,
+    facts,
+    bridges,
+    transfers,
+    recordings,
+    dialplan,
+    hit = uncounted,
+  } = options;
   let { settings } = options;
   /** By the id of the channel. */
   const listeners = new SlotMap<string, Listener>();
 
   const codesFor = (wanted: readonly Feature[]): FeatureKeysInput['codes'] =>
-    features
-      .filter((feature) => wanted.includes(feature) && settings.codes[feature] !== '')
-      .map((feature) => ({ feature, code: settings.codes[feature] }));
-
-  const consultationCodes = (): FeatureKeysInput['consultationCodes'] =>
-    consultationFeatures
-      .filter((feature) => settings.codes[feature] !== '')
-      .map((feature) => ({ feature, code: settings.codes[feature] }));
-
-  /** Whether a party talks to whom it may put the others through to. */
-  const isAway = ({ actor }: Listener): boolean => {
-    const { value } = actor.getSnapshot();
-    return value === 'consulting' || value === 'collectingThere';
-  };
+    codesOf(
+      settings.codes,
+      features.filter((feature) => wanted.includes(feature)),
+    );
 
   /** Those whom a party talks to. */
   const othersOf = ({ channel }: Listener): ChannelEntry[] =>
@@ -144,7 +169,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
 
   const indicate = (id: string, tone: Indication | undefined): void => {
     const channel = listeners.get(id)?.channel;
-    if (channel && !isEnding(channels.snapshot(channel))) channel.leg.media.indicate(tone);
+    if (channel && !isEnding(snapshotOf(channel))) channel.leg.media.indicate(tone);
   };
 
   const passKeys = (listener: Listener, keys: readonly PressedKey[]): void => {
@@ -154,14 +179,6 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
         channels.tell(other, { type: 'dtmf', sequence });
       }
   };
-
-  /** The context of transfer targets: that of the channel's calls, unless set by TRANSFER_CONTEXT. */
-  const contextOf = (channel: ChannelEntry): string => {
-    const { variables, dialplan: place } = channels.snapshot(channel).context;
-    return ownVariable(variables, 'TRANSFER_CONTEXT') || place.context;
-  };
-
-  const mayBePutTo = ({ leg }: ChannelEntry, number: string): boolean => leg.mayCall?.(number) ?? true;
 
   const weigh = ({ actor, channel }: Listener, number: string): void => {
     const context = contextOf(channel);
@@ -213,7 +230,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     names: FeatureCall['names'],
     feature: 'automon' | 'automixmon',
   ): string => {
-    const { variables } = channels.snapshot(channel).context;
+    const { variables } = snapshotOf(channel).context;
     const of = recordingVariables[feature];
     const wanted = ownVariable(variables, of.format) ?? '';
     const format = (recordingFormats as readonly string[]).includes(wanted) ? wanted : 'wav';
@@ -266,7 +283,14 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     const codes = codesFor(wanted);
     if (codes.length === 0) return undefined;
     const { digitTimeoutMs, numberTimeoutMs, attempts } = settings;
-    return { id, codes, consultationCodes: consultationCodes(), digitTimeoutMs, numberTimeoutMs, attempts };
+    return {
+      id,
+      codes,
+      consultationCodes: codesOf(settings.codes, consultationFeatures),
+      digitTimeoutMs,
+      numberTimeoutMs,
+      attempts,
+    };
   };
 
   const listen = (
@@ -277,14 +301,13 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     const { id } = channel;
     const input = inputFor(id, wanted);
     if ((!input && !from) || listeners.has(id)) return undefined;
-    const onDigit = (digit: string, durationMs: number): void =>
-      listener.actor.send({ type: 'key', digit, durationMs });
     const listener: Listener = {
       actor: undefined as never,
       channel,
       call,
       stop: () => listener.actor.send({ type: 'party.left' }),
     };
+    let unhear: (() => void) | undefined;
     spawn(machine, {
       id,
       ...(from ? { from } : { input: input as FeatureKeysInput as FeatureKeysContext }),
@@ -292,10 +315,10 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       onCreated(actor) {
         listener.actor = actor;
         listeners.set(id, listener);
-        channel.onDigit.add(onDigit);
+        unhear = hearDigits(facts, id, (digit, durationMs) => actor.send({ type: 'key', digit, durationMs }));
       },
       onEnded() {
-        channel.onDigit.delete(onDigit);
+        unhear?.();
         listeners.delete(id);
         if (call.bridge) freeKeys(call.bridge);
       },
@@ -333,11 +356,16 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       const attended = call.parties.flatMap((party) => listen(party, call, fromOf(party.channel.id)) ?? []);
       for (const listener of attended) if (fromOf(listener.channel.id)) goOn(listener);
       if (attended.length === 0) return nobody;
-      const unwatch = bridge?.actor.watch(({ context: { members } }) => {
+      const look = ({ context: { members } }: BridgeSnapshot): void => {
         for (const listener of attended)
           if (!isAway(listener) && members.every(({ channelId }) => channelId !== listener.channel.id)) listener.stop();
-        freeKeys(bridge);
-      });
+        if (bridge) freeKeys(bridge);
+      };
+      const unwatch =
+        bridge &&
+        bridges.facts.of(bridge.id, (fact) => {
+          if (fact.type === 'bridge.changed') look(fact.snapshot);
+        });
       return {
         end() {
           unwatch?.();

@@ -1,4 +1,5 @@
-import type { ChannelApplications, ChannelEntry } from '../actors/channel-entry.ts';
+import { type ChannelApplications, type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import type { ChannelFacts } from '../actors/channel-facts.ts';
 import { readEndpoint } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { ObjectOwnership } from '../actors/object-ownership.ts';
@@ -13,6 +14,7 @@ import type { DialSessions } from './dial-sessions.ts';
 
 type ForwardingOptions = {
   channels: Channels;
+  facts: ChannelFacts;
   dialSessions: DialSessions;
   applications: Pick<ChannelApplications, 'addInterest'>;
   objectOwnership: Pick<ObjectOwnership, 'creatorOf' | 'by'>;
@@ -23,10 +25,17 @@ type ForwardingOptions = {
  * Follows forwarded calls: another channel calls the new target, for the caller of the first
  * channel, which ends. The new channel keeps what happens on answer, the time-out and the creator.
  */
-export function createForwarding({ channels, dialSessions, applications, objectOwnership, log }: ForwardingOptions) {
+export function createForwarding({
+  channels,
+  facts,
+  dialSessions,
+  applications,
+  objectOwnership,
+  log,
+}: ForwardingOptions): void {
   const open = (old: ChannelEntry, { target, redirection }: Forward): ChannelEntry | undefined => {
     const { caller, connected, variables, inheritance, accountCode, tenantId, language, linked } =
-      channels.snapshot(old).context;
+      snapshotOf(old).context;
     const { onAnswer } = old.ownership.getSnapshot().context;
     try {
       return channels.openOutbound({
@@ -53,7 +62,7 @@ export function createForwarding({ channels, dialSessions, applications, objectO
     }
   };
 
-  return (old: ChannelEntry, forward: Forward): void => {
+  facts.on('forward.asked', (old, { forward }) => {
     const { target } = forward;
     const creator = objectOwnership.creatorOf('channel', old.id);
     const successor = creator ? objectOwnership.by(creator, () => open(old, forward)) : open(old, forward);
@@ -66,10 +75,10 @@ export function createForwarding({ channels, dialSessions, applications, objectO
     }
     channels.tell(old, { type: 'forwarded', target, ...(successor && { successor: successor.id }) });
     if (successor) {
-      const { dialTimeoutMs } = channels.snapshot(old).context;
+      const { dialTimeoutMs } = snapshotOf(old).context;
       channels.tell(successor, { type: 'dial', timeoutMs: dialTimeoutMs });
       log.info({ channel: old.id, target, successor: successor.id }, 'a call is forwarded');
     }
     channels.tell(old, { type: 'finish', cause: Cause.numberChanged, by: 'farSide' });
-  };
+  });
 }

@@ -1,5 +1,6 @@
-import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { AriError } from '../models/errors.ts';
@@ -23,12 +24,12 @@ type Joined =
  * none (an application or the dialplan), those of the second move there.
  */
 export function joinCalls({ first, second }: Calls, neighbours: Neighbours): Joined {
-  const { channels, bridges, swaps } = neighbours;
+  const { bridges, swaps } = neighbours;
   if (!second) return { status: 481, result: 'Fail' };
   if (second === first || bridges.bridgeOf(first.id) === (bridges.bridgeOf(second.id) ?? null))
     return { status: 603, result: 'Invalid' };
   const parties = swaps.othersWith(first);
-  if (lifeOf(channels.snapshot(second)) !== 'up') return beforeAnswer(second, parties, channels);
+  if (lifeOf(snapshotOf(second)) !== 'up') return beforeAnswer(second, parties);
   if (parties.length > 0 && (parties.length === 1 || bridges.bridgeOf(second.id)))
     return bringTo(first, second, parties, neighbours);
   const [other, ...more] = swaps.othersWith(second);
@@ -37,8 +38,8 @@ export function joinCalls({ first, second }: Calls, neighbours: Neighbours): Joi
 }
 
 /** A caller that is not answered yet can be called for once more; for one that is being called nothing can be done. */
-function beforeAnswer(second: ChannelEntry, parties: readonly ChannelEntry[], channels: Channels): Joined {
-  const isCaller = lifeOf(channels.snapshot(second)) === 'ring';
+function beforeAnswer(second: ChannelEntry, parties: readonly ChannelEntry[]): Joined {
+  const isCaller = lifeOf(snapshotOf(second)) === 'ring';
   if (!isCaller || parties.length === 0) return { status: 481, result: 'Fail' };
   const { context, extension } = second.ownership.getSnapshot().context.start;
   return { early: { context, extension } };
@@ -55,7 +56,7 @@ function bringTo(
   const [left, into] = [bridges.bridgeOf(from.id), bridges.bridgeOf(to.id)];
   const app = swaps.applicationOf(to);
   if (!into && app === undefined) {
-    const { appName } = channels.snapshot(to).context.dialplan;
+    const { appName } = snapshotOf(to).context.dialplan;
     swaps.continueInstead(party, to);
     return { destination: { destination_type: 'application', destination_application: appName } };
   }
@@ -64,18 +65,14 @@ function bringTo(
     channels.tell(party, { type: 'move', app: app ?? '', args: [] });
   } else swaps.moveInstead(party, to);
   if (!into) return { destination: { destination_type: 'application', destination_application: app ?? '' } };
-  for (const other of others) enter(other, into, { channels, bridges });
+  for (const other of others) enter(other, into, bridges);
   const destination = { destination_type: 'bridge', destination_bridge: into.id } as const;
   return { destination, ...(left && others.length > 0 && { merged: [into, left] as const }) };
 }
 
 /** Lets one more in, where there is room. */
-function enter(
-  channel: ChannelEntry,
-  bridge: BridgeEntry,
-  { channels, bridges }: Pick<Neighbours, 'channels' | 'bridges'>,
-): void {
-  if (isEnding(channels.snapshot(channel))) return;
+function enter(channel: ChannelEntry, bridge: BridgeEntry, bridges: Bridges): void {
+  if (isEnding(snapshotOf(channel))) return;
   try {
     bridges.enter(bridge, channel, plainEntry);
   } catch (error) {

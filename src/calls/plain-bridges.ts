@@ -1,4 +1,5 @@
-import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
 
 /** Bridges of the server itself: applications can only see them. */

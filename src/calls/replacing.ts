@@ -1,5 +1,6 @@
 import type { Bridges } from '../actors/bridges.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import { answered, type ChannelFacts } from '../actors/channel-facts.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import { lifeOf } from '../machines/channel.ts';
@@ -13,19 +14,21 @@ import type { Swaps } from './swaps.ts';
  */
 export function createReplacing({
   channels,
+  facts,
   bridges,
   swaps,
   log,
 }: {
   channels: Channels;
+  facts: ChannelFacts;
   bridges: Pick<Bridges, 'bridgeOf'>;
   swaps: Swaps;
   log: Logger;
-}): (newcomer: ChannelEntry, replaces: string) => void {
+}): void {
   const living = livingIn(channels);
 
   const takePlace = (newcomer: ChannelEntry, old: ChannelEntry): void => {
-    const isUp = lifeOf(channels.snapshot(old)) === 'up';
+    const isUp = lifeOf(snapshotOf(old)) === 'up';
     const { value, context } = old.ownership.getSnapshot();
     const runsDialplan = value === 'dialplan' && !bridges.bridgeOf(old.id);
     if (isUp && runsDialplan) swaps.continueInstead(newcomer, old);
@@ -39,19 +42,19 @@ export function createReplacing({
     channels.tell(old, { type: 'hangup', cause, cancels: !isUp, by: 'server' });
   };
 
-  return (newcomer, replaces) => {
+  facts.on('replacement.asked', (newcomer, { replaces }) => {
     if (!living(replaces)) return void channels.tell(newcomer, { type: 'finish', cause: Cause.callRejected });
-    const up = channels.answered(newcomer);
+    const up = answered(facts, newcomer);
     channels.tell(newcomer, { type: 'answer' });
-    const answered = (isUp: boolean): void => {
+    const whenUp = (isUp: boolean): void => {
       if (!isUp) return;
       const old = living(replaces);
       if (old) takePlace(newcomer, old);
       else channels.tell(newcomer, { type: 'finish', cause: Cause.normalClearing });
     };
-    up.then(answered).catch((error: unknown) => {
+    up.then(whenUp).catch((error: unknown) => {
       log.warn({ channel: newcomer.id, replaces, error }, 'a call could not replace another');
       channels.tell(newcomer, { type: 'finish', cause: Cause.temporaryFailure });
     });
-  };
+  });
 }

@@ -1,3 +1,4 @@
+import type { ChannelFacts } from '../actors/channel-facts.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import { Roster, SlotMap } from '../lib/slot-map.ts';
 
@@ -8,6 +9,10 @@ type SavedDial = { dump(): DialDump | undefined };
 export class RunningDials {
   readonly #running = new Roster<SavedDial>();
   readonly #restored = new SlotMap<string, DialDump>();
+
+  constructor(facts: ChannelFacts) {
+    facts.on('channel.gone', ({ id }) => this.#restored.delete(id));
+  }
 
   /** Adds a Dial to the dump. @returns its number, to remove it. */
   add(dial: SavedDial): number {
@@ -23,11 +28,6 @@ export class RunningDials {
     const dump = this.#restored.get(caller);
     this.#restored.delete(caller);
     return dump;
-  }
-
-  /** The channel has ended: its saved Dial will not continue. */
-  forget(caller: string): void {
-    this.#restored.delete(caller);
   }
 
   dump(): DialDump[] {

@@ -1,6 +1,7 @@
-import type { BridgeEntry, Bridges, Entry } from '../actors/bridges.ts';
-import { stopDialplan } from '../actors/channel-effects.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import type { BridgeEntry, Entry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
+import { stopDialplan } from '../actors/channel-dialplan.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeMember } from '../machines/bridge.ts';
@@ -40,6 +41,12 @@ export interface Swaps {
   moveInstead(channel: ChannelEntry, old: ChannelEntry): void;
 }
 
+/** Whether neither an application nor the dialplan controls a channel. */
+const isNobodys = ({ ownership, run }: ChannelEntry): boolean => {
+  const { value } = ownership.getSnapshot();
+  return value === 'nobody' || (value === 'dialplan' && run === undefined);
+};
+
 /** Makes what knows where channels are. */
 export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptions): Swaps {
   const applicationOf = ({ ownership }: ChannelEntry): string | undefined => {
@@ -72,21 +79,18 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
 
   /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
   const watchOver = (bridge: BridgeEntry): void => {
-    const unwatch = bridge.actor.watch(({ context: { members, class: kind } }) => {
+    const unwatch = bridges.facts.of(bridge.id, (fact) => {
+      if (fact.type !== 'bridge.changed') return;
+      const { members, class: kind } = fact.snapshot.context;
       const [last, ...others] = members;
       if (others.length > 0) return;
       const alone = last && channels.find(last.channelId);
-      if (alone && isNobodys(alone) && !isEnding(channels.snapshot(alone)))
+      if (alone && isNobodys(alone) && !isEnding(snapshotOf(alone)))
         channels.tell(alone, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
       if (last) return;
       unwatch();
       if (kind === 'basic' && bridges.find(bridge.id)) bridges.destroy(bridge);
     });
-  };
-
-  const isNobodys = ({ ownership, run }: ChannelEntry): boolean => {
-    const { value } = ownership.getSnapshot();
-    return value === 'nobody' || (value === 'dialplan' && run === undefined);
   };
 
   return {
@@ -119,7 +123,7 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
     },
 
     continueInstead(channel, old) {
-      const { context, exten: extension, priority } = channels.snapshot(old).context.dialplan;
+      const { context, exten: extension, priority } = snapshotOf(old).context.dialplan;
       dialSessions.depart(channel);
       bridges.leave(channel.id);
       stopDialplan(channel);

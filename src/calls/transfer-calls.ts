@@ -1,8 +1,11 @@
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { readEndpoint } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
-import { passedOn } from '../machines/channel-setup.ts';
-import type { TransferContext } from '../machines/transfer.ts';
+import { ownVariable, passedOn } from '../machines/channel-setup.ts';
+import type { TransferCommand, TransferContext } from '../machines/transfer.ts';
+import { AriError } from '../models/errors.ts';
+import { type TransferState, transferStates } from '../models/transfer.ts';
+import { Cause } from '../telephony/causes.ts';
 import type { Swaps } from './swaps.ts';
 
 /** Creates the channels that call transfer targets, without dialing. */
@@ -27,9 +30,9 @@ export const createTransferCalls = ({
   swaps: Pick<Swaps, 'othersWith'>;
 }): TransferCalls => ({
   openTarget(transferer, context) {
-    const from = channels.snapshot(transferer).context;
+    const from = snapshotOf(transferer).context;
     const [transferee = transferer] = context.consults ? [] : swaps.othersWith(transferer);
-    const { caller, linked, language } = channels.snapshot(transferee).context;
+    const { caller, linked, language } = snapshotOf(transferee).context;
     const who = { name: caller.name, number: caller.number };
     const { referredBy, target } = context.request;
     const told: Record<string, string> = context.consults
@@ -62,7 +65,7 @@ export const createTransferCalls = ({
   },
 
   openCallBack({ channelId, target }, transferee) {
-    const { caller, linked, language, accountCode, tenantId } = channels.snapshot(transferee).context;
+    const { caller, linked, language, accountCode, tenantId } = snapshotOf(transferee).context;
     const who = { name: caller.name, number: caller.number };
     return channels.openOutbound({
       id: channelId,
@@ -79,3 +82,27 @@ export const createTransferCalls = ({
     });
   },
 });
+
+/** The cause of a failed target. A dialplan whose Dial failed ends normally; DIALSTATUS has the reason. */
+export function failureCauseOf(target: ChannelEntry, inDialplan: ChannelEntry | undefined): number {
+  const { cause } = snapshotOf(target).context;
+  if (cause !== Cause.normalClearing || !inDialplan) return cause;
+  const status = ownVariable(snapshotOf(inDialplan).context.variables, 'DIALSTATUS');
+  if (status === 'BUSY') return Cause.userBusy;
+  return status === 'CONGESTION' ? Cause.congestion : cause;
+}
+
+const commandOf: Readonly<Record<TransferState, TransferCommand['type']>> = {
+  channel_progress: 'client.progress',
+  channel_answered: 'client.answered',
+  channel_unavailable: 'client.unavailable',
+  channel_declined: 'client.declined',
+};
+
+/** The command for the state that an application reports. @throws AriError transferStatesRequired, transferStatesInvalid. */
+export function readTransferState(states: string | undefined): TransferCommand['type'] {
+  if (!states) throw new AriError('transferStatesRequired');
+  const state = transferStates.find((each) => each === states.toLowerCase());
+  if (!state) throw new AriError('transferStatesInvalid');
+  return commandOf[state];
+}

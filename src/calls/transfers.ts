@@ -1,6 +1,9 @@
-import type { BridgeEntry, Bridges } from '../actors/bridges.ts';
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { Bridges } from '../actors/bridges.ts';
 import { controlledChannel } from '../actors/channel-control.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import type { ChannelFacts } from '../actors/channel-facts.ts';
+import type { ChannelViews } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { TransferDump } from '../actors/dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from '../actors/spawn.ts';
@@ -9,26 +12,25 @@ import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { isEnding, lifeOf } from '../machines/channel.ts';
+import { type ChannelSnapshot, isEnding, lifeOf } from '../machines/channel.ts';
 import { noTimeout, ownVariable } from '../machines/channel-setup.ts';
 import {
   failureStatus,
   refuseTransferCommand,
-  type TransferCommand,
   type TransferContext,
   type TransferEvent,
   type TransferFact,
   transferMachine,
 } from '../machines/transfer.ts';
 import { AriError } from '../models/errors.ts';
-import { type TransferResult, type TransferState, transferStates } from '../models/transfer.ts';
+import type { TransferResult } from '../models/transfer.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError, type TransferRequest, transferHandlingIn } from '../telephony/driver.ts';
 import type { Consultations } from './consultations.ts';
 import { joinCalls } from './joining.ts';
 import { livingIn } from './living.ts';
 import type { Swaps } from './swaps.ts';
-import { createTransferCalls } from './transfer-calls.ts';
+import { createTransferCalls, failureCauseOf, readTransferState } from './transfer-calls.ts';
 import {
   askedEvent,
   blindEvent,
@@ -58,6 +60,9 @@ type TransfersOptions = {
   ids: Ids;
   log: Logger;
   channels: Channels;
+  /** Hears the requests of far sides, the targets, and departing transferors. */
+  facts: ChannelFacts;
+  views: Pick<ChannelViews, 'model'>;
   bridges: Bridges;
   swaps: Swaps;
   /** Consultation calls of attended transfers by keys. */
@@ -87,8 +92,6 @@ export interface Transfers {
   hear(channel: ChannelEntry, notify: Notify): boolean;
   /** Ends the consultation: the transferor completes or aborts the transfer. */
   decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
-  /** A channel is about to end, or to leave its application: hears it before its bridge does. */
-  departing(channelId: string): void;
   /**
    * An application says how a transfer goes that was offered to it.
    * @throws AriError channelNotFound, channelNotInStasis, calleeNotFound (nothing is being transferred),
@@ -103,30 +106,10 @@ export interface Transfers {
 
 const nowhere: Pick<Joining, 'destination'> = { destination: { destination_type: 'fail' } };
 
-const commandOf: Readonly<Record<TransferState, TransferCommand['type']>> = {
-  channel_progress: 'client.progress',
-  channel_answered: 'client.answered',
-  channel_unavailable: 'client.unavailable',
-  channel_declined: 'client.declined',
-};
-
 /** Makes the owner of all transfers. */
 export function createTransfers(options: TransfersOptions): Transfers {
-  const {
-    bus,
-    runtime,
-    ids,
-    log,
-    channels,
-    bridges,
-    swaps,
-    consultations,
-    dialplan,
-    timeoutMs,
-    callsBack = false,
-    byeTimeoutMs = 0,
-    asteriskEvents = false,
-  } = options;
+  const { bus, runtime, log, channels, facts, views, bridges, swaps, consultations, dialplan } = options;
+  const { byeTimeoutMs = 0, asteriskEvents = false } = options;
   const transfers = new SlotMap<string, Entry>();
   const calls = createTransferCalls({ channels, swaps });
 
@@ -134,9 +117,9 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const bridge = bridges.bridgeOf(channel.id);
     const [peer, ...others] = swaps.othersWith(channel);
     return {
-      channel: channels.model(channel),
+      channel: views.model(channel),
       ...(bridge && { bridge: bridges.model(bridge) }),
-      ...(peer && others.length === 0 && { peer: channels.model(peer) }),
+      ...(peer && others.length === 0 && { peer: views.model(peer) }),
     };
   };
 
@@ -192,22 +175,18 @@ export function createTransfers(options: TransfersOptions): Transfers {
     }
   };
 
-  const watchCallBack = (id: string, channel: ChannelEntry): void => {
-    const look = (): void => {
-      const snapshot = channels.snapshot(channel);
-      if (isEnding(snapshot)) send(id, { type: 'transferer.lost' });
-      else if (lifeOf(snapshot) === 'up') send(id, { type: 'transferer.returned' });
-    };
-    transfers.get(id)?.unwatch.push(channel.actor.watch(look));
+  const watchChannel = (id: string, channel: ChannelEntry, look: (snapshot: ChannelSnapshot) => void): void => {
+    const unwatch = facts.of(channel.id, (fact) => {
+      if (fact.type === 'channel.changed') look(fact.snapshot);
+    });
+    transfers.get(id)?.unwatch.push(unwatch);
   };
 
-  /** The cause of a failed target. A dialplan whose Dial failed ends normally; DIALSTATUS has the reason. */
-  const causeOf = (target: ChannelEntry, inDialplan: ChannelEntry | undefined): number => {
-    const { cause } = channels.snapshot(target).context;
-    if (cause !== Cause.normalClearing || !inDialplan) return cause;
-    const status = ownVariable(channels.snapshot(inDialplan).context.variables, 'DIALSTATUS');
-    if (status === 'BUSY') return Cause.userBusy;
-    return status === 'CONGESTION' ? Cause.congestion : cause;
+  const watchCallBack = (id: string, channel: ChannelEntry): void => {
+    watchChannel(id, channel, (snapshot) => {
+      if (isEnding(snapshot)) send(id, { type: 'transferer.lost' });
+      else if (lifeOf(snapshot) === 'up') send(id, { type: 'transferer.returned' });
+    });
   };
 
   const lookAtTarget = (
@@ -215,15 +194,15 @@ export function createTransfers(options: TransfersOptions): Transfers {
     target: ChannelEntry,
     inDialplan = channels.find(target.companionId ?? ''),
   ): void => {
-    const snapshot = channels.snapshot(target);
-    if (isEnding(snapshot)) fail(id, failureStatus(causeOf(target, inDialplan)), 'Fail');
+    const snapshot = snapshotOf(target);
+    if (isEnding(snapshot)) fail(id, failureStatus(failureCauseOf(target, inDialplan)), 'Fail');
     else if (lifeOf(snapshot) === 'ringing') send(id, { type: 'target.ringing' });
     else if (lifeOf(snapshot) === 'up') send(id, { type: 'target.answered' });
   };
 
   const watchTarget = (id: string, target: ChannelEntry): void => {
     const inDialplan = channels.find(target.companionId ?? '');
-    transfers.get(id)?.unwatch.push(target.actor.watch(() => lookAtTarget(id, target, inDialplan)));
+    watchChannel(id, target, () => lookAtTarget(id, target, inDialplan));
   };
 
   /** Reports that no transferee is left. */
@@ -238,7 +217,10 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const isOther = members.some(({ channelId }) => !own.has(channelId));
       if (!isThere || !isOther) send(id, { type: 'transferees.left' });
     };
-    entry.unwatch.push(bridge.actor.watch(look));
+    const unwatch = bridges.facts.of(bridge.id, (fact) => {
+      if (fact.type === 'bridge.changed') look(fact.snapshot);
+    });
+    entry.unwatch.push(unwatch);
   };
 
   const beginTalk = ({ id, transferer, targetId, consults }: TransferContext): void => {
@@ -298,7 +280,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const { channel } = entry.party;
     if (consults)
       entry.joining = {
-        ...{ first: entry.party, second: { channel, peer: channels.model(newcomer) } },
+        ...{ first: entry.party, second: { channel, peer: views.model(newcomer) } },
         destination: { destination_type: 'bridge', destination_bridge: consults.waitingIn },
       };
     swaps.replace(newcomer, old);
@@ -351,7 +333,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     }
     if (fact.type === 'BridgeBlindTransfer') {
       const target = channels.find(context.targetId);
-      const replacing = fact.result === 'Success' && target ? channels.model(target) : undefined;
+      const replacing = fact.result === 'Success' && target ? views.model(target) : undefined;
       const event = blindEvent(context, fact.result, party, replacing);
       return void bus.publish({ event, topics: partyTopics([party], !asteriskEvents) });
     }
@@ -395,40 +377,35 @@ export function createTransfers(options: TransfersOptions): Transfers {
       .map(({ actor }) => actor)
       .filter((actor) => actor.getSnapshot().context.transferer === channelId);
 
+  const ask: Transfers['ask'] = (channel, request, transferor) => {
+    const input = inputOf(channel, request, transferor, { ...options, waitingIn: bridges.bridgeOf(channel.id)?.id });
+    for (const earlier of of(channel.id)) earlier.send({ type: 'transferer.asksAgain' });
+    const attended = Boolean(request.replaces ?? transferor?.consults);
+    log.info(
+      { channel: channel.id, target: request.target, attended, handling: input.handling },
+      'a party asks for a transfer',
+    );
+    start(input.id, partyOf(channel), { input }, transferor?.notify);
+  };
+
+  /** A channel is about to end, or to leave its application. */
+  const departing = ({ id: channelId }: ChannelEntry): void => {
+    const stand = channels.find(channelId);
+    const hungUp = stand !== undefined && snapshotOf(stand).context.endedBy === 'farSide';
+    for (const actor of of(channelId)) actor.send({ type: 'transferer.left', hungUp });
+    // A channel that stands in for the transferor stays until its replacement has come.
+    for (const { actor } of stand ? [...transfers.values()] : []) {
+      const { value, context } = actor.getSnapshot();
+      if (value === 'handedOver' && context.targetId === channelId) lookAtTarget(context.id, stand!);
+    }
+  };
+
+  facts.on('transfer.asked', (channel, { transfer }) => ask(channel, transfer));
+  facts.on('channel.ending', departing);
+  facts.on('channel.departing', departing);
+
   return {
-    ask(channel, request, transferor) {
-      const { variables, transferHandling } = channels.snapshot(channel).context;
-      // Only this server can set up a consultation in the same call.
-      const decided = transferHandling ?? transferHandlingIn(variables) ?? request.handling;
-      const handling = transferor?.consults ? 'core' : decided;
-      const context = ownVariable(variables, 'TRANSFER_CONTEXT') || request.context;
-      const id = ids.uuid();
-      const targetId = channels.freshId();
-      const place = channels.snapshot(channel).context.endpoint;
-      const back = callsBack && place ? { channelId: channels.freshId(), target: place.join('/') } : undefined;
-      const input = {
-        ...{ id, transferer: channel.id, request, handling, context, targetId },
-        timeoutMs: transferor?.consults?.timeoutMs ?? timeoutMs,
-        ...(back && { callBack: back }),
-        // People press keys, and hang up when they want to.
-        ...(byeTimeoutMs > 0 && !transferor && { hangupTimeMs: byeTimeoutMs }),
-        ...(transferor && { byKeys: true }),
-        ...(transferor?.consults && {
-          consults: { bridgeId: ids.uuid(), waitingIn: bridges.bridgeOf(channel.id)?.id ?? '' },
-        }),
-      };
-      for (const earlier of of(channel.id)) earlier.send({ type: 'transferer.asksAgain' });
-      log.info(
-        {
-          channel: channel.id,
-          target: request.target,
-          attended: Boolean(request.replaces ?? transferor?.consults),
-          handling,
-        },
-        'a party asks for a transfer',
-      );
-      start(id, partyOf(channel), { input: input as TransferContext }, transferor?.notify);
-    },
+    ask,
 
     hear(channel, notify) {
       const asked = [...transfers.values()].find(({ actor }) => {
@@ -446,25 +423,11 @@ export function createTransfers(options: TransfersOptions): Transfers {
         if (actor.getSnapshot().context.consults) actor.send({ type: `transferer.${what}` });
     },
 
-    departing(channelId) {
-      const stand = channels.find(channelId);
-      const hungUp = stand !== undefined && channels.snapshot(stand).context.endedBy === 'farSide';
-      for (const actor of of(channelId)) actor.send({ type: 'transferer.left', hungUp });
-      // A channel that stands in for the transferor stays until its replacement has come.
-      for (const { actor } of stand ? [...transfers.values()] : []) {
-        const { value, context } = actor.getSnapshot();
-        if (value === 'handedOver' && context.targetId === channelId) lookAtTarget(context.id, stand!);
-      }
-    },
-
     transferProgress(channelId, { states }) {
       const channel = controlledChannel(channels, channelId, 'transferProgress');
       const pending = of(channel.id);
       if (pending.length === 0) throw new AriError('calleeNotFound');
-      if (!states) throw new AriError('transferStatesRequired');
-      const state = transferStates.find((each) => each === states.toLowerCase());
-      if (!state) throw new AriError('transferStatesInvalid');
-      const type = commandOf[state];
+      const type = readTransferState(states);
       const actor = pending.find((each) => refuseTransferCommand(each.getSnapshot(), type) === undefined);
       if (!actor) throw new AriError('channelInvalidState');
       actor.send({ type });
@@ -493,4 +456,34 @@ export function createTransfers(options: TransfersOptions): Transfers {
       return transfers.size;
     },
   };
+}
+
+/** @param waitingIn the bridge of a party that consults the target */
+function inputOf(
+  channel: ChannelEntry,
+  request: TransferRequest,
+  { consults, notify }: Partial<KeyTransferor> = {},
+  {
+    ids,
+    channels,
+    callsBack,
+    timeoutMs,
+    byeTimeoutMs = 0,
+    waitingIn = '',
+  }: TransfersOptions & { waitingIn?: string | undefined },
+): TransferContext {
+  const { variables, transferHandling, endpoint } = snapshotOf(channel).context;
+  const byKeys = notify !== undefined;
+  // Only this server can set up a consultation in the same call.
+  const handling = consults ? 'core' : (transferHandling ?? transferHandlingIn(variables) ?? request.handling);
+  return {
+    ...{ id: ids.uuid(), transferer: channel.id, request, handling, targetId: channels.freshId() },
+    context: ownVariable(variables, 'TRANSFER_CONTEXT') || request.context,
+    timeoutMs: consults?.timeoutMs ?? timeoutMs,
+    ...(callsBack && endpoint && { callBack: { channelId: channels.freshId(), target: endpoint.join('/') } }),
+    // People press keys, and hang up when they want to.
+    ...(byeTimeoutMs > 0 && !byKeys && { hangupTimeMs: byeTimeoutMs }),
+    ...(byKeys && { byKeys }),
+    ...(consults && { consults: { bridgeId: ids.uuid(), waitingIn } }),
+  } as TransferContext;
 }

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 
 /** Rows of docs/differences.md marked **switch** that change which events are told. */
@@ -45,7 +46,7 @@ test('a new channel, and the second half of a Local one, learn whose they are af
         ],
       ],
     );
-    const { variables, inheritance } = w.channels.snapshot(w.channels.get('a;2')).context;
+    const { variables, inheritance } = snapshotOf(w.channels.get('a;2')).context;
     assert.equal([variables['PLAIN'], variables['KEPT'], inheritance], ['1', '2', { KEPT: 'always' }]);
     return heard;
   };

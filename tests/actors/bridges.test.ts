@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { type CallControl, createCallControl, type FakeLeg, inShort, settled } from '../support/call-control.ts';
 import { refusal } from '../support/refusal.ts';
@@ -58,7 +59,7 @@ test('channels enter and leave, and their application hears of it without asking
   assert.equal(w.said(), ['ChannelLeftBridge b b1[]']);
   assert.equal(w.applications.get('app').bridge_ids, []);
   assert.equal(w.bridgeOperations.get('b1').channels, []);
-  assert.is(w.channels.snapshot(w.channels.get('a')).context.bridgeId, undefined);
+  assert.is(snapshotOf(w.channels.get('a')).context.bridgeId, undefined);
 });
 
 test('each far side is told whom it meets, unless that is inhibited or they do not want to be known', async () => {
@@ -90,7 +91,7 @@ test('each channel names its peers, and of one peer its call', async () => {
   const w = await world();
   const names = ['a', 'b', 'c'].map((id) => w.operations.get(id).name);
   const peers = (id: string) => {
-    const { BRIDGEPEER, BRIDGEPVTCALLID } = w.channels.snapshot(w.channels.get(id)).context.variables;
+    const { BRIDGEPEER, BRIDGEPVTCALLID } = snapshotOf(w.channels.get(id)).context.variables;
     return [BRIDGEPEER, BRIDGEPVTCALLID];
   };
   w.bridgeOperations.create({ bridgeId: 'b1' });
@@ -138,7 +139,7 @@ test('no more than ten peers are named', async () => {
     w.said().map((line) => line.replace(/=.*? /, ' ')),
     [`ChannelEnteredBridge a b1[${[...ids, 'a'].join()}]`, 'ChannelVarset BRIDGEPEER a'],
   );
-  const { BRIDGEPEER = '' } = w.channels.snapshot(w.channels.get('a')).context.variables;
+  const { BRIDGEPEER = '' } = snapshotOf(w.channels.get('a')).context.variables;
   assert.equal(
     BRIDGEPEER.split(','),
     ids.slice(0, 10).map((id) => w.operations.get(id).name),
@@ -241,7 +242,7 @@ test('a channel is in one bridge at most: entering another moves it', async () =
   enter(w, 'b1', 'a');
   enter(w, 'b2', 'a');
   assert.equal(w.said(), ['ChannelEnteredBridge a b1[a]', 'ChannelLeftBridge a b1[]', 'ChannelEnteredBridge a b2[a]']);
-  assert.is(w.channels.snapshot(w.channels.get('a')).context.bridgeId, 'b2');
+  assert.is(snapshotOf(w.channels.get('a')).context.bridgeId, 'b2');
   assert.equal([w.meeting.mix('b1').sessions.size, w.meeting.mix('b2').sessions.size], [0, 1]);
   enter(w, 'b2', 'a');
   assert.equal(w.said(), ['ChannelLeftBridge a b2[]', 'ChannelEnteredBridge a b2[a]']);
@@ -356,8 +357,8 @@ test('in a holding bridge there is one announcer, and who holds hears music', as
   w.bridgeOperations.addChannel('b1', { channel: ['c'], role: 'announcer' });
   assert.equal(w.said(), ['ChannelEnteredBridge c b1[a,b,c]', 'ChannelLeftBridge c b1[a,b]']);
   assert.equal(w.meeting.mix('b1').sessions.get('a'), { role: 'announcer', muted: false, passDigits: true });
-  assert.is(w.channels.audio.snapshot('a'), undefined);
-  assert.equal(w.channels.audio.snapshot('b')?.context.musicClass, 'default');
+  assert.is(w.audio.snapshot('a'), undefined);
+  assert.equal(w.audio.snapshot('b')?.context.musicClass, 'default');
   // Nobody is connected to anybody.
   assert.is(w.operations.get('a').connected.number, '');
 });
@@ -582,7 +583,7 @@ test('a bridge that crashes tells its end, and its members stay', async () => {
   bridge.actor.send({ type: 'enter' } as never);
   assert.equal(events.map(brief), ['ChannelLeftBridge a b1[b]', 'ChannelLeftBridge b b1[]', 'BridgeDestroyed b1[]']);
   assert.is(w.bridges.size, 0);
-  assert.is(w.channels.snapshot(w.channels.get('a')).context.bridgeId, undefined);
+  assert.is(snapshotOf(w.channels.get('a')).context.bridgeId, undefined);
   w.bridgeOperations.create({ bridgeId: 'b1' });
   enter(w, 'b1', 'a');
   assert.equal(w.bridgeOperations.get('b1').channels, ['a']);

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import { readPattern } from '../../src/dialplan/applications/broadcast.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 import { refusal } from '../support/refusal.ts';
@@ -17,7 +18,7 @@ const contexts = {
 function world() {
   const w = createCallControl({ contexts });
   const [one, two, other] = [w.connect('sales-1'), w.connect('sales-2'), w.connect('support')];
-  const status = (id: string) => w.channels.snapshot(w.channels.get(id)).context.variables['STASISSTATUS'];
+  const status = (id: string) => snapshotOf(w.channels.get(id)).context.variables['STASISSTATUS'];
   return { ...w, one, two, other, status };
 }
 
@@ -57,7 +58,7 @@ test('nobody who claims in time is TIMEOUT, nobody to ask FAILED, and the dialpl
   const nobody = createCallControl({ contexts });
   nobody.incoming('b', 'quiet');
   await settled();
-  assert.is(nobody.channels.snapshot(nobody.channels.get('b')).context.variables['STASISSTATUS'], 'FAILED');
+  assert.is(snapshotOf(nobody.channels.get('b')).context.variables['STASISSTATUS'], 'FAILED');
   assert.is(nobody.operations.get('b').dialplan.app_name, 'Wait');
 });
 

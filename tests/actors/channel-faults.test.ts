@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import type { OutboundConnectionSettings, SocketReports } from '../../src/actors/outbound-connection-entry.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 import { refusal } from '../support/refusal.ts';
@@ -149,7 +150,7 @@ faults('what a created Local channel was given reaches its other half when it is
   });
   call.operations.setVariable('c1', { variable: '__LATER', value: '4' });
   call.operations.dial('c1', { caller: 'caller' });
-  const { variables, inheritance } = call.channels.snapshot(call.channels.get('c1;2')).context;
+  const { variables, inheritance } = snapshotOf(call.channels.get('c1;2')).context;
   assert.equal(variables, { ALWAYS: '1', ONCE: '2', PLAIN: '3', STASISSTATUS: '', LATER: '4', FROM: 'caller' });
   assert.equal(inheritance, { ALWAYS: 'always', ONCE: 'once', LATER: 'always', FROM: 'always' });
 });

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { setChannelVariable } from '../../src/actors/channel-variables.ts';
+import { hangupAll, whenIdle } from '../../src/actors/channels.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 
 const order = suite('order of a call’s events');
@@ -283,7 +284,7 @@ owner('an application that is not there: an originated call ends, a dialplan cal
   const { events } = call.connect('all', true);
   call.operations.originate({ endpoint: 'Fake/phone', app: 'nobody', channelId: 'c1' });
   call.report('c1', { type: 'leg.answered' });
-  assert.is(call.channels.has('c1'), false);
+  assert.is(call.channels.find('c1') !== undefined, false);
   call.incoming('c2', '100', 'in');
   await settled();
   assert.ok(events.map(inShort).includes('ChannelVarset STASISSTATUS=FAILED'));
@@ -355,7 +356,7 @@ owner('a function among channelvars is shown as it is now, though nothing of the
   await settled();
   const shown = () => call.operations.get('c1').channelvars;
   assert.equal(shown(), { 'GLOBAL(shift)': '', A: '' });
-  setChannelVariable(call.channels, call.channels.get('c2'), { name: 'GLOBAL(shift)', value: 'night' });
+  setChannelVariable(call, call.channels.get('c2'), { name: 'GLOBAL(shift)', value: 'night' });
   assert.equal(shown(), { 'GLOBAL(shift)': 'night', A: '' });
   // While nothing has moved on it is made once.
   assert.is(call.operations.get('c1'), call.operations.get('c1'));
@@ -401,11 +402,11 @@ owner('a drained server takes no calls and tells when the last has ended', async
   call.channels.drain();
   assert.throws(() => call.operations.originate({ endpoint: 'Fake/phone', app: 'a' }), /shutting down/);
   let idle = false;
-  const done = call.channels.idle().then(() => {
+  const done = whenIdle(call.channels, call.channelFacts).then(() => {
     idle = true;
   });
   assert.is(idle, false);
-  call.channels.hangupAll(16);
+  hangupAll(call.channels, 16);
   await done;
   assert.is(idle, true);
 });

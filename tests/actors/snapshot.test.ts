@@ -97,7 +97,7 @@ put('a call in its application goes on: same models, same numbers of events, sam
     await settled();
     const leg = world.legs.get('c1') ?? first.legs.get('c1');
     const events = interrupted ? [...before.events, ...after.events] : after.events;
-    const usage = [world.channels.size, world.channels.audio.size, [...world.applications.list()], world.clock.pending];
+    const usage = [world.channels.size, world.audio.size, [...world.applications.list()], world.clock.pending];
     return { model, usage, events: bodies(events), muted: leg?.media.calls.filter((call) => call.startsWith('mute')) };
   };
   const straight = await run(false);

@@ -1,5 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 
@@ -40,7 +41,7 @@ const ids = ({ channels }: Pick<World, 'channels'>) => channels.all().map(({ id 
 const idOf = ({ channels }: Pick<World, 'channels'>, name: string) =>
   channels.all().find((each) => each.name.startsWith(name))!.id;
 const status = ({ channels }: Pick<World, 'channels'>) =>
-  channels.snapshot(channels.get('alice')).context.variables['DIALSTATUS'];
+  snapshotOf(channels.get('alice')).context.variables['DIALSTATUS'];
 
 test('who is called when it is saved is called on, and the first that answers is joined', async () => {
   const w = world('Dial(Fake/bob&Fake/carol,20,g)');

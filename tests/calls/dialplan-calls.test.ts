@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 
 const test = suite('the dialplan brings channels together');
@@ -19,7 +20,7 @@ function world(contexts: Record<string, string[]>, places: Record<string, Record
       });
   /** The channels that were made to call somebody, in their order. */
   const called = (): string[] => [...control.legs.keys()];
-  const variables = (id: string) => control.channels.snapshot(control.channels.get(id)).context.variables;
+  const variables = (id: string) => snapshotOf(control.channels.get(id)).context.variables;
   return { ...control, events, said, called, variables };
 }
 
@@ -51,7 +52,7 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
   const [bridge] = w.bridges.list();
   assert.equal([bridge?.bridge_class, bridge?.creator], ['basic', '']);
   assert.equal([w.operations.get('a').connected.number, w.operations.get(bob).connected.number], ['202', '100']);
-  assert.is(w.channels.snapshot(w.channels.get(bob)).context.linked.id, 'a');
+  assert.is(snapshotOf(w.channels.get(bob)).context.linked.id, 'a');
   w.report(bob, { type: 'leg.hungUp', cause: 16 });
   await settled();
   const end = w.said();
@@ -261,10 +262,10 @@ test('with g the dialplan goes on after the call; r rings at once, m plays music
   assert.is(w.operations.get('a').dialplan.app_name, 'Wait');
   assert.equal(w.incoming('b', '203').calls, ['ring']);
   w.incoming('c', '204');
-  assert.is(w.channels.audio.snapshot('c')?.context.musicClass, 'jazz');
+  assert.is(w.audio.snapshot('c')?.context.musicClass, 'jazz');
   w.report(w.called().at(-1)!, { type: 'leg.answered' });
   await settled();
-  assert.match(JSON.stringify(w.channels.audio.snapshot('c')?.value), /"background":"nothing"/);
+  assert.match(JSON.stringify(w.audio.snapshot('c')?.value), /"background":"nothing"/);
 });
 
 test('a call is cut off at its limit, and the dialplan goes on where it says so', async () => {
@@ -453,7 +454,7 @@ test('MusicOnHold plays for as long as it is told', async () => {
   const w = world({ '600': ['Answer', 'MusicOnHold(jazz,2)', 'Wait(60)'] });
   w.incoming('a', '600');
   await settled();
-  assert.is(w.channels.audio.snapshot('a')?.context.musicClass, 'jazz');
+  assert.is(w.audio.snapshot('a')?.context.musicClass, 'jazz');
   w.clock.advance(2_000);
   await settled();
   assert.is(w.operations.get('a').dialplan.app_name, 'Wait');
@@ -599,7 +600,10 @@ test('a Dial that breaks lets go of everybody it called', async () => {
   };
   w.report(bob, { type: 'leg.answered' });
   await settled();
-  assert.equal([w.channels.has(bob), w.variables('a')['DIALSTATUS'], w.dialSessions.size], [false, 'CANCEL', 0]);
+  assert.equal(
+    [w.channels.find(bob) !== undefined, w.variables('a')['DIALSTATUS'], w.dialSessions.size],
+    [false, 'CANCEL', 0],
+  );
 });
 
 test.run();

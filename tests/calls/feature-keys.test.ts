@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 
@@ -25,8 +26,7 @@ async function world(options: string, extensions: Record<string, string[]> = {})
   const sent = (leg: FakeLeg) =>
     leg.calls.filter((call) => call.startsWith('sendDigits')).map((call) => call.replace('sendDigits ', ''));
   const tones = (leg: FakeLeg) => leg.media.calls.filter((call) => call.startsWith('indicate'));
-  const music = (id: string) =>
-    JSON.stringify(w.channels.audio.snapshot(id)?.value ?? '').includes('"background":"music"');
+  const music = (id: string) => JSON.stringify(w.audio.snapshot(id)?.value ?? '').includes('"background":"music"');
   return { ...w, events, alice, bob, bobId, mix, named, sent, tones, music };
 }
 
@@ -55,7 +55,7 @@ test('with H the caller ends the calling by the code of disconnect, and its dial
     w.clock.advance(1_000);
     press(alice, '*0');
     await settled();
-    const { variables } = w.channels.snapshot(w.channels.get('alice')).context;
+    const { variables } = snapshotOf(w.channels.get('alice')).context;
     assert.equal([variables['DIALSTATUS'], w.operations.get('alice').dialplan.app_name], ['CANCEL', 'Wait'], options);
     assert.equal([w.channels.size, w.featureKeys.size, w.dialSessions.size], [1, 0, 0]);
   }
@@ -219,7 +219,7 @@ test('a call is recorded from one press of the code to the next, whoever presses
   const [recorder] = w.mix.recorders;
   const name = `auto-${Math.floor(w.clock.now() / 1000)}-100-bob`;
   assert.is(recorder?.request.path, `/recordings/${name}.wav`);
-  const output = w.channels.snapshot(w.channels.get('alice')).context.variables['TOUCH_MIXMONITOR_OUTPUT'];
+  const output = snapshotOf(w.channels.get('alice')).context.variables['TOUCH_MIXMONITOR_OUTPUT'];
   assert.is(output, `${name}.wav`);
   press(w.alice, '*1');
   await settled();
@@ -278,7 +278,7 @@ test('a party talks to the target first, the other one waits with music, and han
   carol.report({ type: 'leg.ringing' });
   assert.equal([w.tones(w.bob).at(-1), together(w)], ['indicate ringing', [['Fake/phone', 'Fake/bob']]]);
   // She is called by Bob, not by whoever may be put through to her.
-  const bobs = w.channels.model(w.channels.get(w.bobId)).caller;
+  const bobs = w.views.model(w.channels.get(w.bobId)).caller;
   assert.equal(carol.dialed?.caller, bobs);
   carol.report({ type: 'leg.answered' });
   await settled();
@@ -500,8 +500,7 @@ async function takenUp(w: Pick<Awaited<ReturnType<typeof world>>, 'owners' | 'cl
   };
   restoreSnapshot(again.owners, dump, { legOf });
   await settled();
-  const music = (id: string) =>
-    JSON.stringify(again.channels.audio.snapshot(id)?.value ?? '').includes('"background":"music"');
+  const music = (id: string) => JSON.stringify(again.audio.snapshot(id)?.value ?? '').includes('"background":"music"');
   return { ...again, leg: (id: string) => again.legs.get(id)!, music };
 }
 
@@ -539,7 +538,7 @@ test('the limit of a call counts from its answer, whichever process that was in'
   assert.is(again.bridges.size, 1);
   again.clock.advance(1);
   await settled();
-  const { variables } = again.channels.snapshot(again.channels.get('alice')).context;
+  const { variables } = snapshotOf(again.channels.get('alice')).context;
   assert.equal([again.bridges.size, variables['ANSWEREDTIME'], variables['DIALSTATUS']], [0, '10', 'ANSWER']);
 });
 

@@ -1,5 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
+import { hangupAll } from '../../src/actors/channels.ts';
 import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
 import { lifeOf } from '../../src/machines/channel.ts';
 import type { AriEvent } from '../../src/models/events.ts';
@@ -217,7 +219,7 @@ test('a phone that hangs up at once when it is told of the failure is called bac
   const back = channels.all().find(({ id }) => id !== 'alice')!;
   legs.get(back.id)!.report({ type: 'leg.answered' });
   await settled();
-  assert.equal([lifeOf(channels.snapshot(back)), transfers.size], ['up', 0]);
+  assert.equal([lifeOf(snapshotOf(back)), transfers.size], ['up', 0]);
 });
 
 test('a phone that hangs up later, or is hung up by an application, is not', async () => {
@@ -569,7 +571,7 @@ test('a transfer whose channels are gone is not restored', async () => {
   bob.report({ type: 'leg.transferAsked', transfer: request() });
   const dump = transfers.dump();
   leg('Fake/carol').report({ type: 'leg.hungUp', cause: 17 });
-  channels.hangupAll(16);
+  hangupAll(channels, 16);
   await settled();
   transfers.restore(dump);
   assert.equal([channels.size, transfers.size], [0, 0]);

@@ -19,7 +19,7 @@ const turned = suite('a recorder that is turned off and on');
 type World = ReturnType<typeof createCallControl>;
 
 const asJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
-const served = ({ channels }: World) => asJson(channels.all().map((entry) => channels.model(entry)));
+const served = ({ channels, views }: World) => asJson(channels.all().map((entry) => views.model(entry)));
 
 turned('while it is off nobody hears of steps, and nothing is left of what was recorded', () => {
   const world = createCallControl();

@@ -38,7 +38,7 @@ travel('the models rebuilt at every moment are those that were served then', () 
       const served: [seq: number, ...models: unknown[]][] = [];
       for (const each of acts) {
         perform(world, each);
-        const { channels, bridges, playbacks, recordingOperations } = world;
+        const { channels, views, bridges, playbacks, recordingOperations } = world;
         const those = <T>(get: (id: string) => T): T[] =>
           ids.flatMap((name) => {
             try {
@@ -49,11 +49,11 @@ travel('the models rebuilt at every moment are those that were served then', () 
           });
         const recorded = those((name) => recordingOperations.get(`r-${name}`));
         for (const { name } of recorded) seen.add(`recording ${name}`);
-        for (const { channel } of channels.all().map((entry) => ({ channel: channels.model(entry) })))
+        for (const { channel } of channels.all().map((entry) => ({ channel: views.model(entry) })))
           seen.add(channel.name.split('/')[0] ?? '');
         served.push([
           recorder.order,
-          asJson(byId(channels.all().map((entry) => channels.model(entry)))),
+          asJson(byId(channels.all().map((entry) => views.model(entry)))),
           asJson(byId(bridges.list()).map(withoutTechnology)),
           asJson(byId(those((name) => playbacks.get(`p-${name}`)))),
           asJson(byName(recorded)),

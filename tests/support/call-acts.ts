@@ -63,7 +63,7 @@ export function perform(world: ReturnType<typeof createCallControl>, { what, id,
   const { operations, bridgeOperations, recordingOperations, playbacks, legs, channels, clock, snoops, servers } =
     world;
   const leg = legs.get(id);
-  const live = channels.has(id);
+  const live = channels.find(id) !== undefined;
   const server = servers.get(`e-${id}`);
   const acts: Record<string, () => unknown> = {
     incoming: () => live || world.incoming(id),

@@ -1,4 +1,5 @@
 import { createCallStory } from '../../src/actors/call-story.ts';
+import { createChannelFacts } from '../../src/actors/channel-facts.ts';
 import type { OutboundConnectionSettings } from '../../src/actors/outbound-connection-entry.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import type { Base } from '../../src/build/base.ts';
@@ -173,6 +174,7 @@ export function createCallControl({
   const log = recordingLog();
   const ids = createIds(clock);
   const runtime = createRuntime(clock, log);
+  const channelFacts = createChannelFacts(log);
   const config: Config = {
     ...usual,
     general: { ...usual.general, channelvars, compatibility, validate: true, data_directory: '/nowhere' },
@@ -204,7 +206,16 @@ export function createCallControl({
     },
   }) as unknown as FakeMeeting & MediaPlane;
   const base = {
-    ...{ config, clock, ids, log, runtime, scope: new Scope(), story: createCallStory(runtime) },
+    ...{
+      config,
+      clock,
+      ids,
+      log,
+      runtime,
+      scope: new Scope(),
+      channelFacts,
+      story: createCallStory(runtime, channelFacts),
+    },
     recorder: new Recorder({
       ...runtime,
       log,
@@ -229,18 +240,9 @@ export function createCallControl({
   const { bus, applications, endpoints, contacts, registrations, watchers } = state;
   endpoints.add('Fake', 'phone');
   const calls = buildCallControl(base, state, { media } as unknown as Network);
-  const { playbacks, recordings, channels, operations, outbound, broadcasts } = calls;
-  const {
-    bridges,
-    transfers,
-    consultations,
-    dials,
-    dialSessions,
-    featureKeys,
-    bridgeOperations,
-    recordingOperations,
-    snoops,
-  } = calls.meeting;
+  const { playbacks, recordings, channels, views, audio, operations, snoops, outbound, broadcasts } = calls;
+  const { bridges, transfers, consultations, dials, dialSessions, featureKeys, bridgeOperations, recordingOperations } =
+    calls.meeting;
 
   const legs = new Map<string, FakeLeg>();
   const fake: Driver = {
@@ -259,7 +261,7 @@ export function createCallControl({
   channels.addDriver(fake);
   channels.addDriver(
     createLocalDriver({
-      ...{ media, ids, freshId: channels.freshId },
+      ...{ media, ids, freshId: () => channels.freshId() },
       hasContext: (name) => name === 'default' || name in contexts,
     }),
   );
@@ -270,6 +272,9 @@ export function createCallControl({
     bus,
     runtime,
     channels,
+    channelFacts,
+    views,
+    audio,
     operations,
     bridges,
     transfers,
@@ -324,7 +329,7 @@ export function createCallControl({
     /** A call that comes in from the fake technology. */
     incoming(channelId: string, extension = 's', context = 'default', more: Partial<IncomingCall> = {}): FakeLeg {
       let leg!: FakeLeg;
-      channels.host.incoming({
+      channels.incoming({
         technology: 'Fake',
         name: `Fake/phone-${ids.hex(8)}`,
         endpoint: ['Fake', 'phone'],

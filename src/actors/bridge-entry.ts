@@ -1,0 +1,71 @@
+import type { Topic } from '../bus/topics.ts';
+import type { BridgeFact, BridgeMember, BridgeSnapshot, bridgeMachine } from '../machines/bridge.ts';
+import type { Bridge } from '../models/bridge.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { Mix, MixMember } from '../telephony/media.ts';
+import type { BridgeViews } from './bridge-views.ts';
+import type { ChannelEntry } from './channel-entry.ts';
+import type { ChannelViews } from './channel-views.ts';
+import type { Facts } from './facts.ts';
+import type { Actor } from './spawn.ts';
+
+/** A running bridge, its members, and its facts. */
+
+type BridgeActor = Actor<typeof bridgeMachine>;
+
+/** A running bridge: its actor, and what it holds outside the chart. */
+export type BridgeEntry = {
+  readonly id: string;
+  readonly topics: readonly Topic[];
+  actor: BridgeActor;
+  mix: Mix;
+  readonly views: BridgeViews;
+  /** The channels in it by id, in the order of entering; each until its leaving has been told. */
+  readonly stays: Map<string, Stay>;
+};
+
+/** A channel's role in the bridge that it enters. */
+export type Entry = Omit<BridgeMember, 'channelId'>;
+
+/** A channel's stay in a bridge. */
+export type Stay = {
+  bridge: BridgeEntry;
+  channel: ChannelEntry;
+  /** The application that gets the bridge's events because of it. */
+  app: string | undefined;
+  /** Whether this bridge started its music on hold. */
+  hasMusic: boolean;
+};
+
+/** What is to be heard of a bridge: the facts of its chart, and, after those of a step, that its snapshot has changed. */
+type BridgeNews = BridgeFact | { type: 'bridge.changed'; snapshot: BridgeSnapshot };
+/** The facts of all bridges. */
+export type BridgeFacts = Facts<BridgeEntry, BridgeNews>;
+
+/** Whether a member speaks to all others of a holding bridge. */
+export const isAnnouncer = ({ role }: Pick<BridgeMember, 'role'>): boolean => role === 'announcer';
+
+/** A member as its mix sees it. */
+export const mixMember = ({ role, muted, absorbsDigits }: BridgeMember): MixMember => ({
+  role: role === 'announcer' ? 'announcer' : 'participant',
+  muted,
+  passDigits: !absorbsDigits,
+});
+
+/** The event of a fact; undefined about a channel that has left. */
+export function bridgeEvent(
+  { stays }: BridgeEntry,
+  fact: BridgeFact,
+  { shown, views }: { shown: Bridge; views: Pick<ChannelViews, 'model'> },
+): AriEventBody | undefined {
+  switch (fact.type) {
+    case 'BridgeCreated':
+    case 'BridgeDestroyed':
+      return { type: fact.type, bridge: shown };
+    case 'ChannelEnteredBridge':
+    case 'ChannelLeftBridge': {
+      const stay = stays.get(fact.channelId);
+      return stay && { type: fact.type, bridge: shown, channel: views.model(stay.channel) };
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { createBroadcasts } from '../actors/broadcasts.ts';
+import { CalledChannels } from '../actors/calls.ts';
+import { createChannelAudio } from '../actors/channel-audio.ts';
+import { createChannelDialplans } from '../actors/channel-dialplan.ts';
+import { createChannelOperations } from '../actors/channel-operations.ts';
+import { createChannelViews } from '../actors/channel-views.ts';
+import { createChannels } from '../actors/channels.ts';
+import { createOutboundConnections } from '../actors/outbound-connections.ts';
+import { createPlaybacks } from '../actors/playbacks.ts';
+import { createRecordings } from '../actors/recordings.ts';
+import { createSnoops } from '../actors/snoops.ts';
+import { createDialplan } from '../dialplan/dialplan.ts';
+import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
+import { videoFormatNames } from '../lib/formats.ts';
+import { outboundConnections } from '../settings.ts';
+import { createStoredRecordings } from '../stores/stored-recordings.ts';
+import type { AudioMeeting } from '../telephony/media.ts';
+import type { Base } from './base.ts';
+import type { State } from './state.ts';
+
+/** What a single channel needs: its views, its sound, the dialplan, and what clients can ask of it. */
+export type ChannelFloor = ReturnType<typeof buildChannels>;
+
+/** Creates playbacks, recordings, the dialplan, and channels with their operations. */
+export function buildChannels(base: Base, state: State, media: AudioMeeting) {
+  const { config, clock, ids, log, runtime, channelFacts: facts, tracing, limitCounts } = base;
+  const { general, limits, sounds } = config;
+  const { bus, applications, endpoints, dialplanSystem } = state;
+  const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
+  const dialplan = createDialplan({
+    ...{ contexts: config.dialplan, clock, log: log.child({ part: 'dialplan' }) },
+    ...{ subroutineDepth: limits.subroutines, hit: limitCounts.hit },
+  });
+  dialplanSystem.add({ dialplan });
+  const outbound = createOutboundConnections({
+    ...{ connections: outboundConnections(config), applications, bus, runtime, hit: limitCounts.hit },
+    log: log.child({ part: 'outbound' }),
+    headersOf: tracing && ((channel) => tracing.headersOf(channel)),
+    queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
+  });
+  const snoopDriver = createSnoopDriver({ media, ids });
+  const { stored, recordings } = buildRecordings(base, state, (id) => snoopDriver.targetOf(id) ?? id);
+  const views = createChannelViews({
+    ...{ facts, playbacks, system: dialplanSystem, now: () => clock.now() },
+    ...{ channelvars: general.channelvars, variablesLimit: limits.channel_variables, hit: limitCounts.hit },
+  });
+  const audio = createChannelAudio(runtime);
+  const calls = new CalledChannels(facts);
+  const channels = createChannels({
+    ...{ bus, runtime, ids, facts, views, audio, calls, playbacks, recordings, endpoints },
+    applications: { ...applications, admit: outbound.admit },
+    defaultLanguage: sounds.default_language,
+    asteriskEvents: general.compatibility === 'asterisk',
+  });
+  const operations = createChannelOperations({
+    ...{ channels, facts, views, audio, calls, playbacks, applications, dialplan, clock, log },
+    formats: new Set([...config.media.codecs, ...videoFormatNames]),
+    variablesLimit: limits.channel_variables,
+  });
+  return {
+    ...{ facts, views, audio, channels, operations, playbacks, dialplan, outbound, stored, recordings, snoopDriver },
+    dialplans: createChannelDialplans({ dialplan, views }),
+    broadcasts: createBroadcasts({ bus, clock, ids, applications, model: views.model }),
+    snoops: createSnoops({ channels, facts, views, driver: snoopDriver }),
+  };
+}
+
+/** @param heardOf the channel that a channel listens to, else itself */
+function buildRecordings(
+  { config, log, runtime, story, channelFacts, io }: Base,
+  { bus }: State,
+  heardOf: (channelId: string) => string,
+) {
+  const stored = io.stored ?? createStoredRecordings({ directory: config.recordings.directory, log });
+  const recordings = createRecordings({
+    ...{ bus, runtime, log, stored, most: config.recordings.live },
+    onStarted: ({ kind, id }, name) => story.recorded(kind, kind === 'channel' ? heardOf(id) : id, name),
+  });
+  channelFacts.on('bridge.entered', ({ id }, { bridgeId }) => story.bridged(id, recordings.names('bridge', bridgeId)));
+  return { stored, recordings };
+}
