@@ -42,6 +42,16 @@ type BridgeNews = BridgeFact | { type: 'bridge.changed'; snapshot: BridgeSnapsho
 /** The facts of all bridges. */
 export type BridgeFacts = Facts<BridgeEntry, BridgeNews>;
 
+/** Hears every change of a bridge, with its state. @returns a function that stops it. */
+export const hearBridge = (
+  { facts }: { facts: Pick<BridgeFacts, 'of'> },
+  bridgeId: string,
+  listener: (snapshot: BridgeSnapshot) => void,
+): (() => void) =>
+  facts.of(bridgeId, (fact) => {
+    if (fact.type === 'bridge.changed') listener(fact.snapshot);
+  });
+
 /** Whether a member speaks to all others of a holding bridge. */
 export const isAnnouncer = ({ role }: Pick<BridgeMember, 'role'>): boolean => role === 'announcer';
 

@@ -67,6 +67,16 @@ export function answered(facts: ChannelFacts, entry: ChannelEntry): Promise<bool
   });
 }
 
+/** Hears every change of a channel, with its state. @returns a function that stops it. */
+export const hearChanges = (
+  facts: ChannelFacts,
+  channelId: string,
+  listener: (snapshot: ChannelSnapshot) => void,
+): (() => void) =>
+  facts.of(channelId, (fact) => {
+    if (fact.type === 'channel.changed') listener(fact.snapshot);
+  });
+
 /** Hears the digits of a channel's far side: each at its end, with its length in ms. */
 export const hearDigits = (
   facts: ChannelFacts,

@@ -1,4 +1,4 @@
-import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
@@ -196,9 +196,7 @@ class ConsultationOwner implements Consultations {
     const talk = this.#talks.get(context.id);
     const room = this.#options.bridges.find(context.bridgeId);
     if (!talk || !room) return;
-    talk.unwatch = this.#options.bridges.facts.of(room.id, ({ type }) => {
-      if (type === 'bridge.changed') this.#look(context);
-    });
+    talk.unwatch = hearBridge(this.#options.bridges, room.id, () => this.#look(context));
   }
 
   #look({ id, transferer, targetId, bridgeId }: ConsultationContext): void {

@@ -1,9 +1,9 @@
-import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { ChannelAudio } from '../actors/channel-audio.ts';
 import type { ChannelDialplans } from '../actors/channel-dialplan.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import { answered, type ChannelFacts, hearDigits } from '../actors/channel-facts.ts';
+import { answered, type ChannelFacts, hearChanges, hearDigits } from '../actors/channel-facts.ts';
 import type { CallsOf, ChannelViews } from '../actors/channel-views.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import type { Actor, Runtime } from '../actors/spawn.ts';
@@ -246,10 +246,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
 
   #watch(entry: ChannelEntry): void {
     this.#options.dialSessions.add(entry.id, this);
-    const unwatch = this.#options.facts.of(entry.id, (fact) => {
-      if (fact.type === 'channel.changed') this.#look(fact.snapshot);
-    });
-    this.#watched.push({ id: entry.id, unwatch });
+    this.#watched.push({ id: entry.id, unwatch: hearChanges(this.#options.facts, entry.id, this.#look) });
   }
 
   #unwatch(channelId: string): boolean {
@@ -338,8 +335,8 @@ export class DialSession implements Session, Ongoing<DialResult> {
       this.#send({ type: 'party.ends', channelId, at: this.#now() });
     if (!bridge) return;
     this.#keyListener = featureKeys?.attend({ bridge, parties: this.#parties(context), names, end }, from);
-    this.#unwatchBridge = bridges.facts.of(bridge.id, (fact) => {
-      if (fact.type === 'bridge.changed' && fact.snapshot.context.members.length < 2) this.#tellParted();
+    this.#unwatchBridge = hearBridge(bridges, bridge.id, ({ context: { members } }) => {
+      if (members.length < 2) this.#tellParted();
     });
     this.reviewParties(context);
   }

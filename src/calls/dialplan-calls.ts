@@ -1,4 +1,4 @@
-import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import { type ChannelDialplans, stopDialplan } from '../actors/channel-dialplan.ts';
@@ -103,8 +103,8 @@ export function createDialplanCalls(options: DialplanCallsOptions): CallsOf {
       bridges.destroy(room);
     };
     const gone = new Promise<void>((resolve) => {
-      const unwatch = bridges.facts.of(room.id, ({ type }) => {
-        if (type !== 'bridge.changed' || bridges.bridgeOf(entry.id) === room) return;
+      const unwatch = hearBridge(bridges, room.id, () => {
+        if (bridges.bridgeOf(entry.id) === room) return;
         unwatch();
         resolve();
       });
@@ -161,12 +161,12 @@ function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): R
 }
 
 /** Resolves when fewer than two channels are in a bridge. */
-function alone({ id, actor }: BridgeEntry, { facts }: Pick<Bridges, 'facts'>): Promise<void> {
+function alone({ id, actor }: BridgeEntry, bridges: Pick<Bridges, 'facts'>): Promise<void> {
   const isAlone = (): boolean => actor.getSnapshot().context.members.length < 2;
   if (isAlone()) return Promise.resolve();
   return new Promise((resolve) => {
-    const unwatch = facts.of(id, ({ type }) => {
-      if (type !== 'bridge.changed' || !isAlone()) return;
+    const unwatch = hearBridge(bridges, id, () => {
+      if (!isAlone()) return;
       unwatch();
       resolve();
     });

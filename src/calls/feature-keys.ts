@@ -1,4 +1,4 @@
-import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { type ChannelFacts, hearDigits } from '../actors/channel-facts.ts';
@@ -156,10 +156,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
   const listeners = new SlotMap<string, Listener>();
 
   const codesFor = (wanted: readonly Feature[]): FeatureKeysInput['codes'] =>
-    codesOf(
-      settings.codes,
-      features.filter((feature) => wanted.includes(feature)),
-    );
+    codesOf(settings.codes, features).filter(({ feature }) => wanted.includes(feature));
 
   /** Those whom a party talks to. */
   const othersOf = ({ channel }: Listener): ChannelEntry[] =>
@@ -361,11 +358,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
           if (!isAway(listener) && members.every(({ channelId }) => channelId !== listener.channel.id)) listener.stop();
         if (bridge) freeKeys(bridge);
       };
-      const unwatch =
-        bridge &&
-        bridges.facts.of(bridge.id, (fact) => {
-          if (fact.type === 'bridge.changed') look(fact.snapshot);
-        });
+      const unwatch = bridge && hearBridge(bridges, bridge.id, look);
       return {
         end() {
           unwatch?.();

@@ -1,4 +1,4 @@
-import type { BridgeEntry, Entry } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, type Entry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { stopDialplan } from '../actors/channel-dialplan.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
@@ -79,9 +79,7 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
 
   /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
   const watchOver = (bridge: BridgeEntry): void => {
-    const unwatch = bridges.facts.of(bridge.id, (fact) => {
-      if (fact.type !== 'bridge.changed') return;
-      const { members, class: kind } = fact.snapshot.context;
+    const unwatch = hearBridge(bridges, bridge.id, ({ context: { members, class: kind } }) => {
       const [last, ...others] = members;
       if (others.length > 0) return;
       const alone = last && channels.find(last.channelId);

@@ -1,8 +1,8 @@
-import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { controlledChannel } from '../actors/channel-control.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import type { ChannelFacts } from '../actors/channel-facts.ts';
+import { type ChannelFacts, hearChanges } from '../actors/channel-facts.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { TransferDump } from '../actors/dumps.ts';
@@ -176,10 +176,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
   };
 
   const watchChannel = (id: string, channel: ChannelEntry, look: (snapshot: ChannelSnapshot) => void): void => {
-    const unwatch = facts.of(channel.id, (fact) => {
-      if (fact.type === 'channel.changed') look(fact.snapshot);
-    });
-    transfers.get(id)?.unwatch.push(unwatch);
+    transfers.get(id)?.unwatch.push(hearChanges(facts, channel.id, look));
   };
 
   const watchCallBack = (id: string, channel: ChannelEntry): void => {
@@ -217,10 +214,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       const isOther = members.some(({ channelId }) => !own.has(channelId));
       if (!isThere || !isOther) send(id, { type: 'transferees.left' });
     };
-    const unwatch = bridges.facts.of(bridge.id, (fact) => {
-      if (fact.type === 'bridge.changed') look(fact.snapshot);
-    });
-    entry.unwatch.push(unwatch);
+    entry.unwatch.push(hearBridge(bridges, bridge.id, look));
   };
 
   const beginTalk = ({ id, transferer, targetId, consults }: TransferContext): void => {
