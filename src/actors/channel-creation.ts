@@ -92,52 +92,73 @@ export interface ChannelCreation {
 const nobody = { name: '', number: '' } as const;
 
 /** Makes what brings channels to life. */
-export function createChannelCreation(options: ChannelCreationOptions): ChannelCreation {
-  const { find, start, facts, whenSettled, ids, now, defaultLanguage, asteriskEvents } = options;
-  const drivers = new Map<string, Driver>();
-  let accepting = true;
+export const createChannelCreation = (options: ChannelCreationOptions): ChannelCreation => new Creation(options);
 
-  const reportTo =
-    (id: string) =>
-    (report: LegReport): void => {
+class Creation implements ChannelCreation {
+  readonly #options: ChannelCreationOptions;
+  readonly #drivers = new Map<string, Driver>();
+  #accepting = true;
+
+  constructor(options: ChannelCreationOptions) {
+    this.#options = options;
+  }
+
+  addDriver(driver: Driver): void {
+    for (const name of [driver.technology, ...(driver.aliases ?? [])]) this.#drivers.set(name.toLowerCase(), driver);
+  }
+
+  drain(): void {
+    this.#accepting = false;
+  }
+
+  reportTo(id: string): Report {
+    const { find, facts, whenSettled } = this.#options;
+    return (report: LegReport): void => {
       const entry = find(id);
       if (!entry) return;
       if (report.type === 'leg.videoChanged') facts.publish(entry, { type: 'video.changed' });
       else if (report.type === 'leg.ended') whenSettled(id, () => deliver(entry, report));
       else deliver(entry, report);
     };
+  }
 
   /** Clients choose ids, too, and some in the form that ours have. */
-  const freshId = (): string => {
-    const id = ids.channel();
-    return find(id) ? freshId() : id;
-  };
+  freshId(): string {
+    const id = this.#options.ids.channel();
+    return this.#options.find(id) ? this.freshId() : id;
+  }
 
-  const incoming = (call: IncomingCall, linked?: LinkedCall): boolean => {
-    if (!accepting) return false;
-    const id = call.channelId ?? freshId();
+  incoming(call: IncomingCall): boolean {
+    return this.#take(call);
+  }
+
+  #take(call: IncomingCall, linked?: LinkedCall): boolean {
+    const { find, start, facts } = this.#options;
+    if (!this.#accepting) return false;
+    const id = call.channelId ?? this.freshId();
     if (find(id)) return false;
-    const leg = call.open(id, reportTo(id));
-    const input = incomingInput(id, call, leg, options);
+    const leg = call.open(id, this.reportTo(id));
+    const input = incomingInput(id, call, leg, this.#options);
     if (linked) input.linked = linked;
     const entry = start(input, leg);
     if (call.replaces !== undefined) facts.publish(entry, { type: 'replacement.asked', replaces: call.replaces });
     else if (call.state === 'ring')
       deliver(entry, { type: 'run', position: { context: call.context, extension: call.extension, priority: 1 } });
     return true;
-  };
+  }
 
-  const driverOf = (technology: string): Driver => {
-    const driver = drivers.get(technology.toLowerCase());
+  #driverOf(technology: string): Driver {
+    const driver = this.#drivers.get(technology.toLowerCase());
     if (!driver) throw new DriverError('technology', `there is no technology '${technology}'`);
     return driver;
-  };
+  }
 
   /** The leg, and the companion under an unused id. */
-  const openLeg = (request: OutboundRequest): OpenedLeg & { technology: string; companionId: string | undefined } => {
+  #openLeg(request: OutboundRequest): OpenedLeg & { technology: string; companionId: string | undefined } {
+    const { find } = this.#options;
     const { id, otherId, technology, resource, formats, caller, presented } = request;
-    if (request.openLeg) return { ...request.openLeg(reportTo(id)), technology, companionId: undefined };
-    const driver = driverOf(technology);
+    if (request.openLeg) return { ...request.openLeg(this.reportTo(id)), technology, companionId: undefined };
+    const driver = this.#driverOf(technology);
     const partner = request.linked && find(request.linked.id);
     const opened = driver.open(
       {
@@ -149,21 +170,22 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
         ...(formats ? { formats } : {}),
         variables: passedOn(request).variables,
       },
-      reportTo(id),
+      this.reportTo(id),
     );
-    const companionId = opened.companion && (opened.companion.channelId ?? freshId());
+    const companionId = opened.companion && (opened.companion.channelId ?? this.freshId());
     if (companionId !== undefined && (companionId === id || find(companionId))) {
       opened.leg.release();
       opened.companion?.open(companionId, () => {}).release();
       throw new AriError('channelIdExists');
     }
     return { ...opened, technology: driver.technology, companionId };
-  };
+  }
 
-  const openOutbound = (request: OutboundRequest): ChannelEntry => {
-    if (!accepting) throw new AriError('serviceUnavailable');
+  openOutbound(request: OutboundRequest): ChannelEntry {
+    const { start, now, defaultLanguage, asteriskEvents } = this.#options;
+    if (!this.#accepting) throw new AriError('serviceUnavailable');
     const { id, resource, origin, accountCode, inheritance, onAnswer, dialer } = request;
-    const opened = openLeg(request);
+    const opened = this.#openLeg(request);
     const { leg, name, technology, endpoint, companion, companionId, context, extension, variables = {} } = opened;
     const tenantId = opened.tenantId ?? request.tenantId;
     // One literal: a merged object is slower to create, and so is each context derived from it.
@@ -191,18 +213,19 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
     if (companion && companionId !== undefined) {
       const caller = asteriskEvents ? nobody : companion.caller;
       const { linked } = snapshotOf(entry).context;
-      incoming({ ...companion, caller, channelId: companionId, ...(tenantId && { tenantId }) }, linked);
+      this.#take({ ...companion, caller, channelId: companionId, ...(tenantId && { tenantId }) }, linked);
     }
     if (asteriskEvents) {
       deliver(entry, { type: 'caller.set', caller: request.caller });
       deliver(entry, { type: 'connected.set', party: request.connected, quietly: true });
     }
     return entry;
-  };
+  }
 
-  const attach = ({ id, name, technology, open }: AttachedRequest): ChannelEntry => {
-    if (!accepting) throw new AriError('serviceUnavailable');
-    const leg = open(reportTo(id));
+  attach({ id, name, technology, open }: AttachedRequest): ChannelEntry {
+    const { start, now, defaultLanguage } = this.#options;
+    if (!this.#accepting) throw new AriError('serviceUnavailable');
+    const leg = open(this.reportTo(id));
     const input: ChannelInput = {
       id,
       name,
@@ -221,21 +244,7 @@ export function createChannelCreation(options: ChannelCreationOptions): ChannelC
       dialString: '',
     };
     return start(input, leg);
-  };
-
-  return {
-    addDriver(driver) {
-      for (const name of [driver.technology, ...(driver.aliases ?? [])]) drivers.set(name.toLowerCase(), driver);
-    },
-    freshId,
-    incoming: (call) => incoming(call),
-    attach,
-    reportTo,
-    openOutbound,
-    drain() {
-      accepting = false;
-    },
-  };
+  }
 }
 
 const incomingInput = (

@@ -11,10 +11,10 @@ import type {
   ExternalDriver,
   PreparedExternal,
 } from '../telephony/external.ts';
+import { setRequestedVariables } from './channel-control.ts';
 import { showApplication } from './channel-effects.ts';
 import { type ChannelApplications, type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import { longestChannelId, readAppArgs, readDirection, readVariables } from './channel-requests.ts';
-import { setRequestedVariables } from './channel-variables.ts';
 import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
 import type { Turn } from './turn.ts';

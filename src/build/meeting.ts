@@ -2,12 +2,11 @@ import { createBridgeOperations } from '../actors/bridge-operations.ts';
 import { createBridges } from '../actors/bridges.ts';
 import { createRecordingOperations } from '../actors/recording-operations.ts';
 import { createConsultations } from '../calls/consultations.ts';
-import { DialSessions } from '../calls/dial-sessions.ts';
+import { DialSessions, RunningDials } from '../calls/dial-sessions.ts';
 import { createDialplanCalls } from '../calls/dialplan-calls.ts';
 import { createFeatureKeys } from '../calls/feature-keys.ts';
 import { createForwarding } from '../calls/forwarding.ts';
 import { createReplacing } from '../calls/replacing.ts';
-import { RunningDials } from '../calls/running-dials.ts';
 import { createSwaps } from '../calls/swaps.ts';
 import { createTransfers } from '../calls/transfers.ts';
 import { featureSettings } from '../settings.ts';
@@ -41,7 +40,7 @@ export function buildMeeting(
     asteriskEvents: compatibility === 'asterisk',
   });
   createForwarding({ channels, facts, dialSessions, applications, objectOwnership, log });
-  createReplacing({ channels, facts, bridges, swaps, log });
+  createReplacing({ channels, facts, swaps, log });
   const bridgeOperations = createBridgeOperations({
     ...{ bridges, channels, playbacks, recordings, ids, clock, compatibility },
     variablesLimit: config.limits.channel_variables,

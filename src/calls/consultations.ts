@@ -13,11 +13,9 @@ import {
   consultationMachine,
 } from '../machines/consultation.ts';
 import type { DialSessions } from './dial-sessions.ts';
-import { livingIn } from './living.ts';
-import { openPlainBridge, plainEntry } from './plain-bridges.ts';
-import type { Swaps } from './swaps.ts';
+import { openPlainBridge, plainEntry, unlessLimited } from './plain-bridges.ts';
+import { livingIn, type Swaps } from './swaps.ts';
 import type { Joining } from './transfer-events.ts';
-import { unlessLimited } from './unless-limited.ts';
 
 type ConsultationsOptions = {
   runtime: Runtime;

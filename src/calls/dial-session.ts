@@ -19,13 +19,11 @@ import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
-import { declineOf } from './dial-outcomes.ts';
-import type { DialSessions, Session } from './dial-sessions.ts';
-import { beginWaiting, endWaiting, openTarget, pressKeys, release, resourceOf } from './dial-targets.ts';
+import type { DialSessions, RunningDials, Session } from './dial-sessions.ts';
+import { beginWaiting, declineOf, endWaiting, openTarget, pressKeys, release, resourceOf } from './dial-targets.ts';
 import { EarlyAudio, type EarlyAudioOptions } from './early-audio.ts';
 import type { FeatureKeys, FeatureParty, KeyListener } from './feature-keys.ts';
 import { plainEntry } from './plain-bridges.ts';
-import type { RunningDials } from './running-dials.ts';
 
 export type DialsOptions = EarlyAudioOptions & {
   facts: ChannelFacts;

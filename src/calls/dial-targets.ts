@@ -2,10 +2,12 @@ import type { ChannelAudio } from '../actors/channel-audio.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { readDigits } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
-import type { DialRequest } from '../dialplan/calls.ts';
+import type { Outcome } from '../dialplan/applications/application.ts';
+import type { DialRequest, DialResult } from '../dialplan/calls.ts';
 import { lifeOf } from '../machines/channel.ts';
 import { passedOn } from '../machines/channel-setup.ts';
 import type { DialContext } from '../machines/dial.ts';
+import type { DialOutcome } from '../models/dial.ts';
 import { shownParty } from '../telephony/party.ts';
 
 /** Creates the channels that a Dial calls, and sets what the caller hears meanwhile. */
@@ -67,4 +69,18 @@ export function pressKeys(caller: ChannelEntry, { digits, peer }: DialContext, c
     [caller, digits?.calling],
   ] as const)
     if (entry && dtmf) channels.tell(entry, { type: 'dtmf', sequence: readDigits({ dtmf }) });
+}
+
+/**
+ * The outcome that a called party's subroutine leaves in GOSUB_RESULT; undefined if both are to be connected. An
+ * unfinished subroutine or an unknown word connects nobody.
+ */
+export function declineOf(
+  { type }: Outcome,
+  word: string,
+): (Pick<DialResult, 'goesOn'> & { status?: DialOutcome }) | undefined {
+  const result = word.trim().toUpperCase();
+  if (type === 'ended' && result === '') return undefined;
+  if (result === 'BUSY' || result === 'CONGESTION' || result === 'CHANUNAVAIL') return { status: result, goesOn: true };
+  return result === 'CONTINUE' ? { goesOn: true } : {};
 }

@@ -18,12 +18,10 @@ import { recordingFormats } from '../models/live-recording.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { RecordReport } from '../telephony/media.ts';
 import type { DialsOptions } from './dial-session.ts';
-import type { DialSessions } from './dial-sessions.ts';
+import type { DialSessions, RunningDials } from './dial-sessions.ts';
 import { createDials } from './dials.ts';
 import type { FeatureKeys } from './feature-keys.ts';
-import { openPlainBridge, plainEntry } from './plain-bridges.ts';
-import type { RunningDials } from './running-dials.ts';
-import { unlessLimited } from './unless-limited.ts';
+import { openPlainBridge, plainEntry, unlessLimited } from './plain-bridges.ts';
 
 type DialplanCallsOptions = {
   runtime: Runtime;

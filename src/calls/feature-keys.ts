@@ -34,7 +34,7 @@ import {
   features,
 } from '../telephony/features.ts';
 import type { Indication } from '../telephony/media.ts';
-import type { KeyTransferor } from './transferor.ts';
+import type { KeyTransferor } from './transfer-calls.ts';
 
 /** How parties of calls ask for something by keys. */
 export type FeatureSettings = {

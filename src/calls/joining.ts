@@ -55,16 +55,12 @@ function bringTo(
   if (!party) return { status: 603, result: 'Invalid' };
   const [left, into] = [bridges.bridgeOf(from.id), bridges.bridgeOf(to.id)];
   const app = swaps.applicationOf(to);
-  if (!into && app === undefined) {
-    const { appName } = snapshotOf(to).context.dialplan;
-    swaps.continueInstead(party, to);
-    return { destination: { destination_type: 'application', destination_application: appName } };
-  }
-  if (!into && swaps.applicationOf(party) !== undefined) {
+  const { appName } = snapshotOf(to).context.dialplan;
+  if (!into && app !== undefined && swaps.applicationOf(party) !== undefined) {
     bridges.leave(party.id);
-    channels.tell(party, { type: 'move', app: app ?? '', args: [] });
-  } else swaps.moveInstead(party, to);
-  if (!into) return { destination: { destination_type: 'application', destination_application: app ?? '' } };
+    channels.tell(party, { type: 'move', app, args: [] });
+  } else swaps.replace(party, to);
+  if (!into) return { destination: { destination_type: 'application', destination_application: app ?? appName } };
   for (const other of others) enter(other, into, bridges);
   const destination = { destination_type: 'bridge', destination_bridge: into.id } as const;
   return { destination, ...(left && others.length > 0 && { merged: [into, left] as const }) };

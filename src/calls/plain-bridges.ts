@@ -1,6 +1,7 @@
 import type { BridgeEntry } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { BridgeInput } from '../machines/bridge.ts';
+import { AriError } from '../models/errors.ts';
 
 /** Bridges of the server itself: applications can only see them. */
 
@@ -22,3 +23,14 @@ export const openPlainBridge = (bridges: Pick<Bridges, 'open'>, bridge: PlainBri
     reported: [],
     ...bridge,
   });
+
+/** Runs an action that a limit may refuse. Then `refused` hears the error, and the result is undefined. Other errors are thrown. */
+export function unlessLimited<T>(action: () => T, refused: (error: AriError) => void): T | undefined {
+  try {
+    return action();
+  } catch (error) {
+    if (!(error instanceof AriError)) throw error;
+    refused(error);
+    return undefined;
+  }
+}

@@ -1,12 +1,10 @@
-import type { Bridges } from '../actors/bridges.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { answered, type ChannelFacts } from '../actors/channel-facts.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import { lifeOf } from '../machines/channel.ts';
 import { Cause } from '../telephony/causes.ts';
-import { livingIn } from './living.ts';
-import type { Swaps } from './swaps.ts';
+import { livingIn, type Swaps } from './swaps.ts';
 
 /**
  * Lets an inbound call replace a channel (RFC 3891). The call is answered and takes the channel's place or pending
@@ -15,13 +13,11 @@ import type { Swaps } from './swaps.ts';
 export function createReplacing({
   channels,
   facts,
-  bridges,
   swaps,
   log,
 }: {
   channels: Channels;
   facts: ChannelFacts;
-  bridges: Pick<Bridges, 'bridgeOf'>;
   swaps: Swaps;
   log: Logger;
 }): void {
@@ -29,10 +25,8 @@ export function createReplacing({
 
   const takePlace = (newcomer: ChannelEntry, old: ChannelEntry): void => {
     const isUp = lifeOf(snapshotOf(old)) === 'up';
-    const { value, context } = old.ownership.getSnapshot();
-    const runsDialplan = value === 'dialplan' && !bridges.bridgeOf(old.id);
-    if (isUp && runsDialplan) swaps.continueInstead(newcomer, old);
-    else swaps.replace(newcomer, old);
+    const { context } = old.ownership.getSnapshot();
+    swaps.replace(newcomer, old);
     const { onAnswer } = context;
     if (!isUp && onAnswer?.type === 'application')
       channels.tell(newcomer, { type: 'enter', app: onAnswer.app, args: onAnswer.args, replaces: old.id });

@@ -5,7 +5,7 @@ import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import type { BridgeMember } from '../machines/bridge.ts';
-import { isEnding } from '../machines/channel.ts';
+import { isEnding, lifeOf } from '../machines/channel.ts';
 import { isControlled } from '../machines/ownership.ts';
 import { AriError } from '../models/errors.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -26,8 +26,9 @@ export interface Swaps {
   /** The others in a channel's bridge, in the order in which they came. */
   othersWith(channel: ChannelEntry): ChannelEntry[];
   /**
-   * Puts a channel in the place of another: its bridge, its application (unless the newcomer has one) and its Dial. The
-   * other one leaves the bridge and the call. The caller of this function ends it.
+   * Puts a channel in the place of another: its Dial, and its bridge, its application (unless the newcomer has one) or
+   * its position in the dialplan. The newcomer leaves what it was in, the other one leaves its bridge and its Dial. The
+   * caller of this function ends the other one.
    */
   replace(newcomer: ChannelEntry, old: ChannelEntry): void;
   /**
@@ -35,10 +36,6 @@ export interface Swaps {
    * @throws AriError bridgeFull; then nothing has changed.
    */
   replaceAbsent(newcomer: ChannelEntry, absentId: string, bridge: BridgeEntry): void;
-  /** Sends a channel to the dialplan position of another. */
-  continueInstead(channel: ChannelEntry, old: ChannelEntry): void;
-  /** Takes a channel out of its dialplan and puts it into another's bridge in its place. */
-  moveInstead(channel: ChannelEntry, old: ChannelEntry): void;
 }
 
 /** Whether neither an application nor the dialplan controls a channel. */
@@ -46,6 +43,10 @@ const isNobodys = ({ ownership, run }: ChannelEntry): boolean => {
   const { value } = ownership.getSnapshot();
   return value === 'nobody' || (value === 'dialplan' && run === undefined);
 };
+
+/** Whether the dialplan runs on an answered channel. */
+const isInDialplan = (channel: ChannelEntry): boolean =>
+  lifeOf(snapshotOf(channel)) === 'up' && channel.ownership.getSnapshot().value === 'dialplan';
 
 /** Makes what knows where channels are. */
 export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptions): Swaps {
@@ -77,6 +78,17 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
     channels.tell(newcomer, { type: 'enter', app, args: [], replaces: old.id });
   };
 
+  /** Sends a channel to the dialplan position of another. */
+  const continueInstead = (channel: ChannelEntry, old: ChannelEntry): void => {
+    const { context, exten: extension, priority } = snapshotOf(old).context.dialplan;
+    bridges.leave(channel.id);
+    stopDialplan(channel);
+    channels.tell(channel, {
+      type: applicationOf(channel) === undefined ? 'run' : 'continue',
+      position: { context, extension, priority },
+    });
+  };
+
   /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
   const watchOver = (bridge: BridgeEntry): void => {
     const unwatch = hearBridge(bridges, bridge.id, ({ context: { members, class: kind } }) => {
@@ -99,15 +111,18 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
     },
 
     replace(newcomer, old) {
-      const bridge = bridges.bridgeOf(old.id);
+      const [bridge, from] = [bridges.bridgeOf(old.id), bridges.bridgeOf(newcomer.id)];
       const app = applicationOf(old);
+      dialSessions.depart(newcomer);
+      if (!bridge && isInDialplan(old)) return continueInstead(newcomer, old);
       dialSessions.replace(old, newcomer);
       if (app !== undefined) enterApplication(newcomer, app, old);
-      if (!bridge) return;
-      swap(bridge, newcomer, old);
-      watchOver(bridge);
+      if (bridge) swap(bridge, newcomer, old);
+      else bridges.leave(newcomer.id);
+      stopDialplan(newcomer);
+      for (const each of new Set([bridge, from])) if (each) watchOver(each);
       log.debug(
-        { channel: newcomer.id, replaced: old.id, bridge: bridge.id },
+        { channel: newcomer.id, replaced: old.id, ...(bridge && { bridge: bridge.id }) },
         'a channel has taken the place of another',
       );
     },
@@ -119,30 +134,13 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
       dialSessions.absent(absentId, false);
       watchOver(bridge);
     },
-
-    continueInstead(channel, old) {
-      const { context, exten: extension, priority } = snapshotOf(old).context.dialplan;
-      dialSessions.depart(channel);
-      bridges.leave(channel.id);
-      stopDialplan(channel);
-      channels.tell(channel, {
-        type: applicationOf(channel) === undefined ? 'run' : 'continue',
-        position: { context, extension, priority },
-      });
-    },
-
-    moveInstead(channel, old) {
-      const bridge = bridges.bridgeOf(old.id);
-      const from = bridges.bridgeOf(channel.id);
-      const app = applicationOf(old);
-      dialSessions.depart(channel);
-      dialSessions.replace(old, channel);
-      if (app !== undefined) enterApplication(channel, app, old);
-      if (bridge) swap(bridge, channel, old);
-      else bridges.leave(channel.id);
-      stopDialplan(channel);
-      if (bridge) watchOver(bridge);
-      if (from) watchOver(from);
-    },
   };
 }
+
+/** Finds channels by id, except those that are ending. */
+export const livingIn =
+  (channels: Pick<Channels, 'find'>) =>
+  (id: string): ChannelEntry | undefined => {
+    const channel = channels.find(id);
+    return channel && !isEnding(snapshotOf(channel)) ? channel : undefined;
+  };

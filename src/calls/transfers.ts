@@ -28,9 +28,14 @@ import { Cause } from '../telephony/causes.ts';
 import { DriverError, type TransferRequest, transferHandlingIn } from '../telephony/driver.ts';
 import type { Consultations } from './consultations.ts';
 import { joinCalls } from './joining.ts';
-import { livingIn } from './living.ts';
-import type { Swaps } from './swaps.ts';
-import { createTransferCalls, failureCauseOf, readTransferState } from './transfer-calls.ts';
+import { livingIn, type Swaps } from './swaps.ts';
+import {
+  createTransferCalls,
+  failureCauseOf,
+  type KeyTransferor,
+  type Notify,
+  readTransferState,
+} from './transfer-calls.ts';
 import {
   askedEvent,
   blindEvent,
@@ -39,7 +44,6 @@ import {
   type PartySnapshot,
   partyTopics,
 } from './transfer-events.ts';
-import type { KeyTransferor, Notify } from './transferor.ts';
 
 type TransferActor = Actor<typeof transferMachine>;
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { setChannelVariable } from '../../src/actors/channel-variables.ts';
+import { setChannelVariable } from '../../src/actors/channel-control.ts';
 import { hangupAll, whenIdle } from '../../src/actors/channels.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
 
