@@ -10,6 +10,8 @@ import { createReload, type ReloadReport } from './build/reload.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
 import { snapshotServer } from './build/snapshot.ts';
 import { buildState } from './build/state.ts';
+import { savedEvents } from './build/saved-state.ts';
+import { keepState } from './build/state-keeper.ts';
 import { buildTechnologies } from './build/technologies.ts';
 import { buildUsage } from './build/usage.ts';
 import { buildMonitoring, buildOneWayAudio } from './build/watch.ts';
@@ -104,6 +106,13 @@ async function build(base: Base): Promise<RunningServer> {
   });
   const { channels } = calls;
   const { sip, listeners } = technologies;
+  // Last: at the end it is the first that stops.
+  if (base.stateStore) {
+    if (base.recorder.on)
+      for (const { application, seq, event, json } of savedEvents(base.stateStore))
+        base.recorder.sent(application, seq, event, json, false);
+    keepState({ base, network, state, calls }, sip, base.stateStore);
+  }
   let drainTimeoutMs = config.general.drain_timeout * 1000;
   const reload = createReload(base.inForce, [
     ...network.reloads,

@@ -137,7 +137,7 @@ export interface Applications {
   /** Applications that were connected to a server before this one, and how many events wait for them to come back. */
   waiting(): { readonly application: string; readonly events: number }[];
   /** Every application, with what it is subscribed to and what it was sent. */
-  dump(): Pick<Dump, 'applications' | 'connections'>;
+  dump(name?: string): Pick<Dump, 'applications' | 'connections'>;
   /**
    * Takes applications up again. For one that had a connection events wait until it has one again, or until
    * {@link settle}; what waits beyond {@link ApplicationsOptions.queueLimit} is lost.
@@ -165,6 +165,8 @@ type ApplicationsOptions = {
   hit?: LimitHit | undefined;
   /** Gets every event made for an application. */
   recorder?: DeliveryOptions['recorder'];
+  /** Hears every event that gets a number of an application. */
+  numbered?: DeliveryOptions['numbered'];
   /** Trace context of events. */
   traced?: DeliveryOptions['traced'];
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
@@ -238,6 +240,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     check,
     recorder: options.recorder,
     traced: options.traced,
+    numbered: options.numbered,
     request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
   });
@@ -454,8 +457,8 @@ export function createApplications(options: ApplicationsOptions): Applications {
     figures: (name) => delivery.figures(name),
     waiting: () => [...away].map(([application, outbox]) => ({ application, events: outbox.waiting().length })),
 
-    dump: () => ({
-      applications: registry.all().map((actor): ApplicationDump => {
+    dump: (name) => ({
+      applications: registry.those(name).map((actor): ApplicationDump => {
         const { filter, narrowed, ...rest } = delivery.dump(actor.id);
         const { allowed, disallowed } = filter;
         const own = actor.dump() as ApplicationDump['actor'];

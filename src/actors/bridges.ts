@@ -108,7 +108,7 @@ export interface Bridges {
   /** Recording target of all members. */
   recordTarget(bridge: BridgeEntry): RecordTarget;
   /** All bridges with their members, also those that are being destroyed. */
-  dump(): BridgeDump[];
+  dump(id?: string): BridgeDump[];
   /** Restores bridges after their channels: opens their mixes and joins the members. No events are published. */
   restore(dumps: readonly BridgeDump[]): void;
   /** Removes members that have ended, and continues destroying bridges. */
@@ -434,8 +434,8 @@ export function createBridges(options: BridgesOptions): Bridges {
       topics,
       media: mix,
     }),
-    dump: () =>
-      registry.all().map((bridge) => ({
+    dump: (id) =>
+      registry.those(id).map((bridge) => ({
         actor: bridge.actor.dump() as BridgeDump['actor'],
         ...videoOf(bridge),
         stays: staysIn(bridge).map(({ channel, app, hasMusic }) => ({

@@ -49,8 +49,8 @@ export interface CallStory {
   bridged(channelId: string, recordings: readonly string[]): void;
   /** A recording of a channel or bridge has begun. */
   recorded(kind: 'channel' | 'bridge', id: string, name: string): void;
-  /** The legs there are, as plain JSON. */
-  dump(): CallLeg[];
+  /** The legs there are, or that of one channel, as plain JSON. */
+  dump(channel?: string): CallLeg[];
   /** Legs that another process saved, before their channels are restored. */
   restore(legs: readonly CallLeg[]): void;
   /** Resolves when listeners have processed all ends so far. */
@@ -127,8 +127,10 @@ class Story implements CallStory {
     }
   }
 
-  dump(): CallLeg[] {
-    return [...this.#legs.values()];
+  dump(channel?: string): CallLeg[] {
+    if (channel === undefined) return [...this.#legs.values()];
+    const leg = this.#legs.get(channel);
+    return leg ? [leg] : [];
   }
 
   restore(dumped: readonly CallLeg[]): void {

@@ -78,7 +78,7 @@ export interface Channels extends CallHost {
 /** The same channels for a snapshot of call control. */
 export interface SavedChannels {
   /** Every channel, in the order in which they were made. */
-  dump(): ChannelDump[];
+  dump(id?: string): ChannelDump[];
   /** Restores channels, each with the leg that `legOf` gives it. No events are published, no effects run. */
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void;
   /** Begins again what runs outside of charts: the dialplan's step under way, the question to an application. */
@@ -179,8 +179,9 @@ class ChannelOwner implements Channels, SavedChannels {
 
   /* ---- Snapshot ---------------------------------------------------------------------------------------------------- */
 
-  dump(): ChannelDump[] {
-    return this.all().map((entry) => dumpChannel(entry, this.#options.audio));
+  dump(id?: string): ChannelDump[] {
+    const chosen = id === undefined ? this.all() : [this.find(id)].filter((entry) => entry !== undefined);
+    return chosen.map((entry) => dumpChannel(entry, this.#options.audio));
   }
 
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void {

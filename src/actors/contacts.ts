@@ -36,7 +36,7 @@ export interface Contacts extends ContactHost {
   knows(contact: ContactDetails): boolean;
   readonly size: number;
   /** Every contact, in the order of their first registration. */
-  dump(): ContactDump[];
+  dump(id?: string): ContactDump[];
   /** Takes contacts up again; one that was being asked is asked again. */
   restore(dumps: readonly ContactDump[]): void;
   /** The system stops: every contact ends without an event, no timer is left. */
@@ -174,7 +174,10 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
 
     knows: (contact) => isDeepStrictEqual(actors.get(contact.id)?.getSnapshot().context.contact, contact),
 
-    dump: () => [...actors.values()].map((actor) => actor.dump() as ContactDump),
+    dump: (id) => {
+      const chosen = id === undefined ? [...actors.values()] : [actors.get(id)];
+      return chosen.flatMap((actor) => (actor ? [actor.dump() as ContactDump] : []));
+    },
 
     restore(dumps) {
       for (const from of dumps) {

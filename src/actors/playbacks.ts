@@ -91,7 +91,7 @@ export interface Playbacks {
   /** Whether a target has running or waiting playbacks. */
   isBusy(kind: PlayTarget['kind'], id: string): boolean;
   /** Every playback that clients know of, in the order of asking; the dialplan's begin again with its step. */
-  dump(): PlaybackDump[];
+  dump(id?: string): PlaybackDump[];
   /** Takes playbacks up again; the item under way begins anew at `heardMs`. One whose target is not there is forgotten. */
   restore(
     dumps: readonly PlaybackDump[],
@@ -298,8 +298,8 @@ export function createPlaybacks(deps: {
     isBusy: (kind, id) => queues.has(`${kind}:${id}`),
     queueOf,
 
-    dump: () =>
-      registry.all().flatMap((actor): PlaybackDump[] => {
+    dump: (id) =>
+      registry.those(id).flatMap((actor): PlaybackDump[] => {
         const target = running.get(actor.id)?.target;
         const own = actor.dump() as PlaybackDump['actor'];
         if (!target) return [];

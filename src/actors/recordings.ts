@@ -64,7 +64,7 @@ export interface Recordings {
   /** Their names. */
   names(kind: RecordTarget['kind'], id: string): string[];
   /** All recordings, also waiting ones. */
-  dump(): RecordingDump[];
+  dump(name?: string): RecordingDump[];
   /** Takes recordings up again: they go on in their files. One whose target is not there is forgotten. */
   restore(
     dumps: readonly RecordingDump[],
@@ -257,8 +257,8 @@ export function createRecordings(options: RecordingsOptions): Recordings {
 
     running: (kind, id) => begunOf(kind, id).length,
     names: (kind, id) => begunOf(kind, id).map(({ plan }) => plan.name),
-    dump: () =>
-      registry.all().map(({ actor, target, plan, handle, begun }) => {
+    dump: (name) =>
+      registry.those(name).map(({ actor, target, plan, handle, begun }) => {
         const { goOn: _before, ...how } = plan;
         return {
           actor: actor.dump() as RecordingDump['actor'],

@@ -42,6 +42,13 @@ export class Registry<A> {
     return item;
   }
 
+  /** The item with that id, if there is one; all without an id. */
+  those(id: string | undefined): A[] {
+    if (id === undefined) return this.all();
+    const item = this.#items.get(id);
+    return item === undefined ? [] : [item];
+  }
+
   /** A copy, safe to walk while items come and go. */
   all(): A[] {
     return [...this.#items.values()];

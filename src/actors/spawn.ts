@@ -296,6 +296,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     };
     // A first step that crashed is committed without it.
     if (isKept && before === undefined) this.#tell(this.#step);
+    if (before !== after) turn.changed?.(this);
     if (isKept || facts.length > 0 || before !== after) scope.defer(this.#committed(scope));
     return after;
   }

@@ -65,6 +65,8 @@ export interface Turn {
   listen(listener: (step: Step) => void): () => void;
   /** Performs effects in place of the turn, to measure them; at most one. */
   effects: EffectWatch | undefined;
+  /** Hears of every actor whose state has changed, that has begun or has ended; at most one. */
+  changed: ((actor: { readonly id: string; readonly chart: string }) => void) | undefined;
   /** Whether steps have to be described for listeners. */
   readonly heard: boolean;
   /** The keeper of steps. */
@@ -86,6 +88,7 @@ const none: readonly never[] = [];
 
 class ProcessTurn implements Turn {
   effects: EffectWatch | undefined;
+  changed: Turn['changed'];
   #listeners: readonly ((step: Step) => void)[] = [];
   #keeper: StepKeeper | undefined;
   #seq = 0;

@@ -4,10 +4,11 @@ import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
+import { TurnChanges } from '../lib/changes.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CountedIds, createIds } from '../lib/ids.ts';
 import { LimitCounts } from '../lib/limit-counts.ts';
-import type { RootLogger } from '../lib/log.ts';
+import type { Logger, RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import type { StartThread } from '../media/start-worker.ts';
@@ -17,12 +18,14 @@ import type { OpenUdp } from '../sip/transport/udp.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
+import { openStateStore, type StateStore } from '../stores/state-store.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import { createCallLog } from '../watch/call-log.ts';
 import { createChartLog } from '../watch/chart-log.ts';
 import { createTracing, type Tracing } from '../watch/tracing.ts';
-import type { ServerData } from './server-data.ts';
+import { savedIn } from './saved-state.ts';
+import { type ServerData, serverDataVersion } from './server-data.ts';
 
 /** Replacements of the system's own services. */
 export type ServerIo = {
@@ -74,6 +77,10 @@ export type Base = {
   inForce: { config: Config };
   /** Replacements of the system's own services. */
   io: ServerIo;
+  /** What has changed and is not written yet. */
+  changes: TurnChanges;
+  /** The state that survives this process; undefined when it is off. */
+  stateStore: StateStore | undefined;
   /** Saved data of another process to continue from. */
   from: ServerData | undefined;
 };
@@ -101,6 +108,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     settings: recorderSettings(config),
   });
   scope.defer(() => recorder.close());
+  const stateStore = config.state_store.on ? openState(config, clock, log.child({ part: 'state' })) : undefined;
   return {
     config,
     clock,
@@ -118,6 +126,18 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     scope,
     entityId,
     io,
-    from,
+    changes: new TurnChanges(),
+    stateStore,
+    from: from ?? (stateStore && savedIn(stateStore, log)),
   };
 }
+
+const openState = ({ general, state_store: { compact_above, retry } }: Config, clock: Clock, log: Logger): StateStore =>
+  openStateStore({
+    directory: general.data_directory,
+    version: serverDataVersion,
+    compactAbove: compact_above * 1024 * 1024,
+    retryMs: retry * 1000,
+    now: () => clock.monotonic(),
+    log,
+  });

@@ -145,6 +145,7 @@ export async function buildInterface(
     answers,
     hit: base.limitCounts.hit,
     monitoring,
+    commit: base.stateStore && (() => base.changes.commit()),
   };
   const served = createApp(parts);
   opened.unread = served.unread;

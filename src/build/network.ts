@@ -1,9 +1,11 @@
 import { audioAddress, type Config } from '../config/schema.ts';
+import type { TurnChanges } from '../lib/changes.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
 import { certificateSettings, mediaSettings, recorderSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
+import type { TransactionChanged } from '../sip/transaction/runner.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { MessageCounts } from '../sip/transport/message-counts.ts';
 import { createRateLimiter } from '../sip/transport/rate-limiter.ts';
@@ -100,7 +102,7 @@ export async function buildNetwork(base: Base) {
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
   const messages = new MessageCounts();
-  const transports = tracedTransports(sockets, sipLog, messages);
+  const transports = tracedTransports(sockets, sipLog, messages, (output) => base.changes.leave(output));
   scope.defer(() => transports.close());
   const homer = await buildHomer(collectorOf(config.recorder), {
     ...{ recorder, clock, scope, open: io.openUdp },
@@ -110,7 +112,7 @@ export async function buildNetwork(base: Base) {
   const timers = { t1, t2, t4 };
   const transactions = createTransactionLayer({
     ...{ transports, clock, ids, log: sipLog, timers },
-    ...{ limits: limits.transactions, hit, peers, awaitsRestore: from !== undefined },
+    ...{ limits: limits.transactions, hit, peers, awaitsRestore: from !== undefined, changed: marksOf(base.changes) },
     isLate() {
       const isLate = transports.waitedMs > callWaitMs;
       if (isLate) hit('sip.limits.call_wait');
@@ -160,6 +162,18 @@ export async function buildNetwork(base: Base) {
     homer,
   };
 }
+
+/** Marks what a change of a SIP transaction changes: itself, its call, and what belongs to requests of its kind. */
+const marksOf =
+  (changes: TurnChanges): TransactionChanged =>
+  (kind, key, callId, method) => {
+    if (!changes.isOn) return;
+    if (key !== '') changes.mark(kind, key);
+    changes.mark('call', callId);
+    if (method === 'REGISTER' && kind === 'client') changes.mark('lines', '');
+    else if (method === 'REFER') changes.mark('outsideRefers', '');
+    else if (method === 'BYE' || method === 'INVITE') changes.mark('departing', '');
+  };
 
 /** The collector's settings: none while the recorder is off. */
 const collectorOf = ({ off, hep }: Config['recorder']): Config['recorder']['hep'] =>

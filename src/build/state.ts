@@ -42,6 +42,7 @@ export function buildState({
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
   // Away policies are created above this floor.
+  const numbered: { to?: (application: string, seq: number, json: string) => void } = {};
   const presenceChanged: { to?: AwayPolicies['changed'] } = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());
@@ -51,6 +52,7 @@ export function buildState({
     hit: limitCounts.hit,
     traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
     recorder,
+    numbered: config.state_store.on ? (...event) => numbered.to?.(...event) : undefined,
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
     kept: (...asked) => recorder.events.after(...asked),
   });
@@ -111,6 +113,7 @@ export function buildState({
     mailboxes,
     deviceStates,
     bans,
+    numbered,
   };
 }
 

@@ -113,6 +113,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     watchers,
     messageReceived: messages.received,
     hit: base.limitCounts.hit,
+    bindingChanged: (id) => base.changes.mark('binding', id),
     isAmong: createExtensionLists(),
     resolveHost,
     ...(names && { names, openProbe: openUdpProbe }),

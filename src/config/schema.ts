@@ -8,6 +8,7 @@ import { recorder } from './recorder-settings.ts';
 import { choice, flag, group, list, named, number, text, whole } from './setting.ts';
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
+import { stateStore } from './state-store-settings.ts';
 import { audit, cdr, metrics, partLevels, stuck } from './watch-settings.ts';
 
 /**
@@ -244,6 +245,7 @@ export const ConfigSchema = group(
     cdr,
     bans,
     recorder,
+    state_store: stateStore,
     stuck,
     listening,
     limits,

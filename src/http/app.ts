@@ -286,9 +286,10 @@ export function createApp(deps: AppDeps): HttpApp {
   mountDocuments(app, owners, checked, responder);
   if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
   const { validate, compatibility } = options;
+  const { commit } = deps;
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, compatibility, limits })) {
+    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, compatibility, limits, commit })) {
       const run = operate(route, responder);
       const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
       const next = asksRecorder ? ofRecorder(run) : run;

@@ -80,6 +80,8 @@ export type AppDeps = {
   followers?: RequestFollowers | undefined;
   clock: Clock;
   log: Logger;
+  /** Writes what a request has changed, before it is answered; left out: nothing is written. */
+  commit?: (() => void) | undefined;
   /** Tokens that are kept; without it there are none. */
   tokens?: Tokens;
   /** Answers to requests with an `Idempotency-Key`; without it the header means nothing. */

@@ -51,6 +51,8 @@ type RouterDeps = {
   validate: boolean;
   /** Whose errors to answer with where they differ. */
   compatibility: HttpOptions['compatibility'];
+  /** Writes what a request has changed, before it is answered. */
+  commit?: (() => void) | undefined;
   /** How long an operation may take, in s: asked at each one. */
   limits: Pick<HttpOptions['limits'], 'answer_timeout'>;
 };
@@ -184,7 +186,7 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
   };
 }
 
-function createRunner({ responder, clock, log, validate, compatibility, limits }: RouterDeps) {
+function createRunner({ responder, clock, log, validate, compatibility, limits, commit }: RouterDeps) {
   /** The promise's outcome, or a refusal naming the operation when it takes too long. */
   const inTime = <T>(promise: Promise<T>, service: string): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -194,6 +196,7 @@ function createRunner({ responder, clock, log, validate, compatibility, limits }
     });
 
   const succeed = (prepared: Prepared, c: Context, answer: unknown): Response => {
+    commit?.();
     const { operation, check } = prepared;
     const request = c.req.raw;
     if (operation.file) return sendFile(prepared, c, answer as FileAnswer);

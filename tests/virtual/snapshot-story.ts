@@ -111,10 +111,11 @@ function createStoryIds(now: () => number): CountedIds {
   };
 }
 
-export async function createStory(seed: number) {
+/** @param keeps the server writes its state after each change */
+export async function createStory(seed: number, keeps = false) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
   const file = join(directory, 'hookswitch.yaml');
-  writeFileSync(file, JSON.stringify(settings));
+  writeFileSync(file, JSON.stringify({ ...settings, state_store: { on: keeps } }));
   const config = loadConfig({ file, env: {}, checkDialplan: validate });
   const clock = new ManualClock();
   const begun = clock.now();
@@ -278,6 +279,13 @@ export async function createStory(seed: number) {
       server = await start(data, endpoints);
       await clock.run(0);
     },
+    /** The process is killed; another one goes on with what it had written. */
+    async crash(): Promise<void> {
+      server.powerOff();
+      server = await start();
+      await clock.run(0);
+    },
+    directory: config.general.data_directory,
     /** Starts another server with what is no story of its own: one that is refused leaves nothing. */
     start,
     /** Goes on in another process with what was saved. */

@@ -48,8 +48,8 @@ export interface Bindings {
    */
   connectionClosed(connection: number): readonly Binding[];
   size(): number;
-  /** All bindings except configured ones, which never expire. */
-  dump(): readonly BindingData[];
+  /** All bindings except configured ones, which never expire; with an id that one. */
+  dump(id?: string): readonly BindingData[];
   /** Puts in place what another process wrote down, what has expired meanwhile aside. */
   restore(data: readonly BindingData[]): void;
 }
@@ -60,8 +60,15 @@ export type BindingData = Omit<Binding, 'expiresAt' | 'target'> & {
   readonly expires: number;
 };
 
-/** @param peers hears where registered and configured contacts are: they are known there. */
-export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | 'release'>): Bindings {
+/**
+ * @param peers hears where registered and configured contacts are: they are known there.
+ * @param changed hears the id of each binding that is made, changed or deleted
+ */
+export function createBindings(
+  clock: Clock,
+  peers?: Pick<KnownPeers, 'hold' | 'release'>,
+  changed: (id: string) => void = () => {},
+): Bindings {
   const byId = new Map<string, Binding>();
   const byEndpoint = new Map<string, Map<string, Binding>>();
   const valid = ({ expiresAt }: Binding) => expiresAt === undefined || expiresAt > clock.monotonic();
@@ -77,6 +84,7 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
     const place = placeOf(binding);
     if (place) peers?.hold(place);
     byId.set(binding.id, binding);
+    changed(binding.id);
     const places = byEndpoint.get(binding.endpoint) ?? new Map<string, Binding>();
     byEndpoint.set(binding.endpoint, places.set(binding.id, binding));
   };
@@ -92,6 +100,7 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
       const places = binding && byEndpoint.get(binding.endpoint);
       forget(binding);
       byId.delete(id);
+      changed(id);
       places?.delete(id);
       if (places?.size === 0) byEndpoint.delete(binding!.endpoint);
     },
@@ -102,9 +111,11 @@ export function createBindings(clock: Clock, peers?: Pick<KnownPeers, 'hold' | '
       return lost;
     },
     size: () => byId.size,
-    dump() {
+    dump(id) {
       const epoch = clock.now() - clock.monotonic();
-      return [...byId.values()].flatMap(({ expiresAt, ...binding }) =>
+      const one = id === undefined ? undefined : byId.get(id);
+      const chosen = id === undefined ? [...byId.values()] : one ? [one] : [];
+      return chosen.flatMap(({ expiresAt, ...binding }) =>
         expiresAt === undefined ? [] : [{ ...binding, expires: epoch + expiresAt }],
       );
     },

@@ -82,6 +82,8 @@ type SipDriverOptions = {
   messageReceived?: (message: TextMessage) => void;
   /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
+  /** Hears the id of each binding that is made, changed or deleted. */
+  bindingChanged?: ((id: string) => void) | undefined;
 };
 
 /** Current objects of the driver; all zero when idle, except bindings and nonces. */
@@ -131,11 +133,17 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   counts(): SipDriverCounts;
   /** Registrations and subscriptions of phones, as plain data; the owners of legs dump those. */
   dump(): SipDriverData;
+  /** One part of {@link dump}, and one binding of it. */
+  dumpPart(part: SipDriverPart): SipDriverData[SipDriverPart];
+  dumpBinding(id: string): readonly BindingData[];
   /** Restores what another process saved; before the first message comes in. */
   restore(data: SipDriverData): void;
   /** Forgets all calls and registrations without a word to the peers. Transports and transactions are the maker's. */
   close(): void;
 }
+
+/** The parts of a driver's data beside the bindings. */
+export type SipDriverPart = 'subscriptions' | 'lines' | 'outsideRefers' | 'departing';
 
 /** Data of a SIP driver beside its legs: plain data. */
 export type SipDriverData = {
@@ -181,7 +189,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const { realm, algorithms, nonceLifetimeMs } = config;
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });
   const agent = createUserAgent(stack);
-  const bindings = createBindings(clock, options.peers);
+  const bindings = createBindings(clock, options.peers, (id) => options.bindingChanged?.(id));
   const endpoints = createEndpoints([], {
     ...{ verifier, clock, log, logIns: options.logIns },
     lineOf: (uri) => lines.endpointOf(uri),
@@ -329,6 +337,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       outsideRefers: outsideRefers.dump(),
       departing: departing.dump(),
     }),
+    dumpPart: (part) => ({ subscriptions, lines, outsideRefers, departing })[part].dump(),
+    dumpBinding: (id) => bindings.dump(id),
     restore(data) {
       bindings.restore(data.bindings);
       subscriptions.restore(data.subscriptions);

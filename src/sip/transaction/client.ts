@@ -45,6 +45,7 @@ export class RunningClient implements ClientTransaction {
       context,
       perform: (effect: PlainEffect) => this.#perform(effect),
       onTerminated: () => this.#end(),
+      onChanged: () => context.changed?.('client', key, request.callId, request.method),
     };
     this.#runner = (
       request.method === 'INVITE'

@@ -17,7 +17,7 @@ import { type ArrivalContext, ArrivedRequest, type KeepReason } from './arrived-
 import { type ClientContext, RunningClient } from './client.ts';
 import { clientKey, mergeKey, responseKey, serverKey } from './keys.ts';
 import { defaultTransactionLimits, Quota, type TransactionLimits } from './quota.ts';
-import type { Step } from './runner.ts';
+import type { Step, TransactionChanged } from './runner.ts';
 import { RunningServer, type ServerContext } from './server.ts';
 import { defaultTimerValues, type TimerValues } from './tables.ts';
 import type {
@@ -51,6 +51,8 @@ type TransactionLayerOptions = {
   readonly awaitsRestore?: boolean | undefined;
   /** Sees every table row that is taken: for tests and debugging. */
   readonly inspect?: ((step: Step) => void) | undefined;
+  /** Hears of every change of a transaction, and of every ACK to a 2xx. */
+  readonly changed?: TransactionChanged | undefined;
 };
 
 /** The transaction layer over `transports`, whose receivers it becomes. */
@@ -97,6 +99,7 @@ class Transactions implements TransactionLayer {
     peers,
     isLate = () => false,
     inspect,
+    changed,
     awaitsRestore = false,
   }: TransactionLayerOptions) {
     this.#deaf = awaitsRestore;
@@ -109,6 +112,7 @@ class Transactions implements TransactionLayer {
       clock: guardedClock(clock, log, 'a timer of a SIP transaction'),
       timers: { ...defaultTimerValues, ...timers },
       inspect,
+      changed,
       quota: new Quota({ ...defaultTransactionLimits, ...limits }, hit),
       send: (bytes, target, onFailure) => transports.send(bytes, target, onFailure),
       sendCancel: (cancel, target) => this.#sendCancel(cancel, target),
@@ -116,7 +120,10 @@ class Transactions implements TransactionLayer {
       newTag: () => ids.hex(10),
       tagOf: (key) => this.#tagOf(key),
       keep: (request, why) => this.#keep(request, why),
-      tellAck: (ack, source) => this.#guard(() => this.#onAck?.(ack, source)),
+      tellAck: (ack, source) => {
+        this.#guard(() => this.#onAck?.(ack, source));
+        changed?.('server', '', ack.callId, 'ACK');
+      },
       countRetransmission: () => this.#retransmissions++,
       countTimeout: () => this.#timeouts++,
       forgetClient: (transaction) => this.#forgetClient(transaction),
@@ -153,6 +160,7 @@ class Transactions implements TransactionLayer {
 
   sendAck(ack: SipRequest, target: Target, onFailure?: (failure: SendFailure) => void): Buffer {
     this.#addVia(ack, target);
+    this.#context.changed?.('client', '', ack.callId, 'ACK');
     const bytes = ack.toBuffer();
     this.#transports.send(bytes, target, onFailure);
     return bytes;
@@ -171,6 +179,14 @@ class Transactions implements TransactionLayer {
       rejected: this.#rejected,
       strays: this.#strays,
     };
+  }
+
+  keys(kind: 'client' | 'server'): readonly string[] {
+    return [...(kind === 'client' ? this.#clients : this.#servers).values()].map(({ key }) => key);
+  }
+
+  dumpOne(kind: 'client' | 'server', key: string): ClientData | ServerData | undefined {
+    return (kind === 'client' ? this.#clients : this.#servers).get(key)?.dump();
   }
 
   dump(): TransactionsData {

@@ -23,7 +23,12 @@ export type RunnerContext = {
   readonly clock: Clock;
   readonly timers: TimerValues;
   readonly inspect: ((step: Step) => void) | undefined;
+  /** Hears of every change of a transaction; left out: nobody does. */
+  readonly changed?: TransactionChanged | undefined;
 };
+
+/** Hears that a transaction has begun, changed or ended; `key` is its own. */
+export type TransactionChanged = (kind: 'client' | 'server', key: string, callId: string, method: string) => void;
 
 /**
  * Runs one transaction by its table: keeps state and timers, and passes other effects to `perform`. The new state is
@@ -37,6 +42,7 @@ export class Runner<State extends string, Input extends string> {
   readonly #reliable: boolean;
   readonly #perform: (effect: Exclude<Effect['type'], 'start' | 'repeat' | 'repeatAtT2' | 'stop'>) => void;
   readonly #onTerminated: () => void;
+  readonly #onChanged: () => void;
   readonly #running = new Map<Timer, { readonly id: unknown; readonly due: number }>();
   /** The last interval of the retransmission timer (each table has one: A, E or G), in ms. */
   #interval = 0;
@@ -50,6 +56,7 @@ export class Runner<State extends string, Input extends string> {
     readonly context: RunnerContext;
     readonly perform: (effect: Exclude<Effect['type'], 'start' | 'repeat' | 'repeatAtT2' | 'stop'>) => void;
     readonly onTerminated: () => void;
+    readonly onChanged: () => void;
   }) {
     this.#name = options.name;
     this.#table = options.table as unknown as AnyTable;
@@ -58,6 +65,7 @@ export class Runner<State extends string, Input extends string> {
     this.#context = options.context;
     this.#perform = options.perform;
     this.#onTerminated = options.onTerminated;
+    this.#onChanged = options.onChanged;
   }
 
   get state(): State {
@@ -76,6 +84,7 @@ export class Runner<State extends string, Input extends string> {
     this.#context.inspect?.({ table: this.#name, state: this.#state, input, to: row.to });
     const ends = row.to === 'terminated' && this.#state !== 'terminated';
     this.#state = row.to as State;
+    this.#onChanged();
     if (ends) this.#stopAll();
     for (const effect of row.effects) this.#run(effect);
     this.#fireAtOnce();
@@ -87,6 +96,7 @@ export class Runner<State extends string, Input extends string> {
   terminate(): void {
     if (this.#state === 'terminated') return;
     this.#state = 'terminated' as State;
+    this.#onChanged();
     this.#stopAll();
     this.#onTerminated();
   }

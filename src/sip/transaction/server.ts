@@ -70,11 +70,13 @@ export class RunningServer implements Repeatable {
     this.#target = target;
     this.#reservation = reservation;
     this.#context = context;
+    const { callId = '', method = '' } = arrived?.request ?? {};
     const shared = {
       reliable: kindOf(target.protocol).reliable,
       context,
       perform: (effect: PlainEffect) => this.#perform(effect),
       onTerminated: () => this.#end(),
+      onChanged: () => context.changed?.('server', keys.key, callId, method),
     };
     this.#runner = (
       invite

@@ -161,6 +161,10 @@ export interface TransactionLayer {
   counts(): TransactionCounts;
   /** Applies other limits to new server transactions. */
   reconfigure(limits: TransactionLimits): void;
+  /** The keys of all live transactions. */
+  keys(kind: 'client' | 'server'): readonly string[];
+  /** One live transaction as plain data; undefined if it is over. */
+  dumpOne(kind: 'client' | 'server', key: string): ClientData | ServerData | undefined;
   /** Every transaction that lives, as plain data. */
   dump(): TransactionsData;
   /**

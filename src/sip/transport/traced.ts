@@ -8,11 +8,13 @@ const longestShown = 8_192;
 /**
  * The same transports with logging at `trace`, without secrets (see {@link shownMessage}), and counts. Otherwise it
  * costs one level check per message.
+ * @param leave sends a message when what has led to it is written
  */
 export function tracedTransports(
   transports: Transports,
   log: Logger,
   counts: Pick<MessageCounts, 'received' | 'sent'>,
+  leave: (output: () => void) => void = (output) => output(),
 ): Transports {
   const tell = (bytes: Buffer, { protocol, address, port }: Target | Source, sentence: string): void =>
     log.trace({ protocol, peer: `${address}:${port}`, message: shownMessage(bytes.toString('utf8')) }, sentence);
@@ -32,7 +34,7 @@ export function tracedTransports(
     send(bytes, target, onFailure) {
       counts.sent(bytes);
       if (log.enabled('trace')) tell(bytes, target, 'a SIP message goes out');
-      transports.send(bytes, target, onFailure);
+      leave(() => transports.send(bytes, target, onFailure));
     },
     localAddress: (target) => transports.localAddress(target),
     get waitedMs() {

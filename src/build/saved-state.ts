@@ -1,0 +1,80 @@
+import { dumpVersion } from '../actors/dumps.ts';
+import type { Logger } from '../lib/log.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { StateStore } from '../stores/state-store.ts';
+import { readServerData, type ServerData, serverDataVersion } from './server-data.ts';
+
+/**
+ * The server's data that the process before left in its state store, as `state-keeper.ts` writes it; undefined if there
+ * is none. Data that cannot be read is logged and dropped: the server starts without it.
+ */
+export function savedIn(store: StateStore, log: Logger): ServerData | undefined {
+  if (store.left.size === 0) return undefined;
+  try {
+    return readServerData(dataOf(store.left));
+  } catch (error) {
+    log.error({ reason: (error as Error).message }, 'the saved state cannot be read; calls of the last run are lost');
+    return undefined;
+  }
+}
+
+type Json = Record<string, unknown>;
+
+/** Data without objects: lists that no entry adds to are empty. */
+const empty = (): Json => ({
+  version: serverDataVersion,
+  channelIds: 0,
+  calls: {
+    ...{
+      version: dumpVersion,
+      channels: [],
+      bridges: [],
+      playbacks: [],
+      applications: [],
+      connections: 0,
+      contacts: [],
+    },
+    ...{ outboundConnections: [], orphans: [] },
+  },
+  sip: { transactions: { clients: [], servers: [] }, driver: { version: 1, bindings: [], subscriptions: [] } },
+  endpoints: [],
+  globals: [],
+  deviceStates: { kept: [], uses: [], published: [] },
+  mailboxes: [],
+});
+
+/** Entries as the data of a server, which is not checked. */
+export function dataOf(entries: ReadonlyMap<string, string>): Json {
+  const data = empty();
+  const numbers = new Map<string, number>();
+  for (const [key, json] of entries) {
+    const space = key.indexOf(' ');
+    if (key.startsWith('event ')) continue;
+    if (key.startsWith('seq ')) numbers.set(decodeURIComponent(key.slice(space + 1)), Number(json));
+    else put(data, (space < 0 ? key : key.slice(0, space)).split('.'), JSON.parse(json), space >= 0);
+  }
+  // The number of the last event is newer than what is written of its application.
+  for (const application of (data['calls'] as { applications: { actor: { context: { name: string } }; seq: number }[] })
+    .applications)
+    application.seq = Math.max(application.seq, numbers.get(application.actor.context.name) ?? 0);
+  return data;
+}
+
+function put(data: Json, path: readonly string[], value: unknown, isElement: boolean): void {
+  let place = data;
+  for (const name of path.slice(0, -1)) place = (place[name] ??= {}) as Json;
+  const last = path.at(-1) as string;
+  if (isElement) ((place[last] ??= []) as unknown[]).push(value);
+  else place[last] = value;
+}
+
+/** The kept events of all applications, each with its number, in order. */
+export function* savedEvents(
+  store: StateStore,
+): Generator<{ application: string; seq: number; event: AriEventBody; json: string }> {
+  for (const [key, json] of store.left) {
+    if (!key.startsWith('event ')) continue;
+    const [, name = '', seq] = key.split(' ');
+    yield { application: decodeURIComponent(name), seq: Number(seq), event: JSON.parse(json) as AriEventBody, json };
+  }
+}

@@ -1,0 +1,268 @@
+import type { SipDriver } from '../drivers/sip/driver.ts';
+import type { Marks } from '../lib/changes.ts';
+import type { StateChange, StateStore } from '../stores/state-store.ts';
+import type { Base } from './base.ts';
+import type { CallControl } from './call-control.ts';
+import type { Network } from './network.ts';
+import { serverDataVersion } from './server-data.ts';
+import type { State } from './state.ts';
+
+type Floors = { base: Base; network: Network; state: State; calls: CallControl };
+
+/**
+ * The entries of a state store, by key: a path into the server's data (`ServerData`), and for an element of a list its
+ * id behind a space. `event <application> <number>` are events, `seq <application>` the number of the last one.
+ */
+const keyOf = (path: string, id: string): string => `${path} ${encodeURIComponent(id)}`;
+
+/** Reads one element of a list as it is now; none when it has ended. */
+type One = (id: string) => readonly unknown[];
+/** Reads a list or value of its own whole. */
+type Whole = () => unknown;
+
+/** Where the objects of a kind of mark stand. */
+type Place = { lists?: readonly (readonly [path: string, one: One])[]; wholes?: readonly string[] };
+
+/** Pieces in which all channels are written again during one interval, so that no turn is long. */
+const pieces = 10;
+
+/** Writes what changes to the store at the end of each turn, until the server's scope is closed. */
+export function keepState(floors: Floors, sip: SipDriver, store: StateStore): void {
+  const { base, state } = floors;
+  const keeper = new StateKeeper(floors, sip, store);
+  const { interval, events } = base.config.state_store;
+  base.runtime.turn.changed = ({ chart, id }) => base.changes.mark(chart, id);
+  state.numbered.to = (application, seq, json) => keeper.event(application, seq, json, events);
+  base.changes.writeWith((marks) => keeper.write(marks));
+  keeper.writeAll();
+  let piece = 0;
+  const again = (): unknown =>
+    base.clock.setTimeout(
+      () => {
+        keeper.refresh(piece++ % pieces);
+        timer = again();
+      },
+      (interval * 1000) / pieces,
+    );
+  let timer = again();
+  base.scope.defer(() => {
+    base.clock.clearTimeout(timer);
+    base.runtime.turn.changed = undefined;
+    // What follows is the end of this server's objects, not of the calls.
+    base.changes.writeWith(undefined);
+    store.close();
+  });
+}
+
+class StateKeeper {
+  readonly #floors: Floors;
+  readonly #store: StateStore;
+  readonly #places: Readonly<Record<string, Place>>;
+  readonly #wholes: Readonly<Record<string, Whole>>;
+  /** The channel of each Call-ID, and the Call-ID of each channel. */
+  readonly #channels = new Map<string, string>();
+  readonly #callIds = new Map<string, string>();
+  /** Events that are not written yet. */
+  #events: StateChange[] = [];
+  /** Numbers of the kept events of each application: the first and the last. */
+  readonly #kept = new Map<string, { first: number; last: number }>();
+
+  constructor(floors: Floors, sip: SipDriver, store: StateStore) {
+    this.#floors = floors;
+    this.#store = store;
+    const { base, network, state, calls } = floors;
+    const channel: One = (id) => calls.channels.dump(id);
+    const channels = [
+      ['calls.channels', channel],
+      ['calls.legs', (id: string) => base.story.dump(id)],
+    ] as const;
+    const bridge: Place = { lists: [['calls.bridges', (id) => calls.meeting?.bridges.dump(id) ?? []]] };
+    const transaction = (kind: 'client' | 'server'): One => {
+      return (key) => [network.transactions.dumpOne(kind, key)].filter((each) => each !== undefined);
+    };
+    this.#places = {
+      channel: { lists: channels, wholes: ['channelIds', 'calls.creators', 'sip.driver.departing'] },
+      ownership: { lists: channels },
+      channelAudio: { lists: channels },
+      bridge: { ...bridge, wholes: ['calls.creators'] },
+      bridgeVideo: bridge,
+      playback: { lists: [['calls.playbacks', (id) => calls.playbacks.dump(id)]] },
+      liveRecording: { lists: [['calls.recordings', (name) => calls.recordings.dump(name)]] },
+      application: {
+        lists: [['calls.applications', (name) => state.applications.dump(name).applications]],
+        wholes: ['calls.connections'],
+      },
+      contact: { lists: [['calls.contacts', (id) => state.contacts.dump(id)]] },
+      registration: { wholes: ['calls.registrations', 'sip.driver.lines'] },
+      watcher: { wholes: ['calls.watchers', 'sip.driver.subscriptions'] },
+      transfer: { wholes: ['calls.transfers'] },
+      consultation: { wholes: ['calls.consultations'] },
+      dial: { wholes: ['calls.dials'] },
+      featureKeys: { wholes: ['calls.dials'] },
+      outboundConnection: { wholes: ['calls.outboundConnections', 'calls.orphans'] },
+      // Marks of the SIP floor.
+      client: { lists: [['sip.transactions.clients', transaction('client')]] },
+      server: { lists: [['sip.transactions.servers', transaction('server')]] },
+      binding: { lists: [['sip.driver.bindings', (id) => sip.dumpBinding(id)]] },
+      departing: { wholes: ['sip.driver.departing'] },
+      outsideRefers: { wholes: ['sip.driver.outsideRefers'] },
+      subscriptions: { wholes: ['sip.driver.subscriptions'] },
+      lines: { wholes: ['sip.driver.lines'] },
+    };
+    this.#wholes = {
+      version: () => serverDataVersion,
+      channelIds: () => base.ids.channels,
+      endpoints: () => state.endpoints.dump(),
+      globals: () => state.globals.dump(),
+      deviceStates: () => state.deviceStates.dump(),
+      mailboxes: () => state.mailboxes.list(),
+      'calls.connections': () => state.applications.dump('').connections,
+      'calls.registrations': () => state.registrations.dump(),
+      'calls.watchers': () => state.watchers.dump(),
+      'calls.transfers': () => calls.meeting?.transfers?.dump(),
+      'calls.consultations': () => calls.meeting?.consultations?.dump(),
+      'calls.dials': () => calls.meeting?.dials?.dump(),
+      'calls.outboundConnections': () => calls.outbound.dump().outboundConnections,
+      'calls.orphans': () => calls.outbound.dump().orphans,
+      'calls.creators': () => (state.objectOwnership.size > 0 ? state.objectOwnership.dump() : undefined),
+      'sip.driver.departing': () => sip.dumpPart('departing'),
+      'sip.driver.outsideRefers': () => sip.dumpPart('outsideRefers'),
+      'sip.driver.subscriptions': () => sip.dumpPart('subscriptions'),
+      'sip.driver.lines': () => sip.dumpPart('lines'),
+    };
+  }
+
+  /** Keeps an event of an application, and no more than `most` of it. */
+  event(application: string, seq: number, json: string, most: number): void {
+    const name = encodeURIComponent(application);
+    const kept = this.#kept.get(name) ?? { first: seq, last: seq };
+    this.#kept.set(name, kept);
+    kept.last = seq;
+    if (most > 0) this.#events.push([`event ${name} ${seq}`, json]);
+    for (; kept.last - kept.first >= most && kept.first <= kept.last; kept.first++)
+      if (most > 0 || kept.first < seq) this.#events.push([`event ${name} ${kept.first}`, undefined]);
+    this.#floors.base.changes.mark('event', application);
+  }
+
+  /** Writes what is marked. */
+  write(marks: Marks): void {
+    const changed: StateChange[] = this.#events;
+    this.#events = [];
+    const wholes = new Set<string>();
+    for (const channel of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#places['channel']!, channel, changed);
+    for (const [kind, ids] of marks) {
+      const place = this.#places[kind];
+      if (kind === 'event') this.#addNumbers(ids, changed);
+      if (!place) continue;
+      for (const path of place.wholes ?? []) wholes.add(path);
+      if (!place.lists) continue;
+      for (const id of ids) {
+        this.#addOnes(place, id, changed);
+        if (kind === 'channel') this.#follow(id);
+        if (kind === 'application') this.#forget(id, changed);
+      }
+    }
+    for (const path of wholes) this.#addWhole(path, changed);
+    this.#store.commit(changed);
+  }
+
+  /** Writes everything that this process has begun with. Entries of the process before that are no more go. */
+  writeAll(): void {
+    const changed: StateChange[] = [];
+    const { network, state, calls } = this.#floors;
+    const contacts = state.contacts.dump().map(({ context }) => context.contact.id);
+    const all: Record<string, readonly string[]> = {
+      channel: calls.channels.all().map(({ id }) => id),
+      bridge: calls.meeting?.bridges.list().map(({ id }) => id) ?? [],
+      playback: calls.playbacks.dump().map(({ actor }) => actor.context.id),
+      liveRecording: calls.recordings.dump().map(({ plan }) => plan.name),
+      application: state.applications.names(),
+      contact: contacts,
+      binding: contacts,
+      client: network.transactions.keys('client'),
+      server: network.transactions.keys('server'),
+    };
+    for (const [kind, ids] of Object.entries(all))
+      for (const id of ids) this.#addOnes(this.#places[kind]!, id, changed);
+    for (const id of all['channel']!) this.#follow(id);
+    for (const path of Object.keys(this.#wholes)) this.#addWhole(path, changed);
+    for (const key of this.#store.left.keys()) this.#count(key);
+    const known = new Set(changed.map(([key]) => key));
+    const isOver = (key: string): boolean => !known.has(key) && !key.startsWith('event ') && !key.startsWith('seq ');
+    this.#store.commit([
+      ...[...this.#store.left.keys()].filter(isOver).map((key): StateChange => [key, undefined]),
+      ...changed,
+    ]);
+  }
+
+  /** Writes again what changes without a mark: a piece of all channels, or what they hear. */
+  refresh(piece: number): void {
+    const changed: StateChange[] = [];
+    const { calls } = this.#floors;
+    if (piece === 0) {
+      for (const path of ['globals', 'deviceStates', 'mailboxes', 'endpoints']) this.#addWhole(path, changed);
+      for (const each of calls.playbacks.dump())
+        this.#addOnes(this.#places['playback']!, each.actor.context.id, changed);
+      for (const each of calls.recordings.dump())
+        this.#addOnes(this.#places['liveRecording']!, each.plan.name, changed);
+    }
+    calls.channels.all().forEach(({ id }, index) => {
+      if (index % pieces === piece) this.#addOnes(this.#places['channel']!, id, changed);
+    });
+    this.#store.commit(changed);
+  }
+
+  #addOnes({ lists = [] }: Place, id: string, changed: StateChange[]): void {
+    for (const [path, one] of lists) {
+      const [value] = one(id);
+      changed.push([keyOf(path, id), value === undefined ? undefined : JSON.stringify(value)]);
+    }
+  }
+
+  #addWhole(path: string, changed: StateChange[]): void {
+    const value = this.#wholes[path]?.();
+    changed.push([path, value === undefined ? undefined : JSON.stringify(value)]);
+  }
+
+  #addNumbers(applications: ReadonlySet<string>, changed: StateChange[]): void {
+    for (const name of applications) {
+      const last = this.#kept.get(encodeURIComponent(name))?.last;
+      if (last !== undefined) changed.push([keyOf('seq', name), String(last)]);
+    }
+  }
+
+  #ofCalls(callIds: ReadonlySet<string> | undefined): string[] {
+    if (!callIds) return [];
+    return [...callIds].flatMap((callId) => this.#channels.get(callId) ?? []);
+  }
+
+  /** Keeps the Call-ID of a channel while it lives. */
+  #follow(id: string): void {
+    const callId = this.#floors.calls.channels.find(id)?.leg.protocolId;
+    const before = this.#callIds.get(id);
+    if (callId === before) return;
+    if (before !== undefined) this.#channels.delete(before);
+    if (callId) {
+      this.#callIds.set(id, callId);
+      this.#channels.set(callId, id);
+    } else this.#callIds.delete(id);
+  }
+
+  /** Nothing of an application stays that is no more. */
+  #forget(application: string, changed: StateChange[]): void {
+    if (this.#floors.state.applications.dump(application).applications.length > 0) return;
+    const name = encodeURIComponent(application);
+    const kept = this.#kept.get(name);
+    this.#kept.delete(name);
+    changed.push([keyOf('seq', application), undefined]);
+    for (let seq = kept?.first ?? 0; kept && seq <= kept.last; seq++) changed.push([`event ${name} ${seq}`, undefined]);
+  }
+
+  #count(key: string): void {
+    const [kind, name = '', seq = ''] = key.split(' ');
+    if (kind !== 'event') return;
+    const kept = this.#kept.get(name);
+    if (kept) kept.last = Number(seq);
+    else this.#kept.set(name, { first: Number(seq), last: Number(seq) });
+  }
+}

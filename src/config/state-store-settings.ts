@@ -1,0 +1,34 @@
+import { flag, group, number, whole } from './setting.ts';
+
+/** The settings of the state that survives the process. */
+export const stateStore = group(
+  {
+    on: flag({
+      default: false,
+      description:
+        'Writes the state of calls, applications and registrations to state.log in the data directory after each change. The next start continues from it, also after a crash.',
+    }),
+    interval: number(0.1, 60, {
+      default: 1,
+      unit: 's',
+      description:
+        'How often what changes by itself is written: positions of audio streams, playbacks and recordings, global variables.',
+    }),
+    events: whole(0, 1_000_000, {
+      default: 1_000,
+      unit: 'events',
+      description: 'Last events of each application that are kept, so that it can resume behind them after a restart.',
+    }),
+    compact_above: whole(1, 100_000, {
+      default: 16,
+      unit: 'MB',
+      description: 'Size of the file above which it is written anew without outdated entries.',
+    }),
+    retry: number(0.1, 3_600, {
+      default: 5,
+      unit: 's',
+      description: 'Pause before the state is written again after a failure, for example on a full disk.',
+    }),
+  },
+  'State that survives the process.',
+);

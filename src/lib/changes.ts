@@ -1,0 +1,60 @@
+/** Objects by kind and id, e.g. `channel` and its id. */
+export type Marks = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** What has changed since the last commit, and the outputs that wait until it is written. */
+export interface Changes {
+  /** Whether changes are written at all. */
+  readonly isOn: boolean;
+  /** An object has begun, changed or ended. */
+  mark(kind: string, id: string): void;
+  /** Performs an output behind the next commit; directly if nothing has changed. It must not throw. */
+  leave(output: () => void): void;
+  /** Writes what has changed and lets outputs leave. Not from within an actor's step. */
+  commit(): void;
+}
+
+/**
+ * Collects changes until the JavaScript turn is over. Then `write` gets them, and the outputs of the turn leave: a peer
+ * never knows of something that is not written. Without `write` nothing is collected and nothing waits.
+ */
+export class TurnChanges implements Changes {
+  #write: ((marks: Marks) => void) | undefined;
+  #marks = new Map<string, Set<string>>();
+  #outputs: (() => void)[] = [];
+
+  get isOn(): boolean {
+    return this.#write !== undefined;
+  }
+
+  /** From now on changes are written. `write` must not throw. Undefined ends that: what waits leaves. */
+  writeWith(write: ((marks: Marks) => void) | undefined): void {
+    this.#write = write;
+    if (!write) this.commit();
+  }
+
+  mark(kind: string, id: string): void {
+    if (!this.#write) return;
+    if (this.#marks.size === 0) queueMicrotask(() => this.commit());
+    const ids = this.#marks.get(kind);
+    if (ids) ids.add(id);
+    else this.#marks.set(kind, new Set([id]));
+  }
+
+  leave(output: () => void): void {
+    if (this.#marks.size === 0 && this.#outputs.length === 0) output();
+    else this.#outputs.push(output);
+  }
+
+  commit(): void {
+    // What an output changes is written before the next output leaves.
+    while (this.#marks.size > 0 || this.#outputs.length > 0) {
+      const marks = this.#marks;
+      if (marks.size > 0) {
+        this.#marks = new Map();
+        this.#write?.(marks);
+        continue;
+      }
+      this.#outputs.shift()?.();
+    }
+  }
+}
