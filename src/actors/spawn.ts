@@ -288,6 +288,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     const after = run.planned.length > 0 ? this.#plan(next, at) : next;
     if (after.status !== 'active') this.#forgetTimers();
     const { request } = turn;
+    if (turn.changed && (before !== after || effects.length > 0 || request !== this.#request)) turn.changed(this);
     this.#request = request;
     // biome-ignore format: one object, made for every step
     this.#step = {
@@ -296,7 +297,6 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     };
     // A first step that crashed is committed without it.
     if (isKept && before === undefined) this.#tell(this.#step);
-    if (before !== after) turn.changed?.(this);
     if (isKept || facts.length > 0 || before !== after) scope.defer(this.#committed(scope));
     return after;
   }

@@ -128,7 +128,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     io,
     changes: new TurnChanges(),
     stateStore,
-    from: from ?? (stateStore && savedIn(stateStore, log)),
+    from: from ?? (stateStore && savedIn(stateStore, clock.now(), log)),
   };
 }
 

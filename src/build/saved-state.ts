@@ -8,10 +8,13 @@ import { readServerData, type ServerData, serverDataVersion } from './server-dat
  * The server's data that the process before left in its state store, as `state-keeper.ts` writes it; undefined if there
  * is none. Data that cannot be read is logged and dropped: the server starts without it.
  */
-export function savedIn(store: StateStore, log: Logger): ServerData | undefined {
+export function savedIn(store: StateStore, now: number, log: Logger): ServerData | undefined {
   if (store.left.size === 0) return undefined;
   try {
-    return readServerData(dataOf(store.left));
+    const data = readServerData(dataOf(store.left));
+    const writtenAt = Number(store.left.get(writtenAtKey) ?? now);
+    for (const { leg } of data.calls.channels) moveAhead(leg, Math.max(0, now - writtenAt));
+    return data;
   } catch (error) {
     log.error({ reason: (error as Error).message }, 'the saved state cannot be read; calls of the last run are lost');
     return undefined;
@@ -19,6 +22,31 @@ export function savedIn(store: StateStore, log: Logger): ServerData | undefined 
 }
 
 type Json = Record<string, unknown>;
+
+/** The entry with the time, in ms since the Unix epoch, since when no stream is older. */
+export const writtenAtKey = 'writtenAt';
+
+/** Packets a second at most, and those that no estimate covers. A receiver takes a gap of 3,000 (RFC 3550 A.1). */
+const mostPackets = 100;
+const sparePackets = 500;
+
+/**
+ * Moves the numbers of RTP streams past all that the process before may have sent since they were written: a sequence
+ * number must not come twice, nor an index of SRTP with its key (RFC 3711 9.1).
+ */
+function moveAhead(data: unknown, elapsedMs: number): void {
+  if (typeof data !== 'object' || data === null) return;
+  const stream = data as { ssrc?: number; sequence?: number; secret?: { sealed: number; control: number } };
+  if (typeof stream.ssrc === 'number' && typeof stream.sequence === 'number') {
+    const packets = Math.ceil((elapsedMs * mostPackets) / 1000) + sparePackets;
+    stream.sequence = (stream.sequence + packets) & 0xffff;
+    if (stream.secret) {
+      if (stream.secret.sealed > 0) stream.secret.sealed += packets;
+      stream.secret.control += packets;
+    }
+  }
+  for (const value of Object.values(data)) moveAhead(value, elapsedMs);
+}
 
 /** Data without objects: lists that no entry adds to are empty. */
 const empty = (): Json => ({
@@ -49,7 +77,7 @@ export function dataOf(entries: ReadonlyMap<string, string>): Json {
   const numbers = new Map<string, number>();
   for (const [key, json] of entries) {
     const space = key.indexOf(' ');
-    if (key.startsWith('event ')) continue;
+    if (key.startsWith('event ') || key === writtenAtKey) continue;
     if (key.startsWith('seq ')) numbers.set(decodeURIComponent(key.slice(space + 1)), Number(json));
     else put(data, (space < 0 ? key : key.slice(0, space)).split('.'), JSON.parse(json), space >= 0);
   }

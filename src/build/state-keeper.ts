@@ -4,6 +4,7 @@ import type { StateChange, StateStore } from '../stores/state-store.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
+import { writtenAtKey } from './saved-state.ts';
 import { serverDataVersion } from './server-data.ts';
 import type { State } from './state.ts';
 
@@ -100,6 +101,14 @@ class StateKeeper {
       dial: { wholes: ['calls.dials'] },
       featureKeys: { wholes: ['calls.dials'] },
       outboundConnection: { wholes: ['calls.outboundConnections', 'calls.orphans'] },
+      endpoint: { lists: [['endpoints', (name) => state.endpoints.dump(name.toLowerCase())]] },
+      device: {
+        lists: [
+          ['deviceStates.kept', (device) => state.deviceStates.dump(device).kept],
+          ['deviceStates.uses', (device) => state.deviceStates.dump(device).uses],
+          ['deviceStates.published', (device) => state.deviceStates.dump(device).published],
+        ],
+      },
       // Marks of the SIP floor.
       client: { lists: [['sip.transactions.clients', transaction('client')]] },
       server: { lists: [['sip.transactions.servers', transaction('server')]] },
@@ -112,9 +121,7 @@ class StateKeeper {
     this.#wholes = {
       version: () => serverDataVersion,
       channelIds: () => base.ids.channels,
-      endpoints: () => state.endpoints.dump(),
       globals: () => state.globals.dump(),
-      deviceStates: () => state.deviceStates.dump(),
       mailboxes: () => state.mailboxes.list(),
       'calls.connections': () => state.applications.dump('').connections,
       'calls.registrations': () => state.registrations.dump(),
@@ -170,6 +177,7 @@ class StateKeeper {
   writeAll(): void {
     const changed: StateChange[] = [];
     const { network, state, calls } = this.#floors;
+    const devices = state.deviceStates.dump();
     const contacts = state.contacts.dump().map(({ context }) => context.contact.id);
     const all: Record<string, readonly string[]> = {
       channel: calls.channels.all().map(({ id }) => id),
@@ -179,6 +187,11 @@ class StateKeeper {
       application: state.applications.names(),
       contact: contacts,
       binding: contacts,
+      endpoint: state.endpoints.dump().map(({ technology, resource }) => `${technology}/${resource}`),
+      device: [
+        ...devices.kept.map(({ name }) => name),
+        ...[...devices.uses, ...devices.published].map(([name]) => name),
+      ],
       client: network.transactions.keys('client'),
       server: network.transactions.keys('server'),
     };
@@ -200,7 +213,7 @@ class StateKeeper {
     const changed: StateChange[] = [];
     const { calls } = this.#floors;
     if (piece === 0) {
-      for (const path of ['globals', 'deviceStates', 'mailboxes', 'endpoints']) this.#addWhole(path, changed);
+      for (const path of ['globals', 'mailboxes']) this.#addWhole(path, changed);
       for (const each of calls.playbacks.dump())
         this.#addOnes(this.#places['playback']!, each.actor.context.id, changed);
       for (const each of calls.recordings.dump())
@@ -209,6 +222,8 @@ class StateKeeper {
     calls.channels.all().forEach(({ id }, index) => {
       if (index % pieces === piece) this.#addOnes(this.#places['channel']!, id, changed);
     });
+    const { clock, config } = this.#floors.base;
+    changed.push([writtenAtKey, String(clock.now() - config.state_store.interval * 1000)]);
     this.#store.commit(changed);
   }
 

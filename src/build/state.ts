@@ -35,6 +35,7 @@ export function buildState({
   limitCounts,
   scope,
   entityId,
+  changes,
 }: Base) {
   const { limits } = config;
   const kept = { directory: config.general.data_directory, clock, log };
@@ -58,7 +59,11 @@ export function buildState({
   });
   scope.defer(() => applications.close());
   objectOwnership.forgetWhatIsGone();
-  const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
+  const endpoints = createEndpoints({
+    bus,
+    onRemoved: applications.forget,
+    changed: (name) => changes.mark('endpoint', name),
+  });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
@@ -90,6 +95,7 @@ export function buildState({
       localExists: (context, extension) => dialplanSystem.placeExists(context, extension),
     }),
     limit: limits.device_states,
+    changed: (device) => changes.mark('device', device),
   });
   scope.defer(() => deviceStates.close());
   // A step of the dialplan does not wait for the disk.

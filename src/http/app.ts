@@ -289,7 +289,16 @@ export function createApp(deps: AppDeps): HttpApp {
   const { commit } = deps;
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-    for (const route of createRoutes(rest, { owners, responder, clock, log, validate, compatibility, limits, commit })) {
+    for (const route of createRoutes(rest, {
+      owners,
+      responder,
+      clock,
+      log,
+      validate,
+      compatibility,
+      limits,
+      commit,
+    })) {
       const run = operate(route, responder);
       const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
       const next = asksRecorder ? ofRecorder(run) : run;

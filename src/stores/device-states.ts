@@ -33,8 +33,8 @@ export interface DeviceStates {
    * changed.
    */
   delete(name: string): Promise<void>;
-  /** Client states, uses of devices by channels, and their last published states. */
-  dump(): DeviceStatesData;
+  /** Client states, uses of devices by channels, and their last published states; of one device when it is named. */
+  dump(device?: string): DeviceStatesData;
   /** Restores it before channels; no events are published. */
   restore(data: DeviceStatesData): void;
   /** Stops listening; resolves once all changes are on disk. */
@@ -56,6 +56,8 @@ type DeviceStatesOptions = {
   localExists?(context: string, extension: string): boolean;
   /** States that clients may set; any number when left out. */
   limit?: number | undefined;
+  /** Hears of each device of which something has changed. */
+  changed?: ((device: string) => void) | undefined;
 };
 
 /** Use of a device by a channel. */
@@ -180,7 +182,10 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     log,
     read: readState,
     keyOf: ({ name }) => name,
-    onUndone: ({ name }) => publish(name, stateOf(name)),
+    onUndone({ name }) {
+      options.changed?.(name);
+      publish(name, stateOf(name));
+    },
   });
   const stateOf = (name: string): DeviceStateWord => kept.get(name)?.state ?? 'UNKNOWN';
   const devices = new Map<string, DeviceUse>();
@@ -214,6 +219,7 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     const derived = deriveByName(device);
     if (!derived || derived.state === published.get(device)) return;
     published.set(device, derived.state);
+    options.changed?.(device);
     publish(device, derived.state);
   };
 
@@ -223,6 +229,7 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     else known.set(channelId, now);
     if (known.isEmpty) devices.delete(device);
     else devices.set(device, known);
+    options.changed?.(device);
     review(device);
   };
 
@@ -252,6 +259,7 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
   const told = <T>(name: string, change: () => T): T => {
     const before = stateOf(name);
     const result = change();
+    options.changed?.(name);
     const state = stateOf(name);
     if (state !== before) publish(name, state);
     return result;
@@ -291,11 +299,17 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
       return told(name, () => kept.delete(name));
     },
 
-    dump: () => ({
-      kept: kept.values(),
-      uses: [...devices].map(([device, { channels }]) => [device, channels]),
-      published: [...published],
-    }),
+    dump(device) {
+      const of = <T>(all: Iterable<readonly [string, T]>, one: T | undefined): (readonly [string, T])[] => {
+        if (device === undefined) return [...all];
+        return one === undefined ? [] : [[device, one]];
+      };
+      return {
+        kept: device === undefined ? kept.values() : [kept.get(device)].filter((each) => each !== undefined),
+        uses: of(devices, devices.get(device ?? '')).map(([name, { channels }]) => [name, channels]),
+        published: of(published, published.get(device ?? '')).map(([name, state]) => [name, state]),
+      };
+    },
 
     restore(data) {
       kept.replaceSoon(data.kept);

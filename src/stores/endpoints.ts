@@ -42,8 +42,8 @@ export interface Endpoints {
   /** A channel of the endpoint has come to life; unknown endpoints are ignored, here and below. */
   channelAdded(technology: string, resource: string, channelId: string): void;
   channelRemoved(technology: string, resource: string, channelId: string): void;
-  /** The state of each endpoint, without its channels. */
-  dump(): EndpointStatus[];
+  /** The state of each endpoint, or of the one that is named, without its channels. */
+  dump(name?: string): EndpointStatus[];
   /** Restores the states of present endpoints; no events are published. */
   restore(known: readonly EndpointStatus[]): void;
 }
@@ -54,6 +54,8 @@ type EndpointsOptions = {
   bus: Bus;
   /** Called for each removed endpoint: its subscriptions end. */
   onRemoved?: (topic: Topic, endpoint: Endpoint) => void;
+  /** Hears of each endpoint that is added or removed, or whose state changes: its technology and resource. */
+  changed?: ((name: string) => void) | undefined;
 };
 
 const keyOf = (technology: string, resource: string): string => `${technology.toLowerCase()}/${resource.toLowerCase()}`;
@@ -66,7 +68,7 @@ const modelOf = ({ technology, resource, state, channelIds, registrations }: Ent
   ...(registrations.length > 0 && { registrations: [...registrations] }),
 });
 
-export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints {
+export function createEndpoints({ bus, onRemoved, changed }: EndpointsOptions): Endpoints {
   const entries = new Map<string, Entry>();
   /** Lower case to canonical. */
   const technologies = new Map<string, string>();
@@ -85,6 +87,7 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       const topics = endpointTopics(canonical, resource);
       const entry: Entry = { technology: canonical, resource, state, channelIds: new Set(), registrations: [], topics };
       entries.set(key, entry);
+      changed?.(`${technology}/${resource}`);
       return modelOf(entry);
     },
 
@@ -93,6 +96,7 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       const entry = entries.get(key);
       if (!entry) return;
       entries.delete(key);
+      changed?.(`${technology}/${resource}`);
       const [own] = entry.topics;
       if (own) onRemoved?.(own, modelOf(entry));
     },
@@ -128,6 +132,7 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       const entry = entries.get(keyOf(technology, resource));
       if (!entry || entry.state === state) return;
       entry.state = state;
+      changed?.(`${technology}/${resource}`);
       publishChange(entry);
       if (state === 'unknown') return;
       bus.publish({
@@ -159,7 +164,11 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       if (entry?.channelIds.delete(channelId)) publishChange(entry);
     },
 
-    dump: () => [...entries.values()].map(({ technology, resource, state }) => ({ technology, resource, state })),
+    dump(name) {
+      const one = name === undefined ? undefined : entries.get(name.toLowerCase());
+      const chosen = name === undefined ? [...entries.values()] : one ? [one] : [];
+      return chosen.map(({ technology, resource, state }) => ({ technology, resource, state }));
+    },
 
     restore(known) {
       for (const { technology, resource, state } of known) {
