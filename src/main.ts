@@ -9,7 +9,7 @@ import { buildNetwork } from './build/network.ts';
 import { createReload, type ReloadReport } from './build/reload.ts';
 import { savedEvents } from './build/saved-state.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
-import { snapshotServer } from './build/snapshot.ts';
+import { RestoreError, snapshotServer } from './build/snapshot.ts';
 import { buildState } from './build/state.ts';
 import { keepState } from './build/state-keeper.ts';
 import { buildTechnologies } from './build/technologies.ts';
@@ -70,11 +70,17 @@ export type RunningServer = {
 export async function startServer(config: Config, io: ServerIo = {}, from?: unknown): Promise<RunningServer> {
   const data = from === undefined ? undefined : readServerData(from);
   const scope = new Scope();
+  let base: Base | undefined;
   try {
-    return await build(buildBase(config, io, scope, data));
+    base = buildBase(config, io, scope, data);
+    return await build(base);
   } catch (error) {
     await scope.close();
-    throw error;
+    if (!(error instanceof RestoreError) || !base?.stateStore) throw error;
+    // Calls that cannot go on must not keep the server from starting.
+    base.log.error({ reason: error.message }, 'the saved state cannot be restored; calls of the last run are lost');
+    base.stateStore.setAside();
+    return startServer(config, io);
   }
 }
 

@@ -47,11 +47,16 @@ export function snapshotServer(floors: Floors, sip: SipDriver): ServerData {
   return JSON.parse(JSON.stringify(data)) as ServerData;
 }
 
+/** Saved data could not be restored: the message names the channel or other data that cannot continue. */
+export class RestoreError extends Error {
+  override readonly name = 'RestoreError';
+}
+
 /**
  * Continues from saved data: the floors know their drivers and are empty, SIP listens without processing.
  * @throws Error naming the channel or other data that cannot continue; then everything built has to be closed.
  */
-export function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData): void {
+function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData): void {
   const { base, network, state, calls } = floors;
   const { log, clock } = base;
   base.ids.goOn(data.channelIds);
@@ -98,6 +103,15 @@ export function restoreServer(floors: Floors, { sip, local }: Drivers, data: Ser
     { channels: calls.channels.size, contacts: state.contacts.size },
     'restored the snapshot of another process',
   );
+}
+
+/** As `restoreServer`. @throws RestoreError */
+export function restore(floors: Floors, drivers: Drivers, data: ServerData): void {
+  try {
+    restoreServer(floors, drivers, data);
+  } catch (error) {
+    throw new RestoreError((error as Error).message, { cause: error });
+  }
 }
 
 type Resumers = {

@@ -27,6 +27,12 @@ type Place = { lists?: readonly (readonly [path: string, one: One])[]; wholes?: 
 /** Pieces in which all channels are written again during one interval, so that no turn is long. */
 const pieces = 10;
 
+/** Entries that an orderly end leaves: everything else ends with the server's calls and connections. */
+const outlives = [
+  ...['version', 'channelIds', 'endpoints', 'globals', 'deviceStates.kept', 'mailboxes', 'calls.applications '],
+  ...['calls.connections', 'calls.contacts ', 'sip.driver.bindings ', 'event ', 'seq '],
+];
+
 /** Writes what changes to the store at the end of each turn, until the server's scope is closed. */
 export function keepState(floors: Floors, sip: SipDriver, store: StateStore): void {
   const { base, state } = floors;
@@ -49,8 +55,9 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): vo
   base.scope.defer(() => {
     base.clock.clearTimeout(timer);
     base.runtime.turn.changed = undefined;
-    // What follows is the end of this server's objects, not of the calls.
+    // What follows is the end of this server's objects: phones stay registered, and applications may resume.
     base.changes.writeWith(undefined);
+    keeper.leave();
     store.close();
   });
 }
@@ -208,11 +215,18 @@ class StateKeeper {
     ]);
   }
 
+  /** Leaves to the next process what outlives an orderly end. */
+  leave(): void {
+    const ending = [...this.#store.keys()].filter((key) => !outlives.some((path) => key.startsWith(path)));
+    this.#store.commit(ending.map((key): StateChange => [key, undefined]));
+  }
+
   /** Writes again what changes without a mark: a piece of all channels, or what they hear. */
   refresh(piece: number): void {
     const changed: StateChange[] = [];
     const { calls } = this.#floors;
     if (piece === 0) {
+      this.#store.check();
       for (const path of ['globals', 'mailboxes']) this.#addWhole(path, changed);
       for (const each of calls.playbacks.dump())
         this.#addOnes(this.#places['playback']!, each.actor.context.id, changed);

@@ -26,7 +26,7 @@ import type { CallControl } from './call-control.ts';
 import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
-import { restoreServer } from './snapshot.ts';
+import { restore } from './snapshot.ts';
 import type { State } from './state.ts';
 
 /** Whether a media plane can connect to servers; channels to them are there only where it can. */
@@ -166,7 +166,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });
 
   const listeners = await transports.bind(sipListens(config));
-  if (base.from) restoreServer({ base, network, state, calls }, { sip, local }, base.from);
+  if (base.from) restore({ base, network, state, calls }, { sip, local }, base.from);
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());
   // Before SIP closes: registrations are removed and subscriptions ended.

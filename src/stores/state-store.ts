@@ -1,4 +1,15 @@
-import { closeSync, existsSync, ftruncateSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Logger } from '../lib/log.ts';
@@ -16,10 +27,16 @@ export interface StateStore {
   readonly left: ReadonlyMap<string, string>;
   /** Writes all changes, or none. Never throws: a failure is logged once, and everything is written again later. */
   commit(changes: readonly StateChange[]): void;
+  /** The keys of the entries that there are now. */
+  keys(): Iterable<string>;
   /** Octets of the file now. */
   readonly size: number;
   /** Ends it. The entries stay. */
   close(): void;
+  /** Writes everything anew if somebody has removed or replaced the file. */
+  check(): void;
+  /** Ends it and renames the file, so that the next start does not find it. */
+  setAside(): void;
 }
 
 type FileOptions = {
@@ -76,8 +93,12 @@ class StateFile implements StateStore {
     return this.#size;
   }
 
-  commit(changes: readonly StateChange[]): void {
-    for (const [key, json] of changes) this.#take(key, json);
+  keys(): Iterable<string> {
+    return this.#entries.keys();
+  }
+
+  commit(all: readonly StateChange[]): void {
+    const changes = all.filter(([key, json]) => this.#take(key, json));
     try {
       if (this.#retryAt !== undefined) this.#tryAgain();
       else if (this.#size > Math.max(this.#options.compactAbove, 2 * this.#current)) this.#rewrite();
@@ -87,19 +108,44 @@ class StateFile implements StateStore {
     }
   }
 
+  check(): void {
+    if (this.#descriptor === undefined || this.#retryAt !== undefined || !this.#isGone()) return;
+    this.#options.log.warn({ file: this.#path }, 'the file of the state was removed; it is written anew');
+    try {
+      this.#rewrite();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** Whether the path is no longer the file that is written to. */
+  #isGone(): boolean {
+    const there = statSync(this.#path, { throwIfNoEntry: false });
+    return there?.ino !== fstatSync(this.#descriptor!).ino;
+  }
+
   close(): void {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
     this.#descriptor = undefined;
   }
 
-  #take(key: string, json: string | undefined): void {
+  setAside(): void {
+    this.close();
+    setAside(this.#path);
+    rmSync(this.#path, { force: true });
+  }
+
+  /** @returns whether that changes anything. */
+  #take(key: string, json: string | undefined): boolean {
     const before = this.#entries.get(key);
+    if (before === json) return false;
     if (before !== undefined) this.#current -= key.length + before.length;
     if (json === undefined) this.#entries.delete(key);
     else {
       this.#entries.set(key, json);
       this.#current += key.length + json.length;
     }
+    return true;
   }
 
   /** One `write` of a whole record: part of one is cut off again. */

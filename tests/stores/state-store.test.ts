@@ -1,0 +1,140 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createLogger } from '../../src/lib/log.ts';
+import { openStateStore, type StateStore } from '../../src/stores/state-store.ts';
+
+const store = suite<{ directory: string; logged: string[]; open(changes?: object): StateStore }>('state store');
+
+store.before.each((context) => {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
+  const logged: string[] = [];
+  const log = createLogger({
+    level: 'info',
+    destination: { write: (line) => void logged.push((JSON.parse(line) as { msg: string }).msg) },
+  });
+  Object.assign(context, {
+    directory,
+    logged,
+    open: (changes = {}) =>
+      openStateStore({ directory, log, version: 1, compactAbove: 1e9, retryMs: 1_000, now: () => 0, ...changes }),
+  });
+});
+store.after.each(({ directory }) => rmSync(directory, { recursive: true }));
+
+const file = (directory: string): string => join(directory, 'state.log');
+
+store('gives the next process what was written, in the order of the first writing', ({ open }) => {
+  const first = open();
+  first.commit([
+    ['b', '1'],
+    ['a é', '{"x":"é\\n"}'],
+  ]);
+  first.commit([
+    ['b', '2'],
+    ['c', '3'],
+  ]);
+  first.commit([['c', undefined]]);
+  // It is killed: nothing closes it.
+  assert.equal(
+    [...open().left],
+    [
+      ['b', '2'],
+      ['a é', '{"x":"é\\n"}'],
+    ],
+  );
+});
+
+store('drops what is damaged, and says so', ({ open, directory, logged }) => {
+  const first = open();
+  first.commit([['a', '1']]);
+  const whole = statSync(file(directory)).size;
+  first.commit([
+    ['a', '2'],
+    ['b', '"a longer value"'],
+  ]);
+  const bytes = readFileSync(file(directory));
+  for (let length = whole + 1; length < bytes.length; length++) {
+    writeFileSync(file(directory), bytes.subarray(0, length));
+    assert.equal([...open().left], [['a', '1']], `${length}`);
+    assert.is(logged.pop(), 'dropped the damaged end of the state');
+  }
+  for (let at = whole; at < bytes.length; at++) {
+    const changed = Buffer.from(bytes);
+    changed[at]! ^= 0x41;
+    writeFileSync(file(directory), changed);
+    assert.equal([...open().left], [['a', '1']], `${at}`);
+  }
+});
+
+store('begins anew behind what it dropped', ({ open, directory }) => {
+  open().commit([['a', '1']]);
+  appendFileSync(file(directory), 'damage');
+  open().commit([['b', '2']]);
+  assert.equal(Object.fromEntries(open().left), { a: '1', b: '2' });
+});
+
+store('sets aside the file of another version', ({ open, directory, logged }) => {
+  open().commit([['a', '1']]);
+  assert.is(open({ version: 2 }).left.size, 0);
+  assert.ok(logged[0]?.includes('another version'));
+  assert.equal(readdirSync(directory).sort(), ['state.log', 'state.log.bad']);
+});
+
+store('sets aside a file that is none of its own', ({ open, directory }) => {
+  writeFileSync(file(directory), 'hello');
+  assert.is(open().left.size, 0);
+  assert.equal(readdirSync(directory).sort(), ['state.log', 'state.log.bad']);
+});
+
+store('writes the file anew when most of it is outdated', ({ open, directory }) => {
+  const first = open({ compactAbove: 1_000 });
+  for (let n = 0; n < 1_000; n++) first.commit([['a', `"${n}"`]]);
+  assert.ok(first.size <= 1_100, `${first.size}`);
+  assert.is(statSync(file(directory)).size, first.size);
+  assert.equal([...open().left], [['a', '"999"']]);
+});
+
+store('is written for the owner alone', ({ open, directory }) => {
+  open();
+  assert.is(statSync(file(directory)).mode & 0o777, 0o600);
+});
+
+store('is written anew when somebody has removed it', ({ open, directory, logged }) => {
+  const first = open();
+  first.commit([['a', '1']]);
+  rmSync(file(directory));
+  first.check();
+  assert.equal(logged, ['the file of the state was removed; it is written anew']);
+  assert.equal([...open().left], [['a', '1']]);
+});
+
+store('a directory that is gone never throws, and is tried again', ({ open, directory, logged }) => {
+  let now = 0;
+  const first = open({ now: () => now });
+  rmSync(directory, { recursive: true });
+  first.check();
+  first.commit([['a', '1']]);
+  assert.is(logged.filter((line) => line.includes('cannot be written')).length, 1);
+  now = 1_000;
+  first.commit([['b', '2']]);
+  assert.is(logged.filter((line) => line.includes('cannot be written')).length, 1);
+  mkdirSync(directory);
+  now = 2_000;
+  first.commit([['c', '3']]);
+  assert.is(logged.at(-1), 'the state can be written again');
+  assert.equal(Object.fromEntries(open().left), { a: '1', b: '2', c: '3' });
+});
+
+store.run();
