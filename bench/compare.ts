@@ -24,6 +24,8 @@ import { fileURLToPath } from 'node:url';
  *
  *   npx tsx bench/compare.ts recorder 30
  *
+ * With `state` it compares this tree without its state store with this tree that has one.
+ *
  * With `log` it compares this tree without its log with this tree as it is, by calls that are told in it: to a server outside, over RTP.
  * Where there is /proc, the time of processors that a call took of the server is told as well: it says more on a busy machine.
  */
@@ -58,7 +60,7 @@ function checkOut(): string {
   return checkout;
 }
 
-type Settings = { log?: string; recorder?: object };
+type Settings = { log?: string; recorder?: object; state_store?: object };
 type Measured = { callsPerSecond: number; callsInAll: number; p50Ms: number };
 
 async function start(name: string, checkout: string, { log = 'error', ...more }: Settings = {}): Promise<Side> {
@@ -150,6 +152,7 @@ function interval(values: readonly number[]): string {
 const parts: Readonly<Record<string, readonly [Settings, Settings]>> = {
   recorder: [{ recorder: { off: true } }, {}],
   log: [{}, { log: 'info' }],
+  state: [{}, { state_store: { on: true } }],
 };
 
 const sides: Side[] = [];
