@@ -165,8 +165,6 @@ type ApplicationsOptions = {
   hit?: LimitHit | undefined;
   /** Gets every event made for an application. */
   recorder?: DeliveryOptions['recorder'];
-  /** Hears every event that gets a number of an application. */
-  numbered?: DeliveryOptions['numbered'];
   /** Trace context of events. */
   traced?: DeliveryOptions['traced'];
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
@@ -240,7 +238,6 @@ export function createApplications(options: ApplicationsOptions): Applications {
     check,
     recorder: options.recorder,
     traced: options.traced,
-    numbered: options.numbered,
     request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
   });

@@ -1,5 +1,5 @@
 import { guarded } from '../lib/guard.ts';
-import { SlotMap } from '../lib/slot-map.ts';
+import { SlotMap, valuesOf } from '../lib/slot-map.ts';
 import { type ChannelContext, type ChannelSnapshot, type EndedBy, lifeOf } from '../machines/channel.ts';
 import { failedFor } from '../machines/ownership.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -128,9 +128,7 @@ class Story implements CallStory {
   }
 
   dump(channel?: string): CallLeg[] {
-    if (channel === undefined) return [...this.#legs.values()];
-    const leg = this.#legs.get(channel);
-    return leg ? [leg] : [];
+    return valuesOf(this.#legs, channel);
   }
 
   restore(dumped: readonly CallLeg[]): void {

@@ -180,8 +180,9 @@ class ChannelOwner implements Channels, SavedChannels {
   /* ---- Snapshot ---------------------------------------------------------------------------------------------------- */
 
   dump(id?: string): ChannelDump[] {
-    const chosen = id === undefined ? this.all() : [this.find(id)].filter((entry) => entry !== undefined);
-    return chosen.map((entry) => dumpChannel(entry, this.#options.audio));
+    return (id === undefined ? this.all() : [this.find(id)]).flatMap((entry) =>
+      entry ? [dumpChannel(entry, this.#options.audio)] : [],
+    );
   }
 
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void {

@@ -4,6 +4,7 @@ import { endpointTopics } from '../bus/topics.ts';
 import type { PhonePlace } from '../dialplan/host.ts';
 import { lazily } from '../lib/lazily.ts';
 import type { Logger } from '../lib/log.ts';
+import { valuesOf } from '../lib/slot-map.ts';
 import {
   type ContactEvent,
   type ContactInput,
@@ -174,10 +175,7 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
 
     knows: (contact) => isDeepStrictEqual(actors.get(contact.id)?.getSnapshot().context.contact, contact),
 
-    dump: (id) => {
-      const chosen = id === undefined ? [...actors.values()] : [actors.get(id)];
-      return chosen.flatMap((actor) => (actor ? [actor.dump() as ContactDump] : []));
-    },
+    dump: (id) => valuesOf(actors, id).map((actor) => actor.dump() as ContactDump),
 
     restore(dumps) {
       for (const from of dumps) {

@@ -1,4 +1,4 @@
-import { SlotMap } from '../lib/slot-map.ts';
+import { SlotMap, valuesOf } from '../lib/slot-map.ts';
 import { AriError, type AriErrorCode, type AriErrorParameters } from '../models/errors.ts';
 
 /** Refusals whose message names no parameter. */
@@ -44,9 +44,7 @@ export class Registry<A> {
 
   /** The item with that id, if there is one; all without an id. */
   those(id: string | undefined): A[] {
-    if (id === undefined) return this.all();
-    const item = this.#items.get(id);
-    return item === undefined ? [] : [item];
+    return valuesOf(this.#items, id);
   }
 
   /** A copy, safe to walk while items come and go. */

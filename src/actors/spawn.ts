@@ -288,7 +288,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     const after = run.planned.length > 0 ? this.#plan(next, at) : next;
     if (after.status !== 'active') this.#forgetTimers();
     const { request } = turn;
-    if (turn.changed && (before !== after || effects.length > 0 || request !== this.#request)) turn.changed(this);
+    this.#mark(before, after, effects.length, request);
     this.#request = request;
     // biome-ignore format: one object, made for every step
     this.#step = {
@@ -299,6 +299,12 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     if (isKept && before === undefined) this.#tell(this.#step);
     if (isKept || facts.length > 0 || before !== after) scope.defer(this.#committed(scope));
     return after;
+  }
+
+  /** Tells that what {@link dump} gives has changed, or what the effects change. */
+  #mark(before: unknown, after: unknown, effects: number, request: string | undefined): void {
+    const { changed } = this.#options.runtime.turn;
+    if (changed && (before !== after || effects > 0 || request !== this.#request)) changed(this);
   }
 
   /** Runs when the snapshot has become the actor's state. */

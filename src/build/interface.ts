@@ -143,9 +143,7 @@ export async function buildInterface(
     clock,
     log: log.child({ part: 'http' }),
     answers,
-    hit: base.limitCounts.hit,
-    monitoring,
-    commit: base.stateStore && (() => base.changes.commit()),
+    ...{ hit: base.limitCounts.hit, monitoring, commit: base.stateStore && (() => base.changes.commit()) },
   };
   const served = createApp(parts);
   opened.unread = served.unread;

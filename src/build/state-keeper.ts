@@ -40,6 +40,10 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): vo
   const { interval, events } = base.config.state_store;
   base.runtime.turn.changed = ({ chart, id }) => base.changes.mark(chart, id);
   state.numbered.to = (application, seq, json) => keeper.event(application, seq, json, events);
+  const unsubscribe = state.bus.subscribe(({ event }) => {
+    if (event.type !== 'EndpointStateChange') return;
+    base.changes.mark('endpoint', `${event.endpoint.technology}/${event.endpoint.resource}`);
+  });
   base.changes.writeWith((marks) => keeper.write(marks));
   keeper.writeAll();
   let piece = 0;
@@ -54,6 +58,7 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): vo
   let timer = again();
   base.scope.defer(() => {
     base.clock.clearTimeout(timer);
+    unsubscribe();
     base.runtime.turn.changed = undefined;
     // What follows is the end of this server's objects: phones stay registered, and applications may resume.
     base.changes.writeWith(undefined);
@@ -119,7 +124,7 @@ class StateKeeper {
       // Marks of the SIP floor.
       client: { lists: [['sip.transactions.clients', transaction('client')]] },
       server: { lists: [['sip.transactions.servers', transaction('server')]] },
-      binding: { lists: [['sip.driver.bindings', (id) => sip.dumpBinding(id)]] },
+      binding: { lists: [['sip.driver.bindings', (id) => sip.dumpPart('bindings', id)]] },
       departing: { wholes: ['sip.driver.departing'] },
       outsideRefers: { wholes: ['sip.driver.outsideRefers'] },
       subscriptions: { wholes: ['sip.driver.subscriptions'] },

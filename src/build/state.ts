@@ -43,7 +43,7 @@ export function buildState({
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
   // Away policies are created above this floor.
-  const numbered: { to?: (application: string, seq: number, json: string) => void } = {};
+  const numbered: Numbered = {};
   const presenceChanged: { to?: AwayPolicies['changed'] } = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());
@@ -52,18 +52,13 @@ export function buildState({
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
     hit: limitCounts.hit,
     traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
-    recorder,
-    numbered: config.state_store.on ? (...event) => numbered.to?.(...event) : undefined,
+    recorder: config.state_store.on ? keptToo(recorder, numbered) : recorder,
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
     kept: (...asked) => recorder.events.after(...asked),
   });
   scope.defer(() => applications.close());
   objectOwnership.forgetWhatIsGone();
-  const endpoints = createEndpoints({
-    bus,
-    onRemoved: applications.forget,
-    changed: (name) => changes.mark('endpoint', name),
-  });
+  const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
@@ -122,6 +117,18 @@ export function buildState({
     numbered,
   };
 }
+
+type Numbered = { to?: (application: string, seq: number, json: string) => void };
+
+/** Events go to the recorder, while it is on, and to the state store. */
+const keptToo = (recorder: Base['recorder'], numbered: Numbered): Pick<Base['recorder'], 'on' | 'sent'> => ({
+  on: true,
+  sent(...event) {
+    const [application, seq, , json] = event;
+    numbered.to?.(application, seq, json);
+    if (recorder.on) recorder.sent(...event);
+  },
+});
 
 const readOf = (system: DialplanSystem, call: string, log: Logger): string | undefined => {
   const read = readSystemFunction(system, call);

@@ -65,8 +65,6 @@ export type DeliveryOptions = {
   check?: MessageCheck | undefined;
   /** Records, while it is on, every event made for an application, delivered or not. */
   recorder?: EventRecorder | undefined;
-  /** Hears every event that gets a number, delivered or not. */
-  numbered?: ((application: string, seq: number, json: string) => void) | undefined;
   /** The request that an event follows from which is written for one application. */
   request?: (() => string | undefined) | undefined;
   /** Trace context of an event that follows from a request, or concerns a channel. Left out without tracing. */
@@ -174,7 +172,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     // The application that lost its name gets no numbered event about it, so a resuming one is not told either.
     if (event.type !== 'ApplicationReplaced') receiver.seq++;
     const json = `${opened}${receiver.stamp}${receiver.seq}}`;
-    options.numbered?.(receiver.name, receiver.seq, json);
     if (recorder?.on) recorder.sent(receiver.name, receiver.seq, event, json, false);
     try {
       connection.send(check ? checked(receiver.name, json) : json);
@@ -186,9 +183,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const miss = (receiver: Receiver, event: AriEventBody, opened: string): void => {
     receiver.seq++;
     receiver.missed++;
-    const json = `${opened}${receiver.stamp}${receiver.seq}}`;
-    options.numbered?.(receiver.name, receiver.seq, json);
-    if (recorder?.on) recorder.sent(receiver.name, receiver.seq, event, json, true);
+    if (recorder?.on)
+      recorder.sent(receiver.name, receiver.seq, event, `${opened}${receiver.stamp}${receiver.seq}}`, true);
     if (receiver.missed > 1) return;
     log.warn(
       { application: receiver.name, event: event.type },

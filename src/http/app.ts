@@ -211,9 +211,8 @@ const responderOf = ({ options, answers, hit, clock, log }: AppDeps, origins: Or
  * @throws Error for an unreadable password hash.
  */
 export function createApp(deps: AppDeps): HttpApp {
-  const { options, clock, log } = deps;
+  const { options, clock, log, commit, tokens } = deps;
   const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
-  const { tokens } = deps;
   const groups = groupsOf(deps);
   const owners: Deps = {
     ...deps.owners,
@@ -286,19 +285,10 @@ export function createApp(deps: AppDeps): HttpApp {
   mountDocuments(app, owners, checked, responder);
   if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
   const { validate, compatibility } = options;
-  const { commit } = deps;
+  const routing = { owners, responder, clock, log, validate, compatibility, limits, commit };
   const mountRoutes = ({ base, resources }: Api) => {
     const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-    for (const route of createRoutes(rest, {
-      owners,
-      responder,
-      clock,
-      log,
-      validate,
-      compatibility,
-      limits,
-      commit,
-    })) {
+    for (const route of createRoutes(rest, routing)) {
       const run = operate(route, responder);
       const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
       const next = asksRecorder ? ofRecorder(run) : run;

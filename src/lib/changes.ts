@@ -1,27 +1,16 @@
 /** Objects by kind and id, e.g. `channel` and its id. */
 export type Marks = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What has changed since the last commit, and the outputs that wait until it is written. */
-export interface Changes {
-  /** Whether changes are written at all. */
-  readonly isOn: boolean;
-  /** An object has begun, changed or ended. */
-  mark(kind: string, id: string): void;
-  /** Performs an output behind the next commit; directly if nothing has changed. It must not throw. */
-  leave(output: () => void): void;
-  /** Writes what has changed and lets outputs leave. Not from within an actor's step. */
-  commit(): void;
-}
-
 /**
  * Collects changes until the JavaScript turn is over. Then `write` gets them, and the outputs of the turn leave: a peer
  * never knows of something that is not written. Without `write` nothing is collected and nothing waits.
  */
-export class TurnChanges implements Changes {
+export class TurnChanges {
   #write: ((marks: Marks) => void) | undefined;
   #marks = new Map<string, Set<string>>();
   #outputs: (() => void)[] = [];
 
+  /** Whether changes are written at all. */
   get isOn(): boolean {
     return this.#write !== undefined;
   }
@@ -32,6 +21,7 @@ export class TurnChanges implements Changes {
     if (!write) this.commit();
   }
 
+  /** An object has begun, changed or ended. */
   mark(kind: string, id: string): void {
     if (!this.#write) return;
     if (this.#marks.size === 0) queueMicrotask(() => this.commit());
@@ -40,11 +30,13 @@ export class TurnChanges implements Changes {
     else this.#marks.set(kind, new Set([id]));
   }
 
+  /** Performs an output behind the next commit; directly if nothing has changed. It must not throw. */
   leave(output: () => void): void {
     if (this.#marks.size === 0 && this.#outputs.length === 0) output();
     else this.#outputs.push(output);
   }
 
+  /** Writes what has changed and lets outputs leave. Not from within an actor's step. */
   commit(): void {
     // What an output changes is written before the next output leaves.
     while (this.#marks.size > 0 || this.#outputs.length > 0) {

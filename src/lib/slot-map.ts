@@ -98,3 +98,10 @@ export class Roster<T extends object> implements Iterable<T> {
     return this.#items.values();
   }
 }
+
+/** The value of a key as a list, empty if there is none; without a key all values. */
+export function valuesOf<K, V>(map: { get(key: K): V | undefined; values(): Iterable<V> }, key: K | undefined): V[] {
+  if (key === undefined) return [...map.values()];
+  const value = map.get(key);
+  return value === undefined ? [] : [value];
+}

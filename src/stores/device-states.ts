@@ -2,6 +2,7 @@ import type { Bus, Publication } from '../bus/bus.ts';
 import { deviceStateTopics, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { valuesOf } from '../lib/slot-map.ts';
 import type { ChannelState } from '../models/channel.ts';
 import { type DeviceState, type DeviceStateWord, deviceStateWords } from '../models/device-state.ts';
 import type { Endpoint } from '../models/endpoint.ts';
@@ -93,6 +94,10 @@ class DeviceUse {
   readonly #channels = new Map<string, Use>();
   readonly #counts: Record<Use, number> = { idle: 0, inUse: 0, ringing: 0, busy: 0, onHold: 0 };
 
+  constructor(channels: readonly (readonly [channelId: string, use: Use])[] = []) {
+    for (const [channelId, use] of channels) this.set(channelId, use);
+  }
+
   set(channelId: string, use: Use): void {
     this.remove(channelId);
     this.#channels.set(channelId, use);
@@ -172,6 +177,13 @@ function placeOf(device: string): { extension: string; context: string } | undef
   return at > 0 ? { extension: place.slice(0, at), context: place.slice(at + 1) } : undefined;
 }
 
+/** The pair of a key, if there is one; without a key all pairs. */
+function pairsOf<V>(map: ReadonlyMap<string, V>, key: string | undefined): [string, V][] {
+  if (key === undefined) return [...map];
+  const value = map.get(key);
+  return value === undefined ? [] : [[key, value]];
+}
+
 /** Opens the states that were kept. @throws StorageError when their file cannot be read. */
 export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
   const { bus, clock, log, directory, endpoint, limit = Number.POSITIVE_INFINITY } = options;
@@ -182,21 +194,18 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     log,
     read: readState,
     keyOf: ({ name }) => name,
-    onUndone({ name }) {
-      options.changed?.(name);
-      publish(name, stateOf(name));
-    },
+    onUndone: ({ name }) => publish(name, stateOf(name)),
   });
   const stateOf = (name: string): DeviceStateWord => kept.get(name)?.state ?? 'UNKNOWN';
   const devices = new Map<string, DeviceUse>();
   /** Last published state of each endpoint. */
   const published = new Map<string, DeviceStateWord>();
 
-  const publish = (name: string, state: DeviceStateWord): void =>
-    bus.publish({
-      event: { type: 'DeviceStateChanged', device_state: { name, state } },
-      topics: deviceStateTopics(name),
-    });
+  const publish = (name: string, state: DeviceStateWord): void => {
+    options.changed?.(name);
+    const event = { type: 'DeviceStateChanged', device_state: { name, state } } as const;
+    bus.publish({ event, topics: deviceStateTopics(name) });
+  };
 
   const derive = (technology: string, resource: string): DeviceState | undefined => {
     const known = endpoint(technology, resource);
@@ -219,7 +228,6 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     const derived = deriveByName(device);
     if (!derived || derived.state === published.get(device)) return;
     published.set(device, derived.state);
-    options.changed?.(device);
     publish(device, derived.state);
   };
 
@@ -299,25 +307,15 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
       return told(name, () => kept.delete(name));
     },
 
-    dump(device) {
-      const of = <T>(all: Iterable<readonly [string, T]>, one: T | undefined): (readonly [string, T])[] => {
-        if (device === undefined) return [...all];
-        return one === undefined ? [] : [[device, one]];
-      };
-      return {
-        kept: device === undefined ? kept.values() : [kept.get(device)].filter((each) => each !== undefined),
-        uses: of(devices, devices.get(device ?? '')).map(([name, { channels }]) => [name, channels]),
-        published: of(published, published.get(device ?? '')).map(([name, state]) => [name, state]),
-      };
-    },
+    dump: (device) => ({
+      kept: valuesOf(kept, device),
+      uses: pairsOf(devices, device).map(([name, { channels }]) => [name, channels]),
+      published: pairsOf(published, device),
+    }),
 
     restore(data) {
       kept.replaceSoon(data.kept);
-      for (const [device, channels] of data.uses) {
-        const use = new DeviceUse();
-        for (const [channelId, now] of channels) use.set(channelId, now);
-        devices.set(device, use);
-      }
+      for (const [device, channels] of data.uses) devices.set(device, new DeviceUse(channels));
       for (const [device, state] of data.published) published.set(device, state);
     },
 

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics, type Topic } from '../bus/topics.ts';
 import { lazily } from '../lib/lazily.ts';
+import { valuesOf } from '../lib/slot-map.ts';
 import type { Endpoint, EndpointState } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
 import type { Registration } from '../models/registration.ts';
@@ -54,11 +55,11 @@ type EndpointsOptions = {
   bus: Bus;
   /** Called for each removed endpoint: its subscriptions end. */
   onRemoved?: (topic: Topic, endpoint: Endpoint) => void;
-  /** Hears of each endpoint that is added or removed, or whose state changes: its technology and resource. */
-  changed?: ((name: string) => void) | undefined;
 };
 
 const keyOf = (technology: string, resource: string): string => `${technology.toLowerCase()}/${resource.toLowerCase()}`;
+
+const statusOf = ({ technology, resource, state }: Entry): EndpointStatus => ({ technology, resource, state });
 
 const modelOf = ({ technology, resource, state, channelIds, registrations }: Entry): Endpoint => ({
   technology,
@@ -68,7 +69,7 @@ const modelOf = ({ technology, resource, state, channelIds, registrations }: Ent
   ...(registrations.length > 0 && { registrations: [...registrations] }),
 });
 
-export function createEndpoints({ bus, onRemoved, changed }: EndpointsOptions): Endpoints {
+export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints {
   const entries = new Map<string, Entry>();
   /** Lower case to canonical. */
   const technologies = new Map<string, string>();
@@ -87,7 +88,6 @@ export function createEndpoints({ bus, onRemoved, changed }: EndpointsOptions): 
       const topics = endpointTopics(canonical, resource);
       const entry: Entry = { technology: canonical, resource, state, channelIds: new Set(), registrations: [], topics };
       entries.set(key, entry);
-      changed?.(`${technology}/${resource}`);
       return modelOf(entry);
     },
 
@@ -96,7 +96,6 @@ export function createEndpoints({ bus, onRemoved, changed }: EndpointsOptions): 
       const entry = entries.get(key);
       if (!entry) return;
       entries.delete(key);
-      changed?.(`${technology}/${resource}`);
       const [own] = entry.topics;
       if (own) onRemoved?.(own, modelOf(entry));
     },
@@ -123,7 +122,7 @@ export function createEndpoints({ bus, onRemoved, changed }: EndpointsOptions): 
 
     status(technology, resource) {
       const entry = entries.get(keyOf(technology, resource));
-      return entry && { technology: entry.technology, resource: entry.resource, state: entry.state };
+      return entry && statusOf(entry);
     },
 
     technology: (name) => technologies.get(name.toLowerCase()),
@@ -132,7 +131,6 @@ export function createEndpoints({ bus, onRemoved, changed }: EndpointsOptions): 
       const entry = entries.get(keyOf(technology, resource));
       if (!entry || entry.state === state) return;
       entry.state = state;
-      changed?.(`${technology}/${resource}`);
       publishChange(entry);
       if (state === 'unknown') return;
       bus.publish({
@@ -164,11 +162,7 @@ export function createEndpoints({ bus, onRemoved, changed }: EndpointsOptions): 
       if (entry?.channelIds.delete(channelId)) publishChange(entry);
     },
 
-    dump(name) {
-      const one = name === undefined ? undefined : entries.get(name.toLowerCase());
-      const chosen = name === undefined ? [...entries.values()] : one ? [one] : [];
-      return chosen.map(({ technology, resource, state }) => ({ technology, resource, state }));
-    },
+    dump: (name) => valuesOf(entries, name?.toLowerCase()).map(statusOf),
 
     restore(known) {
       for (const { technology, resource, state } of known) {

@@ -10,6 +10,7 @@ import { defaults } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import type { ConfiguredContexts } from '../../src/dialplan/parse.ts';
 import { createLocalDriver } from '../../src/drivers/local/local.ts';
+import { TurnChanges } from '../../src/lib/changes.ts';
 import { createIds } from '../../src/lib/ids.ts';
 import { LimitCounts } from '../../src/lib/limit-counts.ts';
 import { Scope } from '../../src/lib/scope.ts';
@@ -222,6 +223,7 @@ export function createCallControl({
       settings: recorderSettings(usual),
     }),
     ...{ limitCounts: new LimitCounts(), entityId: '02:00:00:00:00:01', tracing: undefined },
+    ...{ changes: new TurnChanges(), stateStore: undefined },
     io: {
       stored: {
         has: (name: string) => stored.names.has(name),

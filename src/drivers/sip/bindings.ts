@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import { valuesOf } from '../../lib/slot-map.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import { formatUri, parseUri, sameUri } from '../../sip/message/uri.ts';
@@ -113,9 +114,7 @@ export function createBindings(
     size: () => byId.size,
     dump(id) {
       const epoch = clock.now() - clock.monotonic();
-      const one = id === undefined ? undefined : byId.get(id);
-      const chosen = id === undefined ? [...byId.values()] : one ? [one] : [];
-      return chosen.flatMap(({ expiresAt, ...binding }) =>
+      return valuesOf(byId, id).flatMap(({ expiresAt, ...binding }) =>
         expiresAt === undefined ? [] : [{ ...binding, expires: epoch + expiresAt }],
       );
     },

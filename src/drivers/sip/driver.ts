@@ -133,17 +133,16 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   counts(): SipDriverCounts;
   /** Registrations and subscriptions of phones, as plain data; the owners of legs dump those. */
   dump(): SipDriverData;
-  /** One part of {@link dump}, and one binding of it. */
-  dumpPart(part: SipDriverPart): SipDriverData[SipDriverPart];
-  dumpBinding(id: string): readonly BindingData[];
+  /** One part of {@link dump}; of the bindings only the one with the id, if one is given. */
+  dumpPart(part: SipDriverPart, id?: string): readonly unknown[];
   /** Restores what another process saved; before the first message comes in. */
   restore(data: SipDriverData): void;
   /** Forgets all calls and registrations without a word to the peers. Transports and transactions are the maker's. */
   close(): void;
 }
 
-/** The parts of a driver's data beside the bindings. */
-export type SipDriverPart = 'subscriptions' | 'lines' | 'outsideRefers' | 'departing';
+/** The parts of a driver's data. */
+type SipDriverPart = Exclude<keyof SipDriverData, 'version'>;
 
 /** Data of a SIP driver beside its legs: plain data. */
 export type SipDriverData = {
@@ -334,11 +333,9 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     }),
     dump: () => ({
       ...{ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() },
-      outsideRefers: outsideRefers.dump(),
-      departing: departing.dump(),
+      ...{ outsideRefers: outsideRefers.dump(), departing: departing.dump() },
     }),
-    dumpPart: (part) => ({ subscriptions, lines, outsideRefers, departing })[part].dump(),
-    dumpBinding: (id) => bindings.dump(id),
+    dumpPart: (part, id) => ({ bindings, subscriptions, lines, outsideRefers, departing })[part].dump(id),
     restore(data) {
       bindings.restore(data.bindings);
       subscriptions.restore(data.subscriptions);
