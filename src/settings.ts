@@ -24,6 +24,7 @@ import {
   type EndpointConfig as SipEndpoint,
 } from './drivers/sip/config.ts';
 import type { HttpOptions } from './http/env.ts';
+import type { CertifiedKey } from './lib/self-made-certificate.ts';
 import { defaultMediaConfig, type MediaConfig } from './media/config.ts';
 import {
   aorAttributes,
@@ -93,7 +94,12 @@ const opusTerms = (opus: Config['media']['opus']): OpusTerms => ({
   },
 });
 
-export const mediaSettings = (config: Config, descriptors = descriptorLimit()): MediaConfig => ({
+/** @param certificate what browsers see; left out: none can call. */
+export const mediaSettings = (
+  config: Config,
+  certificate?: CertifiedKey,
+  descriptors = descriptorLimit(),
+): MediaConfig => ({
   ...defaultMediaConfig,
   // With few descriptors, half of them are still for calls.
   reservedFrom: Math.max(descriptors / 2, descriptors - config.media.reserved_descriptors),
@@ -108,6 +114,13 @@ export const mediaSettings = (config: Config, descriptors = descriptorLimit()): 
   recordingsDirectory: config.recordings.directory,
   rtpTimeoutMs: config.media.rtp_timeout * 1000,
   natSearchMs: config.media.nat_search * 1000,
+  ...(certificate && {
+    webrtc: {
+      certificate,
+      handshakeMs: config.media.webrtc.handshake_timeout * 1000,
+      consentMs: config.media.webrtc.consent_timeout * 1000,
+    },
+  }),
   threads: config.media.threads || Math.max(1, availableParallelism() - 1),
   threadsAtStart: config.media.threads || 1,
   sockets: config.media.sockets,

@@ -1,5 +1,6 @@
 import { audioAddress, type Config } from '../config/schema.ts';
 import type { TurnChanges } from '../lib/changes.ts';
+import { type CertifiedKey, createCertificate, fingerprintOf } from '../lib/self-made-certificate.ts';
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
@@ -60,10 +61,11 @@ export async function buildNetwork(base: Base) {
   );
   for (const recording of await finishLeftovers(config.recordings.directory, new Set(goOn)))
     log.warn({ recording }, 'finished a recording of a previous run');
+  const own = browserCertificate(base);
   const media: MediaPlane =
     io.media ??
     createMediaPlane({
-      config: mediaSettings(config),
+      config: mediaSettings(config, own),
       clock,
       log: log.child({ part: 'media' }),
       hit: base.limitCounts.hit,
@@ -159,6 +161,7 @@ export async function buildNetwork(base: Base) {
     rateLimiter,
     certificates,
     outside: outside.of,
+    fingerprint: fingerprintOf(own),
     homer,
   };
 }
@@ -174,6 +177,19 @@ const marksOf =
     else if (method === 'REFER') changes.mark('outsideRefers', '');
     else if (method === 'BYE' || method === 'INVITE') changes.mark('departing', '');
   };
+
+/** Browsers trust a certificate because SDP has its fingerprint: each start makes one (RFC 8827 6.5). */
+function browserCertificate({ clock, ids }: Base): CertifiedKey {
+  const now = clock.now();
+  return createCertificate({
+    names: ['hookswitch'],
+    from: now - dayMs,
+    until: now + 3650 * dayMs,
+    serial: ids.hex(16),
+  });
+}
+
+const dayMs = 86_400_000;
 
 /** The collector's settings: none while the recorder is off. */
 const collectorOf = ({ off, hep }: Config['recorder']): Config['recorder']['hep'] =>

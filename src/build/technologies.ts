@@ -69,7 +69,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   let bounds = sipSettings(config);
   const sipConfig = {
     ...bounds,
-    outside: network.outside,
+    ...{ outside: network.outside, fingerprint: network.fingerprint },
     get subscriptions() {
       return bounds.subscriptions;
     },

@@ -149,6 +149,21 @@ export const media = group(
       unit: 's',
       description: 'Time without audio after which a call is hung up, unless it is on hold. 0: never.',
     }),
+    webrtc: group(
+      {
+        handshake_timeout: number(1, 60, {
+          default: 10,
+          unit: 's',
+          description: 'Time that the DTLS handshake with a browser may take; then the call ends.',
+        }),
+        consent_timeout: number(5, 3600, {
+          default: 30,
+          unit: 's',
+          description: 'Time without a connectivity check of a browser (RFC 7675) after which its call is hung up.',
+        }),
+      },
+      'Calls of browsers: endpoints with `webrtc: true`.',
+    ),
     nat_search: number(0, 86_400, {
       default: 30,
       unit: 's',

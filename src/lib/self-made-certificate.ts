@@ -1,4 +1,11 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
 import { addressOctets } from './addresses.ts';
 
 /** A certificate and its key, both PEM. */
@@ -67,6 +74,9 @@ function alternativeName(name: string): Buffer {
 
 const pem = (label: string, content: Buffer): string =>
   `-----BEGIN ${label}-----\n${content.toString('base64').replaceAll(/.{64}(?=.)/g, '$&\n')}\n-----END ${label}-----\n`;
+
+/** SHA-256 of a certificate, as SDP writes it (RFC 8122 section 5). @throws Error if it cannot be read. */
+export const fingerprintOf = ({ certificate }: CertifiedKey): string => new X509Certificate(certificate).fingerprint256;
 
 /** Makes a key (P-256) and a certificate for it (RFC 5280), for a first try and for tests: only explicitly trusted. */
 export function createCertificate(wish: CertificateWish): CertifiedKey {

@@ -1,4 +1,5 @@
 import type { OpusSending } from '../lib/formats.ts';
+import type { CertifiedKey } from '../lib/self-made-certificate.ts';
 import type { Codec } from '../telephony/media.ts';
 import { defaultOpusOptions } from './codec/opus.ts';
 import { defaultRecordingLimits, type RecordingLimits } from './file/recording-writer.ts';
@@ -107,6 +108,11 @@ export type MediaConfig = {
   toneZone: string;
   /** Send silence on a configured flow when there is nothing else to send. */
   keepalive: boolean;
+  /**
+   * The certificate that browsers see. How long a DTLS handshake may take, and how long calls last without connectivity
+   * checks, in ms. Without it no browser can call.
+   */
+  webrtc?: { readonly certificate: CertifiedKey; readonly handshakeMs: number; readonly consentMs: number };
   /** How files of recordings are written. */
   recording: RecordingLimits;
   /** Messages of a thread that may wait for the main thread. */

@@ -122,11 +122,11 @@ export class MediaEngine {
     { memory = ownMemory(), port, source, trace }: OpenRtp = {},
   ): Promise<{ address: string; port: number }> {
     const { config, random32 } = this.#options;
-    const { rtpTimeoutMs, keepalive, natSearchMs, opus } = config;
+    const { rtpTimeoutMs, keepalive, natSearchMs, opus, webrtc } = config;
     const faulted = (error: unknown) => this.#fault(session, error);
     const end = new RtpEnd({
       ...this.#endOptions(session, memory),
-      ...{ random32, rtpTimeoutMs, keepalive, natSearchMs, opus, faulted },
+      ...{ random32, rtpTimeoutMs, keepalive, natSearchMs, opus, webrtc, faulted },
     });
     if (source) end.resume(source);
     this.#add(end);

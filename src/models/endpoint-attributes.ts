@@ -165,6 +165,11 @@ export const endpointAttributes = {
       },
     },
   ),
+  webrtc: flag(
+    'webrtc',
+    false,
+    'It is a browser: audio takes ICE and DTLS-SRTP, and nothing else. `media_encryption` says nothing then, and there is no video.',
+  ),
   media_encryption: choice(
     'mediaEncryption',
     ['off', 'optional', 'best_effort', 'required'],

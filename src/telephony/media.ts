@@ -1,6 +1,7 @@
 import type { FormatName, OpusSending, OpusWishes } from '../lib/formats.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
+import type { WebrtcTransport } from '../lib/webrtc.ts';
 import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
 
@@ -390,6 +391,8 @@ export type RtpFlow = {
   ptimeMs: number;
   /** Keys of SRTP; without them audio goes in the clear. Never to be logged. */
   srtp?: SrtpKeys;
+  /** How a browser is found and proves itself: DTLS gives the keys then. `remote` says nothing. */
+  webrtc?: WebrtcTransport;
   /** Our direction: whether we send and take audio. */
   send: boolean;
   receive: boolean;

@@ -15,7 +15,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
   const { yaml, report } = imported(company);
   const config = checked(yaml);
   const { endpoints } = config.sip;
-  assert.is(Object.keys(endpoints).length, 42);
+  assert.is(Object.keys(endpoints).length, 43);
   const { context, auth, aor, codecs, caller_id, variables, match } = endpoints['117']!;
   assert.equal(
     { context, auth, codecs, caller_id, variables, match, most: aor.max_contacts },
@@ -72,10 +72,9 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
       t: ['Hangup()'],
     },
   });
-  assert.equal(linesUnder(report, 'Imported').includes('42 endpoints'), true);
+  assert.equal(linesUnder(report, 'Imported').includes('43 endpoints'), true);
   const missing = linesUnder(report, 'Not supported').join('\n');
   for (const words of [
-    'endpoint browser is dropped: WebRTC',
     'match lobby.example.org is dropped: host names are not resolved',
     'codec g729 is not supported',
     'CustomPresence:night of a hint is dropped: BLF shows devices only',

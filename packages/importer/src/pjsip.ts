@@ -171,6 +171,9 @@ function globalsOf({ of, report }: World): Record<string, unknown> {
 
 /* ---- Endpoints ----------------------------------------------------------------------------------------------- */
 
+/** Its media encryption; with `webrtc=yes` it is DTLS, and what it says besides counts for nothing. */
+const encryptionOf = (each: Values): string => (each.flag('webrtc') ? '' : each.text('media_encryption').toLowerCase());
+
 /** An endpoint with its AOR, credentials and addresses; undefined when it would be less safe here. */
 function endpointOf(each: Values, world: World): Endpoint | undefined {
   const { report, notes } = world;
@@ -179,8 +182,7 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
     return undefined;
   };
   if (/[\s/@;]/.test(each.name)) return left('its name contains a space, "/", "@" or ";"');
-  const encryption = each.text('media_encryption').toLowerCase();
-  if (each.flag('webrtc')) return left('WebRTC (DTLS-SRTP, ICE) is not supported');
+  const encryption = encryptionOf(each);
   if (encryption !== '' && encryption !== 'no' && encryption !== 'sdes')
     return left(`its media encryption is not supported (${encryption})`);
   if (each.flag('stir_shaken')) return left('signing calls (STIR/SHAKEN) is not supported');

@@ -109,6 +109,8 @@ export type SipConfig = {
   /** T1 and T2 in ms, as the transaction layer has them. */
   t1Ms: number;
   t2Ms: number;
+  /** SHA-256 of the certificate that browsers see, as SDP writes it. */
+  fingerprint?: string;
   /** Our address as a peer sees it, to put into SDP instead of the media plane's own (behind a NAT); undefined: its own. */
   outside?: (peer: string | undefined) => string | undefined;
   /** Bounds on phones that watch something. Times in seconds are as on the wire. */

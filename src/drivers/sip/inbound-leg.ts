@@ -23,7 +23,7 @@ import type { LegCoreData } from './leg-data.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
-import { mayCall, type Services } from './services.ts';
+import { encryptionOf, mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
 
 /** A call that came in and waits for call control to open its leg. */
@@ -366,9 +366,9 @@ class InboundLeg implements Leg {
 }
 
 /** The codecs of an offer's audio that an endpoint accepts; none without audio. */
-function codecsIn(sdp: string, { mediaEncryption, codecs }: EndpointConfig): AudioCodec[] {
+function codecsIn(sdp: string, endpoint: EndpointConfig): AudioCodec[] {
   const offer = parseDescription(sdp);
-  const audio = offer.ok ? usableAudio(offer.description, mediaEncryption, codecs) : undefined;
+  const audio = offer.ok ? usableAudio(offer.description, encryptionOf(endpoint), endpoint.codecs) : undefined;
   return audio?.remote.codecs.map(({ codec }) => codec) ?? [];
 }
 

@@ -16,7 +16,7 @@ import { assertedParty, partyOf, userOf, withPrivacy } from './party.ts';
 import { redirectionOf } from './redirections.ts';
 import { createRefusals } from './refusals.ts';
 import { type Replacing, replacingOf } from './replacing.ts';
-import { channelName, isBusy, mayCall, type Services } from './services.ts';
+import { channelName, encryptionOf, isBusy, mayCall, type Services } from './services.ts';
 
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
@@ -161,8 +161,8 @@ function refuseOffer(request: SipRequest, endpoint: EndpointConfig): Refusal | u
   if (sdp === undefined) return undefined;
   const offer = parseDescription(sdp);
   if (!offer.ok) return [400, offer.problem, [warningHeader(offer.problem)]];
-  const { mediaEncryption, codecs } = endpoint;
-  if (usableAudio(offer.description, mediaEncryption, codecs)) return undefined;
-  const { problem, code } = obstacleOf(offer.description, mediaEncryption);
+  const encryption = encryptionOf(endpoint);
+  if (usableAudio(offer.description, encryption, endpoint.codecs)) return undefined;
+  const { problem, code } = obstacleOf(offer.description, encryption);
   return [488, problem, [warningHeader(problem, code)]];
 }

@@ -310,7 +310,7 @@ export class LegCore {
 
   #showVideo(from: VideoStreamsData | undefined): VideoStreams | undefined {
     const { services, endpoint, channelId, video } = this.#options;
-    if (video.codecs.length === 0) return undefined;
+    if (video.codecs.length === 0 || endpoint.webrtc) return undefined;
     return new VideoStreams({
       stack: services.stack,
       timers: this.#timers,

@@ -268,7 +268,6 @@ export const sipObjectTypes = {
       use_avpf: never,
       user_eq_phone: flag('no'),
       voicemail_extension: text(),
-      webrtc: never,
       stir_shaken: never,
       security_negotiation: never,
       stir_shaken_profile: nothing,

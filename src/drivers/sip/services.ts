@@ -78,9 +78,14 @@ export function mediaAddress(services: Services, { local }: RtpSession, peer: Ta
   return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
 }
 
+/** How audio with an endpoint is encrypted. */
+export const encryptionOf = ({ webrtc, mediaEncryption }: EndpointConfig): SrtpPolicy['mode'] =>
+  webrtc ? 'webrtc' : mediaEncryption;
+
 /** Whether audio with an endpoint is secret, and where the keys come from. */
-export const srtpPolicy = ({ stack }: Services, { mediaEncryption: mode }: EndpointConfig): SrtpPolicy => ({
-  mode,
+export const srtpPolicy = ({ stack, config }: Services, endpoint: EndpointConfig): SrtpPolicy => ({
+  mode: encryptionOf(endpoint),
+  fingerprint: config.fingerprint,
   random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
 });
 

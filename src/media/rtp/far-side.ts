@@ -1,13 +1,23 @@
+import type { Clock } from '../../lib/clock.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { WebrtcTransport } from '../../lib/webrtc.ts';
 import type { RtpFlow } from '../../telephony/media.ts';
+import type { MediaConfig } from '../config.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
+import { identityOf } from '../webrtc/dtls-server.ts';
+import { WebrtcPair } from '../webrtc/webrtc-pair.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
 import { type Displacement, type PacketAddress, SourceLock } from './source-lock.ts';
 
 type FarSideOptions = {
+  clock: Clock;
+  /** Without it flows of WebRTC stay silent. */
+  webrtc?: MediaConfig['webrtc'] | undefined;
+  /** A browser has closed its transport, or could not prove itself. */
+  ended?: (reason: string) => void;
   /** Numbers of SRTP that must go on. */
   memory: SessionMemory;
   /** See {@link MediaConfig.natSearchMs}. */
@@ -26,7 +36,10 @@ type FarSideOptions = {
 const natRow = { needed: 4, withinMs: 1000 };
 
 /** The part of a flow that decides the far side. */
-type Agreed = Pick<RtpFlow, 'remote' | 'srtp' | 'receive' | 'fixedRemote'>;
+type Agreed = Pick<RtpFlow, 'remote' | 'srtp' | 'webrtc' | 'receive' | 'fixedRemote'>;
+
+/** Where nothing is sent: a browser's address before ICE has found it. */
+const nowhere: PacketAddress = { address: '0.0.0.0', port: 9 };
 
 /** The far side of a port pair: its source, its destination, and SRTP. */
 export class FarSide {
@@ -36,6 +49,10 @@ export class FarSide {
   /** The port pair, or SRTP over it. */
   #wire: PortPair | undefined;
   #keys: SrtpKeys | undefined;
+  #transport: WebrtcTransport | undefined;
+  /** Where ICE has found a browser. */
+  #selected: PacketAddress | undefined;
+  #expecting = false;
   /** Nothing is heard before offer and answer agree. */
   #agreed = false;
   /** Source of the far side's RTCP, and the far side then. */
@@ -67,10 +84,13 @@ export class FarSide {
   }
 
   /** Applies the result of offer and answer. @param now monotonic ms. */
-  agree({ remote, srtp, receive, fixedRemote }: Agreed, now: number): void {
+  agree({ remote, srtp, webrtc, receive, fixedRemote }: Agreed, now: number): void {
     this.#keys = srtp;
+    this.#transport = webrtc;
     this.#agreed = true;
-    this.#lock.signal(remote, { expecting: receive, isFixed: fixedRemote === true }, now);
+    this.#expecting = receive;
+    const place = webrtc ? (this.#selected ?? nowhere) : remote;
+    this.#lock.signal(place, { expecting: receive, isFixed: webrtc !== undefined || fixedRemote === true }, now);
     this.#hear();
   }
 
@@ -89,8 +109,9 @@ export class FarSide {
   passOn(to: FarSide, plan: FastRelayPlan): void {
     const [from, there, target] = [this.#pair?.rtp, to.#pair?.rtp, to.#lock.target];
     if (!this.#wire || !to.#wire || !from?.passOn || !there || !target || !isReachable(target)) return;
-    if (this.#wire instanceof SecurePair) plan.open = this.#wire;
-    if (to.#wire instanceof SecurePair) plan.seal = to.#wire;
+    if (this.#isUnready || to.#isUnready) return;
+    plan.open = this.#secure;
+    plan.seal = to.#secure;
     from.passOn(there, target, plan);
   }
 
@@ -151,8 +172,20 @@ export class FarSide {
     if (port <= 0xffff) this.#wire?.rtcp.send(packet, port, target.address);
   }
 
+  /** SRTP, where there is any. */
+  get #secure(): SecurePair | undefined {
+    if (this.#wire instanceof WebrtcPair) return this.#wire.secure;
+    return this.#wire instanceof SecurePair ? this.#wire : undefined;
+  }
+
+  /** A browser's keys are not agreed on yet. */
+  get #isUnready(): boolean {
+    return this.#wire instanceof WebrtcPair && this.#wire.secure === undefined;
+  }
+
   /** Stops hearing. The ports stay with their owner. */
   close(): void {
+    if (this.#wire instanceof WebrtcPair) this.#wire.close();
     this.#wire?.rtp.listen(undefined);
     this.#wire?.rtcp.listen(undefined);
     this.#wire = undefined;
@@ -162,9 +195,21 @@ export class FarSide {
     const pair = this.#pair;
     const keys = this.#keys;
     if (!pair || !this.#agreed) return;
-    if (keys && this.#wire instanceof SecurePair) this.#wire.use(keys);
-    if (this.#wire && this.#wire instanceof SecurePair === (keys !== undefined)) return;
-    const wire = keys ? new SecurePair(pair, keys, this.#options.memory) : pair;
+    const transport = this.#transport;
+    const old = this.#wire;
+    if (transport && old instanceof WebrtcPair) {
+      old.use(transport);
+      return;
+    }
+    if (old instanceof WebrtcPair) old.close();
+    else if (keys && old instanceof SecurePair) old.use(keys);
+    if (old && !transport && !(old instanceof WebrtcPair) && old instanceof SecurePair === (keys !== undefined)) return;
+    const wire = transport
+      ? this.#openWebrtc(pair, transport)
+      : keys
+        ? new SecurePair(pair, keys, this.#options.memory)
+        : pair;
+    if (!wire) return;
     this.#wire = wire;
     const { packet: heard, control, faulted } = this.#options;
     wire.rtp.listen((packet, address, port) => {
@@ -181,6 +226,21 @@ export class FarSide {
       } catch (error) {
         faulted(error);
       }
+    });
+  }
+
+  /** Undefined where there is no certificate: then nothing is sent and heard. */
+  #openWebrtc(pair: PortPair, transport: WebrtcTransport): WebrtcPair | undefined {
+    const { clock, memory, webrtc, faulted, ended = () => {} } = this.#options;
+    if (!webrtc) return undefined;
+    return new WebrtcPair(pair, transport, {
+      ...{ ...webrtc, clock, memory, faulted, ended },
+      identity: identityOf(webrtc.certificate),
+      selected: (source) => {
+        this.#selected = source;
+        this.endFastRelays();
+        this.#lock.signal(source ?? nowhere, { expecting: this.#expecting, isFixed: true }, clock.monotonic());
+      },
     });
   }
 }

@@ -29,16 +29,13 @@ import type { PacketAddress } from './source-lock.ts';
 import { statisticsOf } from './statistics.ts';
 import { DigitReceiver, readEvent } from './telephone-event.ts';
 
-type RtpEndOptions = EndOptions & {
-  random32: () => number;
-  /** See {@link MediaConfig}. */
-  rtpTimeoutMs: number;
-  keepalive: boolean;
-  natSearchMs: number;
-  opus: MediaConfig['opus'];
-  /** An internal error while handling a packet. */
-  faulted: (error: unknown) => void;
-};
+type RtpEndOptions = EndOptions &
+  Pick<MediaConfig, 'rtpTimeoutMs' | 'keepalive' | 'natSearchMs' | 'opus'> & {
+    random32: () => number;
+    webrtc: MediaConfig['webrtc'];
+    /** An internal error while handling a packet. */
+    faulted: (error: unknown) => void;
+  };
 
 const longestPacketMs = 200;
 /** A stream heard this short ago is under way, in ms. */
@@ -90,17 +87,13 @@ export class RtpEnd extends End {
     this.forwardedAt = (this.#sender.sentUntil ?? Number.NEGATIVE_INFINITY) - tickMs;
     this.#control = new RtcpControl(clock, random32);
     this.#far = new FarSide({
-      memory,
-      natSearchMs: options.natSearchMs,
+      ...{ clock, memory, webrtc: options.webrtc, ended: () => this.#lose() },
+      ...{ natSearchMs: options.natSearchMs, faulted: options.faulted },
       located: (source) => this.report({ type: 'located', session: this.session, source }),
       packet: (packet, address, port) => this.#receive(packet, address, port),
       control: (packet) => this.#control.receive(packet, this.#sender),
-      faulted: options.faulted,
     });
-    this.#presence = new Presence(options.rtpTimeoutMs, () => {
-      this.#far.endFastRelays(false);
-      this.report({ type: 'timedOut', session: this.session });
-    });
+    this.#presence = new Presence(options.rtpTimeoutMs, () => this.#lose());
     this.#codec = openCodec(options.codec, { order: 'network' });
     this.#packets = new FramePackets(this.#codec, this.#packetMs);
     this.#rate = new RateChanger(this.#codec.sampleRate);
@@ -405,6 +398,11 @@ export class RtpEnd extends End {
         partner.forwardedAt = heardAt;
       },
     });
+  }
+
+  #lose(): void {
+    this.#far.endFastRelays(false);
+    this.report({ type: 'timedOut', session: this.session });
   }
 
   #heardOther(address: string, port: number): void {

@@ -86,7 +86,7 @@ export class VideoStream {
     this.#control = new RtcpControl(clock, random32, options.cname);
     const now = () => clock.monotonic();
     this.#far = new FarSide({
-      memory,
+      ...{ clock, memory },
       natSearchMs: options.natSearchMs,
       located: options.located,
       faulted: options.faulted,

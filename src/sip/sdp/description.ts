@@ -19,6 +19,7 @@ import {
 } from './media-line.ts';
 import { readSdes, type SdesLine } from './sdes.ts';
 import { readVideos, type VideoStream } from './video-stream.ts';
+import { dtlsProfiles, type RemoteWebrtc, readWebrtc } from './webrtc.ts';
 
 /** The audio stream of a description that we can talk to. */
 export type AudioStream = {
@@ -28,6 +29,8 @@ export type AudioStream = {
   secret?: true;
   /** It has the fingerprint of a certificate and no keys: DTLS-SRTP (RFC 5764). */
   dtls?: true;
+  /** What it says of ICE and DTLS, where that is all that a browser has to say. */
+  webrtc?: RemoteWebrtc;
   /** Keys of SRTP that we understand (RFC 4568), when there are any. */
   keys?: readonly SdesLine[];
   address: string;
@@ -66,6 +69,8 @@ type DescriptionResult = { ok: true; description: Description } | { ok: false; p
 
 const MAX_LENGTH = 32_768;
 const MAX_LINES = 32;
+/** A token (RFC 5888 section 4): our answer repeats it. */
+const midPattern = /^[\w.+~!#$%&'*^`{|}-]{1,64}$/;
 const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
 
 /** An offer is read when it is checked, when its codecs are needed, and when it is answered: usually in a row. */
@@ -88,6 +93,8 @@ function readDescription(text: string): DescriptionResult {
     const session = parse(text);
     if (session.version !== 0) return { ok: false, problem: 'it does not begin with v=0' };
     if (session.media.length !== lines.length) return { ok: false, problem: 'its media lines cannot be read' };
+    for (const [index, { mid }] of session.media.entries())
+      if (mid !== undefined && midPattern.test(String(mid))) lines[index]!.mid = String(mid);
     const { audios, obstacle } = findAudios(lines, session);
     const videos = readVideos(lines, session);
     return {
@@ -152,6 +159,15 @@ function findAudios(
     if (line.type !== 'audio' || line.port === 0) continue;
     const media = session.media[index]!;
     const secret = secretProfiles.includes(line.protocol);
+    const webrtc = dtlsProfiles.includes(line.protocol) ? readWebrtc(media, session) : undefined;
+    if (webrtc) {
+      audios.push({
+        ...readAudio(index, line, media, { place: atBrowser, session, secret: true }),
+        dtls: true,
+        webrtc,
+      });
+      continue;
+    }
     const place = placeOf(media, session);
     if (!secret && !plainProfiles.includes(line.protocol)) obstacle ??= otherProfile(line.protocol);
     else if (!place) obstacle ??= { problem: addressProblem(media, session), code: warnings.incompatibleAddress };
@@ -159,6 +175,9 @@ function findAudios(
   }
   return { audios, obstacle };
 }
+
+/** Where packets of a browser go is for ICE to say: its `c=` line says nothing. */
+const atBrowser: Place = { address: '0.0.0.0' };
 
 function otherProfile(protocol: string): Obstacle {
   const isDtls = /^(?:UDP\/TLS|TCP\/DTLS)\//i.test(protocol);

@@ -10,7 +10,14 @@ export type RtpMap = RawMedia['rtp'][number];
 export type Direction = 'sendrecv' | 'sendonly' | 'recvonly' | 'inactive';
 
 /** One `m=` line as it stands, enough to refuse it by repeating it with port 0 (RFC 3264 6). */
-export type MediaLine = { type: string; port: number; protocol: string; formats: readonly string[] };
+export type MediaLine = {
+  type: string;
+  port: number;
+  protocol: string;
+  formats: readonly string[];
+  /** Its name in groups of lines (RFC 5888), where it has one. */
+  mid?: string;
+};
 
 const directions: readonly string[] = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
 

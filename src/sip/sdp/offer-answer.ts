@@ -1,6 +1,7 @@
 import { write } from 'sdp-transform';
 import type { OpusWishes } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { WebrtcTransport } from '../../lib/webrtc.ts';
 import { warnings } from '../message/warning.ts';
 import { type AudioNumbers, type eventTypes, offeredNumbers, withAudioNumbers } from './audio-numbers.ts';
 import { type AudioCodec, type CodecName, codecNames, eventRateOf } from './codecs.ts';
@@ -42,6 +43,7 @@ import {
   type VideoMemory,
   videoMedia,
 } from './video-lines.ts';
+import { agreedWebrtc, type ToldWebrtc, toldWebrtc, webrtcAttributes, webrtcSession } from './webrtc.ts';
 
 /** Our capabilities on one call. */
 export type LocalMedia = LocalAudio & {
@@ -82,6 +84,8 @@ export type AgreedAudio = {
   ptimeMs: number;
   /** Keys of SRTP, when that is agreed on. */
   srtp?: SrtpKeys;
+  /** A browser's transport, when keys come from DTLS. */
+  webrtc?: WebrtcTransport;
   /** Whether we send, and whether we expect to receive. */
   send: boolean;
   receive: boolean;
@@ -106,6 +110,8 @@ export type SdpSession = {
   readonly audioNumbers?: AudioNumbers;
   /** Keys of SRTP that we told. */
   readonly keys?: ToldKeys;
+  /** Our side of ICE, with browsers. */
+  readonly webrtc?: ToldWebrtc;
   /** Those of each video stream. */
   readonly videoKeys?: VideoKeys;
   /** Payload types of each. */
@@ -136,13 +142,13 @@ export function writeOffer(session: SdpSession, local: LocalMedia, direction: Di
   const formats = local.codecs.map((codec) => ({ ...nameOf(codec, local), payloadType: ofCodec(codec) }));
   const events = rates.map((rate) => ({ payloadType: ofEvents(rate), rate }));
   const mode = local.srtp?.mode ?? 'off';
-  const protocol = mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP';
-  const { lines, audioLine } = withAudio(session, { type: 'audio', port: 0, protocol, formats: [] });
+  const { lines, audioLine } = withAudio(session, newLine(mode));
+  const webrtc = mode === 'webrtc' && local.srtp ? toldWebrtc(session.webrtc, undefined, local.srtp.random) : undefined;
   const isSecret = mode === 'required' || mode === 'best_effort' || session.keys !== undefined;
   const keys = local.srtp && isSecret ? offerKeys(session.keys ?? {}, local.srtp) : undefined;
   const audio = { formats, direction, events: local.telephoneEvents ? events : [], sdes: offeredLines(keys ?? {}) };
   const videos = offerVideos(lines, local.video, local.srtp, memoryOf(session));
-  return say({ ...session, audioLine, ...(keys && { keys }) }, local, audio, videos);
+  return say({ ...session, audioLine, ...(keys && { keys }), ...(webrtc && { webrtc }) }, local, audio, videos);
 }
 
 /**
@@ -169,7 +175,13 @@ export function answerOffer(
   const ours = line && besideKey(line, keys);
   const { agreed: videos, ...video } = answerVideos(offer, local.video, local.srtp, memoryOf(session));
   const audioNumbers = withAudioNumbers(session.audioNumbers, remote, offer.lines[remote.line]!);
-  const spoken = { ...session, audioLine: remote.line, audioNumbers, ...(keys && { keys }) };
+  const ice = iceBeside(remote, session, local);
+  const spoken = {
+    ...session,
+    ...{ audioLine: remote.line, audioNumbers },
+    ...(keys && { keys }),
+    ...ice,
+  };
   const audio = {
     sdes: line && ours ? [{ tag: line.tag, key: ours }] : [],
     formats: [
@@ -188,6 +200,7 @@ export function answerOffer(
       ...agreed,
       ...(noise !== undefined && { comfortNoise: noise }),
       ...(line && ours && { srtp: { local: ours, remote: line.key } }),
+      ...transportOf(ice, remote),
     },
     ...(local.video && { videos }),
   };
@@ -220,15 +233,14 @@ export function acceptAnswer(
   local: LocalMedia,
   offered: Direction = 'sendrecv',
   session: Partial<
-    Pick<SdpSession, 'keys' | 'audioNumbers' | 'videoKeys' | 'videoNumbers' | 'lines' | 'audioLine'>
+    Pick<SdpSession, 'keys' | 'webrtc' | 'audioNumbers' | 'videoKeys' | 'videoNumbers' | 'lines' | 'audioLine'>
   > = {},
 ): Accepted {
   const remote = answeredAudio(answer, session.audioLine);
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
   const line = remote.keys?.find((each) => isOfOurs(each) && session.keys?.[each.key.suite] !== undefined);
-  // A secure stream stays secure, and a secure profile needs a key.
-  const mustBeSecret = remote.secret || local.srtp?.mode === 'required';
-  if (mustBeSecret && !line) return { ok: false, problem: 'the answer has no key for secret audio' };
+  const missing = missingKeys(remote, line, local);
+  if (missing) return { ok: false, problem: missing };
   const ours = line && answeredKey(line, session.keys);
   const chosen = remote.codecs.find((entry) => local.codecs.includes(entry.codec));
   if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
@@ -244,6 +256,7 @@ export function acceptAnswer(
     agreed: {
       ...agreed,
       ...(line && ours && { srtp: { local: ours, remote: line.key } }),
+      ...transportOf(session, remote),
       ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
       ...(offeredEvent !== undefined && offeredEvent !== event?.payloadType && { receiveTelephoneEvent: offeredEvent }),
     },
@@ -252,6 +265,22 @@ export function acceptAnswer(
     }),
   };
 }
+
+/** What an answer lacks: a secure stream stays secure, and a secure profile needs a key. */
+function missingKeys(remote: AudioStream, line: SdesLine | undefined, { srtp }: LocalAudio): string | undefined {
+  const isBrowser = srtp?.mode === 'webrtc';
+  if (isBrowser !== (remote.webrtc !== undefined)) return 'only one side wants ICE and DTLS-SRTP';
+  const mustBeSecret = !isBrowser && (remote.secret || srtp?.mode === 'required');
+  return mustBeSecret && !line ? 'the answer has no key for secret audio' : undefined;
+}
+
+/** Our side of ICE for an offer of a browser. */
+const iceBeside = ({ webrtc }: AudioStream, session: SdpSession, { srtp }: LocalAudio): Pick<SdpSession, 'webrtc'> =>
+  webrtc && srtp ? { webrtc: toldWebrtc(session.webrtc, webrtc.ice, srtp.random) } : {};
+
+/** What is agreed on with a browser. */
+const transportOf = ({ webrtc }: Pick<SdpSession, 'webrtc'>, remote: AudioStream): Pick<AgreedAudio, 'webrtc'> =>
+  webrtc && remote.webrtc ? { webrtc: agreedWebrtc(webrtc.local, remote.webrtc) } : {};
 
 /** The audio of an answer: in our line, or the first if a careless peer has moved it. */
 function answeredAudio({ audios }: Description, line: number | undefined): AudioStream | undefined {
@@ -276,6 +305,7 @@ export function usableAudio(
 
 /** Every way in which audio can flow, the preferred one first. */
 function waysOf(audios: readonly AudioStream[], mode: SrtpPolicy['mode']): UsableAudio[] {
+  if (mode === 'webrtc') return audios.filter(({ webrtc }) => webrtc).map((remote) => ({ remote }));
   const withKeys =
     mode === 'off' ? [] : audios.flatMap((remote) => (remote.keys?.[0] ? [{ remote, line: remote.keys[0] }] : []));
   const plain = mode === 'required' ? [] : audios.filter(({ secret }) => !secret).map((remote) => ({ remote }));
@@ -286,9 +316,13 @@ function waysOf(audios: readonly AudioStream[], mode: SrtpPolicy['mode']): Usabl
   ];
 }
 
+const needsWebrtc =
+  'the endpoint has webrtc: true and takes ICE, rtcp-mux and DTLS-SRTP (setup actpass or active) only';
+
 /** Why {@link usableAudio} finds nothing. */
 export function obstacleOf({ audios, obstacle }: Description, mode: SrtpPolicy['mode']): Obstacle {
   if (waysOf(audios, mode).length > 0) return { problem: 'no codec in common', code: warnings.incompatibleFormat };
+  if (mode === 'webrtc') return { problem: needsWebrtc, code: warnings.incompatibleProtocol };
   if (audios.some(({ dtls }) => dtls)) return { problem: noDtls, code: warnings.incompatibleProtocol };
   if (audios.some(({ secret, keys }) => secret && !keys) && mode !== 'off')
     return { problem: 'no a=crypto line that is supported', code: warnings.other };
@@ -325,7 +359,7 @@ function agree(
   event: EventFormat | undefined,
   direction: Direction,
 ): AgreedAudio {
-  const nowhere = isNowhere(remote.address);
+  const nowhere = !remote.webrtc && isNowhere(remote.address);
   return {
     remote: remotePlace(remote),
     codec: chosen.codec,
@@ -384,8 +418,11 @@ function writeBody(
   const media = (line: MediaLine, index: number) => {
     const video = videos.get(index);
     if (video) return videoMedia(line, video);
-    return audio && index === session.audioLine ? audioMedia(line, local, audio) : refused(line);
+    return audio && index === session.audioLine
+      ? audioMedia(line, local, audio, session.webrtc)
+      : refused(line, session.webrtc);
   };
+  const isWebrtc = session.webrtc !== undefined && audio !== undefined;
   return write({
     version: 0,
     origin: {
@@ -399,11 +436,26 @@ function writeBody(
     name: 'Hookswitch',
     connection: { version: ipVer, ip: local.address },
     timing: { start: 0, stop: 0 },
+    ...(isWebrtc && webrtcSession(session.lines, session.audioLine)),
     media: session.lines.map(media),
   });
 }
 
-function audioMedia(line: MediaLine, local: LocalAudio, { formats, events, direction, sdes }: LocalLine) {
+/** A new line of audio of our offers. */
+const newLine = (mode: SrtpPolicy['mode']): MediaLine => ({
+  ...{ type: 'audio', port: 0, formats: [] },
+  protocol: mode === 'webrtc' ? 'UDP/TLS/RTP/SAVPF' : mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP',
+  ...(mode === 'webrtc' && { mid: '0' }),
+});
+
+function audioMedia(
+  line: MediaLine,
+  local: LocalAudio,
+  { formats, events, direction, sdes }: LocalLine,
+  webrtc: ToldWebrtc | undefined,
+) {
+  const { address, port } = local;
+  const fingerprint = local.srtp?.fingerprint ?? '';
   const rtp = formats.map(({ payloadType, name, rate, channels }) => ({
     payload: payloadType,
     codec: name,
@@ -424,15 +476,18 @@ function audioMedia(line: MediaLine, local: LocalAudio, { formats, events, direc
     ptime: PTIME_MS,
     direction,
     ...(sdes.length > 0 && { crypto: sdes.map(writeSdes) }),
+    ...(webrtc && line.mid !== undefined && { mid: line.mid }),
+    ...(webrtc && webrtcAttributes(webrtc, { address, port, fingerprint })),
   };
 }
 
 /** A refused stream keeps its place, with port 0 and a format so that the line stays well-formed. */
-const refused = (line: MediaLine) => ({
+const refused = (line: MediaLine, webrtc: ToldWebrtc | undefined) => ({
   type: line.type,
   port: 0,
   protocol: line.protocol,
   payloads: line.formats[0] ?? '0',
+  ...(webrtc && line.mid !== undefined && { mid: line.mid }),
   rtp: [],
   fmtp: [],
 });

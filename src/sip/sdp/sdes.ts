@@ -7,9 +7,11 @@ export type SdesLine = { readonly tag: number; readonly key: SrtpKey };
 export type SrtpPolicy = {
   /**
    * `off`: none · `optional`: if the other side offers it · `best_effort`: offered beside plain RTP (RFC 8643), and
-   * accepted · `required`: calls without it fail.
+   * accepted · `required`: calls without it fail · `webrtc`: keys come from DTLS (RFC 5764), and from nothing else.
    */
-  readonly mode: 'off' | 'optional' | 'best_effort' | 'required';
+  readonly mode: 'off' | 'optional' | 'best_effort' | 'required' | 'webrtc';
+  /** SHA-256 of our certificate as SDP writes it, for `webrtc`. */
+  readonly fingerprint?: string | undefined;
   /** So many random octets, in base64. */
   readonly random: (octets: number) => string;
 };

@@ -1,0 +1,12 @@
+/** The digest of a certificate, as SDP says it (RFC 8122 section 5): its octets in hexadecimal. */
+export type Fingerprint = { readonly hash: 'sha256' | 'sha384' | 'sha512'; readonly digest: string };
+
+/** Name and password of one side's ICE (RFC 8839 5.4). The password proves checks: never log it. */
+export type IceCredentials = { readonly ufrag: string; readonly password: string };
+
+/** How packets of a browser come: ICE finds its address, DTLS gives the keys of SRTP, and RTCP shares the port. */
+export type WebrtcTransport = {
+  readonly local: IceCredentials;
+  readonly remote: IceCredentials;
+  readonly fingerprint: Fingerprint;
+};

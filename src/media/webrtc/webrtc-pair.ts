@@ -1,0 +1,159 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../../lib/clock.ts';
+import type { WebrtcTransport } from '../../lib/webrtc.ts';
+import type { PortPair } from '../rtp/ports.ts';
+import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
+import type { PacketAddress } from '../rtp/source-lock.ts';
+import type { SessionMemory } from '../session-memory.ts';
+import { SecurePair } from '../srtp/secure-pair.ts';
+import { DtlsServer, type Identity } from './dtls-server.ts';
+import { IceLite } from './ice-lite.ts';
+
+type WebrtcPairOptions = {
+  readonly clock: Clock;
+  readonly memory: SessionMemory;
+  readonly identity: Identity;
+  /** See {@link DtlsServerOptions}. */
+  readonly handshakeMs: number;
+  /** See {@link IceLiteOptions}. */
+  readonly consentMs: number;
+  /** Media goes to and comes from this address; undefined: nothing may be sent. */
+  readonly selected: (source: PacketAddress | undefined) => void;
+  /** DTLS failed, or the far side has ended it. @param reason in words. */
+  readonly ended: (reason: string) => void;
+  /** A datagram could not be handled: a fault of ours, never of the datagram. */
+  readonly faulted: (error: unknown) => void;
+};
+
+/** Payload types of RTCP packets that share a port with RTP (RFC 5761 section 4), without the mark. */
+const isControl = (packet: Uint8Array): boolean => (packet[1]! & 127) >= 64 && (packet[1]! & 127) < 96;
+
+/**
+ * One port with STUN, DTLS, SRTP and SRTCP, told apart by the first octet (RFC 7983). Only addresses that ICE has proved
+ * reach DTLS, and only the selected one reaches SRTP. Nothing is sent or heard before DTLS has verified the fingerprint.
+ */
+export class WebrtcPair implements PortPair {
+  readonly rtp: PacketSocket;
+  readonly rtcp: PacketSocket;
+  readonly #plain: PacketSocket;
+  readonly #options: WebrtcPairOptions;
+  readonly #ice: IceLite;
+  /** What SRTP is put on: this port without STUN and DTLS. */
+  readonly #inner: PortPair;
+  #transport: WebrtcTransport;
+  #dtls: DtlsServer;
+  #dtlsFrom: PacketAddress | undefined;
+  #secure: SecurePair | undefined;
+  readonly #listeners: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
+  readonly #inside: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
+
+  constructor({ rtp: plain }: PortPair, transport: WebrtcTransport, options: WebrtcPairOptions) {
+    this.#plain = plain;
+    this.#options = options;
+    this.#transport = transport;
+    this.#ice = new IceLite(transport, {
+      ...{ clock: options.clock, consentMs: options.consentMs },
+      expired: () => options.ended('the browser has stopped its connectivity checks'),
+      send: (datagram, { address, port }) => plain.send(datagram, port, address),
+      selected: options.selected,
+    });
+    this.#dtls = this.#openDtls();
+    this.#inner = { rtp: this.#innerSocket('rtp'), rtcp: this.#innerSocket('rtcp') };
+    this.rtp = this.#outerSocket('rtp');
+    this.rtcp = this.#outerSocket('rtcp');
+    plain.listen((packet, address, port) => {
+      try {
+        this.#receive(packet, address, port);
+      } catch (error) {
+        options.faulted(error);
+      }
+    });
+  }
+
+  /** SRTP on this port; undefined before the end of the handshake. */
+  get secure(): SecurePair | undefined {
+    return this.#secure;
+  }
+
+  /** What a later offer or answer says: other credentials restart ICE, another certificate restarts DTLS. */
+  use(transport: WebrtcTransport): void {
+    const before = this.#transport.fingerprint;
+    this.#transport = transport;
+    this.#ice.use(transport);
+    if (isDeepStrictEqual(before, transport.fingerprint)) return;
+    this.#dtls.close();
+    this.#secure = undefined;
+    this.#dtls = this.#openDtls();
+  }
+
+  /** Says goodbye and stops hearing; the port stays with its owner. */
+  close(): void {
+    this.#dtls.close();
+    this.#ice.close();
+    this.#secure = undefined;
+    this.#plain.listen(undefined);
+  }
+
+  #openDtls(): DtlsServer {
+    const { clock, identity, handshakeMs, ended } = this.#options;
+    return new DtlsServer({
+      ...{ clock, identity, handshakeMs, ended },
+      fingerprint: this.#transport.fingerprint,
+      send: (datagram) => {
+        const to = this.#ice.selected ?? this.#dtlsFrom;
+        if (to) this.#plain.send(datagram, to.port, to.address);
+      },
+      connected: (keys) => {
+        const secure = new SecurePair(this.#inner, keys, this.#options.memory);
+        this.#secure = secure;
+        secure.rtp.listen(this.#listeners.rtp);
+        secure.rtcp.listen(this.#listeners.rtcp);
+      },
+    });
+  }
+
+  #receive(packet: Uint8Array, address: string, port: number): void {
+    const [first = 255] = packet;
+    if (first < 4) this.#ice.receive(packet, { address, port });
+    else if (first >= 20 && first < 64) {
+      if (!this.#ice.isProved({ address, port })) return;
+      this.#dtlsFrom = { address, port };
+      this.#dtls.receive(packet, `${address} ${port}`);
+    } else if (first >= 128 && first < 192 && packet.length >= 2) {
+      const { selected } = this.#ice;
+      if (selected?.port !== port || selected.address !== address) return;
+      this.#inside[isControl(packet) ? 'rtcp' : 'rtp']?.(packet, address, port);
+    }
+  }
+
+  #innerSocket(kind: 'rtp' | 'rtcp'): PacketSocket {
+    const plain = this.#plain;
+    return {
+      port: plain.port,
+      copies: plain.copies,
+      // RTCP goes where RTP goes, whatever port is said.
+      send: (packet) => {
+        const to = this.#ice.selected;
+        if (to && this.#ice.state !== 'expired') plain.send(packet, to.port, to.address);
+      },
+      listen: (listener) => {
+        this.#inside[kind] = listener;
+      },
+      close() {},
+    };
+  }
+
+  #outerSocket(kind: 'rtp' | 'rtcp'): PacketSocket {
+    const plain = this.#plain;
+    return {
+      port: plain.port,
+      copies: plain.copies,
+      send: (packet, port, address) => this.#secure?.[kind].send(packet, port, address),
+      listen: (listener) => {
+        this.#listeners[kind] = listener;
+        this.#secure?.[kind].listen(listener);
+      },
+      close() {},
+    };
+  }
+}

@@ -1,0 +1,91 @@
+import type { Fingerprint, IceCredentials, WebrtcTransport } from '../../lib/webrtc.ts';
+import type { MediaLine, RawMedia, RawSession } from './media-line.ts';
+
+/** Profiles of audio with keys from DTLS (RFC 5764 section 8). */
+export const dtlsProfiles: readonly string[] = ['UDP/TLS/RTP/SAVPF', 'UDP/TLS/RTP/SAVP'];
+
+/** What a media section says of ICE and DTLS. */
+export type RemoteWebrtc = { readonly ice: IceCredentials; readonly fingerprint: Fingerprint };
+
+/** Our side of ICE in a session, and the far side's that it was made for. */
+export type ToldWebrtc = { readonly local: IceCredentials; readonly remote?: IceCredentials };
+
+const hashes: Readonly<Record<string, readonly [Fingerprint['hash'], octets: number]>> = {
+  'sha-256': ['sha256', 32],
+  'sha-384': ['sha384', 48],
+  'sha-512': ['sha512', 64],
+};
+
+/** RFC 8839 5.4: the characters of ICE, at least 4 and 22 of them, at most 256. */
+const ufragPattern = /^[A-Za-z0-9+/]{4,256}$/;
+const passwordPattern = /^[A-Za-z0-9+/]{22,256}$/;
+
+/**
+ * Reads what a browser says of its transport, in the media section or for all of the session (RFC 8839 5.4, RFC 8122).
+ * Undefined unless all of it can be read, RTCP is multiplexed (RFC 5761), and we may be the DTLS server.
+ */
+export function readWebrtc(media: RawMedia, session: RawSession): RemoteWebrtc | undefined {
+  const said = { ...session, ...media };
+  const ice = credentialsOf(String(said.iceUfrag), String(said.icePwd));
+  const fingerprint = said.fingerprint && fingerprintOf(said.fingerprint);
+  const mayServe = ['actpass', 'active'].includes(said.setup ?? 'active');
+  return ice && fingerprint && mayServe && media.rtcpMux !== undefined ? { ice, fingerprint } : undefined;
+}
+
+const credentialsOf = (ufrag: string, password: string): IceCredentials | undefined =>
+  ufragPattern.test(ufrag) && passwordPattern.test(password) ? { ufrag, password } : undefined;
+
+function fingerprintOf(said: { type: string; hash: string }): Fingerprint | undefined {
+  const [hash, octets = 0] = hashes[String(said.type).toLowerCase()] ?? [];
+  const digest = String(said.hash).replaceAll(':', '').toLowerCase();
+  return hash && digest.length === 2 * octets && /^[0-9a-f]+$/.test(digest) ? { hash, digest } : undefined;
+}
+
+const ufragOctets = 6;
+const passwordOctets = 24;
+
+/** Our credentials for a far side: the same for the same, other ones when it restarts ICE (RFC 8839 4.4.1.1.1). */
+export function toldWebrtc(
+  told: ToldWebrtc | undefined,
+  remote: IceCredentials | undefined,
+  random: (octets: number) => string,
+): ToldWebrtc {
+  const before = told?.remote;
+  const isSame = !before || !remote || (before.ufrag === remote.ufrag && before.password === remote.password);
+  const local = told && isSame ? told.local : { ufrag: random(ufragOctets), password: random(passwordOctets) };
+  const known = remote ?? before;
+  return { local, ...(known && { remote: known }) };
+}
+
+/** The transport that is agreed on. */
+export const agreedWebrtc = (local: IceCredentials, { ice, fingerprint }: RemoteWebrtc): WebrtcTransport => ({
+  local,
+  remote: ice,
+  fingerprint,
+});
+
+/** Priority of a host candidate, the only one (RFC 8445 5.1.2.1). */
+const hostPriority = 2 ** 24 * 126 + 2 ** 8 * 65_535 + 255;
+
+/** What our media section says of ICE and DTLS: a lite agent with one host candidate, and the server of DTLS. */
+export const webrtcAttributes = (
+  { local }: ToldWebrtc,
+  { address, port, fingerprint }: { address: string; port: number; fingerprint: string },
+) => ({
+  iceUfrag: local.ufrag,
+  icePwd: local.password,
+  fingerprint: { type: 'sha-256', hash: fingerprint },
+  setup: 'passive',
+  rtcpMux: 'rtcp-mux' as const,
+  msid: [{ id: 'hookswitch', appdata: 'audio' }],
+  candidates: [
+    { foundation: '1', component: 1, transport: 'udp', priority: hostPriority, ip: address, port, type: 'host' },
+  ],
+  endOfCandidates: 'end-of-candidates' as const,
+});
+
+/** What the session says: ICE-lite, and the streams of the one transport (RFC 9143). */
+export const webrtcSession = (lines: readonly MediaLine[], audioLine: number) => ({
+  icelite: 'ice-lite' as const,
+  groups: [{ type: 'BUNDLE', mids: lines[audioLine]?.mid ?? '0' }],
+});
