@@ -152,17 +152,13 @@ export async function buildNetwork(base: Base) {
     },
   ];
   return {
-    reloads,
-    media,
-    messages,
+    ...{ reloads, media, messages },
     transports,
     transactions,
     peers,
     rateLimiter,
     certificates,
-    outside: outside.of,
-    fingerprint: fingerprintOf(own),
-    homer,
+    ...{ outside: outside.of, fingerprint: fingerprintOf(own), homer },
   };
 }
 
