@@ -13,8 +13,8 @@ const retryEvery = 32;
 
 /**
  * Polls for the next request instead of sleeping, for up to `microseconds` after each one. Commands of a call follow
- * each other within a fraction of a millisecond. On a virtual machine a wake-up costs more than polling, as with halt
- * polling of kernels. It adapts: if requests are rare, it only polls now and then, so that a quiet server stays idle.
+ * each other within a fraction of a millisecond. On an idle virtual machine a wake-up can cost more than polling, as with
+ * halt polling of kernels. Where cores are shared, polling takes time from clients and other threads. It adapts: if requests are rare, it only polls now and then, so that a quiet server stays idle.
  */
 export function createBusyPoll(clock: Clock, microseconds: number): BusyPoll {
   let until = 0;
