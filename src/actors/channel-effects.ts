@@ -30,7 +30,7 @@ type ChannelEffectsOptions = {
 };
 
 /** Publishes a fact that somebody has to act upon. @throws Error if that fails: then the channel is hung up. */
-function require(facts: ChannelFacts, entry: ChannelEntry, fact: ChannelNews): void {
+function publishOrFail(facts: ChannelFacts, entry: ChannelEntry, fact: ChannelNews): void {
   if (!facts.publish(entry, fact)) throw new Error(`nobody could act upon ${fact.type}`);
 }
 
@@ -45,9 +45,10 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
     if (entry) effect(entry);
   };
 
+  /** Whatever listeners do, the channel ends. */
   const depart = (entry: ChannelEntry): void => {
-    require(facts, entry, { type: 'channel.departing' });
-    require(facts, entry, { type: 'channel.departed' });
+    facts.publish(entry, { type: 'channel.departing' });
+    facts.publish(entry, { type: 'channel.departed' });
   };
 
   const turns = createTurns(options.playbacks, (entry) => {
@@ -66,19 +67,19 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       playBusyTone: ({ context }) => perform(context.id, ({ leg }) => leg.media.indicate('busy')),
       sendDigits: ({ context }, { sequence }) => perform(context.id, ({ leg }) => leg.sendDigits(sequence)),
       holdPeer: ({ context }, { musicClass }) =>
-        perform(context.id, (entry) => require(facts, entry, { type: 'peer.held', musicClass })),
+        perform(context.id, (entry) => publishOrFail(facts, entry, { type: 'peer.held', musicClass })),
       askTransfer: ({ context }, { transfer }) =>
-        perform(context.id, (entry) => require(facts, entry, { type: 'transfer.asked', transfer })),
+        perform(context.id, (entry) => publishOrFail(facts, entry, { type: 'transfer.asked', transfer })),
       followForward: ({ context }, { forward }) =>
-        perform(context.id, (entry) => require(facts, entry, { type: 'forward.asked', forward })),
+        perform(context.id, (entry) => publishOrFail(facts, entry, { type: 'forward.asked', forward })),
       presentParty: ({ context }) => perform(context.id, presentParty),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, depart, options)),
       goOnAt: ({ context }, { position }) => perform(context.id, (entry) => goOnAt(entry, position)),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => deliver(entry, { type: 'leg.ended' })),
       stopDialplan: ({ context }) =>
         perform(context.id, (entry) => {
-          require(facts, entry, { type: 'channel.ending' });
-          require(facts, entry, { type: 'dialplan.over' });
+          facts.publish(entry, { type: 'channel.ending' });
+          facts.publish(entry, { type: 'dialplan.over' });
         }),
     },
   });
@@ -90,7 +91,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       showApplication: ({ context }, { data }) =>
         perform(context.id, (entry) => showApplication(entry, 'Stasis', data)),
       runDialplan: ({ context }, { position }) =>
-        perform(context.id, (entry) => require(facts, entry, { type: 'dialplan.due', position })),
+        perform(context.id, (entry) => publishOrFail(facts, entry, { type: 'dialplan.due', position })),
       noteRefusal: ({ context }) =>
         perform(context.id, (entry) => deliver(entry, { type: 'variable.set', name: 'STASISSTATUS', value: 'FAILED' })),
       noteDeparture: ({ context }) =>

@@ -51,7 +51,7 @@ type DialplanCallsOptions = {
 const nothing = (): void => {};
 
 /** Connects channels for the dialplan, in bridges of its own that clients only see, and runs the dialplan so. */
-export function createDialplanCalls(options: DialplanCallsOptions): CallsOf {
+export function createDialplanCalls(options: DialplanCallsOptions): void {
   const { channels, audio, bridges, ids, clock, log, hit = uncounted } = options;
   const rooms = new Map<string, BridgeEntry>();
 
@@ -149,7 +149,6 @@ export function createDialplanCalls(options: DialplanCallsOptions): CallsOf {
   });
   const dials = createDials({ ...options, hit, openBridge, callsOf });
   options.dialplans.serve(options.facts, callsOf);
-  return callsOf;
 }
 
 function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): RecordOutcome {

@@ -122,6 +122,30 @@ channels('a change is told to those who listen to that channel, after the facts 
   assert.equal(heard, ['ChannelStateChange', 'changed up']);
 });
 
+channels('a channel ends though a listener of its departure fails', async () => {
+  const w = createCallControl();
+  const leg = w.incoming('c1');
+  for (const type of ['channel.ending', 'channel.departing', 'channel.departed'] as const)
+    w.channelFacts.on(type, () => {
+      throw new Error('broken');
+    });
+  w.operations.hangup('c1', {});
+  await settled();
+  assert.equal([w.channels.size, leg.calls], [0, ['hangup 16', 'release']]);
+});
+
+channels('a channel whose request fails is hung up', async () => {
+  const w = createCallControl();
+  const leg = w.incoming('c1');
+  leg.report({ type: 'leg.answered' });
+  w.channelFacts.on('peer.held', () => {
+    throw new Error('broken');
+  });
+  leg.report({ type: 'leg.held' });
+  await settled();
+  assert.equal([w.channels.size, leg.calls], [0, ['hangup 41', 'release']]);
+});
+
 channels('who waits for an answer learns of it, or that there will be none', async () => {
   const w = createCallControl();
   const told: [string, boolean][] = [];
