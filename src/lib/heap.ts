@@ -21,9 +21,14 @@ const lookMs = 6_000;
 /** Growth of the heap in octets that justifies compacting. */
 const worthwhileOctets = 16_000_000;
 
+/** Looks in a row that have to find nothing under way: after the start, and after calls. */
+const quietAfterStart = 2;
+const quietAfterCalls = 10;
+
 /**
- * Compacts memory when `idle` was true twice in a row, and the heap holds much more than after the last time; the first
- * time in any case. Checks every six seconds.
+ * Compacts memory when `idle` was true for a minute (after the start for two looks), and the heap holds much more than
+ * after the last time; the first time in any case. Checks every six seconds. A whole collection drops the optimised code of
+ * calls: the next thousands of calls take twice the CPU, so a short pause must not cause one.
  * @param compact returns unused memory.
  * @returns a function that stops it
  */
@@ -34,14 +39,18 @@ export function compactWhenIdle(
   held = heapOctets,
 ): () => void {
   let least = 0;
-  let wasIdle = false;
+  let quiet = 0;
+  let enough = quietAfterStart;
   const look = (): void => {
-    const isIdle = idle();
-    if (isIdle && wasIdle && held() > least + worthwhileOctets) {
+    if (idle()) quiet++;
+    else {
+      quiet = 0;
+      enough = quietAfterCalls;
+    }
+    if (quiet >= enough && held() > least + worthwhileOctets) {
       compact();
       least = held();
     }
-    wasIdle = isIdle;
     least = Math.min(least, held());
     timer = clock.setTimeout(look, lookMs);
   };
