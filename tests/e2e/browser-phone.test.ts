@@ -2,40 +2,136 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BrowserPhones, hears } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
+import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, type TestServer, type TestServerOptions } from '../support/server.ts';
+import { answered, SippRun } from '../support/sipp.ts';
 
 const phones = suite('browsers as phones: SIP.js over WebSockets, ICE and DTLS-SRTP');
 const chromium = need('chromium');
+const sipp = need('sipp');
 
-const browser = (name: string) => ({ webrtc: true, auth: { username: name, password: 'wonderland' }, aor: {} });
+const browser = (name: string, codecs: string[]) => ({
+  ...{ webrtc: true, codecs, aor: {} },
+  auth: { username: name, password: 'wonderland' },
+});
 const settings: TestServerOptions = {
-  endpoints: { alice: browser('alice'), bob: browser('bob') },
+  endpoints: {
+    alice: browser('alice', ['opus']),
+    bob: browser('bob', ['ulaw']),
+    anonymous: { match: ['127.0.0.1'] },
+  },
   dialplan: {
-    default: { '600': ['Stasis(desk)'], '601': ['Answer', 'Echo'], bob: ['Dial(PJSIP/bob)'] },
+    default: { '600': ['Stasis(desk,${CHANNEL(name)})'], bob: ['Dial(PJSIP/bob)'] },
   },
   media: { webrtc: { consent_timeout: 5 } },
-  sip: { transports: [{ protocol: 'ws', bind: '127.0.0.1', port: 0 }], allowed_origins: ['*'] },
+  sip: {
+    transports: [
+      { protocol: 'ws', bind: '127.0.0.1', port: 0 },
+      { protocol: 'udp', bind: '127.0.0.1', port: 0 },
+    ],
+    allowed_origins: ['*'],
+  },
 };
 
-const withPhones = (path: string, body: (server: TestServer, all: BrowserPhones) => Promise<void>) =>
+type Register = (name: string) => ReturnType<BrowserPhones['register']>;
+
+const withPhones = (path: string, body: (server: TestServer, register: Register) => Promise<void>) =>
   onServer(settings, async (server) => {
     const all = server.closing(await BrowserPhones.open(path));
-    await body(server, all);
+    await body(server, (name) => all.register(server.sip('ws'), name, 'wonderland'));
   });
 
-chromium.test(phones, 'a browser calls an application and hears its tone; the application hangs up', (path) =>
-  withPhones(path, async (server, all) => {
+const dial = (server: TestServer, target: string, video = false) =>
+  `phone.dial('sip:${target}@${server.sip('ws')}', ${video})`;
+
+chromium.test(phones, 'a browser calls an application, hears its tone, presses a key and is hung up', (path) =>
+  withPhones(path, async (server, register) => {
     const app = await server.app('desk');
-    const alice = await all.register(server.sip('ws'), 'alice', 'wonderland');
-    await alice.evaluate(`phone.dial('sip:600@${server.sip('ws')}')`);
+    const alice = await register('alice');
+    await alice.evaluate(dial(server, '600'));
     const { channel } = await app.waitFor('StasisStart');
     await app.ok('POST', `/channels/${channel.id}/answer`);
     await app.ok('POST', `/channels/${channel.id}/play?media=tone:1004/10000,0/10`);
     await hears(alice, 1004);
-    const read = await app.ok<{ codec?: string }>('GET', `/channels/${channel.id}/rtp_statistics`);
-    assert.ok(read);
+    await alice.evaluate("phone.connection.getSenders()[0].dtmf.insertDTMF('7')");
+    await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
     await app.ok('DELETE', `/channels/${channel.id}`);
     await alice.waitForFunction("phone.states.at(-1) === 'Terminated'");
+  }),
+);
+
+chromium.test(
+  phones,
+  'an application calls a browser; it is held, taken back and heard, and its tab is closed',
+  (path) =>
+    withPhones(path, async (server, register) => {
+      const app = await server.app('desk', { subscribeAll: true });
+      const alice = await register('alice');
+      const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/alice&app=desk');
+      await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+      await app.ok('POST', `/channels/${id}/play?media=tone:852/10000,0/10`);
+      await hears(alice, 852);
+      await alice.evaluate('phone.hold(true)');
+      await app.waitFor('ChannelHold', ({ channel }) => channel.id === id);
+      await alice.evaluate('phone.hold(false)');
+      await app.waitFor('ChannelUnhold', ({ channel }) => channel.id === id);
+      await hears(alice, 852);
+      await alice.close();
+      await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
+    }),
+);
+
+chromium.test(
+  phones,
+  'two browsers, one with Opus and one with PCMU, hear each other; video is refused, ICE restarts',
+  (path) =>
+    withPhones(path, async (server, register) => {
+      const [alice, bob] = [await register('alice'), await register('bob')];
+      await alice.evaluate(dial(server, 'bob', true));
+      for (const page of [alice, bob]) await page.waitForFunction("phone.states.at(-1) === 'Established'");
+      await alice.evaluate('phone.hum(700)');
+      await bob.evaluate('phone.hum(1300)');
+      await hears(bob, 700);
+      await hears(alice, 1300);
+      const lines = await alice.evaluate<string>('phone.connection.remoteDescription.sdp');
+      assert.match(lines, /^m=video 0 UDP\/TLS\/RTP\/SAVPF/m);
+      const codecs = await alice.evaluate<string[]>('phone.codecs()');
+      assert.equal(codecs, ['audio/opus']);
+      assert.equal(await bob.evaluate<string[]>('phone.codecs()'), ['audio/PCMU']);
+      const before = /a=ice-ufrag:(.*)/.exec(lines)![1];
+      await alice.evaluate('phone.restart()');
+      await alice.waitForFunction(`!phone.connection.remoteDescription.sdp.includes('ice-ufrag:${before}')`);
+      await bob.evaluate('phone.hum(1800)');
+      await hears(alice, 1800);
+      await bob.evaluate('phone.call.bye()');
+      await alice.waitForFunction("phone.states.at(-1) === 'Terminated'");
+    }),
+);
+
+chromium.test(phones, 'a browser and a SIP phone hear each other in a bridge, which is recorded', (path) =>
+  withPhones(path, async (server, register) => {
+    if (!sipp.path) return;
+    const app = await server.app('desk');
+    const alice = await register('alice');
+    const peer = server.closing(await RtpPeer.open());
+    await alice.evaluate(dial(server, '600'));
+    const hers = await app.waitFor('StasisStart', ({ args }) => args[0]!.includes('alice'));
+    server.closing(new SippRun(sipp.path, { remote: server.sip(), service: '600', steps: answered(peer.port) }));
+    const his = await app.waitFor('StasisStart', ({ args }) => args[0]!.includes('anonymous'));
+    const channels = [hers.channel.id, his.channel.id];
+    for (const id of channels) await app.ok('POST', `/channels/${id}/answer`);
+    const bridge = await app.ok<{ id: string }>('POST', '/bridges?type=mixing');
+    await app.ok('POST', `/bridges/${bridge.id}/addChannel?channel=${channels.join(',')}`);
+    await alice.waitForFunction("phone.states.at(-1) === 'Established'");
+    await alice.evaluate('phone.hum(700)');
+    await peer.hears([700], [700, 1300]);
+    peer.hum(1300);
+    await hears(alice, 1300);
+    await app.ok('POST', `/bridges/${bridge.id}/record?name=browser&format=wav`);
+    await hears(alice, 1300);
+    await peer.hears([700], [700, 1300]);
+    await app.ok('DELETE', `/bridges/${bridge.id}`);
+    for (const id of channels) await app.ok('DELETE', `/channels/${id}`);
   }),
 );
 

@@ -64,10 +64,28 @@ const phone = {
     for (let bin = 1; bin < bins.length; bin++) if (bins[bin] > bins[best]) best = bin;
     return bins[best] > -60 ? (best * context.sampleRate) / this.heard.fftSize : 0;
   },
-  async statistics() {
-    const report = await this.connection.getStats();
-    return [...report.values()];
+  /** Says a tone instead of what the microphone hears. */
+  async hum(hertz) {
+    const tone = context.createOscillator();
+    tone.frequency.value = hertz;
+    const out = context.createMediaStreamDestination();
+    tone.connect(out);
+    tone.start();
+    await this.connection.getSenders()[0].replaceTrack(out.stream.getAudioTracks()[0]);
   },
+  /** The codecs that are received. */
+  async codecs() {
+    const report = [...(await this.connection.getStats()).values()];
+    const used = new Set(report.filter(({ type }) => type === 'inbound-rtp').map(({ codecId }) => codecId));
+    return report.filter(({ id }) => used.has(id)).map(({ mimeType }) => mimeType);
+  },
+  async invite(options) {
+    this.call.sessionDescriptionHandlerOptionsReInvite = { constraints: { audio: true, video: false }, ...options };
+    await new Promise((resolve, reject) =>
+      void this.call.invite({ requestDelegate: { onAccept: resolve, onReject: reject } }).catch(reject));
+  },
+  hold: (on) => phone.invite({ hold: on }),
+  restart: () => phone.invite({ offerOptions: { iceRestart: true } }),
 };
 globalThis.phone = phone;
 `;
@@ -108,7 +126,10 @@ export class BrowserPhones {
       ],
     });
     const { port } = http.address() as AddressInfo;
-    return new BrowserPhones(browser, `http://127.0.0.1:${port}/`, () => http.close());
+    return new BrowserPhones(browser, `http://127.0.0.1:${port}/`, () => {
+      http.closeAllConnections();
+      http.close();
+    });
   }
 
   explain(): string {
