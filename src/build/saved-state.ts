@@ -1,5 +1,7 @@
 import { dumpVersion } from '../actors/dumps.ts';
 import type { Logger } from '../lib/log.ts';
+import { memoryWord } from '../media/session-memory.ts';
+import { videoWord } from '../media/video/stream-memory.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { StateStore } from '../stores/state-store.ts';
 import { readServerData, type ServerData, serverDataVersion } from './server-data.ts';
@@ -26,26 +28,38 @@ type Json = Record<string, unknown>;
 /** The entry with the time, in ms since the Unix epoch, since when no stream is older. */
 export const writtenAtKey = 'writtenAt';
 
-/** Packets a second at most, and those that no estimate covers. A receiver takes a gap of 3,000 (RFC 3550 A.1). */
-const mostPackets = 100;
+/** Packets a second at most (video: 10 Mbit/s), and those that no estimate covers. */
+const mostPackets = { audio: 100, video: 1_000 };
 const sparePackets = 500;
 
 /**
- * Moves the numbers of RTP streams past all that the process before may have sent since they were written: a sequence
- * number must not come twice, nor an index of SRTP with its key (RFC 3711 9.1).
+ * Moves the numbers of the RTP streams in a leg's data past all that the process before may have sent since they were
+ * written: a sequence number must not come twice, nor an index of SRTP with its key (RFC 3711 9.1).
+ * @param elapsedMs time since the numbers were written.
  */
-function moveAhead(data: unknown, elapsedMs: number): void {
+export function moveAhead(data: unknown, elapsedMs: number): void {
   if (typeof data !== 'object' || data === null) return;
+  const packetsOf = (kind: keyof typeof mostPackets): number =>
+    Math.ceil((elapsedMs * mostPackets[kind]) / 1000) + sparePackets;
   const stream = data as { ssrc?: number; sequence?: number; secret?: { sealed: number; control: number } };
   if (typeof stream.ssrc === 'number' && typeof stream.sequence === 'number') {
-    const packets = Math.ceil((elapsedMs * mostPackets) / 1000) + sparePackets;
+    const packets = packetsOf('audio');
     stream.sequence = (stream.sequence + packets) & 0xffff;
     if (stream.secret) {
       if (stream.secret.sealed > 0) stream.secret.sealed += packets;
       stream.secret.control += packets;
     }
   }
-  for (const value of Object.values(data)) moveAhead(value, elapsedMs);
+  const { stream: video, numbers } = data as { stream?: number; numbers?: number[] };
+  if (typeof video === 'number' && Array.isArray(numbers)) moveVideoAhead(numbers, packetsOf('video'));
+  else for (const value of Object.values(data)) moveAhead(value, elapsedMs);
+}
+
+function moveVideoAhead(numbers: number[], packets: number): void {
+  if (numbers[videoWord.begun] !== 1) return;
+  const { sealed, control } = memoryWord;
+  for (const word of [videoWord.sequence, control, ...(numbers[sealed]! > 0 ? [sealed] : [])])
+    numbers[word] = (numbers[word] ?? 0) + packets;
 }
 
 /** Data without objects: lists that no entry adds to are empty. */
