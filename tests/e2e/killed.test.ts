@@ -1,0 +1,214 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AriClient } from '../support/ari-client.ts';
+import { freePort } from '../support/free-port.ts';
+import { need } from '../support/need.ts';
+import { Phone } from '../support/phone.ts';
+import { Command } from '../support/program.ts';
+import { untilAsked } from '../support/waiting.ts';
+
+/** A server process that is killed, and one that goes on from its state file, with real sockets. */
+const killed = suite('a server that is killed');
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+type Channel = { id: string; name: string; state: string };
+
+/** A server on ports of its own, which can be killed and started again. */
+async function createServer() {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-killed-'));
+  const [http, sip, bob] = [await freePort(), await freePort(), await freePort()];
+  const file = join(directory, 'hookswitch.yaml');
+  const settings = {
+    general: { data_directory: join(directory, 'data'), log_level: 'error' },
+    http: { port: http, users: [{ name: 'tester', password: 'secret' }] },
+    sip: {
+      transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }],
+      endpoints: {
+        anonymous: { match: ['127.0.0.1'] },
+        bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bob}`] } },
+      },
+    },
+    media: { rtp_ports: [0, 0] },
+    dialplan: {
+      default: {
+        echo: ['Answer', 'Echo'],
+        desk: ['Stasis(desk)'],
+        bob: ['Dial(PJSIP/bob,60)'],
+        ring: ['Ringing', 'Wait(60)'],
+      },
+    },
+    state_store: { on: true },
+  };
+  writeFileSync(file, JSON.stringify(settings));
+  const base = `http://127.0.0.1:${http}/ari`;
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
+  let child: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    child = spawn(process.execPath, [program, 'serve', '--config', file], {
+      ...{ cwd: directory, env: Object.fromEntries(inherited), stdio: ['ignore', 'ignore', 'inherit'] },
+    });
+    await untilAsked(
+      async () => (await fetch(`${base}/asterisk/ping`).catch(() => undefined)) !== undefined,
+      () => 'the server does not answer',
+    );
+  };
+  await start();
+  const kill = async (): Promise<void> => {
+    const ended = once(child!, 'exit');
+    child!.kill('SIGKILL');
+    await ended;
+  };
+  return {
+    ...{ base, bob, sip: `127.0.0.1:${sip}`, start, kill },
+    client: () => new AriClient(base, 'tester:secret'),
+    async close() {
+      await kill();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+const test = (title: string, body: (server: Awaited<ReturnType<typeof createServer>>) => Promise<void>): void =>
+  killed(title, async () => {
+    const server = await createServer();
+    try {
+      await body(server);
+    } finally {
+      await server.close();
+    }
+  });
+
+const channelsOf = (client: AriClient): Promise<Channel[]> => client.ok<Channel[]>('GET', '/channels');
+
+test('audio goes on as the same stream, and the call ends by the phone', async (server) => {
+  const phone = await Phone.open('4711', server.sip);
+  try {
+    await phone.call('echo');
+    phone.audio.hum(400);
+    await phone.audio.hears([400], [400, 700]);
+    await server.kill();
+    const before = phone.audio.packets.length;
+    await server.start();
+    await phone.audio.until(() => phone.audio.packets.length > before + 25, 'audio of the next process');
+    assert.is(new Set(phone.audio.packets.map(({ ssrc }) => ssrc)).size, 1);
+    await phone.audio.hears([400], [400, 700]);
+    const client = server.client();
+    assert.equal(
+      (await channelsOf(client)).map(({ state }) => state),
+      ['Up'],
+    );
+    phone.hangup();
+    await phone.over();
+    await untilAsked(
+      async () => (await channelsOf(client)).length === 0,
+      () => 'the channel stays',
+    );
+  } finally {
+    await phone.close();
+  }
+});
+
+test('an application resumes without a gap and controls its call', async (server) => {
+  const phone = await Phone.open('4711', server.sip);
+  const first = await server.client().connect('desk');
+  const later = server.client();
+  try {
+    const calling = phone.call('desk');
+    const { channel } = await first.waitFor('StasisStart');
+    await first.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    await first.ok('POST', `/channels/${channel.id}/variable?variable=SEEN&value=1`);
+    const seen = (await first.waitFor('ChannelVarset', ({ variable }) => variable === 'SEEN')) as unknown as {
+      seq: number;
+    };
+    await first.ok('POST', `/channels/${channel.id}/variable?variable=MISSED&value=1`);
+    await server.kill();
+    await server.start();
+    await later.connect('desk', { resume: String(seen.seq) });
+    await later.ok('POST', `/channels/${channel.id}/variable?variable=LATER&value=1`);
+    await later.waitFor('ChannelVarset', ({ variable }) => variable === 'LATER');
+    assert.equal(
+      later.events.map((event) => (event.type === 'ChannelVarset' ? event.variable : event.type)),
+      ['MISSED', 'LATER'],
+    );
+    await later.ok('DELETE', `/channels/${channel.id}`);
+    await phone.over();
+    await later.waitFor('ChannelDestroyed');
+  } finally {
+    await Promise.all([first.close(), later.close(), phone.close()]);
+  }
+});
+
+test('a Dial that rings is answered after it, and both talk', async (server) => {
+  const alice = await Phone.open('4711', server.sip);
+  const bob = await Phone.open('bob', server.sip, server.bob);
+  try {
+    bob.ring();
+    const calling = alice.call('bob');
+    const client = server.client();
+    await untilAsked(
+      async () =>
+        (await channelsOf(client)).some(({ name, state }) => name.startsWith('PJSIP/bob') && state === 'Ringing'),
+      () => 'bob does not ring',
+    );
+    await server.kill();
+    await server.start();
+    bob.take();
+    await calling;
+    alice.audio.hum(400);
+    bob.audio.hum(700);
+    await alice.audio.hears([700], [400, 700]);
+    await bob.audio.hears([400], [400, 700]);
+    bob.hangup();
+    await alice.over();
+  } finally {
+    await Promise.all([alice.close(), bob.close()]);
+  }
+});
+
+need('sipp').test(killed, '50 calls of SIPp go on, and each ends by its BYE', async (path) => {
+  const server = await createServer();
+  const calls = 50;
+  const args = [
+    '-s',
+    'echo',
+    '-i',
+    '127.0.0.1',
+    '-r',
+    '50',
+    '-m',
+    `${calls}`,
+    '-l',
+    `${calls}`,
+    '-d',
+    '6000',
+    '-nostdin',
+  ];
+  const run = new Command(path, ['-sn', 'uac', server.sip, ...args]);
+  try {
+    const client = server.client();
+    await untilAsked(
+      async () => (await channelsOf(client)).filter(({ state }) => state === 'Up').length === calls,
+      () => 'not all calls are up',
+    );
+    await server.kill();
+    await server.start();
+    assert.is((await channelsOf(client)).length, calls);
+    assert.is(await run.end(), 0, run.explain());
+    await untilAsked(
+      async () => (await channelsOf(client)).length === 0,
+      () => 'channels stay',
+    );
+  } finally {
+    await run.close();
+    await server.close();
+  }
+});
+
+killed.run();
