@@ -7,7 +7,6 @@ import { buildCallDetailRecords } from './build/call-detail-records.ts';
 import { buildInterface } from './build/interface.ts';
 import { buildNetwork } from './build/network.ts';
 import { createReload, type ReloadReport } from './build/reload.ts';
-import { savedEvents } from './build/saved-state.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
 import { RestoreError, snapshotServer } from './build/snapshot.ts';
 import { buildState } from './build/state.ts';
@@ -113,12 +112,7 @@ async function build(base: Base): Promise<RunningServer> {
   const { channels } = calls;
   const { sip, listeners } = technologies;
   // Last: at the end it is the first that stops.
-  if (base.stateStore) {
-    if (base.recorder.on)
-      for (const { application, seq, event, json } of savedEvents(base.stateStore))
-        base.recorder.sent(application, seq, event, json, false);
-    keepState({ base, network, state, calls }, sip, base.stateStore);
-  }
+  if (base.stateStore) keepState({ base, network, state, calls }, sip, base.stateStore);
   let drainTimeoutMs = config.general.drain_timeout * 1000;
   const reload = createReload(base.inForce, [
     ...network.reloads,

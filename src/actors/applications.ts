@@ -165,6 +165,7 @@ type ApplicationsOptions = {
   hit?: LimitHit | undefined;
   /** Gets every event made for an application. */
   recorder?: DeliveryOptions['recorder'];
+  changes?: DeliveryOptions['kept'];
   /** Trace context of events. */
   traced?: DeliveryOptions['traced'];
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
@@ -236,7 +237,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     log,
     entityId,
     check,
-    recorder: options.recorder,
+    ...{ recorder: options.recorder, kept: options.changes },
     traced: options.traced,
     request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
@@ -319,13 +320,14 @@ export function createApplications(options: ApplicationsOptions): Applications {
   /** Continues after the events that waited, or after the last event that the client names. */
   const comeBack = (name: string, { send, narrow }: Connection, last: number | undefined): void => {
     const outbox = away.get(name);
-    if (!outbox) {
-      if (last !== undefined) resume(name, send, last, narrow && delivery.narrowedAfter(name, narrow.by));
-      return;
-    }
     away.delete(name);
-    outbox.connected(send);
-    outbox.flush();
+    // What waited is among the kept events.
+    if (last !== undefined && (options.kept || !outbox))
+      resume(name, send, last, narrow && delivery.narrowedAfter(name, narrow.by));
+    else if (outbox) {
+      outbox.connected(send);
+      outbox.flush();
+    }
   };
 
   /** @param notBefore events up to this number are not sent. */

@@ -4,6 +4,7 @@ import { memoryWord } from '../media/session-memory.ts';
 import { videoWord } from '../media/video/stream-memory.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { StateStore } from '../stores/state-store.ts';
+import type { Base } from './base.ts';
 import { readServerData, type ServerData, serverDataVersion } from './server-data.ts';
 
 /**
@@ -89,16 +90,28 @@ const empty = (): Json => ({
 export function dataOf(entries: ReadonlyMap<string, string>): Json {
   const data = empty();
   const numbers = new Map<string, number>();
+  const subscriptions = new Map<string, [topic: string, count: number][]>();
   for (const [key, json] of entries) {
     const space = key.indexOf(' ');
     if (key.startsWith('event ') || key === writtenAtKey) continue;
     if (key.startsWith('seq ')) numbers.set(decodeURIComponent(key.slice(space + 1)), Number(json));
-    else put(data, (space < 0 ? key : key.slice(0, space)).split('.'), JSON.parse(json), space >= 0);
+    else if (key.startsWith('sub ')) {
+      const [name, topic] = key
+        .slice(space + 1)
+        .split(' ')
+        .map(decodeURIComponent) as [string, string];
+      const known = subscriptions.get(name);
+      if (known) known.push([topic, Number(json)]);
+      else subscriptions.set(name, [[topic, Number(json)]]);
+    } else put(data, (space < 0 ? key : key.slice(0, space)).split('.'), JSON.parse(json), space >= 0);
   }
   // The number of the last event is newer than what is written of its application.
-  for (const application of (data['calls'] as { applications: { actor: { context: { name: string } }; seq: number }[] })
-    .applications)
+  for (const application of (
+    data['calls'] as { applications: { actor: { context: { name: string } }; seq: number; subscriptions: unknown[] }[] }
+  ).applications) {
     application.seq = Math.max(application.seq, numbers.get(application.actor.context.name) ?? 0);
+    application.subscriptions = subscriptions.get(application.actor.context.name) ?? [];
+  }
   return data;
 }
 
@@ -110,13 +123,12 @@ function put(data: Json, path: readonly string[], value: unknown, isElement: boo
   else place[last] = value;
 }
 
-/** The kept events of all applications, each with its number, in order. */
-export function* savedEvents(
-  store: StateStore,
-): Generator<{ application: string; seq: number; event: AriEventBody; json: string }> {
-  for (const [key, json] of store.left) {
+/** Gives the recorder the events that the process before kept, so that applications resume behind them. */
+export function recallEvents({ stateStore, from, recorder }: Pick<Base, 'stateStore' | 'from' | 'recorder'>): void {
+  if (!stateStore || !from || !recorder.on) return;
+  for (const [key, json] of stateStore.left) {
     if (!key.startsWith('event ')) continue;
     const [, name = '', seq] = key.split(' ');
-    yield { application: decodeURIComponent(name), seq: Number(seq), event: JSON.parse(json) as AriEventBody, json };
+    recorder.sent(decodeURIComponent(name), Number(seq), JSON.parse(json) as AriEventBody, json, false);
   }
 }

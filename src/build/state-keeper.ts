@@ -12,7 +12,8 @@ type Floors = { base: Base; network: Network; state: State; calls: CallControl }
 
 /**
  * The entries of a state store, by key: a path into the server's data (`ServerData`), and for an element of a list its
- * id behind a space. `event <application> <number>` are events, `seq <application>` the number of the last one.
+ * id behind a space. `event <application> <number>` are events, `seq <application>` is the number of the last one, and
+ * `sub <application> <topic>` the references to a topic.
  */
 const keyOf = (path: string, id: string): string => `${path} ${encodeURIComponent(id)}`;
 
@@ -30,22 +31,23 @@ const pieces = 10;
 /** Entries that an orderly end leaves: everything else ends with the server's calls and connections. */
 const outlives = [
   ...['version', 'channelIds', 'endpoints', 'globals', 'deviceStates.kept', 'mailboxes', 'calls.applications '],
-  ...['calls.connections', 'calls.contacts ', 'sip.driver.bindings ', 'event ', 'seq '],
+  ...['calls.connections', 'calls.contacts ', 'sip.driver.bindings ', 'event ', 'seq ', 'sub '],
 ];
 
 /** Writes what changes to the store at the end of each turn, until the server's scope is closed. */
 export function keepState(floors: Floors, sip: SipDriver, store: StateStore): void {
   const { base, state } = floors;
   const keeper = new StateKeeper(floors, sip, store);
-  const { interval, events } = base.config.state_store;
+  const { interval } = base.config.state_store;
   base.runtime.turn.changed = ({ chart, id }) => base.changes.mark(chart, id);
-  state.numbered.to = (application, seq, json) => keeper.event(application, seq, json, events);
+  state.keeping.keeper = keeper;
   const unsubscribe = state.bus.subscribe(({ event }) => {
     if (event.type !== 'EndpointStateChange') return;
     base.changes.mark('endpoint', `${event.endpoint.technology}/${event.endpoint.resource}`);
   });
   base.changes.writeWith((marks) => keeper.write(marks));
   keeper.writeAll();
+  for (const event of state.keeping.early.splice(0)) keeper.event(...event);
   let piece = 0;
   const again = (): unknown =>
     base.clock.setTimeout(
@@ -67,7 +69,8 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): vo
   });
 }
 
-class StateKeeper {
+/** Turns marks into entries. */
+export class StateKeeper {
   readonly #floors: Floors;
   readonly #store: StateStore;
   readonly #places: Readonly<Record<string, Place>>;
@@ -75,8 +78,8 @@ class StateKeeper {
   /** The channel of each Call-ID, and the Call-ID of each channel. */
   readonly #channels = new Map<string, string>();
   readonly #callIds = new Map<string, string>();
-  /** Events that are not written yet. */
-  #events: StateChange[] = [];
+  /** Events and subscriptions that are not written yet. */
+  #ready: StateChange[] = [];
   /** Numbers of the kept events of each application: the first and the last. */
   readonly #kept = new Map<string, { first: number; last: number }>();
 
@@ -102,7 +105,13 @@ class StateKeeper {
       playback: { lists: [['calls.playbacks', (id) => calls.playbacks.dump(id)]] },
       liveRecording: { lists: [['calls.recordings', (name) => calls.recordings.dump(name)]] },
       application: {
-        lists: [['calls.applications', (name) => state.applications.dump(name).applications]],
+        lists: [
+          [
+            'calls.applications',
+            // Each subscription is an entry of its own.
+            (name) => state.applications.dump(name).applications.map((each) => ({ ...each, subscriptions: [] })),
+          ],
+        ],
         wholes: ['calls.connections'],
       },
       contact: { lists: [['calls.contacts', (id) => state.contacts.dump(id)]] },
@@ -151,22 +160,34 @@ class StateKeeper {
     };
   }
 
-  /** Keeps an event of an application, and no more than `most` of it. */
-  event(application: string, seq: number, json: string, most: number): void {
+  /** An application has so many references to a topic. */
+  subscribed(application: string, topic: string, count: number): void {
+    this.#ready.push([keyOf(`sub ${encodeURIComponent(application)}`, topic), count > 0 ? String(count) : undefined]);
+    this.#floors.base.changes.mark('event', application);
+  }
+
+  /** An application's filter has changed, or who uses its connection. */
+  changed(application: string): void {
+    this.#floors.base.changes.mark('application', application);
+  }
+
+  /** Keeps an event of an application, and no more than `state_store.events`. */
+  event(application: string, seq: number, json: string): void {
+    const most = this.#floors.base.config.state_store.events;
     const name = encodeURIComponent(application);
     const kept = this.#kept.get(name) ?? { first: seq, last: seq };
     this.#kept.set(name, kept);
     kept.last = seq;
-    if (most > 0) this.#events.push([`event ${name} ${seq}`, json]);
+    if (most > 0) this.#ready.push([`event ${name} ${seq}`, json]);
     for (; kept.last - kept.first >= most && kept.first <= kept.last; kept.first++)
-      if (most > 0 || kept.first < seq) this.#events.push([`event ${name} ${kept.first}`, undefined]);
+      if (most > 0 || kept.first < seq) this.#ready.push([`event ${name} ${kept.first}`, undefined]);
     this.#floors.base.changes.mark('event', application);
   }
 
   /** Writes what is marked. */
   write(marks: Marks): void {
-    const changed: StateChange[] = this.#events;
-    this.#events = [];
+    const changed: StateChange[] = this.#ready;
+    this.#ready = [];
     const wholes = new Set<string>();
     for (const channel of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#places['channel']!, channel, changed);
     for (const [kind, ids] of marks) {
@@ -211,6 +232,9 @@ class StateKeeper {
       for (const id of ids) this.#addOnes(this.#places[kind]!, id, changed);
     for (const id of all['channel']!) this.#follow(id);
     for (const path of Object.keys(this.#wholes)) this.#addWhole(path, changed);
+    for (const { actor, subscriptions } of state.applications.dump().applications)
+      for (const [topic, count] of subscriptions)
+        changed.push([keyOf(`sub ${encodeURIComponent(actor.context.name)}`, topic), String(count)]);
     for (const key of this.#store.left.keys()) this.#count(key);
     const known = new Set(changed.map(([key]) => key));
     const isOver = (key: string): boolean => !known.has(key) && !key.startsWith('event ') && !key.startsWith('seq ');

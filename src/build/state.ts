@@ -19,6 +19,7 @@ import { createMailboxes } from '../stores/mailboxes.ts';
 import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
 import type { Reloadable } from './reload.ts';
+import type { StateKeeper } from './state-keeper.ts';
 
 /** State beside calls, and its subscribers. */
 export type State = ReturnType<typeof buildState>;
@@ -43,7 +44,7 @@ export function buildState({
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
   // Away policies are created above this floor.
-  const numbered: Numbered = {};
+  const keeping: Keeping = { early: [] };
   const presenceChanged: { to?: AwayPolicies['changed'] } = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());
@@ -52,7 +53,7 @@ export function buildState({
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
     hit: limitCounts.hit,
     traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
-    recorder: config.state_store.on ? keptToo(recorder, numbered) : recorder,
+    ...(config.state_store.on ? { recorder: keptToo(recorder, keeping), changes: changesOf(keeping) } : { recorder }),
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
     kept: (...asked) => recorder.events.after(...asked),
   });
@@ -114,18 +115,29 @@ export function buildState({
     mailboxes,
     deviceStates,
     bans,
-    numbered,
+    keeping,
   };
 }
 
-type Numbered = { to?: (application: string, seq: number, json: string) => void };
+/** Who keeps what changes of applications: set when the server has been built. */
+type Keeping = {
+  keeper?: Pick<StateKeeper, 'event' | 'subscribed' | 'changed'>;
+  /** Events of the start. */
+  early: [application: string, seq: number, json: string][];
+};
+
+const changesOf = (keeping: Keeping) => ({
+  subscribed: (...change: [application: string, topic: string, count: number]) => keeping.keeper?.subscribed(...change),
+  changed: (application: string) => keeping.keeper?.changed(application),
+});
 
 /** Events go to the recorder, while it is on, and to the state store. */
-const keptToo = (recorder: Base['recorder'], numbered: Numbered): Pick<Base['recorder'], 'on' | 'sent'> => ({
+const keptToo = (recorder: Base['recorder'], keeping: Keeping): Pick<Base['recorder'], 'on' | 'sent'> => ({
   on: true,
   sent(...event) {
     const [application, seq, , json] = event;
-    numbered.to?.(application, seq, json);
+    if (keeping.keeper) keeping.keeper.event(application, seq, json);
+    else keeping.early.push([application, seq, json]);
     if (recorder.on) recorder.sent(...event);
   },
 });

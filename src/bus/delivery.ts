@@ -65,6 +65,10 @@ export type DeliveryOptions = {
   check?: MessageCheck | undefined;
   /** Records, while it is on, every event made for an application, delivered or not. */
   recorder?: EventRecorder | undefined;
+  /** Hears what of {@link Delivery.dump} has changed; the rest changes with each event. */
+  kept?:
+    | { subscribed(application: string, topic: string, count: number): void; changed(application: string): void }
+    | undefined;
   /** The request that an event follows from which is written for one application. */
   request?: (() => string | undefined) | undefined;
   /** Trace context of an event that follows from a request, or concerns a channel. Left out without tracing. */
@@ -148,9 +152,9 @@ const isOneChannel = (topic: Topic): boolean => topic.startsWith(allChannels) &&
 const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { bus, clock, log, entityId, check, recorder, request, traced, onReleased } = options;
+  const { bus, clock, log, entityId, check, recorder, request, traced, onReleased, kept } = options;
   const receivers = new Map<string, Receiver>();
-  const subscriptions = new Subscriptions<Receiver>();
+  const subscriptions = new Subscriptions<Receiver>(({ name }, topic, count) => kept?.subscribed(name, topic, count));
   const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
   let publications = 0;
 
@@ -234,7 +238,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const narrow = (receiver: Receiver, to: Narrow | undefined): void => {
     receiver.hears = to?.hears;
-    if (receiver.narrowed?.by !== to?.by) receiver.narrowed = to && { by: to.by, after: receiver.seq };
+    if (receiver.narrowed?.by === to?.by) return;
+    receiver.narrowed = to && { by: to.by, after: receiver.seq };
+    kept?.changed(receiver.name);
   };
 
   return {
@@ -313,7 +319,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
 
     filterOf: (name) => receivers.get(name)?.filter.lists ?? { allowed: [], disallowed: [] },
-    setFilter: (name, body) => receivers.get(name)?.filter.replace(body),
+    setFilter: (name, body) => (receivers.get(name)?.filter.replace(body), kept?.changed(name)),
     figures(name) {
       const receiver = receivers.get(name);
       const { seq: events = 0, missed = 0, connection } = receiver ?? {};

@@ -16,6 +16,12 @@ const typeOf = (topic: Topic): TopicType => topic.slice(0, topic.indexOf(':')) a
 export class Subscriptions<S> {
   readonly #counts = new Map<S, Map<Topic, number>>();
   readonly #subscribers = new Map<Topic, Set<S>>();
+  readonly #changed: (subscriber: S, topic: Topic, count: number) => void;
+
+  /** @param changed hears each changed number of references, 0 at the end; not of restored ones */
+  constructor(changed: (subscriber: S, topic: Topic, count: number) => void = () => {}) {
+    this.#changed = changed;
+  }
 
   /** Adds one reference. @returns false when it was not counted because all of the type are subscribed already. */
   subscribe(subscriber: S, topic: Topic): boolean {
@@ -23,6 +29,7 @@ export class Subscriptions<S> {
     const all = allOf(typeOf(topic));
     if (topic !== all && counts.has(all)) return false;
     counts.set(topic, (counts.get(topic) ?? 0) + 1);
+    this.#changed(subscriber, topic, counts.get(topic) ?? 0);
     const subscribers = this.#subscribers.get(topic);
     if (subscribers) subscribers.add(subscriber);
     else this.#subscribers.set(topic, new Set([subscriber]));
@@ -34,6 +41,7 @@ export class Subscriptions<S> {
     const counts = this.#counts.get(subscriber);
     const count = counts?.get(topic);
     if (!counts || count === undefined) return false;
+    this.#changed(subscriber, topic, count - 1);
     if (count > 1) {
       counts.set(topic, count - 1);
       return true;
@@ -53,6 +61,7 @@ export class Subscriptions<S> {
       const counts = this.#counts.get(subscriber);
       counts?.delete(topic);
       if (counts?.size === 0) this.#counts.delete(subscriber);
+      this.#changed(subscriber, topic, 0);
     }
     return [...subscribers];
   }
@@ -62,7 +71,10 @@ export class Subscriptions<S> {
     const counts = this.#counts.get(subscriber);
     if (!counts) return;
     this.#counts.delete(subscriber);
-    for (const topic of counts.keys()) this.#unlink(subscriber, topic);
+    for (const topic of counts.keys()) {
+      this.#unlink(subscriber, topic);
+      this.#changed(subscriber, topic, 0);
+    }
   }
 
   /** Its references to a topic; 0 when none. */

@@ -149,7 +149,7 @@ test('a Dial that rings is answered after it, and both talk', async (server) => 
   const alice = await Phone.open('4711', server.sip);
   const bob = await Phone.open('bob', server.sip, server.bob);
   try {
-    bob.ring();
+    bob.answers = false;
     const calling = alice.call('bob');
     const client = server.client();
     await untilAsked(
