@@ -181,11 +181,14 @@ function browserCertificate({ clock, ids }: Base): CertifiedKey {
     names: ['hookswitch'],
     from: now - dayMs,
     until: now + 3650 * dayMs,
-    serial: ids.hex(16),
+    serial: serialOf(ids.secret(serialLength)),
   });
 }
 
 const dayMs = 86_400_000;
+const serialLength = 16;
+/** Positive, and of at most 20 octets (RFC 5280 4.1.2.2). */
+const serialOf = (secret: string): string => `01${Buffer.from(secret).toString('hex')}`;
 
 /** The collector's settings: none while the recorder is off. */
 const collectorOf = ({ off, hep }: Config['recorder']): Config['recorder']['hep'] =>

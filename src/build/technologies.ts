@@ -113,7 +113,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     hint: hints.of,
     watchers,
     messageReceived: messages.received,
-    ...{ hit: base.limitCounts.hit, bindingChanged: (id: string) => base.changes.mark('binding', id) },
+    ...{ hit: base.limitCounts.hit, changed: base.changes.mark },
     isAmong: createExtensionLists(),
     resolveHost,
     ...(names && { names, openProbe: openUdpProbe }),

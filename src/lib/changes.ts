@@ -22,13 +22,13 @@ export class TurnChanges {
   }
 
   /** An object has begun, changed or ended. */
-  mark(kind: string, id: string): void {
+  readonly mark = (kind: string, id: string): void => {
     if (!this.#write) return;
     if (this.#marks.size === 0) queueMicrotask(() => this.commit());
     const ids = this.#marks.get(kind);
     if (ids) ids.add(id);
     else this.#marks.set(kind, new Set([id]));
-  }
+  };
 
   /** Performs an output behind the next commit; directly if nothing has changed. It must not throw. */
   leave(output: () => void): void {

@@ -139,7 +139,7 @@ test('an application resumes without a gap and controls its call', async (server
     );
     await later.ok('DELETE', `/channels/${channel.id}`);
     await phone.over();
-    await later.waitFor('ChannelDestroyed');
+    await later.waitFor('StasisEnd');
   } finally {
     await Promise.all([first.close(), later.close(), phone.close()]);
   }

@@ -82,8 +82,8 @@ type SipDriverOptions = {
   messageReceived?: (message: TextMessage) => void;
   /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
-  /** Hears the id of each binding that is made, changed or deleted. */
-  bindingChanged?: ((id: string) => void) | undefined;
+  /** Hears of changes that no step of an actor and no transaction tells of: bindings, and channels whose port has opened. */
+  changed?: ((kind: 'binding' | 'channel', id: string) => void) | undefined;
 };
 
 /** Current objects of the driver; all zero when idle, except bindings and nonces. */
@@ -188,7 +188,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const { realm, algorithms, nonceLifetimeMs } = config;
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });
   const agent = createUserAgent(stack);
-  const bindings = createBindings(clock, options.peers, (id) => options.bindingChanged?.(id));
+  const bindings = createBindings(clock, options.peers, (id) => options.changed?.('binding', id));
   const endpoints = createEndpoints([], {
     ...{ verifier, clock, log, logIns: options.logIns },
     lineOf: (uri) => lines.endpointOf(uri),
@@ -210,7 +210,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     },
     isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
-    hit: options.hit ?? uncounted,
+    ...{ hit: options.hit ?? uncounted, changed: (channelId: string) => options.changed?.('channel', channelId) },
   };
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);

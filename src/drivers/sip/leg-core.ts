@@ -435,6 +435,7 @@ export class LegCore {
       onHeld: (held) => void this.send({ type: held ? 'far.held' : 'far.unheld' }),
     });
     if (from?.early) this.#early = new EarlyMedia(this.#negotiation, services, from.early);
+    services.changed(this.#options.channelId);
   }
 
   /** Does what an intent says once the port is open, in order, unless the leg is over by then. */

@@ -52,6 +52,8 @@ export type Services = {
   media: MediaPlane;
   endpoints: Endpoints;
   bindings: Bindings;
+  /** The leg of a channel has changed by itself: its port has opened. */
+  changed(channelId: string): void;
   /** Legs that hold something: for leak checks, and for how many calls an endpoint has. */
   legs: Legs;
   /** Calls whose legs are gone before they are over. */
