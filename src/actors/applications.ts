@@ -165,7 +165,6 @@ type ApplicationsOptions = {
   hit?: LimitHit | undefined;
   /** Gets every event made for an application. */
   recorder?: DeliveryOptions['recorder'];
-  changes?: DeliveryOptions['kept'];
   /** Trace context of events. */
   traced?: DeliveryOptions['traced'];
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
@@ -237,7 +236,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     log,
     entityId,
     check,
-    ...{ recorder: options.recorder, kept: options.changes },
+    recorder: options.recorder,
     traced: options.traced,
     request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
@@ -317,11 +316,10 @@ export function createApplications(options: ApplicationsOptions): Applications {
     return model(name);
   };
 
-  /** Continues after the events that waited, or after the last event that the client names. */
+  /** Continues after the last event that the client names, if events are kept, else with those that waited. */
   const comeBack = (name: string, { send, narrow }: Connection, last: number | undefined): void => {
     const outbox = away.get(name);
     away.delete(name);
-    // What waited is among the kept events.
     if (last !== undefined && (options.kept || !outbox))
       resume(name, send, last, narrow && delivery.narrowedAfter(name, narrow.by));
     else if (outbox) {

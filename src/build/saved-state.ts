@@ -3,8 +3,8 @@ import type { Logger } from '../lib/log.ts';
 import { memoryWord } from '../media/session-memory.ts';
 import { videoWord } from '../media/video/stream-memory.ts';
 import type { AriEventBody } from '../models/events.ts';
+import type { Recorder } from '../recorder/recorder.ts';
 import type { StateStore } from '../stores/state-store.ts';
-import type { Base } from './base.ts';
 import { readServerData, type ServerData, serverDataVersion } from './server-data.ts';
 
 /**
@@ -124,9 +124,8 @@ function put(data: Json, path: readonly string[], value: unknown, isElement: boo
 }
 
 /** Gives the recorder the events that the process before kept, so that applications resume behind them. */
-export function recallEvents({ stateStore, from, recorder }: Pick<Base, 'stateStore' | 'from' | 'recorder'>): void {
-  if (!stateStore || !from || !recorder.on) return;
-  for (const [key, json] of stateStore.left) {
+export function recallEvents({ left }: StateStore, recorder: Pick<Recorder, 'sent'>): void {
+  for (const [key, json] of left) {
     if (!key.startsWith('event ')) continue;
     const [, name = '', seq] = key.split(' ');
     recorder.sent(decodeURIComponent(name), Number(seq), JSON.parse(json) as AriEventBody, json, false);

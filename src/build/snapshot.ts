@@ -7,6 +7,7 @@ import type { SnoopDriver } from '../telephony/snoop.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
+import { recallEvents } from './saved-state.ts';
 import { type ServerData, serverDataVersion } from './server-data.ts';
 import type { State } from './state.ts';
 
@@ -107,6 +108,8 @@ function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData
 
 /** As `restoreServer`. @throws RestoreError */
 export function restore(floors: Floors, drivers: Drivers, data: ServerData): void {
+  const { stateStore, recorder } = floors.base;
+  if (stateStore && recorder.on) recallEvents(stateStore, recorder);
   try {
     restoreServer(floors, drivers, data);
   } catch (error) {

@@ -70,7 +70,7 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): vo
 }
 
 /** Turns marks into entries. */
-export class StateKeeper {
+class StateKeeper {
   readonly #floors: Floors;
   readonly #store: StateStore;
   readonly #places: Readonly<Record<string, Place>>;

@@ -19,7 +19,6 @@ import { createMailboxes } from '../stores/mailboxes.ts';
 import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
 import type { Reloadable } from './reload.ts';
-import type { StateKeeper } from './state-keeper.ts';
 
 /** State beside calls, and its subscribers. */
 export type State = ReturnType<typeof buildState>;
@@ -53,7 +52,7 @@ export function buildState({
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
     hit: limitCounts.hit,
     traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
-    ...(config.state_store.on ? { recorder: keptToo(recorder, keeping), changes: changesOf(keeping) } : { recorder }),
+    recorder: config.state_store.on ? keptToo(recorder, keeping) : recorder,
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
     kept: (...asked) => recorder.events.after(...asked),
   });
@@ -121,20 +120,23 @@ export function buildState({
 
 /** Who keeps what changes of applications: set when the server has been built. */
 type Keeping = {
-  keeper?: Pick<StateKeeper, 'event' | 'subscribed' | 'changed'>;
+  keeper?: {
+    event(application: string, seq: number, json: string): void;
+    subscribed(application: string, topic: string, count: number): void;
+    changed(application: string): void;
+  };
   /** Events of the start. */
   early: [application: string, seq: number, json: string][];
 };
 
-const changesOf = (keeping: Keeping) => ({
-  subscribed: (...change: [application: string, topic: string, count: number]) => keeping.keeper?.subscribed(...change),
-  changed: (application: string) => keeping.keeper?.changed(application),
-});
-
 /** Events go to the recorder, while it is on, and to the state store. */
-const keptToo = (recorder: Base['recorder'], keeping: Keeping): Pick<Base['recorder'], 'on' | 'sent'> => ({
+const keptToo = (recorder: Base['recorder'], keeping: Keeping) => ({
   on: true,
-  sent(...event) {
+  changes: {
+    subscribed: (...change: [name: string, topic: string, count: number]) => keeping.keeper?.subscribed(...change),
+    changed: (name: string) => keeping.keeper?.changed(name),
+  },
+  sent(...event: Parameters<Base['recorder']['sent']>) {
     const [application, seq, , json] = event;
     if (keeping.keeper) keeping.keeper.event(application, seq, json);
     else keeping.early.push([application, seq, json]);

@@ -26,7 +26,6 @@ import type { CallControl } from './call-control.ts';
 import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
-import { recallEvents } from './saved-state.ts';
 import { restore } from './snapshot.ts';
 import type { State } from './state.ts';
 
@@ -166,7 +165,6 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });
 
   const listeners = await transports.bind(sipListens(config));
-  recallEvents(base);
   if (base.from) restore({ base, network, state, calls }, { sip, local }, base.from);
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());

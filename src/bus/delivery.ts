@@ -53,6 +53,8 @@ type Receiver = {
 type EventRecorder = {
   readonly on: boolean;
   sent(name: string, seq: number, event: AriEventBody, json: string, missed: boolean): void;
+  /** Hears what of {@link Delivery.dump} has changed; the rest changes with each event. */
+  readonly changes?: { subscribed(name: string, topic: string, count: number): void; changed(name: string): void };
 };
 
 export type DeliveryOptions = {
@@ -65,10 +67,6 @@ export type DeliveryOptions = {
   check?: MessageCheck | undefined;
   /** Records, while it is on, every event made for an application, delivered or not. */
   recorder?: EventRecorder | undefined;
-  /** Hears what of {@link Delivery.dump} has changed; the rest changes with each event. */
-  kept?:
-    | { subscribed(application: string, topic: string, count: number): void; changed(application: string): void }
-    | undefined;
   /** The request that an event follows from which is written for one application. */
   request?: (() => string | undefined) | undefined;
   /** Trace context of an event that follows from a request, or concerns a channel. Left out without tracing. */
@@ -151,10 +149,19 @@ const isOneChannel = (topic: Topic): boolean => topic.startsWith(allChannels) &&
 
 const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
 
+const subscriptionsOf = (recorder: EventRecorder | undefined): Subscriptions<Receiver> =>
+  new Subscriptions(({ name }, topic, count) => recorder?.changes?.subscribed(name, topic, count));
+
+function setFilter(receiver: Receiver | undefined, body: unknown, recorder: EventRecorder | undefined): void {
+  if (!receiver) return;
+  receiver.filter.replace(body);
+  recorder?.changes?.changed(receiver.name);
+}
+
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { bus, clock, log, entityId, check, recorder, request, traced, onReleased, kept } = options;
+  const { bus, clock, log, entityId, check, recorder, request, traced, onReleased } = options;
   const receivers = new Map<string, Receiver>();
-  const subscriptions = new Subscriptions<Receiver>(({ name }, topic, count) => kept?.subscribed(name, topic, count));
+  const subscriptions = subscriptionsOf(recorder);
   const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
   let publications = 0;
 
@@ -238,9 +245,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const narrow = (receiver: Receiver, to: Narrow | undefined): void => {
     receiver.hears = to?.hears;
-    if (receiver.narrowed?.by === to?.by) return;
-    receiver.narrowed = to && { by: to.by, after: receiver.seq };
-    kept?.changed(receiver.name);
+    if (receiver.narrowed?.by !== to?.by) receiver.narrowed = to && { by: to.by, after: receiver.seq };
   };
 
   return {
@@ -319,7 +324,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
 
     filterOf: (name) => receivers.get(name)?.filter.lists ?? { allowed: [], disallowed: [] },
-    setFilter: (name, body) => (receivers.get(name)?.filter.replace(body), kept?.changed(name)),
+    setFilter: (name, body) => setFilter(receivers.get(name), body, recorder),
     figures(name) {
       const receiver = receivers.get(name);
       const { seq: events = 0, missed = 0, connection } = receiver ?? {};
