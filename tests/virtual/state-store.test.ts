@@ -118,6 +118,9 @@ const plots = fc.record<Plot>({
   ),
   cuts: fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 4 }),
 });
+/** Where a playback is, is written once a second: it may end so much later than it would have. */
+const isPrompt = ({ deed: { word } }: Plot['deeds'][number]): boolean =>
+  !['play', 'stop', 'pause', 'unpause'].includes(word);
 const begun = (deeds: Plot['deeds']): Plot['deeds'] => [{ after: 1, deed: { word: 'call', nth: 0 } }, ...deeds];
 const runs = { numRuns: 8, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false };
 
@@ -139,8 +142,9 @@ const told = ({ events, streams, ...rest }: Account): string[] => [
 store('lets another process go on as if nothing had happened', () =>
   fc.assert(
     fc.asyncProperty(plots, async ({ deeds, cuts }) => {
-      const plain = await tellOf({ deeds: begun(deeds), cuts: [] });
-      assert.equal(told(await tellOf({ deeds: begun(deeds), cuts })), told(plain));
+      const prompt = begun(deeds.filter(isPrompt));
+      const plain = await tellOf({ deeds: prompt, cuts: [] });
+      assert.equal(told(await tellOf({ deeds: prompt, cuts })), told(plain));
     }),
     runs,
   ),
