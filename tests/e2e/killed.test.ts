@@ -145,33 +145,6 @@ test('an application resumes without a gap and controls its call', async (server
   }
 });
 
-test('a Dial that rings is answered after it, and both talk', async (server) => {
-  const alice = await Phone.open('4711', server.sip);
-  const bob = await Phone.open('bob', server.sip, server.bob);
-  try {
-    bob.answers = false;
-    const calling = alice.call('bob');
-    const client = server.client();
-    await untilAsked(
-      async () =>
-        (await channelsOf(client)).some(({ name, state }) => name.startsWith('PJSIP/bob') && state === 'Ringing'),
-      () => 'bob does not ring',
-    );
-    await server.kill();
-    await server.start();
-    bob.take();
-    await calling;
-    alice.audio.hum(400);
-    bob.audio.hum(700);
-    await alice.audio.hears([700], [400, 700]);
-    await bob.audio.hears([400], [400, 700]);
-    bob.hangup();
-    await alice.over();
-  } finally {
-    await Promise.all([alice.close(), bob.close()]);
-  }
-});
-
 need('sipp').test(killed, '50 calls of SIPp go on, and each ends by its BYE', async (path) => {
   const server = await createServer();
   const calls = 50;

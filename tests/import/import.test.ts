@@ -30,7 +30,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     },
   );
   assert.equal([endpoints['lobby']?.match, endpoints['lobby']?.auth], [['127.0.0.1', '10.2.0.0/16'], undefined]);
-  assert.equal([endpoints['browser'], endpoints['anonymous']], [undefined, undefined]);
+  assert.equal([endpoints['browser']?.webrtc, endpoints['anonymous']], [true, undefined]);
   assert.equal(endpoints['office']?.allow.sources, ['10.0.0.0/8']);
   assert.equal(config.sip.local_networks, ['192.168.0.0/16']);
   assert.equal(config.sip.transports, [{ protocol: 'udp', bind: '0.0.0.0', port: 5060 }]);
