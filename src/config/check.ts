@@ -72,6 +72,11 @@ function checkObject(node: Node, value: unknown, problems: Problem[], path: Path
     return Object.fromEntries(
       Object.entries(given).map(([key, child]) => [key, check(each, child, problems, [...path, key])]),
     );
+  return checkProperties(node, given, problems, path);
+}
+
+/** The properties that are set, or have a default. */
+function checkProperties(node: Node, given: Record<string, unknown>, problems: Problem[], path: Path): unknown {
   const properties = node.properties ?? {};
   for (const key of Object.keys(given))
     if (!Object.hasOwn(properties, key)) problems.push(unknownKey(key, Object.keys(properties), path));
@@ -138,7 +143,8 @@ function checkChoice(
     problems.push({ path, message: `${value} is not supported; expected one of ${allowed.join(', ')}` });
   else if (!allowed.includes(value)) {
     const near = typeof value === 'string' ? nearest(value, allowed.map(String)) : undefined;
-    wrong(problems, path, `expected one of ${allowed.join(', ')}`, value, near);
+    const hint = near ? `; did you mean \`${near}\`?` : '';
+    problems.push({ path, message: `expected one of ${allowed.join(', ')}, found ${describe(value)}${hint}` });
   }
   return value;
 }
@@ -151,9 +157,8 @@ function checkUnion(alternatives: readonly Node[], value: unknown, problems: Pro
   return check(alternatives[0] as Node, value, problems, path);
 }
 
-function wrong(problems: Problem[], path: Path, wanted: string, found: unknown, near?: string): void {
-  const hint = near ? `; did you mean \`${near}\`?` : '';
-  problems.push({ path, message: `${wanted}, found ${describe(found)}${hint}` });
+function wrong(problems: Problem[], path: Path, wanted: string, found: unknown): void {
+  problems.push({ path, message: `${wanted}, found ${describe(found)}` });
 }
 
 /** A value as messages show it: shortened, and without passwords of addresses. */

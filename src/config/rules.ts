@@ -159,7 +159,16 @@ function checkApplications({ applications, http }: Config, broken: ReadonlySet<u
   return problems;
 }
 
-function checkSip({ sip, dialplan }: Config, known: Known): Problem[] {
+function checkSip(config: Config, known: Known): Problem[] {
+  const { t1, t2 } = config.sip.timers;
+  return [
+    ...checkEndpoints(config, known),
+    ...checkTransports(config),
+    ...(t1 > t2 ? [{ path: ['sip', 'timers'], message: 't1 must not exceed t2' }] : []),
+  ];
+}
+
+function checkEndpoints({ sip, dialplan }: Config, known: Known): Problem[] {
   const problems: Problem[] = [];
   for (const [name, endpoint] of Object.entries(sip.endpoints)) {
     const path = ['sip', 'endpoints', name];
@@ -182,6 +191,11 @@ function checkSip({ sip, dialplan }: Config, known: Known): Problem[] {
     if (endpoint.codecs.length === 0)
       problems.push({ path: [...path, 'codecs'], message: 'the list is empty; expected at least one entry' });
   }
+  return problems;
+}
+
+function checkTransports({ sip }: Config): Problem[] {
+  const problems: Problem[] = [];
   const taken = new Set<string>();
   for (const [index, { protocol, bind, port = standardSipPorts[protocol] }] of sip.transports.entries()) {
     const key = `${protocol === 'udp' ? 'udp' : 'tcp'} ${bind} ${port}`;
@@ -192,7 +206,6 @@ function checkSip({ sip, dialplan }: Config, known: Known): Problem[] {
       });
     taken.add(key);
   }
-  if (sip.timers.t1 > sip.timers.t2) problems.push({ path: ['sip', 'timers'], message: 't1 must not exceed t2' });
   return problems;
 }
 

@@ -24,7 +24,10 @@ const isWildcard = (address: string): boolean => address === '0.0.0.0' || addres
 
 /** Warnings about a checked configuration. Each begins with its setting. */
 export function warningsOf(config: Config, machine: Machine): string[] {
-  const { http, sip, media, sounds } = config;
+  return [...addressWarnings(config, machine), ...directoryWarnings(config, machine), ...endpointWarnings(config)];
+}
+
+function addressWarnings({ http, sip, media }: Config, machine: Machine): string[] {
   const isOurs = (address: string): boolean =>
     isWildcard(address) || isLoopback(address) || machine.addresses.includes(address);
   const warnings: string[] = [];
@@ -35,21 +38,21 @@ export function warningsOf(config: Config, machine: Machine): string[] {
     if (!isOurs(bind)) warnings.push(`sip.transports: ${bind} is not an address of this machine`);
   }
   if (!isOurs(http.bind)) warnings.push(`http.bind: ${http.bind} is not an address of this machine`);
-  for (const [setting, directories] of [
-    ['sounds.directories', sounds.directories],
-    ['sounds.music', sounds.music],
-  ] as const)
-    for (const directory of directories)
-      if (directory !== 'builtin' && !machine.hasDirectory(directory))
-        warnings.push(`${setting}: there is no directory ${directory}`);
   const audio = media.rtp_address ?? '';
   if (audio !== '' && !isOurs(audio)) warnings.push(`media.rtp_address: ${audio} is not an address of this machine`);
   if (isLoopback(audio) && sip.transports.some(({ bind }) => !isLoopback(bind)))
     warnings.push(
       `media.rtp_address: ${audio} reaches only this machine, but SIP listens for others: calls will have no audio`,
     );
-  warnings.push(...endpointWarnings(config));
   return warnings;
+}
+
+function directoryWarnings({ sounds: { directories, music } }: Config, { hasDirectory }: Machine): string[] {
+  const missing = (setting: string, listed: readonly string[]) =>
+    listed
+      .filter((directory) => directory !== 'builtin' && !hasDirectory(directory))
+      .map((directory) => `${setting}: there is no directory ${directory}`);
+  return [...missing('sounds.directories', directories), ...missing('sounds.music', music)];
 }
 
 function endpointWarnings({ sip }: Config): string[] {

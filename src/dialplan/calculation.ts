@@ -98,44 +98,34 @@ class Calculation {
 function apply(operator: string, left: string, right: string): string | undefined {
   if (operator === '|') return isTrue(left) ? left : right;
   if (operator === '&') return isTrue(left) && isTrue(right) ? left : '0';
+  if (operator === '~~') return left + right;
+  if (operator === '=~' || operator === ':') return found(left, right, operator === ':');
   const numbers = number.test(left) && number.test(right);
-  const order = numbers ? Number(left) - Number(right) : left < right ? -1 : left > right ? 1 : 0;
-  switch (operator) {
-    case '=':
-      return order === 0 ? '1' : '0';
-    case '!=':
-      return order === 0 ? '0' : '1';
-    case '<':
-      return order < 0 ? '1' : '0';
-    case '>':
-      return order > 0 ? '1' : '0';
-    case '<=':
-      return order <= 0 ? '1' : '0';
-    case '>=':
-      return order >= 0 ? '1' : '0';
-    case '~~':
-      return left + right;
-    case '=~':
-    case ':':
-      return found(left, right, operator === ':');
-    default:
-      return numbers ? arithmetic(operator, Number(left), Number(right)) : undefined;
-  }
+  const compare = comparisons[operator];
+  if (compare) return compare(numbers ? Number(left) - Number(right) : textOrder(left, right)) ? '1' : '0';
+  const result = numbers ? arithmetic[operator]?.(Number(left), Number(right)) : undefined;
+  return result !== undefined && Number.isFinite(result) ? String(result) : undefined;
 }
 
-function arithmetic(operator: string, left: number, right: number): string | undefined {
-  const result =
-    operator === '+'
-      ? left + right
-      : operator === '-'
-        ? left - right
-        : operator === '*'
-          ? left * right
-          : operator === '/'
-            ? left / right
-            : left % right;
-  return Number.isFinite(result) ? String(result) : undefined;
-}
+const textOrder = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
+/** Comparisons, by the sign of the left operand less the right one. */
+const comparisons: Readonly<Record<string, (order: number) => boolean>> = {
+  '=': (order) => order === 0,
+  '!=': (order) => order !== 0,
+  '<': (order) => order < 0,
+  '>': (order) => order > 0,
+  '<=': (order) => order <= 0,
+  '>=': (order) => order >= 0,
+};
+
+const arithmetic: Readonly<Record<string, (left: number, right: number) => number>> = {
+  '+': (left, right) => left + right,
+  '-': (left, right) => left - right,
+  '*': (left, right) => left * right,
+  '/': (left, right) => left / right,
+  '%': (left, right) => left % right,
+};
 
 /** Result of a search: its group, or the number of characters; 0 or '' for none. */
 function found(text: string, expression: string, fromStart: boolean): string | undefined {

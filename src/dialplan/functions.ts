@@ -79,39 +79,27 @@ function lookUp<F>(known: ReadonlyMap<string, F>, expression: string): { found: 
   return { found, text: expression.slice(open + 1, -1) };
 }
 
+/** The items of CALLERID and CONNECTEDLINE. */
+const readableItems: ReadonlyMap<string, (identity: Identity) => string> = new Map(
+  Object.entries({
+    all: formatCallerId,
+    name: ({ name }: Identity) => name,
+    num: ({ number }: Identity) => number,
+    ani: ({ ani = '' }: Identity) => ani,
+    dnid: ({ dnid = '' }: Identity) => dnid,
+    rdnis: ({ redirection }: Identity) => redirection?.from.number ?? '',
+    pres: (identity: Identity) => presentationName(shownParty(identity).presentation ?? 0),
+    'num-pres': ({ presentation = 0 }: Identity) => presentationName(presentation),
+    'name-pres': ({ presentation = 0, namePresentation = presentation }: Identity) =>
+      presentationName(namePresentation),
+    'num-valid': ({ number }: Identity) => (number === '' ? '0' : '1'),
+    'name-valid': ({ name }: Identity) => (name === '' ? '0' : '1'),
+  }),
+);
+
 /** CALLERID and CONNECTEDLINE: one item of an identity; empty for an unknown item, as in Asterisk. */
-function readIdentity(identity: Identity, item: string): string | undefined {
-  switch (item) {
-    case 'all':
-      return formatCallerId(identity);
-    case 'name':
-      return identity.name;
-    case 'num':
-    case 'number':
-      return identity.number;
-    case 'ani':
-    case 'ani-num':
-      return identity.ani ?? '';
-    case 'dnid':
-      return identity.dnid ?? '';
-    case 'rdnis':
-      return identity.redirection?.from.number ?? '';
-    case 'pres':
-      return presentationName(shownParty(identity).presentation ?? 0);
-    case 'num-pres':
-      return presentationName(identity.presentation ?? 0);
-    case 'name-pres':
-      return presentationName(identity.namePresentation ?? identity.presentation ?? 0);
-    case 'num-valid':
-      return identity.number === '' ? '0' : '1';
-    case 'name-valid':
-      return identity.name === '' ? '0' : '1';
-    case '':
-      return undefined;
-    default:
-      return '';
-  }
-}
+const readIdentity = (identity: Identity, item: string): string | undefined =>
+  item === '' ? undefined : (readableItems.get(item)?.(identity) ?? '');
 
 /** The change by writing an item; undefined if it cannot be written. */
 function identityChange(identity: Identity, item: string, value: string): Partial<Identity> | undefined {
@@ -121,10 +109,8 @@ function identityChange(identity: Identity, item: string, value: string): Partia
     case 'name':
       return { name: value };
     case 'num':
-    case 'number':
       return { number: value };
     case 'ani':
-    case 'ani-num':
       return { ani: value };
     case 'dnid':
       return { dnid: value };
@@ -132,20 +118,36 @@ function identityChange(identity: Identity, item: string, value: string): Partia
       return { redirection: withParty(identity.redirection, 'from', { number: value }) };
     case 'pres':
     case 'num-pres':
-    case 'name-pres': {
-      const presentation = parsePresentation(value);
-      if (presentation === undefined) return undefined;
-      if (item === 'name-pres') return { namePresentation: presentation };
-      const { presentation: before = 0, namePresentation = before } = identity;
-      if (item === 'num-pres') return { presentation, namePresentation };
-      return { presentation, ...(identity.namePresentation !== undefined && { namePresentation: presentation }) };
-    }
+    case 'name-pres':
+      return presentationChange(identity, item, parsePresentation(value));
     default:
       return undefined;
   }
 }
 
-const identityItem = (text: string): string => (splitArguments(text)[0] ?? '').trim().toLowerCase();
+function presentationChange(
+  identity: Identity,
+  item: 'pres' | 'num-pres' | 'name-pres',
+  presentation: number | undefined,
+): Partial<Identity> | undefined {
+  if (presentation === undefined) return undefined;
+  if (item === 'name-pres') return { namePresentation: presentation };
+  const { presentation: before = 0, namePresentation = before } = identity;
+  if (item === 'num-pres') return { presentation, namePresentation };
+  return { presentation, ...(identity.namePresentation !== undefined && { namePresentation: presentation }) };
+}
+
+/** Items with two names. */
+const itemAliases: ReadonlyMap<string, string> = new Map([
+  ['number', 'num'],
+  ['ani-num', 'ani'],
+]);
+
+/** The item that a call of a function names, by its first name. */
+const identityItem = (text: string): string => {
+  const item = (splitArguments(text)[0] ?? '').trim().toLowerCase();
+  return itemAliases.get(item) ?? item;
+};
 
 const identityItems =
   'the items are all, name, num, ani, dnid, rdnis, and pres, num-pres, name-pres with a presentation (allowed, prohib, unavailable …)';

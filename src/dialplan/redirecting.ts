@@ -19,6 +19,21 @@ function partyItem(item: string): [which: Which, what: string] | undefined {
   return which && [which, item.slice(which.length + 1)];
 }
 
+/** The items of a party of a redirection, behind `from-`, `to-` or `orig-`. */
+const readableItems: ReadonlyMap<string, (party: Party) => string> = new Map(
+  Object.entries({
+    all: formatCallerId,
+    name: ({ name }: Party) => name,
+    num: ({ number }: Party) => number,
+    number: ({ number }: Party) => number,
+    'name-valid': ({ name }: Party) => (name === '' ? '0' : '1'),
+    'num-valid': ({ number }: Party) => (number === '' ? '0' : '1'),
+    pres: ({ presentation = 0 }: Party) => presentationName(presentation),
+    'name-pres': ({ presentation = 0 }: Party) => presentationName(presentation),
+    'num-pres': ({ presentation = 0 }: Party) => presentationName(presentation),
+  }),
+);
+
 /** REDIRECTING: one item; empty for an unknown item, as in Asterisk, and undefined without one. */
 export function readRedirection(redirection: Redirection | undefined, item: string): string | undefined {
   switch (item) {
@@ -31,27 +46,8 @@ export function readRedirection(redirection: Redirection | undefined, item: stri
     case 'count':
       return String(redirection?.count ?? 0);
   }
-  const [which, what] = partyItem(item) ?? [];
-  const party = (which && redirection?.[which]) ?? nobody;
-  switch (what) {
-    case 'all':
-      return formatCallerId(party);
-    case 'name':
-      return party.name;
-    case 'num':
-    case 'number':
-      return party.number;
-    case 'name-valid':
-      return party.name === '' ? '0' : '1';
-    case 'num-valid':
-      return party.number === '' ? '0' : '1';
-    case 'pres':
-    case 'name-pres':
-    case 'num-pres':
-      return presentationName(party.presentation ?? 0);
-    default:
-      return '';
-  }
+  const [which, what = ''] = partyItem(item) ?? [];
+  return readableItems.get(what)?.((which && redirection?.[which]) ?? nobody) ?? '';
 }
 
 /** Most redirections that make sense to count: the largest number of one octet. */
@@ -74,21 +70,26 @@ export function redirectionChange(
   if (item === 'orig-reason') return isReason(word) ? { ...before, origReason: word } : undefined;
   if (item === 'count')
     return /^\d{1,3}$/.test(word) && Number(word) <= mostRedirections ? { ...before, count: Number(word) } : undefined;
-  const [which, what] = partyItem(item) ?? [];
-  if (!which) return undefined;
-  switch (what) {
+  const [which, what = ''] = partyItem(item) ?? [];
+  const change = which && partyChange(what, value);
+  return which && change && withParty(before, which, change);
+}
+
+/** The change of a party by writing an item of it; undefined if it cannot be written so. */
+function partyChange(item: string, value: string): Partial<Party> | undefined {
+  switch (item) {
     case 'all':
-      return withParty(before, which, parseCallerId(value));
+      return parseCallerId(value);
     case 'name':
-      return withParty(before, which, { name: value });
+      return { name: value };
     case 'num':
     case 'number':
-      return withParty(before, which, { number: value });
+      return { number: value };
     case 'pres':
     case 'name-pres':
     case 'num-pres': {
       const presentation = parsePresentation(value);
-      return presentation === undefined ? undefined : withParty(before, which, { presentation });
+      return presentation === undefined ? undefined : { presentation };
     }
     default:
       return undefined;

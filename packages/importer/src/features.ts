@@ -69,9 +69,12 @@ export function importFeatures(sections: readonly Section[], hasDialplan: boolea
   return {
     features: {
       ...codes,
-      ...timeOf(general, 'featuredigittimeout', 'digit_timeout', 1),
-      ...timeOf(general, 'transferdigittimeout', 'transfer_digit_timeout', 1_000),
-      ...timeOf(general, 'atxfernoanswertimeout', 'transfer_no_answer_timeout', 1_000, 3_600_000),
+      ...numberOf('digit_timeout', timeOf(general, 'featuredigittimeout', { unitMs: 1 })),
+      ...numberOf('transfer_digit_timeout', timeOf(general, 'transferdigittimeout', { unitMs: 1_000 })),
+      ...numberOf(
+        'transfer_no_answer_timeout',
+        timeOf(general, 'atxfernoanswertimeout', { unitMs: 1_000, mostMs: 3_600_000 }),
+      ),
       ...numberOf('transfer_attempts', general.number('transferdialattempts', 1, 100)),
       ...(general.text('courtesytone') !== '' && { recording_beep: true }),
     },
@@ -88,8 +91,8 @@ function codeOf(map: Values, name: string, standard: string, report: Report): st
 
 const numberOf = (setting: string, value: number | undefined) => (value === undefined ? {} : { [setting]: value });
 
-/** A time in ms. @param scale ms of what it is given in. @param most ms that it may be. */
-const timeOf = (general: Values, key: string, setting: string, scale: number, most = 60_000) => {
+/** A time in ms, from 1 to `mostMs`; undefined if it is not set. Asterisk counts it in units of `unitMs`. */
+const timeOf = (general: Values, key: string, { unitMs, mostMs = 60_000 }: { unitMs: number; mostMs?: number }) => {
   const value = general.number(key, 0.001, 60_000);
-  return numberOf(setting, value && Math.min(Math.max(Math.round(value * scale), 1), most));
+  return value && Math.min(Math.max(Math.round(value * unitMs), 1), mostMs);
 };

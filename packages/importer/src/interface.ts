@@ -120,26 +120,29 @@ function webOf(
     report.missing(values.place, `prefix ${values.text('prefix')} is dropped: paths begin with /ari`);
   if (values.text('enablestatic') !== '' && values.flag('enablestatic'))
     report.missing(values.place, 'enablestatic: use a web server for files');
+  if (values.flag('tlsenable')) return encryptedWebOf(values, report);
+  report.took('address of the HTTP interface');
+  return { http: { bind: values.text('bindaddr') || '0.0.0.0', port: values.number('bindport', 1, 65_535) ?? 8088 } };
+}
+
+/** The HTTP interface over TLS; on this machine only if there is no certificate. */
+function encryptedWebOf(values: Values, report: Report): ReturnType<typeof webOf> {
   const certificate = values.text('tlscertfile');
-  if (values.flag('tlsenable') && certificate !== '') {
-    const { address, port } = bindOf(values.text('tlsbindaddr') || '0.0.0.0:8089');
-    if (values.flag('enabled'))
-      report.approximated(values.place, 'the HTTP interface has one port: the encrypted one is used');
-    report.took('address of the HTTP interface');
-    return {
-      http: { bind: address, port: port ?? 8089, tls: true },
-      tls: { certificates: [{ certificate, key: values.text('tlsprivatekey') || certificate }] },
-    };
-  }
-  if (values.flag('tlsenable')) {
+  if (certificate === '') {
     report.missing(
       values.place,
       'tlsenable without tlscertfile: the HTTP interface listens on this machine only until you set tls.certificates and http.tls',
     );
     return { http: {} };
   }
+  const { address, port } = bindOf(values.text('tlsbindaddr') || '0.0.0.0:8089');
+  if (values.flag('enabled'))
+    report.approximated(values.place, 'the HTTP interface has one port: the encrypted one is used');
   report.took('address of the HTTP interface');
-  return { http: { bind: values.text('bindaddr') || '0.0.0.0', port: values.number('bindport', 1, 65_535) ?? 8088 } };
+  return {
+    http: { bind: address, port: port ?? 8089, tls: true },
+    tls: { certificates: [{ certificate, key: values.text('tlsprivatekey') || certificate }] },
+  };
 }
 
 /** Programs that are connected to: applications (ari.conf), and servers of audio (websocket_client.conf alone). */

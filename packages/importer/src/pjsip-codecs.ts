@@ -9,28 +9,33 @@ const otherNames: Readonly<Record<string, string>> = { pcmu: 'ulaw', pcma: 'alaw
 /** Meaning of `all`; video codecs must be named. */
 const usual = ['ulaw', 'alaw', 'g722', 'opus'];
 
+/** The codecs that `allow` and `disallow` name, item by item: `allow=!all,ulaw` disallows all, then allows ulaw. */
+function choicesOf(each: Values): { names: readonly string[]; isAllowed: boolean }[] {
+  return each.entries.flatMap(({ key, value }) => {
+    const isAllow = key.toLowerCase() === 'allow';
+    if (!isAllow && key.toLowerCase() !== 'disallow') return [];
+    const items = value.toLowerCase().split(/[,&|]/);
+    return items.flatMap((word) => {
+      const item = word.trim();
+      if (item === '') return [];
+      const isAllowed = isAllow !== item.startsWith('!');
+      const given = item.replace(/^!/, '').replace(/:\d+$/, '');
+      const name = (Object.hasOwn(otherNames, given) ? otherNames[given] : undefined) ?? given;
+      const all = [...usual, ...(isAllowed ? [] : videoFormatNames)];
+      return [{ names: name === 'all' ? all : [name], isAllowed }];
+    });
+  });
+}
+
 /** Audio and video codecs after `allow` and `disallow` of an endpoint, and its number of video streams. */
 export function codecsOf(each: Values, report: Report): Record<string, unknown> {
   let chosen: string[] = [];
   const unknown = new Set<string>();
-  for (const { key, value } of each.entries) {
-    const isAllow = key.toLowerCase() === 'allow';
-    if (!isAllow && key.toLowerCase() !== 'disallow') continue;
-    for (const item of value
-      .toLowerCase()
-      .split(/[,&|]/)
-      .flatMap((word) => word.trim() || [])) {
-      const isExcluded = item.startsWith('!');
-      const given = item.replace(/^!/, '').replace(/:\d+$/, '');
-      const name = (Object.hasOwn(otherNames, given) ? otherNames[given] : undefined) ?? given;
-      const letsIn = isAllow !== isExcluded;
-      const named = name === 'all' ? [...usual, ...(letsIn ? [] : videoFormatNames)] : [name];
-      chosen = chosen.filter((codec) => !named.includes(codec));
-      if (letsIn) {
-        chosen.push(...named.filter((codec) => codecs.has(codec)));
-        for (const codec of named) if (!codecs.has(codec)) unknown.add(codec);
-      }
-    }
+  for (const { names, isAllowed } of choicesOf(each)) {
+    chosen = chosen.filter((codec) => !names.includes(codec));
+    if (!isAllowed) continue;
+    chosen.push(...names.filter((codec) => codecs.has(codec)));
+    for (const codec of names) if (!codecs.has(codec)) unknown.add(codec);
   }
   for (const codec of unknown) report.missing(each.place, `codec ${codec} is not supported and is dropped`);
   const video = chosen.filter(isVideoFormat);

@@ -77,36 +77,44 @@ const implied = (name: string): string => (['global', 'system'].includes(name.to
 
 /* ---- Transports ---------------------------------------------------------------------------------------------- */
 
+type Transport = { protocol: string; bind: string; port?: number };
+
+/** One transport; undefined, with a line of the report, if it cannot exist here. */
+function transportOf(each: Values, isRestricted: boolean, report: Report): Transport | undefined {
+  const protocol = each.text('protocol').toLowerCase() || 'udp';
+  if (!['udp', 'tcp', 'tls', 'ws', 'wss'].includes(protocol)) {
+    report.missing(each.place, `SIP over ${protocol} is not supported and is dropped`);
+    return undefined;
+  }
+  if (protocol === 'tls' && each.text('cert_file') === '') {
+    report.missing(each.place, 'the transport has no certificate and is dropped');
+    return undefined;
+  }
+  const { address, port } = bindOf(each.text('bind') || '0.0.0.0');
+  const isWeb = protocol.startsWith('ws');
+  if (isWeb)
+    report.approximated(
+      each.place,
+      `SIP over ${protocol} has its own port, 8080 for ws and 8443 for wss, not the HTTP port: reconfigure the phones`,
+    );
+  return {
+    protocol,
+    bind: isRestricted ? '127.0.0.1' : address,
+    ...(isWeb || port === undefined ? {} : { port }),
+    ...clientCertificates(each, protocol, report),
+  };
+}
+
 function transportsOf({ of, report }: World, isRestricted: boolean): Record<string, unknown> {
-  const transports: Record<string, unknown>[] = [];
+  const transports: Transport[] = [];
   const seen = new Set<string>();
   let external = '';
   const local = new Set<string>();
   for (const each of of('transport')) {
-    const protocol = each.text('protocol').toLowerCase() || 'udp';
-    if (!['udp', 'tcp', 'tls', 'ws', 'wss'].includes(protocol)) {
-      report.missing(each.place, `SIP over ${protocol} is not supported and is dropped`);
-      continue;
-    }
-    if (['tls', 'wss'].includes(protocol) && each.text('cert_file') === '' && protocol === 'tls') {
-      report.missing(each.place, 'the transport has no certificate and is dropped');
-      continue;
-    }
-    const { address, port } = bindOf(each.text('bind') || '0.0.0.0');
-    const isWeb = protocol.startsWith('ws');
-    if (isWeb)
-      report.approximated(
-        each.place,
-        `SIP over ${protocol} has its own port, 8080 for ws and 8443 for wss, not the HTTP port: reconfigure the phones`,
-      );
-    const bind = isRestricted ? '127.0.0.1' : address;
-    const transport = {
-      protocol,
-      bind,
-      ...(isWeb || port === undefined ? {} : { port }),
-      ...clientCertificates(each, protocol, report),
-    };
-    const key = `${protocol} ${bind} ${isWeb ? '' : port}`;
+    const transport = transportOf(each, isRestricted, report);
+    if (!transport) continue;
+    const { protocol, bind, port } = transport;
+    const key = `${protocol} ${bind} ${port}`;
     if (seen.has(key)) continue;
     seen.add(key);
     transports.push(transport);
@@ -175,6 +183,31 @@ function globalsOf({ of, report }: World): Record<string, unknown> {
 const encryptionOf = (each: Values): string => (each.flag('webrtc') ? '' : each.text('media_encryption').toLowerCase());
 
 /** An endpoint with its AOR, credentials and addresses; undefined when it would be less safe here. */
+/** The addresses that an endpoint may call from, none for all; the reason if `allow.sources` cannot express its lists. */
+function sourcesOf(each: Values, world: World): { sources: readonly string[] } | string {
+  const access = together([
+    world.everywhere,
+    ...[each, ...aorsOf(each, world)].flatMap((values) => [world.accessOf(values), world.accessOf(values, 'contact_')]),
+  ]);
+  if (access === 'everybody') return { sources: [] };
+  if (access === 'unknown' || access.denied.length > 0) return firewall;
+  const sources = access.allowed ?? [];
+  if (sources.length === 0) return 'its access list admits no address';
+  world.report.took('access lists of endpoints, as allow.sources');
+  return { sources };
+}
+
+/** The variables of `set_var`. */
+function variablesOf(each: Values): { variables?: Record<string, string> } {
+  each.text('set_var');
+  const settings = each.entries.filter(({ key }) => key.toLowerCase() === 'set_var');
+  const variables = settings.flatMap(({ value }) => {
+    const equals = value.indexOf('=');
+    return equals < 1 ? [] : [[value.slice(0, equals).trim(), value.slice(equals + 1)]];
+  });
+  return settings.length === 0 ? {} : { variables: Object.fromEntries(variables) };
+}
+
 function endpointOf(each: Values, world: World): Endpoint | undefined {
   const { report, notes } = world;
   const left = (why: string): undefined => {
@@ -187,15 +220,8 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
     return left(`its media encryption is not supported (${encryption})`);
   if (each.flag('stir_shaken')) return left('signing calls (STIR/SHAKEN) is not supported');
   const aors = aorsOf(each, world);
-  const access = together([
-    world.everywhere,
-    ...[each, ...aors].flatMap((values) => [world.accessOf(values), world.accessOf(values, 'contact_')]),
-  ]);
-  if (access === 'unknown') return left(firewall);
-  const sources = access === 'everybody' ? [] : (access.allowed ?? []);
-  if (access !== 'everybody' && access.denied.length > 0) return left(firewall);
-  if (access !== 'everybody' && sources.length === 0) return left('its access list admits no address');
-  if (access !== 'everybody') report.took('access lists of endpoints, as allow.sources');
+  const access = sourcesOf(each, world);
+  if (typeof access === 'string') return left(access);
   const secrets = credentialsOf(each, world);
   if (secrets === 'left')
     return left('Asterisk requires both its address and its password; here one of them would be enough');
@@ -203,7 +229,7 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
     ...(each.text('context') ? { context: each.text('context') } : {}),
     ...subscriptionsOf(each, report),
     ...secrets,
-    ...(sources.length === 0 ? {} : { allow: { sources } }),
+    ...(access.sources.length === 0 ? {} : { allow: access }),
     ...aorOf(each, world),
     ...codecsOf(each, report),
     ...attributesOf(each),
@@ -212,16 +238,8 @@ function endpointOf(each: Values, world: World): Endpoint | undefined {
       ? { media_encryption: each.flag('media_encryption_optimistic') ? 'best_effort' : 'required' }
       : {}),
     ...registrationsOf(each, world),
+    ...variablesOf(each),
   };
-  const variables = each.entries.flatMap(({ key, value }) => (key.toLowerCase() === 'set_var' ? [value] : []));
-  each.text('set_var');
-  if (variables.length > 0)
-    endpoint['variables'] = Object.fromEntries(
-      variables.flatMap((text) => {
-        const equals = text.indexOf('=');
-        return equals < 1 ? [] : [[text.slice(0, equals).trim(), text.slice(equals + 1)]];
-      }),
-    );
   if (each.text('mailboxes') !== '')
     report.missing(
       each.place,

@@ -64,6 +64,16 @@ const own = new Set([
 const filled = (pattern: string, host: string, username: string): string =>
   pattern.replaceAll('${REMOTE_HOST}', host).replaceAll('${USERNAME}', username);
 
+function reportUnsupported(values: Values, report: Report): void {
+  for (const { key, place } of values.entries) {
+    const [head = '', rest] = key.split('/');
+    if (rest === undefined ? !own.has(head.toLowerCase()) : !Object.hasOwn(prefixes, head.toLowerCase()))
+      report.missing(place, `${key} of a wizard is not supported and is dropped`);
+  }
+  if (values.flag('has_phoneprov'))
+    report.missing(values.place, 'has_phoneprov is dropped: use a web server for phone files');
+}
+
 function sectionsOf(values: Values, report: Report): Section[] {
   const { name, place } = values;
   const of = (prefix: string): Entry[] =>
@@ -77,12 +87,7 @@ function sectionsOf(values: Values, report: Report): Section[] {
     place,
     entries: [entry('type', type), ...entries],
   });
-  for (const { key, place: at } of values.entries) {
-    const [head = '', rest] = key.split('/');
-    if (rest === undefined ? !own.has(head.toLowerCase()) : !Object.hasOwn(prefixes, head.toLowerCase()))
-      report.missing(at, `${key} of a wizard is not supported and is dropped`);
-  }
-  if (values.flag('has_phoneprov')) report.missing(place, 'has_phoneprov is dropped: use a web server for phone files');
+  reportUnsupported(values, report);
   const username = values.text('outbound_auth/username');
   const proxy = values.text('outbound_proxy');
   const patterns = {
@@ -93,10 +98,10 @@ function sectionsOf(values: Values, report: Report): Section[] {
   const hosts = values.list('remote_hosts');
   const accepts = values.flag('accepts_auth') ?? false;
   const sends = values.flag('sends_auth') ?? false;
-  const registers = values.flag('sends_registrations') ?? false;
-  const contacts = values.flag('accepts_registrations')
-    ? []
-    : hosts.map((host) => entry('contact', filled(patterns.contact, host, username)));
+  // A phone that registers has no fixed host. Each fixed host is a contact, and is identified by its address.
+  const fixedHosts = values.flag('accepts_registrations') ? [] : hosts;
+  const servers = values.flag('sends_registrations') ? hosts : [];
+  const contacts = fixedHosts.map((host) => entry('contact', filled(patterns.contact, host, username)));
   return [
     make('endpoint', name, [
       entry('aors', name),
@@ -108,24 +113,22 @@ function sectionsOf(values: Values, report: Report): Section[] {
     make('aor', name, [...contacts, ...of('aor')]),
     ...(accepts ? [make('auth', `${name}-iauth`, of('inbound_auth'))] : []),
     ...(sends ? [make('auth', `${name}-oauth`, of('outbound_auth'))] : []),
-    ...(hosts.length > 0 && !values.flag('accepts_registrations')
+    ...(fixedHosts.length > 0
       ? [
           make('identify', name, [
             entry('endpoint', name),
-            ...hosts.map((host) => entry('match', splitPort(host).host)),
+            ...fixedHosts.map((host) => entry('match', splitPort(host).host)),
             ...of('identify'),
           ]),
         ]
       : []),
-    ...(registers
-      ? hosts.map((host) =>
-          make('registration', `${name}-reg`, [
-            entry('endpoint', name),
-            entry('server_uri', filled(patterns.server, host, username)),
-            ...(patterns.client === '' ? [] : [entry('client_uri', filled(patterns.client, host, username))]),
-            ...of('registration'),
-          ]),
-        )
-      : []),
+    ...servers.map((host) =>
+      make('registration', `${name}-reg`, [
+        entry('endpoint', name),
+        entry('server_uri', filled(patterns.server, host, username)),
+        ...(patterns.client === '' ? [] : [entry('client_uri', filled(patterns.client, host, username))]),
+        ...of('registration'),
+      ]),
+    ),
   ];
 }
