@@ -99,6 +99,7 @@ export async function buildNetwork(base: Base) {
     limits: limits.connections,
     hit,
     isKnownAddress: (address) => peers.hasNeighbour(address),
+    isBegun: (request) => transactions.isBegun(request),
     tls: certificates,
     outside: outside.of,
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),

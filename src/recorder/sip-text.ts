@@ -53,15 +53,30 @@ export function isAboutCall(head: string): boolean {
  * @param length of its head, in octets
  */
 export function isAboutCallOctets(bytes: Buffer, length: number): boolean {
-  const isResponse = bytes.toString('latin1', 0, 4) === 'SIP/';
-  const at = isResponse ? bytes.indexOf('\r\nCSeq: ', 0, 'latin1') : 0;
-  if (at < 0 || at > length) return true;
-  const found = bytes.toString('latin1', at, at + 32);
-  const method = isResponse ? found.split(' ', 3)[2] : found.slice(0, found.indexOf(' '));
-  return method === undefined || !methodsOfNoCall.has(method.split('\r', 1)[0] as string);
+  // Requests: almost all by their first octet. No text is made of them.
+  if (!bytes.subarray(0, 4).equals(responseBegin)) return !beginsWithOther(bytes, 0);
+  const cseq = bytes.indexOf(cseqBegin);
+  if (cseq < 0 || cseq > length) return true;
+  let at = cseq + cseqBegin.length;
+  while (bytes[at]! >= 0x30 && bytes[at]! <= 0x39) at++;
+  return bytes[at] !== space || !beginsWithOther(bytes, at + 1);
 }
 
-const methodsOfNoCall: ReadonlySet<string> = new Set(['REGISTER', 'OPTIONS', 'PUBLISH', 'SUBSCRIBE']);
+const space = 0x20;
+const responseBegin = Buffer.from('SIP/');
+const cseqBegin = Buffer.from('\r\nCSeq: ');
+const methodsOfNoCall = ['REGISTER', 'OPTIONS', 'PUBLISH', 'SUBSCRIBE'].map((method) => Buffer.from(method));
+
+/** Whether a method of no call stands there. */
+function beginsWithOther(bytes: Buffer, at: number): boolean {
+  const first = bytes[at];
+  for (const method of methodsOfNoCall) {
+    if (first !== method[0]) continue;
+    const end = at + method.length;
+    if (method.equals(bytes.subarray(at, end)) && (bytes[end] === space || bytes[end] === 0x0d)) return true;
+  }
+  return false;
+}
 
 const callMethods: ReadonlySet<string> = new Set(['INVITE', 'ACK', 'BYE', 'CANCEL', 'PRACK', 'UPDATE', 'INFO']);
 

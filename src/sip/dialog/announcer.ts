@@ -21,15 +21,14 @@ export type AnnouncerOptions = OneAtATimeOptions & {
 /** Longest pause that a peer may ask for, in s. */
 const longestPause = 30;
 
+/** Before the first change of a call. */
+export const nothingAnnounced: AnnouncerData = { ...nothingAsked, refused: false };
+
 /**
  * Sends a call's peer changes other than offers (the connected line) by UPDATE (RFC 3311 5.1), one at a time, or by
  * re-INVITE if the peer lacks UPDATE. Changes meanwhile go into the next one.
  */
 export class Announcer extends OneAtATime<AnnouncerData, AnnouncerOptions> {
-  constructor(options: AnnouncerOptions, data: AnnouncerData = { ...nothingAsked, refused: false }) {
-    super(options, data);
-  }
-
   protected begin(): void {
     const byUpdate = !this.data.refused && this.options.isAllowed();
     const quietMs = byUpdate ? 0 : this.options.quietMs();

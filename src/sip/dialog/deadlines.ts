@@ -20,15 +20,12 @@ type DeadlinesOptions<Name extends string> = {
  */
 export class Deadlines<Name extends string> {
   readonly #clock: Stack['clock'];
-  readonly #run: { readonly [name in Name]: () => void };
+  readonly #options: DeadlinesOptions<Name>;
   readonly #set = new Map<Name, { id: unknown; due: number }>();
 
-  constructor({ stack, what, due, failed }: DeadlinesOptions<Name>) {
-    this.#clock = stack.clock;
-    const run: Record<string, () => void> = {};
-    for (const [name, fn] of Object.entries(due) as [Name, () => void][])
-      run[name] = guarded(stack.log, `${what}: ${name}`, fn, failed);
-    this.#run = run as { readonly [name in Name]: () => void };
+  constructor(options: DeadlinesOptions<Name>) {
+    this.#clock = options.stack.clock;
+    this.#options = options;
   }
 
   /** Sets a deadline `ms` from now, instead of one of the same name. */
@@ -36,13 +33,15 @@ export class Deadlines<Name extends string> {
     this.clear(name);
     const id = this.#clock.setTimeout(() => {
       this.#set.delete(name);
-      this.#run[name]();
+      this.#expire(name);
     }, ms);
     this.#set.set(name, { id, due: this.#clock.monotonic() + ms });
   }
 
   clear(name: Name): void {
-    this.#clock.clearTimeout(this.#set.get(name)?.id);
+    const deadline = this.#set.get(name);
+    if (!deadline) return;
+    this.#clock.clearTimeout(deadline.id);
     this.#set.delete(name);
   }
 
@@ -60,5 +59,11 @@ export class Deadlines<Name extends string> {
   restore(data: DeadlinesData<Name>): void {
     const now = this.#clock.now();
     for (const [name, due] of Object.entries(data) as [Name, number][]) this.set(name, Math.max(0, due - now));
+  }
+
+  /** Guarded here: most deadlines of a call never expire. */
+  #expire(name: Name): void {
+    const { stack, what, due, failed } = this.#options;
+    guarded(stack.log, `${what}: ${name}`, due[name], failed)();
   }
 }

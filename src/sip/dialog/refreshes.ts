@@ -1,11 +1,11 @@
 import type { HeaderLines } from '../message/build.ts';
 import type { SipResponse } from '../message/message.ts';
-import { Announcer, type AnnouncerData, type AnnouncerOptions } from './announcer.ts';
+import { Announcer, type AnnouncerData, type AnnouncerOptions, nothingAnnounced } from './announcer.ts';
 import type { Deadlines } from './deadlines.ts';
 import { refreshed } from './dialog.ts';
 import type { DialogRequests } from './dialog-requests.ts';
 import { glareMs } from './one-at-a-time.ts';
-import { type ReinviteData, Reinviter, type ReinviterOptions } from './reinviter.ts';
+import { neverReinvited, type ReinviteData, Reinviter, type ReinviterOptions } from './reinviter.ts';
 import type { SessionTimer } from './session-timer.ts';
 import { defaultAnnounceDelayMs, type Stack } from './stack.ts';
 import type { UsageHandlers } from './usage-handlers.ts';
@@ -41,15 +41,18 @@ const UPDATE = 'update';
 /** Our renegotiations with a call's peer: offers by re-INVITE, other changes by UPDATE. */
 export class Refreshes {
   readonly #options: RefreshesOptions;
-  readonly #reinviter: Reinviter;
-  readonly #announcer: Announcer;
+  /** Created by the first use: most calls never renegotiate. */
+  #reinviting: Reinviter | undefined;
+  #announcing: Announcer | undefined;
+  /** The dialog was over before the first re-INVITE. */
+  #ended = false;
   /** When the call was acknowledged, by the monotonic clock. */
   #begunAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: RefreshesOptions, data: Partial<RefreshesData> = {}) {
     this.#options = options;
-    this.#reinviter = new Reinviter(this.#reinviting(), data.reinvite);
-    this.#announcer = new Announcer(this.#announcing(), data.announcer);
+    if (data.reinvite) this.#reinviting = new Reinviter(this.#reinviteOptions(), data.reinvite);
+    if (data.announcer) this.#announcing = new Announcer(this.#announceOptions(), data.announcer);
   }
 
   /** The call was acknowledged just now. */
@@ -59,7 +62,7 @@ export class Refreshes {
 
   /** An offer of ours waits for its answer. */
   get offering(): boolean {
-    return this.#reinviter.busy;
+    return this.#reinviting?.busy === true;
   }
 
   /** Offers anew, now or when what is under way is done. */
@@ -74,15 +77,15 @@ export class Refreshes {
 
   /** Pending requests may be sent now. */
   proceed(): void {
-    this.#reinviter.proceed();
-    this.#announcer.proceed();
+    this.#reinviting?.proceed();
+    this.#announcing?.proceed();
   }
 
-  /** Actions of the deadlines. */
-  readonly due: Record<RefreshDeadline, () => void> = {
-    reinvite: () => this.#reinviter.waited(),
-    announce: () => this.#announcer.waited(),
-  };
+  /** A deadline is over. */
+  due(name: RefreshDeadline): void {
+    if (name === 'reinvite') this.#reinviter.waited();
+    else this.#announcer.waited();
+  }
 
   /** The final response to the request sent as `label`. @returns false when that was none of these. */
   receive(label: string, response: SipResponse): boolean {
@@ -102,14 +105,30 @@ export class Refreshes {
 
   /** The dialog is over. */
   end(): void {
-    this.#reinviter.end();
+    this.#ended = true;
+    this.#reinviting?.end();
   }
 
   dump(): RefreshesData {
-    return { reinvite: this.#reinviter.data, announcer: this.#announcer.data };
+    return {
+      reinvite: this.#reinviting?.data ?? this.#noReinvite,
+      announcer: this.#announcing?.data ?? nothingAnnounced,
+    };
   }
 
-  #reinviting(): ReinviterOptions {
+  get #noReinvite(): ReinviteData {
+    return this.#ended ? { ...neverReinvited, ended: true } : neverReinvited;
+  }
+
+  get #reinviter(): Reinviter {
+    return (this.#reinviting ??= new Reinviter(this.#reinviteOptions(), this.#noReinvite));
+  }
+
+  get #announcer(): Announcer {
+    return (this.#announcing ??= new Announcer(this.#announceOptions(), nothingAnnounced));
+  }
+
+  #reinviteOptions(): ReinviterOptions {
     const { requests, sessionTimer, deadlines, handlers, isConfirmed, unusable, lose } = this.#options;
     return {
       glareMs: () => this.#glareMs(),
@@ -139,7 +158,7 @@ export class Refreshes {
     };
   }
 
-  #announcing(): AnnouncerOptions {
+  #announceOptions(): AnnouncerOptions {
     const { requests, sessionTimer, deadlines, lose } = this.#options;
     return {
       glareMs: () => this.#glareMs(),

@@ -22,12 +22,11 @@ export type ReinviterOptions = OneAtATimeOptions & {
   refused(status: number): void;
 };
 
+/** Before the first re-INVITE of a dialog. */
+export const neverReinvited: ReinviteData = { ...nothingAsked, answered: 0, ended: false };
+
 /** Sends re-INVITEs one at a time (RFC 3261 14.1). */
 export class Reinviter extends OneAtATime<ReinviteData, ReinviterOptions> {
-  constructor(options: ReinviterOptions, data: ReinviteData = { ...nothingAsked, answered: 0, ended: false }) {
-    super(options, data);
-  }
-
   protected begin(): void {
     this.change({ wanted: false, busy: true });
     this.options.send();

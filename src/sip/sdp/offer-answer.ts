@@ -19,6 +19,7 @@ import {
 } from './description.ts';
 import { type Direction, type MediaLine, type RemotePlace, remotePlace } from './media-line.ts';
 import { readOpusWishes, usualOpusWishes, writeOpusWishes } from './opus-parameters.ts';
+import { plainBody } from './plain-body.ts';
 import {
   answeredKey,
   besideKey,
@@ -414,6 +415,9 @@ function writeBody(
   audio: LocalLine | undefined,
   videos: SaidVideo['written'],
 ): string {
+  const [line, ...others] = session.lines;
+  if (audio && line && others.length === 0 && session.audioLine === 0 && !session.webrtc)
+    return plainBody(session, { ...audio, line, ...local, ptimeMs: PTIME_MS });
   const ipVer = local.address.includes(':') ? 6 : 4;
   const media = (line: MediaLine, index: number) => {
     const video = videos.get(index);

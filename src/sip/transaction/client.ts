@@ -40,13 +40,7 @@ export class RunningClient implements ClientTransaction {
     this.#bytes = request.toBuffer();
     this.#handlers = handlers;
     this.#context = context;
-    const shared = {
-      reliable: kindOf(target.protocol).reliable,
-      context,
-      perform: (effect: PlainEffect) => this.#perform(effect),
-      onTerminated: () => this.#end(),
-      onChanged: () => context.changed?.('client', key, request.callId, request.method),
-    };
+    const shared = { reliable: kindOf(target.protocol).reliable, context, run: this };
     this.#runner = (
       request.method === 'INVITE'
         ? new Runner({ name: 'inviteClient', table: inviteClient, state: 'calling', ...shared })
@@ -103,7 +97,7 @@ export class RunningClient implements ClientTransaction {
     this.#runner.terminate();
   }
 
-  #perform(effect: PlainEffect): void {
+  perform(effect: PlainEffect): void {
     const { guard } = this.#context;
     switch (effect) {
       case 'resend':
@@ -151,7 +145,12 @@ export class RunningClient implements ClientTransaction {
     this.#context.send(bytes, this.target, (failure) => this.fail(failure));
   }
 
-  #end(): void {
+  changed(): void {
+    const { callId, method } = this.request;
+    this.#context.changed?.('client', this.key, callId, method);
+  }
+
+  ended(): void {
     this.#context.forgetClient(this);
     this.#context.guard(() => this.#handlers.onTerminated?.());
   }

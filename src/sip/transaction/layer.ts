@@ -213,6 +213,10 @@ class Transactions implements TransactionLayer {
     return arrived;
   }
 
+  isBegun(request: SipRequest): boolean {
+    return this.#servers.has(serverKey(request));
+  }
+
   answered(key: string): Repeatable | undefined {
     return this.#servers.get(key);
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { type Effect, type Row, type Timer, type TimerValues, timerDuration } from './tables.ts';
+import { type Effect, type PlainEffect, type Row, type Timer, type TimerValues, timerDuration } from './tables.ts';
 
 /** A table of any of the four transactions, as the runner sees it. */
 type AnyTable = { readonly [state: string]: { readonly [input: string]: Row<string> } };
@@ -30,6 +30,19 @@ export type RunnerContext = {
 /** Hears that a transaction has begun, changed or ended; `key` is its own. */
 export type TransactionChanged = (kind: 'client' | 'server', key: string, callId: string, method: string) => void;
 
+/** The transaction that a runner runs. An object and no callbacks: two transactions of each call are kept for 32 s. */
+export interface Run {
+  /** Carries out an effect that is no timer. */
+  perform(effect: PlainEffect): void;
+  /** The transaction has begun, changed or ended. */
+  changed(): void;
+  /** The transaction is terminated. */
+  ended(): void;
+}
+
+/** A timer that runs. A transaction has two at most, so they form a list. */
+type Running = { readonly timer: Timer; readonly id: unknown; readonly due: number; next: Running | undefined };
+
 /**
  * Runs one transaction by its table: keeps state and timers, and passes other effects to `perform`. The new state is
  * set before its effects, so a called user may use the transaction.
@@ -40,10 +53,8 @@ export class Runner<State extends string, Input extends string> {
   readonly #table: AnyTable;
   readonly #context: RunnerContext;
   readonly #reliable: boolean;
-  readonly #perform: (effect: Exclude<Effect['type'], 'start' | 'repeat' | 'repeatAtT2' | 'stop'>) => void;
-  readonly #onTerminated: () => void;
-  readonly #onChanged: () => void;
-  readonly #running = new Map<Timer, { readonly id: unknown; readonly due: number }>();
+  readonly #run: Run;
+  #running: Running | undefined;
   /** The last interval of the retransmission timer (each table has one: A, E or G), in ms. */
   #interval = 0;
   #atOnce: Timer[] | undefined;
@@ -54,18 +65,14 @@ export class Runner<State extends string, Input extends string> {
     readonly state: State;
     readonly reliable: boolean;
     readonly context: RunnerContext;
-    readonly perform: (effect: Exclude<Effect['type'], 'start' | 'repeat' | 'repeatAtT2' | 'stop'>) => void;
-    readonly onTerminated: () => void;
-    readonly onChanged: () => void;
+    readonly run: Run;
   }) {
     this.#name = options.name;
     this.#table = options.table as unknown as AnyTable;
     this.#state = options.state;
     this.#reliable = options.reliable;
     this.#context = options.context;
-    this.#perform = options.perform;
-    this.#onTerminated = options.onTerminated;
-    this.#onChanged = options.onChanged;
+    this.#run = options.run;
   }
 
   get state(): State {
@@ -84,11 +91,11 @@ export class Runner<State extends string, Input extends string> {
     this.#context.inspect?.({ table: this.#name, state: this.#state, input, to: row.to });
     const ends = row.to === 'terminated' && this.#state !== 'terminated';
     this.#state = row.to as State;
-    this.#onChanged();
+    this.#run.changed();
     if (ends) this.#stopAll();
-    for (const effect of row.effects) this.#run(effect);
+    for (const effect of row.effects) this.#carryOut(effect);
     this.#fireAtOnce();
-    if (ends) this.#onTerminated();
+    if (ends) this.#run.ended();
     return true;
   }
 
@@ -96,15 +103,16 @@ export class Runner<State extends string, Input extends string> {
   terminate(): void {
     if (this.#state === 'terminated') return;
     this.#state = 'terminated' as State;
-    this.#onChanged();
+    this.#run.changed();
     this.#stopAll();
-    this.#onTerminated();
+    this.#run.ended();
   }
 
   dump(): RunnerData<State> {
     const { clock } = this.#context;
     const epoch = clock.now() - clock.monotonic();
-    const due = Object.fromEntries([...this.#running].map(([timer, running]) => [timer, epoch + running.due]));
+    const due: { [timer in Timer]?: number } = {};
+    for (let each = this.#running; each; each = each.next) due[each.timer] = epoch + each.due;
     return { state: this.#state, intervalMs: this.#interval, due };
   }
 
@@ -116,7 +124,7 @@ export class Runner<State extends string, Input extends string> {
     for (const [timer, at] of Object.entries(due) as [Timer, number][]) this.#plan(timer, Math.max(0, at - now));
   }
 
-  #run(effect: Effect): void {
+  #carryOut(effect: Effect): void {
     switch (effect.type) {
       case 'start':
         this.#start(effect.timer, timerDuration(effect.timer, this.#context.timers, this.#reliable));
@@ -131,11 +139,10 @@ export class Runner<State extends string, Input extends string> {
         this.#start(effect.timer, this.#context.timers.t2);
         break;
       case 'stop':
-        this.#context.clock.clearTimeout(this.#running.get(effect.timer)?.id);
-        this.#running.delete(effect.timer);
+        this.#context.clock.clearTimeout(this.#take(effect.timer)?.id);
         break;
       default:
-        this.#perform(effect.type);
+        this.#run.perform(effect.type);
     }
   }
 
@@ -153,10 +160,23 @@ export class Runner<State extends string, Input extends string> {
   #plan(timer: Timer, ms: number): void {
     const { clock } = this.#context;
     const id = clock.setTimeout(() => {
-      this.#running.delete(timer);
+      this.#take(timer);
       this.input(`timer${timer}` as Input);
     }, ms);
-    this.#running.set(timer, { id, due: clock.monotonic() + ms });
+    this.#take(timer);
+    this.#running = { timer, id, due: clock.monotonic() + ms, next: this.#running };
+  }
+
+  /** Takes a timer out of those that run. */
+  #take(timer: Timer): Running | undefined {
+    let before: Running | undefined;
+    for (let each = this.#running; each; before = each, each = each.next) {
+      if (each.timer !== timer) continue;
+      if (before) before.next = each.next;
+      else this.#running = each.next;
+      return each;
+    }
+    return undefined;
   }
 
   #fireAtOnce(): void {
@@ -167,7 +187,7 @@ export class Runner<State extends string, Input extends string> {
   }
 
   #stopAll(): void {
-    for (const { id } of this.#running.values()) this.#context.clock.clearTimeout(id);
-    this.#running.clear();
+    for (let each = this.#running; each; each = each.next) this.#context.clock.clearTimeout(each.id);
+    this.#running = undefined;
   }
 }

@@ -4,7 +4,7 @@ import type { SipRequest, SipResponse } from '../message/message.ts';
 import { kindOf } from '../transport/kind.ts';
 import type { SendFailure, Source, Target } from '../transport/transport.ts';
 import type { Quota, Reservation } from './quota.ts';
-import { Runner, type RunnerContext } from './runner.ts';
+import { type Run, Runner, type RunnerContext } from './runner.ts';
 import { inviteServer, nonInviteServer, type PlainEffect, type ServerInput } from './tables.ts';
 import type { Repeatable, ServerData, ServerHandlers, ServerState } from './transaction.ts';
 
@@ -44,12 +44,14 @@ type ServerOptions = {
  * A server transaction at work: effects of the tables become messages and calls to the user. After the final response it
  * holds that response's octets and nothing of the request.
  */
-export class RunningServer implements Repeatable {
+export class RunningServer implements Repeatable, Run {
   readonly keys: ServerKeys;
   handlers: ServerHandlers = {};
   /** The hop it came from, which alone may cancel it. */
   readonly source: Source;
   readonly #invite: boolean;
+  readonly #callId: string;
+  readonly #method: string;
   readonly #target: Target;
   readonly #reservation: Reservation;
   readonly #context: ServerContext;
@@ -70,18 +72,13 @@ export class RunningServer implements Repeatable {
     this.#target = target;
     this.#reservation = reservation;
     this.#context = context;
-    const { callId = '', method = '' } = arrived?.request ?? {};
-    const shared = {
-      reliable: kindOf(target.protocol).reliable,
-      context,
-      perform: (effect: PlainEffect) => this.#perform(effect),
-      onTerminated: () => this.#end(),
-      onChanged: () => context.changed?.('server', keys.key, callId, method),
-    };
+    this.#callId = arrived?.request.callId ?? '';
+    this.#method = arrived?.request.method ?? '';
+    const { reliable } = kindOf(target.protocol);
     this.#runner = (
       invite
-        ? new Runner({ name: 'inviteServer', table: inviteServer, state: 'proceeding', ...shared })
-        : new Runner({ name: 'nonInviteServer', table: nonInviteServer, state: 'trying', ...shared })
+        ? new Runner({ name: 'inviteServer', table: inviteServer, state: 'proceeding', reliable, context, run: this })
+        : new Runner({ name: 'nonInviteServer', table: nonInviteServer, state: 'trying', reliable, context, run: this })
     ) as Runner<ServerState, ServerInput>;
   }
 
@@ -163,7 +160,7 @@ export class RunningServer implements Repeatable {
     this.#runner.terminate();
   }
 
-  #perform(effect: PlainEffect): void {
+  perform(effect: PlainEffect): void {
     const { guard } = this.#context;
     switch (effect) {
       case 'send':
@@ -200,7 +197,11 @@ export class RunningServer implements Repeatable {
     });
   }
 
-  #end(): void {
+  changed(): void {
+    this.#context.changed?.('server', this.keys.key, this.#callId, this.#method);
+  }
+
+  ended(): void {
     this.#context.quota.leave(this.#reservation);
     this.#context.forgetServer(this);
     this.#context.guard(() => this.handlers.onTerminated?.());

@@ -176,6 +176,8 @@ export interface TransactionLayer {
   adopt(key: string, handlers: ClientHandlers): ClientTransaction | undefined;
   /** A server transaction without a final response, for its user to set its handlers; undefined when there is none. */
   pending(key: string): ServerTransaction | undefined;
+  /** Whether a request belongs to a server transaction that exists: it is a copy. */
+  isBegun(request: SipRequest): boolean;
   /** A server transaction whose last response may be repeated; undefined when it is over. */
   answered(key: string): Repeatable | undefined;
   /** Ends all transactions without a word to the peers, clears every timer; later requests are dropped. */

@@ -7,6 +7,7 @@ import { isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
 import { createTally } from '../../lib/tally.ts';
 import type { TlsKeys } from '../../lib/tls.ts';
 import { buildResponse } from '../message/build.ts';
+import type { SipRequest } from '../message/message.ts';
 import { type ParseFailure, parseMessage, refuseMessage } from '../message/parse.ts';
 import type { Frame } from '../message/stream-framer.ts';
 import { formatVia } from '../message/via.ts';
@@ -47,6 +48,8 @@ export type TransportsOptions = {
   readonly hit?: LimitHit | undefined;
   /** Whether anybody at an address is known; without it everybody is. */
   readonly isKnownAddress?: ((address: string) => boolean) | undefined;
+  /** Whether a copy of this request is in work or answered; left out: none is. */
+  readonly isBegun?: ((request: SipRequest) => boolean) | undefined;
   /** Certificates and authorities; without them there is no TLS. */
   readonly tls?: TlsKeys | undefined;
   /** Our address as peers see it that are not at one of our own networks; undefined where that is ours. */
@@ -96,6 +99,7 @@ class SocketTransports implements Transports {
   readonly #traffic: TrafficWatch | undefined;
   readonly #connections: Connections;
   readonly #intake: Intake;
+  readonly #isBegun: (request: SipRequest) => boolean;
   readonly #localAddressFor: (peer: string) => string;
   readonly #bound: Bound[] = [];
   readonly #closedHandlers: ((connection: number, target: Target) => void)[] = [];
@@ -115,6 +119,7 @@ class SocketTransports implements Transports {
     openUdp = openUdpSocket,
     rateLimiter,
     isKnownAddress = () => true,
+    isBegun = () => false,
     tls,
     allowsOrigin = () => false,
     outside = () => undefined,
@@ -123,6 +128,7 @@ class SocketTransports implements Transports {
   }: TransportsOptions) {
     const refusals = createTally(clock, log, 'peers were refused by the TLS check of SIP');
     this.#log = log;
+    this.#isBegun = isBegun;
     this.#traffic = traffic;
     this.#openUdp = openUdp;
     this.#outside = outside;
@@ -313,6 +319,8 @@ class SocketTransports implements Transports {
     const result = parseMessage(bytes);
     if (!result.ok || result.message.kind !== 'request' || result.message.method !== 'INVITE') return;
     const { message } = result;
+    // A 100 behind the final response would be wrong: the transaction repeats that when the copy has its turn.
+    if (this.#isBegun(message)) return;
     const stamped = stampedVia(message.topVia!, source);
     if (stamped) message.setTopVia(formatVia(stamped));
     this.send(buildResponse(message, 100).toBuffer(), source);

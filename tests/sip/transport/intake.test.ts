@@ -2,6 +2,9 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Intake } from '../../../src/sip/transport/intake.ts';
 import type { Source } from '../../../src/sip/transport/transport.ts';
+import { createTransports } from '../../../src/sip/transport/transports.ts';
+import type { OpenUdp } from '../../../src/sip/transport/udp.ts';
+import { silentLog } from '../../support/log.ts';
 
 const source: Source = { protocol: 'udp', address: '192.0.2.2', port: 5060, listener: 1 };
 
@@ -125,6 +128,45 @@ test('what waits when it is closed is dropped', () => {
   endTurn();
   assert.equal(taken(), [['a', 0]]);
   assert.not(waits());
+});
+
+test('a copy of an INVITE that is answered already gets no 100: it would follow the final response', async () => {
+  let now = 0;
+  let socket: Parameters<OpenUdp>[0] | undefined;
+  const begun = new Set<string>();
+  const sent: string[] = [];
+  const transports = createTransports({
+    clock: { now: () => now, monotonic: () => now, setTimeout: () => 0, clearTimeout() {}, soon() {} },
+    log: silentLog,
+    openUdp: async (opened) => {
+      socket = opened;
+      return { port: 5060, send: (bytes) => void sent.push(String(bytes)), close: async () => {} };
+    },
+    isBegun: ({ callId }) => begun.has(callId),
+  });
+  transports.onMessage((message) => {
+    begun.add(message.callId);
+    // Longer than a turn may take: what follows waits.
+    now += 3;
+  });
+  await transports.bind([{ protocol: 'udp', host: '192.0.2.1', port: 5060 }]);
+  const arrive = (callId: string) =>
+    socket?.onDatagram(
+      Buffer.from(
+        `INVITE sip:b@192.0.2.1 SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.2;branch=z9hG4bK${callId}\r\nFrom: <sip:a@h>;tag=1\r\n` +
+          `To: <sip:b@h>\r\nCall-ID: ${callId}\r\nCSeq: 1 INVITE\r\n\r\n`,
+      ),
+      { address: '192.0.2.2', port: 5060, family: 'IPv4', size: 0 },
+    );
+  arrive('first');
+  arrive('second');
+  now += 100;
+  arrive('first');
+  arrive('third');
+  assert.equal(
+    sent.map((text) => /^(.*)\r[\s\S]*Call-ID: (\w+)/.exec(text)?.slice(1)),
+    [['SIP/2.0 100 Trying', 'third']],
+  );
 });
 
 test.run();
