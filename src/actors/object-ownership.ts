@@ -1,4 +1,4 @@
-import type { Bus } from '../bus/bus.ts';
+import { type Bus, readsNames } from '../bus/bus.ts';
 import type { ChannelContext } from '../machines/channel.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 
@@ -65,7 +65,7 @@ export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwners
       if (current === undefined) return;
       if (event.type === 'BridgeCreated') note('bridge', event.bridge.id, current);
       else if (event.type === 'ChannelCreated') note('channel', event.channel.id, current);
-    }),
+    }, readsNames),
   ];
   return {
     applicationOf(idOrName) {
@@ -96,7 +96,7 @@ export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwners
           if (creators.size === 0) return;
           if (event.type === 'BridgeDestroyed') creators.delete(keyOf('bridge', event.bridge.id));
           else if (event.type === 'ChannelDestroyed') creators.delete(keyOf('channel', event.channel.id));
-        }),
+        }, readsNames),
       );
     },
     get size() {

@@ -1,4 +1,4 @@
-import type { Bus, Publication } from '../bus/bus.ts';
+import { type Bus, type Publication, readsNames } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type Applications, longestOwnName } from './applications.ts';
@@ -89,7 +89,7 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
   /** Events are only looked at while there are calls with a connection of their own. */
   const watchCalls = (): void => {
     const wanted = calls.size + orphans.size > 0;
-    if (wanted) unsubscribe ??= bus.subscribe(listen);
+    if (wanted) unsubscribe ??= bus.subscribe(listen, readsNames);
     else {
       unsubscribe?.();
       unsubscribe = undefined;

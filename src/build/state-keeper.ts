@@ -1,3 +1,4 @@
+import { readsNames } from '../bus/bus.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
 import type { Marks } from '../lib/changes.ts';
 import type { StateChange, StateStore } from '../stores/state-store.ts';
@@ -44,7 +45,7 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): vo
   const unsubscribe = state.bus.subscribe(({ event }) => {
     if (event.type !== 'EndpointStateChange') return;
     base.changes.mark('endpoint', `${event.endpoint.technology}/${event.endpoint.resource}`);
-  });
+  }, readsNames);
   base.changes.writeWith((marks) => keeper.write(marks));
   keeper.writeAll();
   for (const event of state.keeping.early.splice(0)) keeper.event(...event);

@@ -14,6 +14,10 @@ export type Publication = {
 };
 
 type Listener = (publication: Publication) => void;
+type Reads = (topics: Publication['topics']) => boolean;
+
+/** For listeners that only read which object an event is about. */
+export const readsNames: Reads = () => false;
 
 /**
  * Carries events from publishers to the delivery.
@@ -27,8 +31,13 @@ type Listener = (publication: Publication) => void;
  */
 export interface Bus {
   publish(publication: Publication): void;
-  /** @returns a function that removes the listener; calling it again does nothing. */
-  subscribe(listener: Listener): () => void;
+  /**
+   * @param reads whether it reads all members of events of these topics; left out: always. See {@link readsNames}.
+   * @returns a function that removes the listener; calling it again does nothing.
+   */
+  subscribe(listener: Listener, reads?: Reads): () => void;
+  /** Whether a listener reads all members of events of these topics: long lists are made for nobody else. */
+  isRead(topics: Publication['topics']): boolean;
 }
 
 type BusOptions = {
@@ -40,6 +49,7 @@ type BusOptions = {
 export function createBus({ log, request }: BusOptions): Bus {
   // Replaced on change, never changed: a dispatch that is under way walks the list it began with.
   let listeners: readonly Listener[] = [];
+  let readers: readonly Reads[] = [];
   let waiting: Publication[] = [];
   let dispatching = false;
 
@@ -73,12 +83,17 @@ export function createBus({ log, request }: BusOptions): Bus {
       dispatching = false;
     },
 
-    subscribe(listener) {
+    subscribe(listener, reads = () => true) {
       const own: Listener = (publication) => listener(publication);
+      const ownReads: Reads = (topics) => reads(topics);
       listeners = [...listeners, own];
+      readers = [...readers, ownReads];
       return () => {
         listeners = listeners.filter((other) => other !== own);
+        readers = readers.filter((other) => other !== ownReads);
       };
     },
+
+    isRead: (topics) => readers.some((reads) => reads(topics)),
   };
 }

@@ -203,29 +203,32 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     );
   };
 
-  const unsubscribeBus = bus.subscribe(({ event, topics, to, causedBy }) => {
-    const publication = ++publications;
-    let opened: string | undefined;
-    const give = (receiver: Receiver, meant: boolean): void => {
-      if (receiver.given === publication) return;
-      receiver.given = publication;
-      if (!receiver.filter.lets(event.type)) return;
-      if (receiver.hears && !meant && !receiver.hears(event, topics)) return;
-      if (!receiver.connection && !recorder?.on) {
-        miss(receiver, event, '');
-        return;
+  const unsubscribeBus = bus.subscribe(
+    ({ event, topics, to, causedBy }) => {
+      const publication = ++publications;
+      let opened: string | undefined;
+      const give = (receiver: Receiver, meant: boolean): void => {
+        if (receiver.given === publication) return;
+        receiver.given = publication;
+        if (!receiver.filter.lets(event.type)) return;
+        if (receiver.hears && !meant && !receiver.hears(event, topics)) return;
+        if (!receiver.connection && !recorder?.on) {
+          miss(receiver, event, '');
+          return;
+        }
+        opened ??= open(event, causedBy, topics);
+        if (receiver.connection) write(receiver, receiver.connection, event, opened);
+        else miss(receiver, event, opened);
+      };
+      const addressee = to === undefined ? undefined : receivers.get(to);
+      if (addressee) give(addressee, true);
+      for (const topic of topics) {
+        const interested = subscriptions.of(topic);
+        if (interested) for (const receiver of interested) give(receiver, false);
       }
-      opened ??= open(event, causedBy, topics);
-      if (receiver.connection) write(receiver, receiver.connection, event, opened);
-      else miss(receiver, event, opened);
-    };
-    const addressee = to === undefined ? undefined : receivers.get(to);
-    if (addressee) give(addressee, true);
-    for (const topic of topics) {
-      const interested = subscriptions.of(topic);
-      if (interested) for (const receiver of interested) give(receiver, false);
-    }
-  });
+    },
+    (topics) => topics.some((topic) => subscriptions.of(topic) !== undefined),
+  );
 
   const tellReleased = (receiver: Receiver, topic: Topic): void => {
     if (isHolding(topic) && !subscriptions.some(receiver, isHolding)) onReleased(receiver.name);

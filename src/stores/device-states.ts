@@ -1,4 +1,4 @@
-import type { Bus, Publication } from '../bus/bus.ts';
+import { type Bus, type Publication, readsNames } from '../bus/bus.ts';
 import { deviceStateTopics, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -261,7 +261,7 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
       }
     }
   };
-  const unsubscribe = bus.subscribe(listen);
+  const unsubscribe = bus.subscribe(listen, readsNames);
 
   /** Publishes what `change` makes of a device, when it makes anything of it. */
   const told = <T>(name: string, change: () => T): T => {

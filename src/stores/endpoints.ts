@@ -69,13 +69,19 @@ const modelOf = ({ technology, resource, state, channelIds, registrations }: Ent
   ...(registrations.length > 0 && { registrations: [...registrations] }),
 });
 
+const noChannels = new Set<string>();
+
 export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints {
   const entries = new Map<string, Entry>();
   /** Lower case to canonical. */
   const technologies = new Map<string, string>();
 
-  const publishChange = (entry: Entry): void =>
-    bus.publish({ event: { type: 'EndpointStateChange', endpoint: modelOf(entry) }, topics: entry.topics });
+  const publishChange = (entry: Entry): void => {
+    const { topics } = entry;
+    // Each call of the endpoint publishes twice: the ids of all its calls are listed only if somebody reads them.
+    const endpoint = bus.isRead(topics) ? modelOf(entry) : modelOf({ ...entry, channelIds: noChannels });
+    bus.publish({ event: { type: 'EndpointStateChange', endpoint }, topics });
+  };
 
   return {
     add(technology, resource, state = 'unknown') {

@@ -1,4 +1,4 @@
-import type { Bus } from '../bus/bus.ts';
+import { type Bus, readsNames } from '../bus/bus.ts';
 import type { DeviceStateWord } from '../models/device-state.ts';
 import type { Mailbox } from '../models/mailbox.ts';
 
@@ -58,7 +58,7 @@ export function createHints({ bus, devicesOf, deviceState, mailboxes }: HintsOpt
   };
   const unsubscribe = bus.subscribe(({ event }) => {
     if (event.type === 'DeviceStateChanged') tell(event.device_state.name);
-  });
+  }, readsNames);
   mailboxes.onChanged(({ name }) => tell(`MWI:${name}`));
 
   const stateOf = (device: string): DeviceStateWord => {

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createBus } from '../../src/bus/bus.ts';
+import { createBus, readsNames } from '../../src/bus/bus.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { refusal } from '../support/refusal.ts';
@@ -94,6 +94,23 @@ knowing('its channels come and go in order, each told once', () => {
     [['c2'], ['c2', 'c1'], ['c1']],
   );
   assert.equal(endpoints.get('PJSIP', 'alice').channel_ids, ['c1']);
+});
+
+knowing('list their channels in events only for those that read them', () => {
+  const bus = createBus({ log });
+  const endpoints = createEndpoints({ bus });
+  endpoints.add('PJSIP', 'alice', 'offline');
+  const told: unknown[] = [];
+  const asked: string[] = [];
+  bus.subscribe(({ event }) => void told.push(event.type === 'EndpointStateChange' && event.endpoint), readsNames);
+  endpoints.channelAdded('PJSIP', 'alice', 'one');
+  bus.subscribe(
+    () => {},
+    (about) => asked.push(...about) > 0,
+  );
+  endpoints.channelAdded('PJSIP', 'alice', 'two');
+  assert.equal(told, [alice, { ...alice, channel_ids: ['one', 'two'] }]);
+  assert.equal(asked, topics);
 });
 
 knowing.run();
