@@ -176,7 +176,7 @@ const living = {
  */
 export const bridgeMachine = bridge.createMachine({
   id: 'bridge',
-  context: ({ input }) => ({ ...input, members: [] }),
+  context: ({ input }) => ({ members: [], ...input }),
   initial: 'new',
   states: {
     /** Transient: publishes the creation once. */

@@ -136,7 +136,7 @@ const background = audio.createStateConfig({
 
 export const channelAudioMachine = audio.createMachine({
   id: 'channelAudio',
-  context: ({ input }) => ({ ...input, musicClass: '' }),
+  context: ({ input }) => ({ musicClass: '', ...input }),
   initial: 'there',
   states: {
     there: {

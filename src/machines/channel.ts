@@ -56,11 +56,11 @@ const variableChanged = emit(({ event }) => {
 export const channelMachine = channel.createMachine({
   id: 'channel',
   context: ({ input }) => ({
-    ...input,
-    linked: input.linked ?? { id: input.id, since: input.creationTime },
     cause: Cause.unknown,
     dialTimeoutMs: noTimeout,
     lastState: 'Down',
+    ...input,
+    linked: input.linked ?? { id: input.id, since: input.creationTime },
   }),
   on: {
     'variable.set': [{ guard: 'removesNothing', actions: setVariable }, { actions: [setVariable, variableChanged] }],

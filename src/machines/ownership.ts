@@ -214,7 +214,7 @@ const wantedPosition = ({ start, onAnswer, resume }: OwnershipContext, event: Ow
 
 export const ownershipMachine = ownership.createMachine({
   id: 'ownership',
-  context: ({ input }) => ({ ...input, app: '', args: [] }),
+  context: ({ input }) => ({ app: '', args: [], ...input }),
   initial: 'nobody',
   states: {
     nobody: {

@@ -113,7 +113,7 @@ const betweenItems = {
  */
 export const playbackMachine = playback.createMachine({
   id: 'playback',
-  context: ({ input }) => ({ ...input, index: 0, failed: [] }),
+  context: ({ input }) => ({ index: 0, failed: [], ...input }),
   initial: 'queued',
   states: {
     queued: {

@@ -172,9 +172,9 @@ class Incoming implements IncomingCall {
       allow: options.allow,
       session: options.session,
       handlers: {
+        onPrack: (transaction) => this.#receivePrack(transaction),
         ...options.handlers,
         onEnded: (end) => this.#ended(end),
-        onPrack: (transaction) => this.#receivePrack(transaction),
       },
     });
     if (this.#transaction)

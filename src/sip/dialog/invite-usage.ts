@@ -153,7 +153,9 @@ class Usage implements InviteUsage {
     });
     this.#requests = new DialogRequests(
       {
-        ...options,
+        stack,
+        contactFor: options.contactFor,
+        digest: options.digest,
         isClosed: () => this.#state === 'closed',
         onFinal: (label, response) => this.#receiveFinal(label, response),
         onFailure: (label, status) => this.#requestFailed(label, status),
@@ -166,7 +168,9 @@ class Usage implements InviteUsage {
     this.#sessionTimer = new SessionTimer(this.#deadlines, options.session, data?.sessionTimer);
     this.#refreshes = new Refreshes(
       {
-        ...options,
+        stack,
+        allow: options.allow,
+        handlers: options.handlers,
         requests: this.#requests,
         sessionTimer: this.#sessionTimer,
         deadlines: this.#deadlines,

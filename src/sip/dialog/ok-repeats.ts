@@ -41,7 +41,7 @@ export class OkRepeats {
   /** Begins with the last response of a transaction, which has just been sent. */
   start(transaction: ServerTransaction, accepted: { offer: boolean; first: boolean }): void {
     const { t1Ms } = this.#timing;
-    const data = { ...accepted, transaction: transaction.key, cseq: transaction.request.cseq.number, intervalMs: t1Ms };
+    const data = { transaction: transaction.key, cseq: transaction.request.cseq.number, intervalMs: t1Ms, ...accepted };
     this.#accepted = { transaction, data };
     this.#times.set('repeatOk', t1Ms);
     this.#times.set('okLost', 64 * t1Ms);
