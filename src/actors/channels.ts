@@ -79,6 +79,8 @@ export interface Channels extends CallHost {
 export interface SavedChannels {
   /** Every channel, in the order in which they were made. */
   dump(id?: string): ChannelDump[];
+  /** One member of a channel's dump; empty if it has none, or has ended. */
+  dumpPart(id: string, part: ChannelPart): readonly unknown[];
   /** Restores channels, each with the leg that `legOf` gives it. No events are published, no effects run. */
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void;
   /** Begins again what runs outside of charts: the dialplan's step under way, the question to an application. */
@@ -185,6 +187,12 @@ class ChannelOwner implements Channels, SavedChannels {
     );
   }
 
+  dumpPart(id: string, part: ChannelPart): readonly unknown[] {
+    const entry = this.find(id);
+    const value = entry && dumpPart[part](entry, this.#options.audio);
+    return value === undefined ? [] : [value];
+  }
+
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void {
     const { audio, endpoints, facts } = this.#options;
     for (const { life, ownership, audio: sound, companionId, subroutines = [], leg } of dumps) {
@@ -283,20 +291,26 @@ const ownershipInput = ({ id, dialplan, origin }: ChannelInput, onAnswer: OnAnsw
   };
 };
 
-const dumpChannel = (
-  { id, leg, actor, ownership, companionId, subroutines }: ChannelEntry,
-  audio: ChannelAudio,
-): ChannelDump => {
-  const sound = audio.dump(id);
-  return {
-    life: actor.dump() as ChannelDump['life'],
-    ownership: ownership.dump() as ChannelDump['ownership'],
-    ...(sound ? { audio: sound } : {}),
-    ...(companionId === undefined ? {} : { companionId }),
-    ...(subroutines.length === 0 ? {} : { subroutines: structuredClone(subroutines) }),
-    leg: leg.dump(),
-  };
+/** A member of a channel's dump, which changes apart from the others. */
+export type ChannelPart = keyof ChannelDump;
+
+type DumpPart<P extends ChannelPart> = (entry: ChannelEntry, audio: ChannelAudio) => ChannelDump[P];
+
+const dumpPart: { readonly [P in ChannelPart]-?: DumpPart<P> } = {
+  life: ({ actor }) => actor.dump() as ChannelDump['life'],
+  ownership: ({ ownership }) => ownership.dump() as ChannelDump['ownership'],
+  audio: ({ id }, audio) => audio.dump(id),
+  companionId: ({ companionId }) => companionId,
+  subroutines: ({ subroutines }) => (subroutines.length === 0 ? undefined : structuredClone(subroutines)),
+  leg: ({ leg }) => leg.dump(),
 };
+
+const dumpChannel = (entry: ChannelEntry, audio: ChannelAudio): ChannelDump =>
+  Object.fromEntries(
+    Object.entries(dumpPart)
+      .map(([part, dump]) => [part, dump(entry, audio)] as const)
+      .filter(([, value]) => value !== undefined),
+  ) as unknown as ChannelDump;
 
 /** The part of a channel outside its charts. */
 const makeEntry = (

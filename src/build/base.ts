@@ -132,11 +132,16 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   };
 }
 
-const openState = ({ general, state_store: { compact_above, retry } }: Config, clock: Clock, log: Logger): StateStore =>
+const openState = (
+  { general, state_store: { compact_above, events, retry } }: Config,
+  clock: Clock,
+  log: Logger,
+): StateStore =>
   openStateStore({
     directory: general.data_directory,
     version: serverDataVersion,
     compactAbove: compact_above * 1024 * 1024,
+    mostEvents: events,
     retryMs: retry * 1000,
     now: () => clock.monotonic(),
     log,

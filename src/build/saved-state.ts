@@ -14,7 +14,7 @@ import { readServerData, type ServerData, serverDataVersion } from './server-dat
 export function savedIn(store: StateStore, now: number, log: Logger): ServerData | undefined {
   if (store.left.size === 0) return undefined;
   try {
-    const data = readServerData(dataOf(store.left));
+    const data = readServerData(dataOf(store));
     const writtenAt = Number(store.left.get(writtenAtKey) ?? now);
     for (const { leg } of data.calls.channels) moveAhead(leg, Math.max(0, now - writtenAt));
     return data;
@@ -86,24 +86,30 @@ const empty = (): Json => ({
   mailboxes: [],
 });
 
+type Left = Pick<StateStore, 'left' | 'leftEvents'>;
+
 /** Entries as the data of a server, which is not checked. */
-export function dataOf(entries: ReadonlyMap<string, string>): Json {
+export function dataOf({ left, leftEvents }: Left): Json {
   const data = empty();
-  const numbers = new Map<string, number>();
+  const elements = new Map<string, Json>();
+  const numbers = new Map([...leftEvents].map(([name, events]) => [name, events.at(-1)?.[0] ?? 0]));
   const subscriptions = new Map<string, [topic: string, count: number][]>();
-  for (const [key, json] of entries) {
-    const space = key.indexOf(' ');
-    if (key.startsWith('event ') || key === writtenAtKey) continue;
-    if (key.startsWith('seq ')) numbers.set(decodeURIComponent(key.slice(space + 1)), Number(json));
-    else if (key.startsWith('sub ')) {
-      const [name, topic] = key
-        .slice(space + 1)
-        .split(' ')
-        .map(decodeURIComponent) as [string, string];
-      const known = subscriptions.get(name);
-      if (known) known.push([topic, Number(json)]);
-      else subscriptions.set(name, [[topic, Number(json)]]);
-    } else put(data, (space < 0 ? key : key.slice(0, space)).split('.'), JSON.parse(json), space >= 0);
+  for (const [key, json] of left) {
+    if (key === writtenAtKey) continue;
+    const [path = '', ...ids] = key.split(' ');
+    const [id = '', part] = ids.map(decodeURIComponent);
+    if (path === 'seq') numbers.set(id, Number(json));
+    else if (path === 'sub') {
+      const known = subscriptions.get(id);
+      if (known) known.push([part ?? '', Number(json)]);
+      else subscriptions.set(id, [[part ?? '', Number(json)]]);
+    } else if (part === undefined) put(data, path.split('.'), JSON.parse(json), ids.length > 0);
+    else {
+      const element = elements.get(`${path} ${id}`) ?? {};
+      if (!elements.has(`${path} ${id}`)) put(data, path.split('.'), element, true);
+      elements.set(`${path} ${id}`, element);
+      element[part] = JSON.parse(json);
+    }
   }
   // The number of the last event is newer than what is written of its application.
   for (const application of (
@@ -124,10 +130,7 @@ function put(data: Json, path: readonly string[], value: unknown, isElement: boo
 }
 
 /** Gives the recorder the events that the process before kept, so that applications resume behind them. */
-export function recallEvents({ left }: StateStore, recorder: Pick<Recorder, 'sent'>): void {
-  for (const [key, json] of left) {
-    if (!key.startsWith('event ')) continue;
-    const [, name = '', seq] = key.split(' ');
-    recorder.sent(decodeURIComponent(name), Number(seq), JSON.parse(json) as AriEventBody, json, false);
-  }
+export function recallEvents({ leftEvents }: StateStore, recorder: Pick<Recorder, 'sent'>): void {
+  for (const [name, events] of leftEvents)
+    for (const [seq, json] of events) recorder.sent(name, seq, JSON.parse(json) as AriEventBody, json, false);
 }

@@ -1,7 +1,9 @@
+import type { ChannelPart } from '../actors/channels.ts';
 import { readsNames } from '../bus/bus.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
 import type { Marks } from '../lib/changes.ts';
-import type { StateChange, StateStore } from '../stores/state-store.ts';
+import { SlotMap } from '../lib/slot-map.ts';
+import type { ApplicationEvent, StateChange, StateStore } from '../stores/state-store.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
@@ -13,10 +15,14 @@ type Floors = { base: Base; network: Network; state: State; calls: CallControl }
 
 /**
  * The entries of a state store, by key: a path into the server's data (`ServerData`), and for an element of a list its
- * id behind a space. `event <application> <number>` are events, `seq <application>` is the number of the last one, and
- * `sub <application> <topic>` the references to a topic.
+ * id behind a space; behind another space the name of a part, if its parts are written apart. `sub <application> <topic>`
+ * has the references to a topic, and `seq <application>` the number of the last event where none are kept.
  */
-const keyOf = (path: string, id: string): string => `${path} ${encodeURIComponent(id)}`;
+const keyOf = (path: string, id: string): string => `${path} ${encodedId(id)}`;
+
+/** Most ids have nothing to encode. */
+const encodedId = (id: string): string => (plainId.test(id) ? id : encodeURIComponent(id));
+const plainId = /^[\w.-]+$/;
 
 /** Reads one element of a list as it is now; none when it has ended. */
 type One = (id: string) => readonly unknown[];
@@ -24,7 +30,7 @@ type One = (id: string) => readonly unknown[];
 type Whole = () => unknown;
 
 /** Where the objects of a kind of mark stand. */
-type Place = { lists?: readonly (readonly [path: string, one: One])[]; wholes?: readonly string[] };
+type Place = { lists?: readonly (readonly [path: string, one: One, part?: string])[]; wholes?: readonly string[] };
 
 /** Pieces in which all channels are written again during one interval, so that no turn is long. */
 const pieces = 10;
@@ -32,7 +38,7 @@ const pieces = 10;
 /** Entries that an orderly end leaves: everything else ends with the server's calls and connections. */
 const outlives = [
   ...['version', 'channelIds', 'endpoints', 'globals', 'deviceStates.kept', 'mailboxes', 'calls.applications '],
-  ...['calls.connections', 'calls.contacts ', 'sip.driver.bindings ', 'event ', 'seq ', 'sub '],
+  ...['calls.connections', 'calls.contacts ', 'sip.driver.bindings ', 'seq ', 'sub '],
 ];
 
 /** Writes what changes to the store at the end of each turn, until the server's scope is closed. */
@@ -77,30 +83,35 @@ class StateKeeper {
   readonly #places: Readonly<Record<string, Place>>;
   readonly #wholes: Readonly<Record<string, Whole>>;
   /** The channel of each Call-ID, and the Call-ID of each channel. */
-  readonly #channels = new Map<string, string>();
-  readonly #callIds = new Map<string, string>();
+  readonly #channels = new SlotMap<string, string>();
+  readonly #callIds = new SlotMap<string, string>();
   /** Events and subscriptions that are not written yet. */
   #ready: StateChange[] = [];
-  /** Numbers of the kept events of each application: the first and the last. */
-  readonly #kept = new Map<string, { first: number; last: number }>();
+  #events: ApplicationEvent[] = [];
 
   constructor(floors: Floors, sip: SipDriver, store: StateStore) {
     this.#floors = floors;
     this.#store = store;
     const { base, network, state, calls } = floors;
-    const channel: One = (id) => calls.channels.dump(id);
-    const channels = [
-      ['calls.channels', channel],
-      ['calls.legs', (id: string) => base.story.dump(id)],
-    ] as const;
+    const part = (name: ChannelPart): readonly [string, One, string] => [
+      'calls.channels',
+      (id) => calls.channels.dumpPart(id, name),
+      name,
+    ];
+    const [leg, story] = [part('leg'), ['calls.legs', (id: string) => base.story.dump(id)] as const];
     const bridge: Place = { lists: [['calls.bridges', (id) => calls.meeting?.bridges.dump(id) ?? []]] };
     const transaction = (kind: 'client' | 'server'): One => {
       return (key) => [network.transactions.dumpOne(kind, key)].filter((each) => each !== undefined);
     };
     this.#places = {
-      channel: { lists: channels, wholes: ['channelIds', 'calls.creators', 'sip.driver.departing'] },
-      ownership: { lists: channels },
-      channelAudio: { lists: channels },
+      // Effects of a channel's charts change its leg.
+      channel: {
+        lists: [part('life'), part('companionId'), part('subroutines'), leg, story],
+        wholes: ['channelIds', 'calls.creators', 'sip.driver.departing'],
+      },
+      ownership: { lists: [part('ownership'), leg, story] },
+      channelAudio: { lists: [part('audio'), leg] },
+      leg: { lists: [leg] },
       bridge: { ...bridge, wholes: ['calls.creators'] },
       bridgeVideo: bridge,
       playback: { lists: [['calls.playbacks', (id) => calls.playbacks.dump(id)]] },
@@ -163,7 +174,7 @@ class StateKeeper {
 
   /** An application has so many references to a topic. */
   subscribed(application: string, topic: string, count: number): void {
-    this.#ready.push([keyOf(`sub ${encodeURIComponent(application)}`, topic), count > 0 ? String(count) : undefined]);
+    this.#ready.push([keyOf(keyOf('sub', application), topic), count > 0 ? String(count) : undefined]);
     this.#floors.base.changes.mark('event', application);
   }
 
@@ -174,37 +185,34 @@ class StateKeeper {
 
   /** Keeps an event of an application, and no more than `state_store.events`. */
   event(application: string, seq: number, json: string): void {
-    const most = this.#floors.base.config.state_store.events;
-    const name = encodeURIComponent(application);
-    const kept = this.#kept.get(name) ?? { first: seq, last: seq };
-    this.#kept.set(name, kept);
-    kept.last = seq;
-    if (most > 0) this.#ready.push([`event ${name} ${seq}`, json]);
-    for (; kept.last - kept.first >= most && kept.first <= kept.last; kept.first++)
-      if (most > 0 || kept.first < seq) this.#ready.push([`event ${name} ${kept.first}`, undefined]);
+    if (this.#floors.base.config.state_store.events > 0) this.#events.push([application, seq, json]);
+    else this.#ready.push([keyOf('seq', application), String(seq)]);
     this.#floors.base.changes.mark('event', application);
   }
 
   /** Writes what is marked. */
   write(marks: Marks): void {
     const changed: StateChange[] = this.#ready;
+    const events = this.#events;
     this.#ready = [];
+    this.#events = [];
     const wholes = new Set<string>();
-    for (const channel of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#places['channel']!, channel, changed);
+    /** A channel's leg is a part of several kinds: it is read once. */
+    const seen = new Set<string>();
+    for (const id of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#places['leg']!, id, changed, seen);
     for (const [kind, ids] of marks) {
       const place = this.#places[kind];
-      if (kind === 'event') this.#addNumbers(ids, changed);
       if (!place) continue;
       for (const path of place.wholes ?? []) wholes.add(path);
       if (!place.lists) continue;
       for (const id of ids) {
-        this.#addOnes(place, id, changed);
-        if (kind === 'channel') this.#follow(id);
+        this.#addOnes(place, id, changed, seen);
+        if (kind === 'channel') this.#follow(id, changed);
         if (kind === 'application') this.#forget(id, changed);
       }
     }
     for (const path of wholes) this.#addWhole(path, changed);
-    this.#store.commit(changed);
+    this.#store.commit(changed, events);
   }
 
   /** Writes everything that this process has begun with. Entries of the process before that are no more go. */
@@ -212,9 +220,10 @@ class StateKeeper {
     const changed: StateChange[] = [];
     const { network, state, calls } = this.#floors;
     const devices = state.deviceStates.dump();
+    const channelIds = calls.channels.all().map(({ id }) => id);
     const contacts = state.contacts.dump().map(({ context }) => context.contact.id);
     const all: Record<string, readonly string[]> = {
-      channel: calls.channels.all().map(({ id }) => id),
+      ...{ channel: channelIds, ownership: channelIds, channelAudio: channelIds },
       bridge: calls.meeting?.bridges.list().map(({ id }) => id) ?? [],
       playback: calls.playbacks.dump().map(({ actor }) => actor.context.id),
       liveRecording: calls.recordings.dump().map(({ plan }) => plan.name),
@@ -231,14 +240,13 @@ class StateKeeper {
     };
     for (const [kind, ids] of Object.entries(all))
       for (const id of ids) this.#addOnes(this.#places[kind]!, id, changed);
-    for (const id of all['channel']!) this.#follow(id);
+    for (const id of channelIds) this.#follow(id, changed);
     for (const path of Object.keys(this.#wholes)) this.#addWhole(path, changed);
     for (const { actor, subscriptions } of state.applications.dump().applications)
       for (const [topic, count] of subscriptions)
-        changed.push([keyOf(`sub ${encodeURIComponent(actor.context.name)}`, topic), String(count)]);
-    for (const key of this.#store.left.keys()) this.#count(key);
+        changed.push([keyOf(keyOf('sub', actor.context.name), topic), String(count)]);
     const known = new Set(changed.map(([key]) => key));
-    const isOver = (key: string): boolean => !known.has(key) && !key.startsWith('event ') && !key.startsWith('seq ');
+    const isOver = (key: string): boolean => !known.has(key) && !key.startsWith('seq ');
     this.#store.commit([
       ...[...this.#store.left.keys()].filter(isOver).map((key): StateChange => [key, undefined]),
       ...changed,
@@ -264,17 +272,21 @@ class StateKeeper {
         this.#addOnes(this.#places['liveRecording']!, each.plan.name, changed);
     }
     calls.channels.all().forEach(({ id }, index) => {
-      if (index % pieces === piece) this.#addOnes(this.#places['channel']!, id, changed);
+      if (index % pieces !== piece) return;
+      for (const kind of ['channel', 'ownership', 'channelAudio']) this.#addOnes(this.#places[kind]!, id, changed);
     });
     const { clock, config } = this.#floors.base;
     changed.push([writtenAtKey, String(clock.now() - config.state_store.interval * 1000)]);
     this.#store.commit(changed);
   }
 
-  #addOnes({ lists = [] }: Place, id: string, changed: StateChange[]): void {
-    for (const [path, one] of lists) {
+  #addOnes({ lists = [] }: Place, id: string, changed: StateChange[], seen?: Set<string>): void {
+    for (const [path, one, part] of lists) {
+      const key = part === undefined ? keyOf(path, id) : `${keyOf(path, id)} ${part}`;
+      if (seen?.has(key)) continue;
+      seen?.add(key);
       const [value] = one(id);
-      changed.push([keyOf(path, id), value === undefined ? undefined : JSON.stringify(value)]);
+      changed.push([key, value === undefined ? undefined : JSON.stringify(value)]);
     }
   }
 
@@ -283,21 +295,16 @@ class StateKeeper {
     changed.push([path, value === undefined ? undefined : JSON.stringify(value)]);
   }
 
-  #addNumbers(applications: ReadonlySet<string>, changed: StateChange[]): void {
-    for (const name of applications) {
-      const last = this.#kept.get(encodeURIComponent(name))?.last;
-      if (last !== undefined) changed.push([keyOf('seq', name), String(last)]);
-    }
-  }
-
   #ofCalls(callIds: ReadonlySet<string> | undefined): string[] {
     if (!callIds) return [];
     return [...callIds].flatMap((callId) => this.#channels.get(callId) ?? []);
   }
 
-  /** Keeps the Call-ID of a channel while it lives. */
-  #follow(id: string): void {
-    const callId = this.#floors.calls.channels.find(id)?.leg.protocolId;
+  /** Keeps the Call-ID of a channel while it lives. Of one that has ended no part stays. */
+  #follow(id: string, changed: StateChange[]): void {
+    const entry = this.#floors.calls.channels.find(id);
+    if (!entry) for (const kind of ['ownership', 'channelAudio']) this.#addOnes(this.#places[kind]!, id, changed);
+    const callId = entry?.leg.protocolId;
     const before = this.#callIds.get(id);
     if (callId === before) return;
     if (before !== undefined) this.#channels.delete(before);
@@ -310,18 +317,8 @@ class StateKeeper {
   /** Nothing of an application stays that is no more. */
   #forget(application: string, changed: StateChange[]): void {
     if (this.#floors.state.applications.dump(application).applications.length > 0) return;
-    const name = encodeURIComponent(application);
-    const kept = this.#kept.get(name);
-    this.#kept.delete(name);
     changed.push([keyOf('seq', application), undefined]);
-    for (let seq = kept?.first ?? 0; kept && seq <= kept.last; seq++) changed.push([`event ${name} ${seq}`, undefined]);
-  }
-
-  #count(key: string): void {
-    const [kind, name = '', seq = ''] = key.split(' ');
-    if (kind !== 'event') return;
-    const kept = this.#kept.get(name);
-    if (kept) kept.last = Number(seq);
-    else this.#kept.set(name, { first: Number(seq), last: Number(seq) });
+    this.#events = this.#events.filter(([name]) => name !== application);
+    this.#store.forgetEvents(application);
   }
 }

@@ -13,10 +13,15 @@ import {
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { StorageError, setAside } from './durable-file.ts';
 
 /** The value of an object as JSON text; undefined when it has ended. */
 export type StateChange = readonly [key: string, json: string | undefined];
+
+/** An event of an application by its number, and its JSON text as it was sent. */
+export type KeptEvent = readonly [seq: number, json: string];
+export type ApplicationEvent = readonly [application: string, ...KeptEvent];
 
 /**
  * Keeps the state of a server as entries of key and JSON text, in the order in which they were first put. What `commit`
@@ -25,8 +30,15 @@ export type StateChange = readonly [key: string, json: string | undefined];
 export interface StateStore {
   /** The entries that the process before left. */
   readonly left: ReadonlyMap<string, string>;
-  /** Writes all changes, or none. Never throws: a failure is logged once, and everything is written again later. */
-  commit(changes: readonly StateChange[]): void;
+  /** The events that the process before left, by application, in their order. */
+  readonly leftEvents: ReadonlyMap<string, readonly KeptEvent[]>;
+  /**
+   * Writes all changes and events, or none. Never throws: a failure is logged once, and everything is written again
+   * later. Of an application only the last events are kept.
+   */
+  commit(changes: readonly StateChange[], events?: readonly ApplicationEvent[]): void;
+  /** Drops the events of an application, behind those that are written. */
+  forgetEvents(application: string): void;
   /** The keys of the entries that there are now. */
   keys(): Iterable<string>;
   /** Octets of the file now. */
@@ -46,6 +58,8 @@ type FileOptions = {
   version: number;
   /** Octets of the file above which it is written anew without what is outdated; at least twice what is current. */
   compactAbove: number;
+  /** Last events of each application that are kept. */
+  mostEvents: number;
   /** Pause in ms before a failed writing is tried again. */
   retryMs: number;
   now(): number;
@@ -66,9 +80,11 @@ export function openStateStore(options: FileOptions): StateStore {
 
 class StateFile implements StateStore {
   readonly left: ReadonlyMap<string, string>;
+  readonly leftEvents: ReadonlyMap<string, readonly KeptEvent[]>;
   readonly #options: FileOptions;
   readonly #path: string;
-  readonly #entries: Map<string, string>;
+  readonly #entries = new SlotMap<string, string>();
+  readonly #events = new Map<string, LastEvents>();
   /** Characters of all entries. */
   #current = 0;
   #descriptor: number | undefined;
@@ -79,9 +95,9 @@ class StateFile implements StateStore {
   constructor(options: FileOptions) {
     this.#options = options;
     this.#path = join(options.directory, fileName);
-    this.#entries = this.#load();
-    for (const [key, json] of this.#entries) this.#current += key.length + json.length;
+    this.#load();
     this.left = new Map(this.#entries);
+    this.leftEvents = new Map([...this.#events].map(([name, events]) => [name, events.all()]));
     try {
       this.#rewrite();
     } catch (error) {
@@ -97,15 +113,26 @@ class StateFile implements StateStore {
     return this.#entries.keys();
   }
 
-  commit(all: readonly StateChange[]): void {
+  commit(all: readonly StateChange[], events: readonly ApplicationEvent[] = none): void {
     const changes = all.filter(([key, json]) => this.#take(key, json));
+    for (const [application, seq, json] of events) this.#keep(application, seq, json);
+    const lines = this.#retryAt === undefined && this.#options.mostEvents > 0 ? events : none;
     try {
       if (this.#retryAt !== undefined) this.#tryAgain();
       else if (this.#size > Math.max(this.#options.compactAbove, 2 * this.#current)) this.#rewrite();
-      else this.#append(changes);
+      else if (changes.length > 0 || lines.length > 0) this.#append(changes, lines);
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  forgetEvents(application: string): void {
+    const events = this.#events.get(application);
+    if (!events) return;
+    this.#current -= events.characters;
+    this.#events.delete(application);
+    this.commit([[`${forgotten}${encodeURIComponent(application)}`, '']]);
+    this.commit([[`${forgotten}${encodeURIComponent(application)}`, undefined]]);
   }
 
   check(): void {
@@ -148,27 +175,44 @@ class StateFile implements StateStore {
     return true;
   }
 
+  #keep(application: string, seq: number, json: string): void {
+    if (this.#options.mostEvents === 0) return;
+    let events = this.#events.get(application);
+    if (!events) this.#events.set(application, (events = new LastEvents(this.#options.mostEvents)));
+    const before = events.characters;
+    events.add(seq, json);
+    this.#current += events.characters - before;
+  }
+
   /** One `write` of a whole record: part of one is cut off again. */
-  #append(changes: readonly StateChange[]): void {
-    if (changes.length === 0) return;
-    const record = recordOf(changes);
+  #append(changes: readonly StateChange[], events: readonly ApplicationEvent[]): void {
+    const record = recordOf(changes, events);
     const written = writeSync(this.#descriptor!, record, 0, record.length, this.#size);
     if (written === record.length) this.#size += written;
     else throw new Error(`only ${written} of ${record.length} octets could be written`);
   }
 
-  /** Writes all entries to a new file, which takes the place of the old one. */
+  /** Writes everything to a new file, which takes the place of the old one. */
   #rewrite(): void {
     const next = `${this.#path}.new`;
     const descriptor = openSync(next, 'w', 0o600);
     try {
-      const records = [headerOf(this.#options.version), ...piecesOf(this.#entries).map(recordOf)];
       let at = 0;
-      for (const record of records) {
+      const append = (record: Buffer): void => {
         const written = writeSync(descriptor, record, 0, record.length, at);
         if (written !== record.length) throw new Error(`only ${written} of ${record.length} octets could be written`);
         at += written;
-      }
+      };
+      append(recordOf([[headerKey, JSON.stringify({ format, version: this.#options.version })]]));
+      for (const piece of piecesOf([...this.#entries])) append(recordOf(piece));
+      for (const [name, events] of this.#events)
+        for (const piece of piecesOf(events.all()))
+          append(
+            recordOf(
+              [],
+              piece.map((event) => [name, ...event]),
+            ),
+          );
       renameSync(next, this.#path);
       this.close();
       this.#descriptor = descriptor;
@@ -199,60 +243,117 @@ class StateFile implements StateStore {
     this.#options.log.info({ file: this.#path }, 'the state can be written again');
   }
 
-  #load(): Map<string, string> {
+  #load(): void {
     const { log, version } = this.#options;
-    const entries = new Map<string, string>();
-    if (!existsSync(this.#path)) return entries;
+    if (!existsSync(this.#path)) return;
     let bytes: Buffer;
     try {
       bytes = readFileSync(this.#path);
     } catch (error) {
       throw new StorageError(this.#path, error);
     }
+    if (bytes.length === 0) return;
     const { records, read } = recordsIn(bytes);
-    const [header, ...changes] = records;
-    if (bytes.length === 0) return entries;
-    const found = header && (JSON.parse(header) as { version?: unknown }).version;
-    if (found !== version) {
+    const [header = '', ...changes] = records;
+    const found = versionIn(header);
+    if (found !== `${format}.${version}`) {
       const moved = setAside(this.#path);
       log.error(
-        { file: this.#path, found, reads: version, moved },
+        { file: this.#path, found, reads: `${format}.${version}`, moved },
         'the state of another version cannot be read; calls of the server before this one are lost',
       );
-      return entries;
+      return;
     }
     if (read < bytes.length)
       log.warn({ file: this.#path, octets: bytes.length - read }, 'dropped the damaged end of the state');
-    for (const record of changes)
-      for (const line of record.split('\n')) {
-        const tab = line.indexOf('\t');
-        if (tab < 0) entries.delete(line);
-        else entries.set(line.slice(0, tab), line.slice(tab + 1));
-      }
-    return entries;
+    for (const record of changes) for (const line of record.split('\n')) this.#read(line);
+  }
+
+  #read(line: string): void {
+    const tab = line.indexOf('\t');
+    if (line.startsWith(eventMark)) {
+      const second = line.indexOf('\t', tab + 1);
+      this.#keep(decodeURIComponent(line.slice(1, tab)), Number(line.slice(tab + 1, second)), line.slice(second + 1));
+    } else if (tab < 0) this.#take(line, undefined);
+    else if (line.startsWith(forgotten)) this.#events.delete(decodeURIComponent(line.slice(forgotten.length, tab)));
+    else this.#take(line.slice(0, tab), line.slice(tab + 1));
   }
 }
 
+/** The last events of an application: a ring. */
+class LastEvents {
+  readonly #most: number;
+  #ring: KeptEvent[] = [];
+  /** Where the oldest is, once the ring is full. */
+  #oldest = 0;
+  characters = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  add(seq: number, json: string): void {
+    this.characters += json.length;
+    if (this.#ring.length < this.#most) {
+      this.#ring.push([seq, json]);
+      return;
+    }
+    this.characters -= this.#ring[this.#oldest]![1].length;
+    this.#ring[this.#oldest] = [seq, json];
+    this.#oldest = (this.#oldest + 1) % this.#most;
+  }
+
+  all(): KeptEvent[] {
+    return [...this.#ring.slice(this.#oldest), ...this.#ring.slice(0, this.#oldest)];
+  }
+}
+
+/** Changes that other programs of the same version of the data cannot read have another number. */
+const format = 2;
+const headerKey = 'header';
+/** Begins the line of an event, and the key of an application whose events are dropped. */
+const eventMark = '!';
+const forgotten = '~';
+
+const none: readonly never[] = [];
 /** Most entries in one record when all are written. */
 const mostInPiece = 256;
 
-function piecesOf(entries: ReadonlyMap<string, string>): StateChange[][] {
-  const all = [...entries];
-  const pieces: StateChange[][] = [];
+function piecesOf<T>(all: readonly T[]): T[][] {
+  const pieces: T[][] = [];
   for (let at = 0; at < all.length; at += mostInPiece) pieces.push(all.slice(at, at + mostInPiece));
   return pieces;
 }
 
-const headerOf = (version: number): Buffer => framed(JSON.stringify({ version }));
+/** The format and version in the first record; undefined if it is none. */
+function versionIn(header: string): string | undefined {
+  if (!header.startsWith(`${headerKey}\t`)) return undefined;
+  const found = JSON.parse(header.slice(headerKey.length + 1)) as { format?: unknown; version?: unknown };
+  return `${String(found.format)}.${String(found.version)}`;
+}
 
-/** A line for each change: key, tab and value, or the key alone. JSON texts and keys have no line breaks and tabs. */
-const recordOf = (changes: readonly StateChange[]): Buffer =>
-  framed(changes.map(([key, json]) => (json === undefined ? key : `${key}\t${json}`)).join('\n'));
+/** Records are put together here: one of usual length takes no memory of its own. */
+const workspace = Buffer.allocUnsafeSlow(256 * 1024);
+const octetsOfUnit = 3;
 
-function framed(text: string): Buffer {
-  const length = Buffer.byteLength(text);
-  const record = Buffer.allocUnsafe(headOctets + length);
-  record.write(text, headOctets);
+/**
+ * A line for each change: key, tab and value, or the key alone; then a line for each event. JSON texts and keys have no
+ * line breaks and tabs. The record is good until the next one is made.
+ */
+function recordOf(changes: readonly StateChange[], events: readonly ApplicationEvent[] = none): Buffer {
+  let text = '';
+  for (const [key, json] of changes) {
+    if (text !== '') text += '\n';
+    text += json === undefined ? key : `${key}\t${json}`;
+  }
+  for (const [application, seq, json] of events) {
+    if (text !== '') text += '\n';
+    text += `${eventMark}${encodeURIComponent(application)}\t${seq}\t${json}`;
+  }
+  const most = headOctets + text.length * octetsOfUnit;
+  const place = most > workspace.length ? Buffer.allocUnsafeSlow(most) : workspace;
+  const length = place.write(text, headOctets);
+  const record = place.subarray(0, headOctets + length);
   record.writeUInt32LE(length, 0);
   record.writeUInt32LE(crc32(record.subarray(headOctets)), 4);
   return record;

@@ -28,7 +28,16 @@ store.before.each((context) => {
     directory,
     logged,
     open: (changes = {}) =>
-      openStateStore({ directory, log, version: 1, compactAbove: 1e9, retryMs: 1_000, now: () => 0, ...changes }),
+      openStateStore({
+        directory,
+        log,
+        version: 1,
+        compactAbove: 1e9,
+        mostEvents: 3,
+        retryMs: 1_000,
+        now: () => 0,
+        ...changes,
+      }),
   });
 });
 store.after.each(({ directory }) => rmSync(directory, { recursive: true }));
@@ -135,6 +144,23 @@ store('a directory that is gone never throws, and is tried again', ({ open, dire
   first.commit([['c', '3']]);
   assert.is(logged.at(-1), 'the state can be written again');
   assert.equal(Object.fromEntries(open().left), { a: '1', b: '2', c: '3' });
+});
+
+store('keeps the last events of each application, in their order', ({ open }) => {
+  const first = open();
+  for (let seq = 1; seq <= 5; seq++) first.commit([], [['a b', seq, `{"seq":${seq}}`]]);
+  first.commit([['k', '1']], [['other', 7, '{}']]);
+  first.commit([], [['gone', 1, '{}']]);
+  first.forgetEvents('gone');
+  const kept = [
+    ['a b', [3, 4, 5].map((seq) => [seq, `{"seq":${seq}}`])],
+    ['other', [[7, '{}']]],
+  ];
+  assert.equal([...open().leftEvents], kept);
+  // The file was written anew.
+  const last = open();
+  assert.equal([...last.leftEvents], kept);
+  assert.equal([...last.left], [['k', '1']]);
 });
 
 store.run();

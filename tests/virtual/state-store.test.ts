@@ -21,11 +21,19 @@ function written(directory: string): Record<string, unknown> {
   const copy = mkdtempSync(join(tmpdir(), 'hookswitch-'));
   copyFileSync(join(directory, 'state.log'), join(copy, 'state.log'));
   const left = openStateStore({
-    ...{ directory: copy, log, version: serverDataVersion, compactAbove: 1e9, retryMs: 1_000, now: () => 0 },
+    ...{
+      directory: copy,
+      log,
+      version: serverDataVersion,
+      compactAbove: 1e9,
+      mostEvents: 1_000,
+      retryMs: 1_000,
+      now: () => 0,
+    },
   });
   left.close();
   rmSync(copy, { recursive: true });
-  return dataOf(left.left);
+  return dataOf(left);
 }
 
 /** What changes by itself is only written once a second. */
