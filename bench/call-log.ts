@@ -46,6 +46,7 @@ function measure(level: LogLevel): number {
     listener.answered?.(leg, undefined as never);
     listener.ended?.(leg, {
       ...{ at: 1_767_225_700_000, by: 'farSide', cause: 16, techCause: undefined, quality: undefined },
+      outcome: { result: 'answered', reason: 'answered', by: 'caller' },
       last: undefined as never,
     });
   }

@@ -1,5 +1,4 @@
 import type { Call, CallChannel } from '../../src/models/call.ts';
-import { causeText } from '../../src/telephony/causes.ts';
 import { nobody, party } from './words.ts';
 
 /** The short form of a call. */
@@ -11,19 +10,33 @@ export const stateOf = (call: Call): string => {
   return (living.find(({ state }) => state === 'Up') ?? living[0] ?? call.channels[0])?.state ?? 'live';
 };
 
-/** Causes that are no failure: a hang-up, and none at all. */
-const usual: ReadonlySet<number> = new Set([0, 16]);
+/** Whether its outcome is one that somebody has to look at. */
+export const isBad = ({ outcome: { result } }: Pick<Call, 'outcome'>): boolean =>
+  result === 'failed' || result === 'refused';
 
-/**
- * Why a call failed, in words: an application was not connected, or a channel has another cause than a hang-up.
- * Undefined if it did not fail.
- */
-export function failureOf({ channels }: Call): string | undefined {
-  const failed = channels.map(({ failure }) => failure).find((each) => each !== undefined);
-  if (failed !== undefined) return failed;
-  const cause = channels.map((channel) => channel.cause).find((each) => !usual.has(each));
-  return cause === undefined ? undefined : `${causeText(cause)} (${cause})`;
-}
+/** Why a call failed or was refused, in words. Undefined if it did not fail. */
+export const failureOf = (call: Call): string | undefined => (isBad(call) ? call.outcome.reason : undefined);
+
+/** An outcome in words: why, and by whom. */
+export const outcomeText = ({ outcome: { result, reason, by } }: Pick<Call, 'outcome'>): string =>
+  result === 'pending' ? '' : `${reason}${by === undefined ? '' : `, by the ${byWords[by]}`}`;
+
+const byWords: Readonly<Record<NonNullable<Call['outcome']['by']>, string>> = {
+  ...{ caller: 'caller', callee: 'called party', application: 'application', dialplan: 'dialplan', server: 'server' },
+  ...{ timeout: 'server after a timeout', fault: 'server after an internal error' },
+};
+
+/** What a list shows of a call: its state while it is live, then its outcome. */
+export const badgeOf = (call: Call): { text: string; tone: string | undefined } => {
+  if (call.stuck.length > 0) return { text: 'stuck', tone: 'bad' };
+  if (call.state === 'live') return { text: stateOf(call), tone: undefined };
+  const { result } = call.outcome;
+  return { text: result === 'pending' ? 'ended' : result, tone: outcomeTones[result] };
+};
+
+const outcomeTones: Readonly<Record<Call['outcome']['result'], string>> = {
+  ...{ pending: 'plain', answered: 'plain', abandoned: 'lit', failed: 'bad', refused: 'bad' },
+};
 
 /** The caller and the reached party: the second party, with the number of further ones; else the called number. */
 export function endsOf(call: Call): { from: string; to: string } {

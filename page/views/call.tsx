@@ -2,8 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
-import { causeText } from '../../src/telephony/causes.ts';
-import { endsOf, failureOf, stateOf } from '../core/calls.ts';
+import { badgeOf, endsOf, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { amongButtons } from '../core/focus.ts';
 import { useLive } from '../core/live.ts';
@@ -251,8 +250,7 @@ export function CallView({ id }: { id: string }) {
   const main = objects[0]?.charts[0];
   const then =
     main && moment !== undefined ? (modelOf(main, traced) as { state?: string } | undefined)?.state : undefined;
-  const cause = call?.channels.map((channel) => channel.cause).find((each) => each !== 0);
-  const ending = (call && failureOf(call)) ?? (cause === undefined ? undefined : causeText(cause));
+  const ending = call && outcomeText(call);
   const ends = call ? endsOf(call) : undefined;
   return (
     <div class="call">
@@ -261,7 +259,9 @@ export function CallView({ id }: { id: string }) {
           ‹
         </a>
         <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>
-        {call && (then !== undefined || moment === undefined) ? <Pill state={then ?? stateOf(call)} /> : null}
+        {call && (then !== undefined || moment === undefined) ? (
+          <Pill state={then ?? badgeOf(call).text} tone={then === undefined ? badgeOf(call).tone : undefined} />
+        ) : null}
         {moment === undefined && !isOld ? null : <Pill state="earlier moment" tone="past" />}
         {call?.masked ? (
           <Pill state={`hidden: ${[...(call.masked.digits ? ['digits'] : []), ...call.masked.variables].join(', ')}`} />
@@ -271,7 +271,7 @@ export function CallView({ id }: { id: string }) {
           {call
             ? `${clockTime(call.began)} · ${duration(call.state === 'live' ? Math.max((timeline.at(-1)?.at ?? began) - began, call.duration_ms) : call.duration_ms)}`
             : ''}
-          {call?.state === 'ended' && ending !== undefined ? ` · ${ending}` : ''}
+          {call?.state === 'ended' && ending ? ` · ${ending}` : ''}
         </span>
         {call?.state === 'ended' || letGo !== undefined ? null : <LiveMark state={live} />}
       </div>

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
-import { endsOf, failureOf, stateOf } from '../core/calls.ts';
+import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { overview, stuckCalls } from '../core/overview.ts';
 import { to } from '../core/route.ts';
@@ -16,6 +16,8 @@ const textOf = (call: Call): string =>
   [
     call.id,
     ...call.applications,
+    call.outcome.result,
+    call.outcome.reason,
     ...call.channels.flatMap(({ id, name, endpoint, caller, connected, extension }) => [
       id,
       name,
@@ -35,20 +37,23 @@ const isShown = (call: Call, shown: Shown): boolean =>
 function Row({ call, now }: { call: Call; now: number }) {
   const { from, to: called } = endsOf(call);
   const [waits] = call.stuck;
+  const badge = badgeOf(call);
   return (
     <a class={`call-row ${waits ? 'is-stuck' : ''} ${call.state}`} href={to('calls', call.id)}>
       <span>
-        <Pill state={waits ? 'stuck' : stateOf(call)} tone={waits ? 'bad' : undefined} />
+        <Pill state={badge.text} tone={badge.tone} />
       </span>
       <span class="ends">
         <b>{from}</b>
         <span class="arrow"> → </span>
         <b>{called}</b>
       </span>
-      <span class="about quiet">
+      <span class={`about quiet ${isBad(call) ? 'bad' : ''}`}>
         {waits
           ? `waits for ${waits.waits_for}`
-          : [call.applications.join(', '), failureOf(call) ?? ''].filter((each) => each !== '').join(' · ')}
+          : [call.applications.join(', '), call.outcome.reason === 'answered' ? '' : outcomeText(call)]
+              .filter((each) => each !== '')
+              .join(' · ')}
       </span>
       <span class="number">
         {duration(call.state === 'live' ? Math.max(now, call.began) - call.began : call.duration_ms)}

@@ -2,6 +2,7 @@ import { guarded } from '../lib/guard.ts';
 import { SlotMap, valuesOf } from '../lib/slot-map.ts';
 import { type ChannelContext, type ChannelSnapshot, type EndedBy, lifeOf } from '../machines/channel.ts';
 import { failedFor } from '../machines/ownership.ts';
+import { type CallOutcome, legOutcome } from '../telephony/call-outcome.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import { type CallLeg, mostApplications, mostRecordings } from './call-leg.ts';
@@ -21,6 +22,8 @@ export type CallEnd = {
   readonly quality: RtpStatistics | undefined;
   /** The reason of a failure that the cause does not show: the requested application was not connected. */
   readonly failure?: string | undefined;
+  /** What became of the leg, the same as in the list of calls. */
+  readonly outcome: CallOutcome;
   /** The channel's last context. */
   readonly last: ChannelContext;
 };
@@ -193,7 +196,7 @@ class Story implements CallStory {
     this.#legs.delete(id);
     this.#entries.delete(id);
     const { refusedBy } = ownership.getSnapshot().context;
-    const how = {
+    const end = {
       at: this.#runtime.clock.now(),
       by: crashed ? 'fault' : (context.endedBy ?? 'server'),
       cause: crashed ? Cause.temporaryFailure : context.cause,
@@ -201,6 +204,9 @@ class Story implements CallStory {
       last: context,
       failure: refusedBy === undefined ? undefined : failedFor(refusedBy),
     } as const;
+    const { direction, answeredAt } = leg;
+    const facts = { ...end, direction, answered: answeredAt !== undefined, ended: true, sipStatus: context.techCause };
+    const how = { ...end, outcome: legOutcome(facts) };
     const finish = (quality: RtpStatistics | undefined): void =>
       this.#tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));
     if (internal.has(leg.technology)) return void finish(undefined);

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { outcomeResults } from '../telephony/call-outcome.ts';
 import { double, int, model, stringMap, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
@@ -59,6 +60,8 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   applications: texts('The applications that it entered, in order.'),
   duration_ms: int('From its start to its end, in ms.'),
   billable_ms: int('From the answer to its end, in ms; 0 when it was not answered.'),
+  outcome: Type.Enum([...outcomeResults], { description: 'What became of it, as in the list of calls.' }),
+  outcome_reason: text('Why, in words.'),
   by: text('Who ended it: farSide, application, dialplan, server, timeout or fault.'),
   cause: int('Why it ended (Q.850).'),
   cause_text: text('The same in words.'),

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { outcomeParties, outcomeResults } from '../telephony/call-outcome.ts';
 import { CallerID } from './channel.ts';
 import { double, flag, int, model, text, texts } from './schema.ts';
 import { TimelineEntry } from './timeline.ts';
@@ -15,6 +16,17 @@ export const WaitingFor = model('WaitingFor', 'Something that stays longer than 
 });
 export type WaitingFor = Static<typeof WaitingFor>;
 
+export const CallOutcome = model('CallOutcome', 'What became of a call or of a leg.', {
+  result: Type.Enum([...outcomeResults], {
+    description:
+      '`pending`: not decided yet. `answered`: the parties could talk. `refused`: turned down. `abandoned`: the calling side gave it up. `failed`: everything else, also a call that was dropped.',
+  }),
+  reason: text('Why, in words; empty while it is pending.'),
+  by: Type.Optional(
+    Type.Enum([...outcomeParties], { description: 'Who decided it; left out while it is pending or unknown.' }),
+  ),
+});
+
 export const CallChannel = model('CallChannel', 'A channel of a call.', {
   id: text('Its id.'),
   name: text('Its name.'),
@@ -27,7 +39,10 @@ export const CallChannel = model('CallChannel', 'A channel of a call.', {
   extension: text('`extension@context` of the dialplan that it is or was at.'),
   began: double('When it came, in ms since the Unix epoch.'),
   ended: Type.Optional(double('When it went, in ms since the Unix epoch.')),
+  direction: Type.Enum(['in', 'out'], { description: 'Whether it came in or went out.' }),
   cause: int('Q.850 cause that it ended or is ending with; 0 while there is none.'),
+  sip_status: Type.Optional(int('The SIP status that it ended with.')),
+  outcome: CallOutcome,
   failure: Type.Optional(text('Why it failed, where the cause does not say so: its application was not connected.')),
 });
 export type CallChannel = Static<typeof CallChannel>;
@@ -44,6 +59,7 @@ const call = {
   began: double('When its first channel came, in ms since the Unix epoch.'),
   ended: Type.Optional(double('When its last channel went.')),
   duration_ms: double('How long it has been, or was, in ms.'),
+  outcome: CallOutcome,
   channels: Type.Array(CallChannel, { description: 'Its channels, in the order in which they came.' }),
   applications: texts('Applications that were in control of a channel of it.'),
   bridges: texts('Bridges that a channel of it was in.'),

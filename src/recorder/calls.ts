@@ -2,6 +2,7 @@ import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
 import { failedFor } from '../machines/ownership.ts';
 import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
+import { callOutcome, type LegFacts, legOutcome } from '../telephony/call-outcome.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
 import type { CallRecord, ChannelTrace } from './call-record.ts';
 import { joined, type Mask, nothingMasked } from './masks.ts';
@@ -82,7 +83,8 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
     return found;
   };
   const model = (call: CallRecord): Call => {
-    const channels = call.channels.map(writeChannel);
+    const traces = call.channels;
+    const channels = traces.map(writeChannel);
     const { ended } = call;
     return {
       id: call.id,
@@ -90,6 +92,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       began: call.began,
       ...(ended === undefined ? {} : { ended }),
       duration_ms: (ended ?? clock.now()) - call.began,
+      outcome: callOutcome(traces.map(factsOf)),
       channels,
       applications: call.applications,
       bridges: call.histories.filter(({ chart }) => chart === 'bridge').map(({ object }) => object),
@@ -175,9 +178,22 @@ const writeMask = ({ digits, variables }: Mask): CallMask => ({ digits, variable
 const isAt = (endpoint: readonly [string, string] | undefined, wanted: string): boolean =>
   endpoint !== undefined && (endpoint.join('/').toLowerCase() === wanted.toLowerCase() || endpoint[1] === wanted);
 
+/** What the outcome of a channel follows from. */
+function factsOf({ context, value, ended, refusedBy }: ChannelTrace): LegFacts {
+  return {
+    direction: context.origin === 'incoming' ? 'in' : 'out',
+    answered: value === 'up' || context.lastState === 'Up',
+    ended: ended !== undefined,
+    cause: context.cause,
+    sipStatus: context.techCause,
+    by: context.endedBy,
+    failure: refusedBy === undefined ? undefined : failedFor(refusedBy),
+  };
+}
+
 function writeChannel(trace: ChannelTrace): CallChannel {
   const { application, value, ended, refusedBy } = trace;
-  const { id, name, endpoint, caller, connected, dialplan, creationTime, cause } = trace.context;
+  const { id, name, endpoint, caller, connected, dialplan, creationTime, cause, techCause, origin } = trace.context;
   return {
     id,
     name,
@@ -190,7 +206,10 @@ function writeChannel(trace: ChannelTrace): CallChannel {
     extension: `${dialplan.exten}@${dialplan.context}`,
     began: creationTime,
     ...(ended === undefined ? {} : { ended }),
+    direction: origin === 'incoming' ? 'in' : 'out',
     cause,
+    ...(techCause === undefined ? {} : { sip_status: techCause }),
+    outcome: legOutcome(factsOf(trace)),
     ...(refusedBy === undefined ? {} : { failure: failedFor(refusedBy) }),
   };
 }

@@ -4,6 +4,7 @@ import type { Ids } from '../lib/ids.ts';
 import type { CallDetailRecord, Disposition } from '../models/call-detail-record.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { OpenEntries } from '../stores/open-entries.ts';
+import type { CallOutcome } from '../telephony/call-outcome.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
 import { qualityOf } from './call-quality.ts';
 
@@ -33,7 +34,9 @@ export const createCallDetailRecords = (options: CallDetailOptions): CallListene
     answered(leg, last) {
       if (!open) return;
       const { answeredAt: at = leg.startedAt } = leg;
-      const soFar = { at, by: 'fault', cause: Cause.temporaryFailure, techCause: undefined, quality: undefined, last };
+      const outcome: CallOutcome = { result: 'failed', reason: 'the server ended while the call was up', by: 'fault' };
+      const unknown = { techCause: undefined, quality: undefined };
+      const soFar = { at, by: 'fault', cause: Cause.temporaryFailure, ...unknown, outcome, last };
       open.set(leg.channel, { ...recordOf(leg, soFar as CallEnd, options), id: ids.uuid() });
     },
     entered: (leg) => change(leg, { applications: leg.applications }),
@@ -66,7 +69,7 @@ export function lostRecord(soFar: CallDetailRecord, at: number): CallDetailRecor
 }
 
 function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf }: CallDetailOptions) {
-  const { at, by, cause, techCause, quality, last, failure } = end;
+  const { at, by, cause, techCause, quality, last, failure, outcome } = end;
   const { from, startedAt, answeredAt } = leg;
   const durationMs = at - startedAt;
   const billableMs = answeredAt === undefined ? 0 : at - answeredAt;
@@ -104,6 +107,8 @@ function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf
     applications: leg.applications,
     duration_ms: Math.round(durationMs),
     billable_ms: Math.round(billableMs),
+    outcome: outcome.result,
+    outcome_reason: outcome.reason,
     by,
     cause,
     cause_text: causeText(cause),

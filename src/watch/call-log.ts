@@ -56,7 +56,9 @@ const answerOf = ({ startedAt, answeredAt = startedAt, codec, video }: CallLeg):
   ...(video === undefined ? {} : { video }),
 });
 
-const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality, failure }: CallEnd): object => ({
+const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality, failure, outcome }: CallEnd): object => ({
+  outcome: outcome.result,
+  outcome_reason: outcome.reason,
   by,
   cause,
   cause_text: causeText(cause),

@@ -105,8 +105,8 @@ function createCallMetrics(registry: Registry): CallListener {
   });
   const ended = new Counter({
     name: `${prefix}calls_ended_total`,
-    help: 'Ended calls, by who ended them and the cause (Q.850).',
-    labelNames: ['direction', 'technology', 'by', 'cause'],
+    help: 'Ended calls, by outcome, who ended them, and the cause (Q.850).',
+    labelNames: ['direction', 'technology', 'outcome', 'by', 'cause'],
     registers,
   });
   const duration = new Histogram({
@@ -148,8 +148,8 @@ function createCallMetrics(registry: Registry): CallListener {
       answered.inc({ direction, technology });
       setup.observe({ direction }, (answeredAt - startedAt) / 1000);
     },
-    ended({ direction, technology, answeredAt }, { at, by, cause, quality }) {
-      ended.inc({ direction, technology, by, cause });
+    ended({ direction, technology, answeredAt }, { at, by, cause, quality, outcome }) {
+      ended.inc({ direction, technology, outcome: outcome.result, by, cause });
       if (answeredAt !== undefined) duration.observe({ direction }, (at - answeredAt) / 1000);
       if (!quality) return;
       packets.inc({ direction: 'received', fate: 'arrived' }, quality.rxcount);

@@ -189,6 +189,7 @@ export const call: CallDetail = {
   state: 'live',
   began: 1,
   duration_ms: 2,
+  outcome: { result: 'answered', reason: 'answered' },
   channels: [],
   applications: ['hello'],
   bridges: [],

@@ -46,19 +46,20 @@ shown('calls that began before the page heard of any are told bit by bit, and ar
 });
 
 shown('calls that failed are told with their reason, newest first: also when an application was not connected', () => {
-  const ended = (id: string, at: number, ...channels: object[]) =>
-    ({ id, state: 'ended', ended: at, channels }) as unknown as Call;
+  const ended = (id: string, at: number, result: string, reason: string) =>
+    ({ id, state: 'ended', ended: at, channels: [], outcome: { result, reason } }) as unknown as Call;
   const failure = 'the application desk is not connected';
   const calls = [
-    ended('away', 1, { cause: 16, failure }),
-    ended('busy', 2, { cause: 0 }, { cause: 17 }),
-    ended('well', 3, { cause: 16 }),
-    { id: 'live', state: 'live', channels: [{ cause: 17 }] } as unknown as Call,
+    ended('away', 1, 'failed', failure),
+    ended('busy', 2, 'refused', 'User busy (cause 17)'),
+    ended('well', 3, 'answered', 'answered'),
+    ended('given up', 4, 'abandoned', 'the caller hung up before an answer'),
+    { id: 'live', state: 'live', channels: [], outcome: { result: 'pending', reason: '' } } as unknown as Call,
   ];
   assert.equal(
     failures(calls).map(({ call, reason }) => [call.id, reason]),
     [
-      ['busy', 'User busy (17)'],
+      ['busy', 'User busy (cause 17)'],
       ['away', failure],
     ],
   );

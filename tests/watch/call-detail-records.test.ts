@@ -73,6 +73,7 @@ records('both legs of a call have one, with the words of Asterisk and ours', () 
             ...{ dst: 'bob', channel: 'PJSIP/bob-x', dstchannel: 'PJSIP/alice-x', uniqueid: '#1', linkedid: '#2' },
             ...{ lastapp: '', lastdata: '' },
             ...{ direction: 'out', endpoint: 'bob', peers: ['PJSIP/alice-x'], protocol_id: '#3', by: 'dialplan' },
+            ...{ outcome: 'answered', outcome_reason: 'answered' },
             ...{ recordings: [], variables: {}, quality: undefined },
           },
           {
@@ -84,7 +85,7 @@ records('both legs of a call have one, with the words of Asterisk and ours', () 
               source: '10.0.0.2:5060',
               peers: ['PJSIP/bob-x'],
               protocol_id: '#4',
-              by: 'farSide',
+              ...{ outcome: 'answered', outcome_reason: 'answered', by: 'farSide' },
             },
             ...{ recordings: [], variables: { ORDER: '4711' }, quality: undefined },
           },

@@ -46,8 +46,8 @@ log('a call through an application to another phone is told line by line', () =>
       'a call is answered: call #3, channel #3, after_s 0, codec ulaw',
       'a call enters an application: call #3, channel #3, application desk',
       'a call belongs to an older one from now on: call #1, channel #3, was #3',
-      'a call has ended: call #1, channel #1, by farSide, cause 16, cause_text Normal Clearing, duration_s 14, talk_s 13, applications desk, rx 650, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 500, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
-      'a call has ended: call #1, channel #3, by application, cause 16, cause_text Normal Clearing, duration_s 12, talk_s 12, applications desk, rx 600, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 550, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
+      'a call has ended: call #1, channel #1, outcome answered, outcome_reason answered, by farSide, cause 16, cause_text Normal Clearing, duration_s 14, talk_s 13, applications desk, rx 650, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 500, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
+      'a call has ended: call #1, channel #3, outcome answered, outcome_reason answered, by application, cause 16, cause_text Normal Clearing, duration_s 12, talk_s 12, applications desk, rx 600, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 550, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
     ]);
   }),
 );
@@ -59,7 +59,7 @@ log('an application that is called but not connected is named, and who ended the
     assert.equal(readable(partOf('calls', lines)).map(written), [
       'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2, source 10.0.0.2:5060',
       'a call asks for an application that is not connected: call #1, channel #1, application desk',
-      'a call has ended: call #1, channel #1, by dialplan, cause 20, cause_text Subscriber absent, reason the application desk is not connected, duration_s 0, talk_s 0',
+      'a call has ended: call #1, channel #1, outcome failed, outcome_reason the application desk is not connected, by dialplan, cause 20, cause_text Subscriber absent, reason the application desk is not connected, duration_s 0, talk_s 0',
     ]);
   }),
 );

@@ -98,8 +98,8 @@ metrics('of one call are told number by number', () =>
     await clock.run(60 * seconds);
     assert.equal(await changed(), [
       ...begun,
-      'calls_ended_total{direction="out",technology="PJSIP",by="dialplan",cause="16"} 1',
-      'calls_ended_total{direction="in",technology="PJSIP",by="farSide",cause="16"} 1',
+      'calls_ended_total{direction="out",technology="PJSIP",outcome="answered",by="dialplan",cause="16"} 1',
+      'calls_ended_total{direction="in",technology="PJSIP",outcome="answered",by="farSide",cause="16"} 1',
       'call_duration_seconds_sum{direction="out"} 10',
       'call_duration_seconds_count{direction="out"} 1',
       'call_duration_seconds_sum{direction="in"} 10',
