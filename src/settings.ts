@@ -282,6 +282,13 @@ export const banSettings = ({ bans }: Config): BanSettings => ({
 
 const userAgent = (name: string): string => (name.includes('/') ? name : `${name}/${version}`);
 
+/** Terms of browsers that call without SIP. */
+export const browserSettings = ({ media }: Config) => ({
+  codecs: media.webrtc.formats,
+  opus: opusTerms(media.opus),
+  turn: media.webrtc.turn,
+});
+
 export const sipSettings = ({ sip, media }: Config): SipConfig => ({
   ...defaultSipConfig,
   opus: opusTerms(media.opus),

@@ -291,7 +291,7 @@ async function buildOwners(
   { config, clock, logChannels, entityId }: Base,
   { applications, endpoints, globals, deviceStates, mailboxes }: State,
   { channels, operations, playbacks, snoops, stored, broadcasts, meeting }: CallControl,
-  { sip, messages, dynamicConfig, external }: Technologies,
+  { sip, messages, dynamicConfig, external, webrtc }: Technologies,
 ): Promise<AppDeps['owners']> {
   const soundIndex = await indexSounds(soundDirectories(config));
   const { user, group } = processIdentity();
@@ -305,6 +305,7 @@ async function buildOwners(
     broadcasts,
     snoops,
     externalMedia: external?.externalMedia,
+    webrtc,
     applications,
     endpoints: { list: endpoints.list, listByTech: endpoints.listByTechnology, get: endpoints.get },
     messages,

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createExternalConnections } from '../actors/external-connections.ts';
 import { createExternalMedia, tellLearned } from '../actors/external-media.ts';
 import { createMessages } from '../actors/messages.ts';
+import { createWebrtcCalls } from '../actors/webrtc-calls.ts';
 import { audioAddress, type Config } from '../config/schema.ts';
 import { createExtensionLists } from '../dialplan/patterns.ts';
 import { createExternalDriver, type ExternalDriverOptions } from '../drivers/external/external.ts';
@@ -12,7 +13,10 @@ import { createSipDriver } from '../drivers/sip/driver.ts';
 import { attributeOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
 import { uriPart } from '../drivers/sip/uri-parts.ts';
-import { callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
+import { createWebrtcDriver } from '../drivers/webrtc/webrtc.ts';
+import { formatNames } from '../lib/formats.ts';
+import { iceServers } from '../lib/turn-credentials.ts';
+import { browserSettings, callerIds, dnsLimits, sipListens, sipSettings, webSockets } from '../settings.ts';
 import { cachedNames } from '../sip/location/cached-names.ts';
 import type { NameServer } from '../sip/location/names.ts';
 import { createLocalAddresses } from '../sip/transport/local-address.ts';
@@ -51,11 +55,9 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const family = audioAddress(config).includes(':') ? 0 : 4;
   const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host, { family })).address);
   const external = canConnect(media)
-    ? buildExternal(base, state, calls, media, {
-        resolveHost,
-        authorities: () => certificates.client.ca,
-      })
+    ? buildExternal(base, state, calls, media, { resolveHost, authorities: () => certificates.client.ca })
     : undefined;
+  const webrtc = buildBrowsers(base, network, state, calls);
 
   const namesOf = (of: Config) => cachedNames(createNameServer(of.sip.dns.servers), clock, dnsLimits(of));
   let known = namesOf(config);
@@ -207,7 +209,33 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       },
     },
   ];
-  return { reloads, sip, messages, dynamicConfig, listeners, external };
+  return { reloads, sip, messages, dynamicConfig, listeners, external, webrtc };
+}
+
+/** Channels of browsers without SIP. */
+function buildBrowsers(
+  { config, clock, ids, log, runtime }: Base,
+  network: Network,
+  { applications, endpoints }: State,
+  { channels }: CallControl,
+) {
+  const { turn, ...terms } = browserSettings(config);
+  const driver = createWebrtcDriver({
+    ...terms,
+    ...{ media: network.media, ids, outside: network.outside, fingerprint: network.fingerprint },
+    log: log.child({ part: 'webrtc' }),
+    localAddress: createLocalAddresses(clock),
+    reachable(owner, is) {
+      if (is) endpoints.add(driver.technology, owner, 'offline');
+      endpoints.setState(driver.technology, owner, is ? 'online' : 'offline');
+    },
+  });
+  const calls = createWebrtcCalls({
+    ...{ channels, driver, applications, turn: runtime.turn, formats: new Set(formatNames) },
+    iceServers: (name) => iceServers(turn, name, clock.now()),
+  });
+  channels.addDriver(driver.driver);
+  return calls;
 }
 
 /** Channels whose far side is a server. */

@@ -161,8 +161,32 @@ export const media = group(
           unit: 's',
           description: 'Time without a connectivity check of a browser (RFC 7675) after which its call is hung up.',
         }),
+        formats: list(Type.Enum(['opus', 'g722', 'ulaw', 'alaw']), {
+          default: ['opus', 'ulaw', 'alaw'],
+          minItems: 1,
+          description: 'Formats of calls by `POST /hookswitch/webrtc`, the preferred one first.',
+        }),
+        turn: group(
+          {
+            urls: list(text({ description: 'An address, e.g. `turn:turn.example.com:3478?transport=tcp`.' }), {
+              default: [],
+              description: 'Addresses of STUN and TURN servers that browsers are told.',
+            }),
+            secret: text({
+              default: '',
+              description:
+                'Secret that the servers share (`static-auth-secret` of coturn). Browsers get passwords made with it, which end by themselves. Empty: the servers need none.',
+            }),
+            lifetime: whole(60, 604_800, {
+              default: 86_400,
+              unit: 's',
+              description: 'How long such a password is good.',
+            }),
+          },
+          "Servers for the browsers' side of ICE.",
+        ),
       },
-      'Calls of browsers: endpoints with `webrtc: true`.',
+      'Calls of browsers: endpoints with `webrtc: true`, and `POST /hookswitch/webrtc`.',
     ),
     nat_search: number(0, 86_400, {
       default: 30,

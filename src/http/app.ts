@@ -15,7 +15,7 @@ import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
 import { createEventGroups } from './event-groups.ts';
-import { createEventsSocket } from './events-socket.ts';
+import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createListenSocket } from './listen-socket.ts';
 import { createLiveSocket } from './live-socket.ts';
@@ -30,6 +30,7 @@ import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
 import { apis, ari, hookswitch, operationNamed, operationNames } from './routes/index.ts';
 import { listenPath } from './routes/listening.ts';
+import { callsPath } from './routes/webrtc.ts';
 import { SegmentRouter } from './segment-router.ts';
 import { createSessions, type Requester } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
@@ -38,6 +39,7 @@ import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 import { createUnreadable, type Unreadable } from './unreadable.ts';
 import { upgradesOf } from './upgrades.ts';
 import type { HttpUser } from './user.ts';
+import { createWebrtcSocket } from './webrtc-socket.ts';
 
 /** The interface as a whole. */
 export type HttpApp = {
@@ -74,7 +76,9 @@ function missing(path: string): AriError {
 function requesterOf({ req, env }: Context<Env>, user: HttpUser): Requester {
   const token = bearerToken(req.raw.headers.get('authorization'));
   const application = env?.application;
-  return application === undefined ? { user, token } : { user, token, application };
+  const address = env?.incoming?.socket.remoteAddress;
+  const from = address === undefined ? {} : { address };
+  return application === undefined ? { user, token, ...from } : { user, token, ...from, application };
 }
 
 const operate =
@@ -149,6 +153,47 @@ function mountMedia(
   );
   app.all(`${mediaPath}/:id`, logsIn ? guarded : open);
   return { sockets, take: upgradesOf(app) };
+}
+
+/** WebSockets of our own: what is live, listening, and calls of browsers. */
+function mountOwnSockets(
+  { owners, log }: Pick<AppDeps, 'owners' | 'log'>,
+  parts: {
+    app: Hono<Env>;
+    checked: Checks;
+    events: EventsSocket;
+    responder: Responder;
+    unread: Unread;
+    guardOf: ReturnType<typeof createGuards>;
+    ofRecorder(next: Next): Next;
+  },
+) {
+  const { app, checked, events, responder, unread, guardOf, ofRecorder } = parts;
+  const { live, listening, webrtc } = owners;
+  const watches = operationNamed('live', 'watch');
+  if (live)
+    app.all(
+      `${hookswitch.base}/live`,
+      checked(
+        ofRecorder(
+          createLiveSocket({
+            ...{ live, sockets: events, responder, unread, log, guard: guardOf(watches) },
+            visibilityOf: (user) => visibilityOf(user, owners),
+          }),
+        ),
+        gets(watches),
+      ),
+    );
+  if (listening) {
+    const listens = operationNamed('listening', 'listen');
+    const listen = createListenSocket({ listening, sockets: events, responder, log, guard: guardOf(listens) });
+    app.all(hookswitch.base + listenPath.replace('{channelId}', ':channelId'), checked(listen, gets(listens)));
+  }
+  if (webrtc) {
+    const hears = operationNamed('webrtc', 'calls');
+    const parts = { calls: webrtc, sockets: events, responder, unread, log, guard: guardOf(hears) };
+    app.all(hookswitch.base + callsPath, checked(createWebrtcSocket(parts), gets(hears)));
+  }
 }
 
 const tokenOperationsOf = ({ tokens, options, clock }: AppDeps) =>
@@ -257,31 +302,13 @@ export function createApp(deps: AppDeps): HttpApp {
 
   const ofRecorder = (next: Next): Next => recorded(deps.followers?.recorder, next);
   const guardOf = createGuards(owners);
-  const [opensEvents, watches] = [operationNamed('events', 'eventWebsocket'), operationNamed('live', 'watch')];
+  const opensEvents = operationNamed('events', 'eventWebsocket');
   const events = createEventsSocket({ ...deps, owners, app, responder, unread, groups, guard: guardOf(opensEvents) });
   if (owners.applications)
     app.all(`${ari.base}/events`, checked(whereResumed(events.upgrade, ofRecorder), gets(opensEvents)));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });
   const sockets = createSockets({ events, media, responder });
-  const { live, listening } = owners;
-  if (live)
-    app.all(
-      `${hookswitch.base}/live`,
-      checked(
-        ofRecorder(
-          createLiveSocket({
-            ...{ live, sockets: events, responder, unread, log, guard: guardOf(watches) },
-            visibilityOf: (user) => visibilityOf(user, owners),
-          }),
-        ),
-        gets(watches),
-      ),
-    );
-  if (listening) {
-    const listens = operationNamed('listening', 'listen');
-    const listen = createListenSocket({ listening, sockets: events, responder, log, guard: guardOf(listens) });
-    app.all(hookswitch.base + listenPath.replace('{channelId}', ':channelId'), checked(listen, gets(listens)));
-  }
+  mountOwnSockets({ ...deps, owners }, { app, checked, events, responder, unread, guardOf, ofRecorder });
   mountDocuments(app, owners, checked, responder);
   if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
   const { validate, compatibility } = options;

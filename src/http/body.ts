@@ -1,14 +1,20 @@
 import { AriError } from '../models/errors.ts';
 import { parsePairs } from './parameters.ts';
 
-/** The body of a request, if its type is supported. */
+/** The body of a request, if its type is supported; SDP comes as `json`, a string. */
 export type Body = { form: Map<string, string> | undefined; json: unknown };
 
 /** Kinds of bodies that are read; any other is ignored. */
-function kindOf(contentType: string): 'json' | 'form' | undefined {
+type Kind = 'json' | 'form' | 'text';
+
+/** Types of SDP (RFC 8866, RFC 8840 section 9). */
+const textTypes: ReadonlySet<string> = new Set(['application/sdp', 'application/trickle-ice-sdpfrag']);
+
+function kindOf(contentType: string): Kind | undefined {
   const semicolon = contentType.indexOf(';');
   const type = (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase();
   if (type === 'application/json') return 'json';
+  if (textTypes.has(type)) return 'text';
   return type === 'application/x-www-form-urlencoded' ? 'form' : undefined;
 }
 
@@ -49,8 +55,9 @@ const isTooDeep = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1)));
 
-function parse(kind: 'json' | 'form', text: string): Body {
+function parse(kind: Kind, text: string): Body {
   if (text === '') return { form: undefined, json: undefined };
+  if (kind === 'text') return { form: undefined, json: text };
   if (kind === 'form') return { form: parsePairs(text), json: undefined };
   const json: unknown = JSON.parse(text);
   // Asterisk reads no JSON text but these.
@@ -62,7 +69,7 @@ function parse(kind: 'json' | 'form', text: string): Body {
 async function* nobody(): AsyncGenerator<Uint8Array> {}
 const nothing: AsyncIterable<Uint8Array> = { [Symbol.asyncIterator]: nobody };
 
-async function read(request: Request, kind: 'json' | 'form', limit: number, get: GetBody): Promise<Body> {
+async function read(request: Request, kind: Kind, limit: number, get: GetBody): Promise<Body> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw new AriError('requestBodyTooLarge');
   try {
     return parse(kind, await readText(request, limit, get));
@@ -77,7 +84,7 @@ const hasBody = ({ headers }: Request, { text }: GetBody): boolean =>
   text !== undefined || headers.has('transfer-encoding') || Number(headers.get('content-length') ?? 0) > 0;
 
 /**
- * Reads a form or JSON body of at most `limit` bytes; undefined without one. GET may have one too, as in Asterisk.
+ * Reads a form, JSON or SDP body of at most `limit` bytes; undefined without one. GET may have one too, as in Asterisk.
  * Rejects with AriError: 413 if it is too long, 400 if it is unreadable.
  */
 export function readBody(request: Request, limit: number, get: GetBody = {}): Promise<Body> | undefined {

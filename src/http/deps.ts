@@ -11,6 +11,7 @@ import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
 import type { Snoops } from '../actors/snoops.ts';
 import type { Watchers } from '../actors/watchers.ts';
+import type { WebrtcCalls } from '../actors/webrtc-calls.ts';
 import type { Transfers } from '../calls/transfers.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import type { Usage } from '../models/usage.ts';
@@ -93,6 +94,8 @@ export type Owners = {
   groups: Pick<EventGroups, 'list' | 'drain'>;
   /** Tokens of users; created by the interface itself. */
   tokens: TokenOperations;
+  /** Browsers that call and are called without SIP. */
+  webrtc: WebrtcCalls;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

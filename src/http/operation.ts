@@ -3,9 +3,10 @@ import type { AriErrorCode } from '../models/errors.ts';
 import type { Owners } from './deps.ts';
 import type { FileAnswer } from './file-answers.ts';
 import type { Requester } from './sessions.ts';
+import type { TextAnswer } from './text-answers.ts';
 
 /** HTTP methods that operations have, in the order `Allow` lists them. */
-export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof methods)[number];
 
 /** How a parameter is read; see {@link ./parameters.ts}. */
@@ -30,7 +31,7 @@ export type Param = {
   strict?: true;
   /** Of our own: the Swagger documents, which old clients make their code of, leave it out. */
   own?: true;
-  /** The parameter is the JSON body itself, not a member of it. */
+  /** The parameter is the body itself, JSON or SDP, not a member of it. */
   whole?: true;
   /** The kind of object that it names, which the user's scope must cover. */
   names?: Named;
@@ -119,6 +120,8 @@ export type Operation = {
   readonly upgrade: boolean;
   /** Set where the answer is a file: `handle` gives a {@link FileAnswer}. */
   readonly file: boolean;
+  /** Type of an answer that is text: `handle` gives a {@link TextAnswer}. */
+  readonly content: string | undefined;
   /** Set where the answer is a list: `handle` gives its items, which may be made when they are sent. */
   readonly isList: boolean;
   /** Whether read-only users may use it: its verb is `read`, else `change`. */
@@ -149,6 +152,7 @@ export function operation<
     errors: spec.errors ?? [],
     upgrade: false,
     file: false,
+    content: undefined,
     isList: spec.returns !== undefined && 'items' in spec.returns,
     changesNothing: spec.changes === 'nothing' || spec.method === 'GET',
     everyone: spec.everyone === true,
@@ -184,6 +188,20 @@ export function fileOperation<K extends keyof Owners, const S extends Params>(
     status: 200,
     file: true,
   };
+}
+
+/** The document's model of a text as answer. */
+const plainText = Type.String({ $id: 'text', description: 'The text.' });
+
+/** Declares an operation whose answer is a text of some type, such as SDP. */
+export function textOperation<K extends keyof Owners, const S extends Params>(
+  spec: Omit<OperationSpec<K, S, undefined>, 'returns' | 'location' | 'handle'> & {
+    /** Type of the text. */
+    content: string;
+    handle(owner: Owners[K], params: ParamsOf<S>, requester: Requester): Promise<TextAnswer>;
+  },
+): Operation {
+  return { ...operation({ ...spec, handle: spec.handle as never }), returns: plainText, content: spec.content };
 }
 
 /** A resource: the operations that one file of the API documents describes. */

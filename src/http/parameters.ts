@@ -189,7 +189,7 @@ function readerOf(name: string, param: Param): Reader {
   const text = (sources: Sources) => find(names, sources.query) ?? find(names, sources.form);
   const tidy = param.names !== undefined && trimmed.has(param.names) ? withoutSpaces : asItIs;
   const read = (sources: Sources, members: object | undefined): unknown => {
-    if (param.whole) return sources.json;
+    if (param.whole) return param.type === 'string' && typeof sources.json !== 'string' ? undefined : sources.json;
     const member = members && names.find((candidate) => Object.hasOwn(members, candidate));
     if (members && member !== undefined) {
       const given = (members as Record<string, unknown>)[member];

@@ -8,6 +8,7 @@ import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
 import { type ListSending, listBody } from './list-body.ts';
 import type { Origins } from './origins.ts';
 import { requestId } from './requests.ts';
+import type { TextAnswer } from './text-answers.ts';
 
 /** Headers by name; one object may serve many answers and is never changed. */
 type HeaderRecord = Readonly<Record<string, string>>;
@@ -46,6 +47,8 @@ export interface Responder {
   list(request: Request, status: number, items: Iterable<unknown>): Response;
   /** An answer without a body. */
   empty(request: Request, status: number, extra?: HeaderRecord): Response;
+  /** An answer with text, which pages of allowed origins may read with all its headers. */
+  text(request: Request, answer: TextAnswer): Response;
   /** The answer that a refusal gets. */
   refusal(request: Request, error: AriError, extra?: HeaderRecord): Response;
   /** The octets of a refusal on a connection on which no request could be read; it says that the connection is closed. */
@@ -127,6 +130,12 @@ export function createResponder({
     json,
     list,
     empty,
+    text: (request, { status, type, text, headers }) => {
+      const exposed = { ...headers, 'Access-Control-Expose-Headers': Object.keys(headers).join(', ') };
+      counts?.answered(status);
+      const all = headersFor(request, own().plain, { ...exposed, ...(type !== undefined && { 'Content-Type': type }) });
+      return new Response(text ?? null, { status, headers: all });
+    },
     file: (request, { type, size, etag, read }) => {
       const known = { ETag: etag, 'Accept-Ranges': 'bytes' };
       if (isFresh(request.headers, etag)) return empty(request, 304, known);

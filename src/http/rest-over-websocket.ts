@@ -49,7 +49,7 @@ type Inner = {
 type Problem = { problem: string };
 
 const methods = new Set(['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD']);
-const contentTypes = ['application/json', 'application/x-www-form-urlencoded'];
+const contentTypes = ['application/json', 'application/x-www-form-urlencoded', 'application/sdp'];
 
 /** Only of what is a request at all the answer repeats the `uri`. */
 const isRequest = ({ type }: Json): boolean => type === 'RESTRequest';
@@ -125,13 +125,15 @@ function parseObject(message: string): Json | undefined {
 
 type Answer = Pick<RESTResponse, 'status_code' | 'reason_phrase' | 'content_type' | 'message_body'>;
 
-/** Answers as JSON are carried compact, however they are written elsewhere; anything else cannot be carried. */
+/** Answers as JSON are carried compact, however they are written elsewhere, and SDP; anything else cannot be carried. */
 async function answerOf(response: Response): Promise<Answer> {
   const { status } = response;
   const reason = response.statusText || STATUS_CODES[status] || '';
   const text = await response.text();
   if (text === '') return { status_code: status, reason_phrase: reason };
   const type = response.headers.get('content-type') ?? '';
+  if (type === 'application/sdp')
+    return { status_code: status, reason_phrase: reason, content_type: type, message_body: text };
   if (type !== 'application/json') return { status_code: 406, reason_phrase: 'Not Acceptable.  Use HTTP GET' };
   const compact = JSON.stringify(JSON.parse(text));
   return { status_code: status, reason_phrase: reason, content_type: type, message_body: compact };

@@ -15,6 +15,7 @@ import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
 import { putReason, type Responder, toRefusal } from './responses.ts';
 import type { Requester } from './sessions.ts';
+import type { TextAnswer } from './text-answers.ts';
 
 /** Refusals that any request may meet; operations do not declare them. */
 const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
@@ -166,7 +167,10 @@ function prepare({ operation, path, owner, owners, guardOf, fixed, validate }: D
     read: createParamReader(operation.params, fixed),
     guard: guardOf(operation),
     stateCheck: createStateCheck(operation, owners),
-    check: validate && operation.returns && !operation.file ? createCheck(operation.returns) : undefined,
+    check:
+      validate && operation.returns && !operation.file && operation.content === undefined
+        ? createCheck(operation.returns)
+        : undefined,
   };
 }
 
@@ -200,6 +204,7 @@ function createRunner({ responder, clock, log, validate, compatibility, limits, 
     const { operation, check } = prepared;
     const request = c.req.raw;
     if (operation.file) return sendFile(prepared, c, answer as FileAnswer);
+    if (operation.content !== undefined) return responder.text(request, answer as TextAnswer);
     const result = check && operation.isList ? [...(answer as Iterable<unknown>)] : answer;
     const wrong = check?.(result);
     if (wrong !== undefined) {

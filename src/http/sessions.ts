@@ -21,6 +21,8 @@ export type Requester = {
   token: string | undefined;
   /** The application whose WebSocket the request came over. */
   application?: string;
+  /** Address of its sender, where it came over a socket of its own. */
+  address?: string | undefined;
 };
 
 /**

@@ -75,6 +75,14 @@ export const ariErrors = {
   listeningDenied: { status: 403, message: 'A read-only user may not listen (listening.read_only)' },
   tooManyListeners: { status: 409, message: 'The limit of {most} listeners is reached (listening.most)' },
   nothingToHear: { status: 409, message: 'This channel has no audio to listen to' },
+  webrtcOfferInvalid: { status: 422, message: 'The SDP cannot be answered: {problem}' },
+  webrtcDestinationRequired: { status: 400, message: "Name an application ('app') or an extension ('extension')" },
+  webrtcSessionNotFound: { status: 404, message: 'WebRTC session not found' },
+  webrtcCallNotFound: {
+    status: 404,
+    message: 'No such call waits for this browser: another page took it, or it ended',
+  },
+  webrtcIcePast: { status: 412, message: 'ICE was restarted since: these credentials are of the past' },
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection (http.limits.pipelined)' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
   idempotencyKeyInvalid: {

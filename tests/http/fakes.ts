@@ -224,6 +224,12 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
   },
   logLevels: { get: samples.logging, set: samples.logging },
   externalMedia: { externalMedia: Promise.resolve(samples.channel) },
+  webrtc: {
+    call: Promise.resolve({ session: 's1', channelId: 'c1', sdp: 'v=0\r\n', tag: 'abcd', iceServers: [] }),
+    change: Promise.resolve({ session: 's1', channelId: 'c1', sdp: 'v=0\r\n', tag: 'abcd', isFragment: false }),
+    terms: { name: 'alice', ice_servers: [] },
+    listen: () => undefined,
+  },
   playbacks: { playOnChannel: samples.playback, get: samples.playback, possible: samples.possible },
   server: { get: samples.server },
   contacts: { list: [samples.contact] },

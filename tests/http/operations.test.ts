@@ -9,6 +9,8 @@ import { authorization, type Call, call, callPage, createFakes, createTestApp, f
 type Row = {
   ask: string;
   body?: unknown;
+  /** A body of SDP. */
+  sdp?: string;
   form?: string;
   call: Call;
   status: number;
@@ -559,6 +561,30 @@ const rows: Row[] = [
     file: 'application/json',
   },
   { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
+  {
+    ask: 'GET /hookswitch/webrtc',
+    call: ['webrtc.terms', asker],
+    status: 200,
+    answer: { name: 'alice', ice_servers: [] },
+  },
+  {
+    ask: 'POST /hookswitch/webrtc?app=desk&appArgs=a&channelId=c9&formats=ulaw',
+    sdp: 'v=0\r\n',
+    call: ['webrtc.call', { app: 'desk', appArgs: 'a', channelId: 'c9', formats: 'ulaw', offer: 'v=0\r\n' }, asker],
+    status: 201,
+    answer: 'v=0\r\n',
+    file: 'application/sdp',
+    at: '/hookswitch/webrtc/sessions/s1',
+  },
+  {
+    ask: 'PATCH /hookswitch/webrtc/sessions/s1',
+    sdp: 'v=0\r\n',
+    call: ['webrtc.change', 's1', 'v=0\r\n', asker],
+    status: 200,
+    answer: 'v=0\r\n',
+    file: 'application/sdp',
+  },
+  { ask: 'DELETE /hookswitch/webrtc/sessions/s1', call: ['webrtc.end', 's1', asker], status: 204 },
 ];
 
 /** The operation with full paths. */
@@ -572,7 +598,8 @@ const operations = suite('operations');
 const fakes = createFakes();
 const app = createTestApp(fakes.owners);
 
-const initOf = ({ body, form: encoded }: Row) => {
+const initOf = ({ body, sdp, form: encoded }: Row) => {
+  if (sdp !== undefined) return { body: sdp, headers: { authorization, 'content-type': 'application/sdp' } };
   if (encoded !== undefined) return { headers: form, body: encoded };
   return body === undefined ? {} : { headers: json, body: JSON.stringify(body) };
 };
@@ -594,7 +621,10 @@ for (const row of rows) {
     const type = row.file === true ? 'audio/wav' : (row.file ?? 'application/json');
     assert.is(response.headers.get('content-type'), row.answer === undefined ? null : type);
     assert.is(response.headers.get('cache-control'), 'no-cache, no-store');
-    assert.is(response.headers.get('location'), row.status === 201 ? `/ari/${row.at ?? 'playbacks/p%2F1'}` : null);
+    assert.is(
+      response.headers.get('location'),
+      row.status === 201 ? fullPath(`${row.at?.startsWith('/') ? '' : '/'}${row.at ?? 'playbacks/p%2F1'}`) : null,
+    );
   });
 }
 

@@ -23,6 +23,7 @@ import { playbackMachine } from '../../src/machines/playback.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
 import { watcherMachine } from '../../src/machines/watcher.ts';
+import { webrtcLegMachine } from '../../src/machines/webrtc-leg.ts';
 
 /**
  * Inputs and events of every chart, for tests that go through all of them. A new chart is added here:
@@ -448,6 +449,16 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(externalLegMachine, {
     inputs: [{} as never],
     events: [{ type: 'connection.lost', cause: 16 }, ...plain('dial', 'connection.made', 'hangup', 'release')],
+  }),
+  samplesOf(webrtcLegMachine, {
+    inputs: [{} as never],
+    events: [
+      ...plain(
+        ...(['offer.came', 'dial', 'answer', 'call.taken', 'far.held', 'far.unheld', 'hangup', 'release'] as const),
+      ),
+      { type: 'call.refused', cause: 21 },
+      { type: 'transport.lost', cause: 16 },
+    ],
   }),
   samplesOf(legMachine, {
     inputs: [{} as never],

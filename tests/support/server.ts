@@ -51,6 +51,8 @@ export type TestServerOptions = {
   /** Settings of `sip` besides transports and endpoints. */
   sip?: object;
   general?: object;
+  /** Settings of `http` besides its address and users. */
+  http?: object;
   /** Users of the interface; `tester` when left out. */
   users?: { name: string; password: string }[];
   applications?: object;
@@ -261,6 +263,7 @@ function settings({
   audit,
   listening,
   features,
+  http,
   users,
   sipBind = '127.0.0.1',
 }: TestServerOptions): object {
@@ -275,7 +278,7 @@ function settings({
       ready_timeout: 60,
       ...general,
     },
-    http: { ...port, users: users ?? [{ name: user, password }], limits: patientLimits },
+    http: { ...port, users: users ?? [{ name: user, password }], limits: patientLimits, ...http },
     sip: {
       transports: [
         { protocol: 'udp', ...sipPort },

@@ -11,7 +11,10 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The TypeScript files below a directory of the repository, as paths from its root. */
 export function filesIn(directory: string, names = /\.tsx?$/): string[] {
   return readdirSync(join(root, directory), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && names.test(entry.name) && !/node_modules/.test(entry.parentPath))
+    .filter(
+      (entry) =>
+        entry.isFile() && names.test(entry.name) && !/node_modules|[\\/]dist(?:$|[\\/])/.test(entry.parentPath),
+    )
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .sort();
 }

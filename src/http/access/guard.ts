@@ -201,7 +201,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
     );
     const context = declared.context?.names === 'context' ? checksOf(operation, 'context').context : undefined;
     // A channel that is there already goes on from where it is.
-    const leavesApplication = declared.endpoint === undefined;
+    const leavesApplication = declared.endpoint === undefined && declared.channelId?.newIn === undefined;
     const model = modelOf(returns);
     const narrow = narrowers[model];
     // It belongs to its creator, even if that user has no limits.

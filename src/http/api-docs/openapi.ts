@@ -43,6 +43,7 @@ function requestBody({ params }: Operation): object | undefined {
   if (members.length === 0) return undefined;
   const whole = members.find(([, param]) => param.whole);
   const properties = members.map(([name, param]) => [name, { description: param.description }]);
+  if (whole?.[1].type === 'string') return { content: { 'application/sdp': { schema: { type: 'string' } } } };
   const schema = whole ? { type: 'object' } : { type: 'object', properties: Object.fromEntries(properties) };
   return { content: { 'application/json': { schema } } };
 }
@@ -53,7 +54,7 @@ function responses(operation: Operation): object {
   const answers: Record<string, object> = {};
   const content = operation.returns && {
     content: {
-      [operation.file ? 'audio/*' : 'application/json']: {
+      [operation.content ?? (operation.file ? 'audio/*' : 'application/json')]: {
         schema: withReferences(plain(operation.returns), prefix, false),
       },
     },

@@ -24,6 +24,7 @@ import { sounds } from './sounds.ts';
 import { tokens } from './tokens.ts';
 import { usage } from './usage.ts';
 import { videoVisibility } from './video-visibility.ts';
+import { webrtc } from './webrtc.ts';
 
 const resources = inResources([
   asterisk,
@@ -69,6 +70,7 @@ export const hookswitch: Api = {
     videoVisibility,
     tokens,
     usage,
+    webrtc,
   ]),
 };
 

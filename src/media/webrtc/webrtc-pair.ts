@@ -30,7 +30,7 @@ const isControl = (packet: Uint8Array): boolean => (packet[1]! & 127) >= 64 && (
 
 /**
  * One port with STUN, DTLS, SRTP and SRTCP, told apart by the first octet (RFC 7983). Only addresses that ICE has proved
- * reach DTLS, and only the selected one reaches SRTP. Nothing is sent or heard before DTLS has verified the fingerprint.
+ * reach DTLS and SRTP. Nothing is sent or heard before DTLS has verified the fingerprint.
  */
 export class WebrtcPair implements PortPair {
   readonly rtp: PacketSocket;
@@ -121,8 +121,9 @@ export class WebrtcPair implements PortPair {
       this.#dtls.receive(packet, `${address} ${port}`);
     } else if (first >= 128 && first < 192 && packet.length >= 2) {
       const { selected } = this.#ice;
-      if (selected?.port !== port || selected.address !== address) return;
-      this.#inside[isControl(packet) ? 'rtcp' : 'rtp']?.(packet, address, port);
+      // Media may come by every valid pair (RFC 8445 12.2): SRTP proves it, and it counts as from the selected one.
+      if (!selected || !this.#ice.isProved({ address, port })) return;
+      this.#inside[isControl(packet) ? 'rtcp' : 'rtp']?.(packet, selected.address, selected.port);
     }
   }
 

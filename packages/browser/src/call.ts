@@ -1,0 +1,159 @@
+import type { Server } from './server.ts';
+
+/** `ringing` until the far side answers, or until we do. */
+export type CallState = 'ringing' | 'up' | 'ended';
+
+/** How a call is made; see {@link Phone}. */
+type CallParts = {
+  server: Server;
+  /** Names the call at the server, once that is known. */
+  id: string;
+  caller: { name: string; number: string };
+  /** Settles what is offered, and with it the query of the request. */
+  iceServers: RTCIceServer[];
+  media: MediaStreamConstraints;
+  ended: (call: Call) => void;
+};
+
+/** One call. Its audio is in `stream`: give it to an `<audio autoplay>`. */
+export class Call {
+  /** Who calls; empty for calls that the page makes. */
+  readonly caller: { name: string; number: string };
+  /** What the far side says. */
+  readonly stream = new MediaStream();
+  readonly connection: RTCPeerConnection;
+  /** Hears every change of `state`. */
+  onchange: ((call: Call) => void) | undefined;
+  readonly #parts: CallParts;
+  #id: string;
+  #state: CallState = 'ringing';
+  #cause = 16;
+  #local: MediaStream | undefined;
+  /** One offer at a time. */
+  #changes: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: CallParts) {
+    this.#parts = parts;
+    this.#id = parts.id;
+    this.caller = parts.caller;
+    this.connection = new RTCPeerConnection({ iceServers: parts.iceServers, bundlePolicy: 'max-bundle' });
+    this.connection.ontrack = ({ track }) => this.stream.addTrack(track);
+    this.connection.oniceconnectionstatechange = () => {
+      if (this.connection.iceConnectionState === 'disconnected') this.restart().catch(() => {});
+    };
+    this.connection.onconnectionstatechange = () => {
+      if (this.connection.connectionState === 'failed') this.restart().catch(() => this.hangup());
+    };
+  }
+
+  /** The server's name of the call. */
+  get id(): string {
+    return this.#id;
+  }
+
+  get state(): CallState {
+    return this.#state;
+  }
+
+  /** The Q.850 cause of its end. */
+  get cause(): number {
+    return this.#cause;
+  }
+
+  /** What the microphone and the camera give. */
+  get local(): MediaStream | undefined {
+    return this.#local;
+  }
+
+  /** Answers a call to this page. @throws Refused when another page has it, or it has ended. */
+  async answer(): Promise<MediaStream> {
+    await this.begin(`/webrtc?call=${encodeURIComponent(this.#id)}`);
+    return this.stream;
+  }
+
+  /** Sends the first offer. For {@link Phone}. */
+  async begin(path: string): Promise<void> {
+    try {
+      this.#local = await navigator.mediaDevices.getUserMedia(this.#parts.media);
+      for (const track of this.#local.getTracks()) this.connection.addTrack(track, this.#local);
+      const response = await this.#offer('POST', path);
+      this.#id = response.headers.get('location')?.split('/').pop() ?? this.#id;
+      if (this.#state === 'ended') await this.#parts.server.ask('DELETE', `/webrtc/sessions/${this.#id}`);
+    } catch (error) {
+      this.finish(41);
+      throw error;
+    }
+  }
+
+  /** Puts the far side on hold, or takes it back. */
+  async hold(on: boolean): Promise<void> {
+    for (const each of this.connection.getTransceivers()) each.direction = on ? 'sendonly' : 'sendrecv';
+    await this.#again();
+  }
+
+  /** Silences the microphone, or ends that. */
+  mute(on: boolean): void {
+    for (const track of this.#local?.getAudioTracks() ?? []) track.enabled = !on;
+  }
+
+  /** Presses keys: `0-9`, `*`, `#`, `A-D`; a comma is a pause of two seconds. */
+  press(keys: string): void {
+    this.connection
+      .getSenders()
+      .find(({ dtmf }) => dtmf)
+      ?.dtmf?.insertDTMF(keys);
+  }
+
+  /** Looks for another way to the server, as after a change of the network. It happens by itself when checks fail. */
+  async restart(): Promise<void> {
+    this.connection.restartIce();
+    await this.#again();
+  }
+
+  /** Hangs up, or refuses a call to this page. */
+  hangup(): void {
+    if (this.#state === 'ended') return;
+    const path = this.#id === '' ? undefined : `/webrtc/sessions/${this.#id}`;
+    this.finish(16);
+    // The server may have ended it at the same time.
+    if (path) this.#parts.server.ask('DELETE', path).catch(() => {});
+  }
+
+  /** The server says that it was accepted. For {@link Phone}. */
+  accept(): void {
+    // A call to this page that another page has answered.
+    if (this.connection.signalingState === 'stable' && !this.connection.remoteDescription) this.finish(26);
+    else if (this.#state === 'ringing') this.#enter('up');
+  }
+
+  /** It is over. For {@link Phone}. */
+  finish(cause: number): void {
+    if (this.#state === 'ended') return;
+    this.#cause = cause;
+    for (const track of this.#local?.getTracks() ?? []) track.stop();
+    this.connection.close();
+    this.#parts.ended(this);
+    this.#enter('ended');
+  }
+
+  #enter(state: CallState): void {
+    this.#state = state;
+    this.onchange?.(this);
+  }
+
+  #again(): Promise<void> {
+    const next = this.#changes.then(async () => {
+      if (this.#state !== 'ended') await this.#offer('PATCH', `/webrtc/sessions/${this.#id}`);
+    });
+    this.#changes = next.catch(() => {});
+    return next;
+  }
+
+  /** The server finds us by our checks: it needs none of our candidates. */
+  async #offer(method: string, path: string): Promise<Response> {
+    await this.connection.setLocalDescription();
+    const response = await this.#parts.server.ask(method, path, this.connection.localDescription?.sdp ?? '');
+    await this.connection.setRemoteDescription({ type: 'answer', sdp: await response.text() });
+    return response;
+  }
+}

@@ -1,0 +1,149 @@
+import { Call } from './call.ts';
+import { type News, Server } from './server.ts';
+
+/** Who is called: an extension of the dialplan, or an application. */
+export type Target = { extension: string; context?: string } | { app: string; appArgs?: string };
+
+export type CallOptions = {
+  /** Id for the channel. */
+  channelId?: string;
+  /** Formats that may be used, e.g. `ulaw,opus`. */
+  formats?: string;
+};
+
+export type PhoneOptions = {
+  /** What is asked of the microphone and the camera. Default: audio alone. */
+  media?: MediaStreamConstraints;
+  /** Hears the phone's name once it can be called, and undefined while it cannot. */
+  onlistening?: (name: string | undefined) => void;
+};
+
+/** News of calls whose answer is still on its way, at most. */
+const mostEarly = 16;
+
+/** Shortest and longest time before another try to listen, in ms. */
+const patience = [1_000, 30_000] as const;
+
+/**
+ * A phone in a page. It calls, and is called as `WebRTC/<name of its token or user>`.
+ *
+ * ```js
+ * const phone = await Phone.connect('https://pbx.example.com', token);
+ * phone.onincoming = async (call) => { audio.srcObject = await call.answer(); };
+ * const call = await phone.call({ extension: '600' });
+ * audio.srcObject = call.stream;
+ * ```
+ */
+export class Phone {
+  /** Hears of each call to this phone. Without it they ring here without an answer. */
+  onincoming: ((call: Call) => void) | undefined;
+  readonly #server: Server;
+  readonly #options: PhoneOptions;
+  readonly #calls = new Set<Call>();
+  /** The latest news of calls that are not known yet. */
+  readonly #early = new Map<string, News>();
+  #iceServers: RTCIceServer[] = [];
+  #socket: WebSocket | undefined;
+  #wait: number = patience[0];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  private constructor(server: Server, options: PhoneOptions) {
+    this.#server = server;
+    this.#options = options;
+    globalThis.addEventListener?.('online', () => {
+      for (const call of this.#calls) if (call.state !== 'ended') call.restart().catch(() => {});
+    });
+  }
+
+  /**
+   * Connects to a server: `server` is its address, `token` what stands for the user.
+   * @throws Refused when the token is not good for calls.
+   */
+  static async connect(server: string, token: string, options: PhoneOptions = {}): Promise<Phone> {
+    const phone = new Phone(new Server(server, token), options);
+    await phone.#learn();
+    void phone.#listen();
+    return phone;
+  }
+
+  /** Calls that are not over. */
+  get calls(): readonly Call[] {
+    return [...this.#calls];
+  }
+
+  /** Places a call. It resolves when audio can flow; `state` says when it is answered. @throws Refused */
+  async call(target: Target, options: CallOptions = {}): Promise<Call> {
+    const call = this.#make('', { name: '', number: '' });
+    const query = new URLSearchParams({ ...target, ...options } as Record<string, string>);
+    await call.begin(`/webrtc?${query}`);
+    const news = this.#early.get(call.id);
+    if (news) this.#hear(news);
+    return call;
+  }
+
+  /** Hangs up, and can be called no longer. */
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    for (const call of this.#calls) call.hangup();
+    this.#socket?.close();
+  }
+
+  #make(id: string, caller: Call['caller']): Call {
+    const { media = { audio: true } } = this.#options;
+    const parts = { server: this.#server, id, caller, iceServers: this.#iceServers, media };
+    const call = new Call({ ...parts, ended: (over) => this.#calls.delete(over) });
+    this.#calls.add(call);
+    return call;
+  }
+
+  /** Passwords of TURN servers end: they are asked for with each connection. */
+  async #learn(): Promise<void> {
+    const terms = (await (await this.#server.ask('GET', '/webrtc')).json()) as { ice_servers: RTCIceServer[] };
+    this.#iceServers = terms.ice_servers;
+  }
+
+  async #listen(): Promise<void> {
+    try {
+      const socket = await this.#server.news();
+      if (this.#closed) return socket.close();
+      this.#socket = socket;
+      socket.onmessage = ({ data }) => this.#hear(JSON.parse(data as string) as News);
+      socket.onclose = () => this.#listenLater();
+    } catch {
+      this.#listenLater();
+    }
+  }
+
+  #keep(id: string, news: News): void {
+    this.#early.set(id, news);
+    if (this.#early.size > mostEarly) this.#early.delete(this.#early.keys().next().value ?? '');
+  }
+
+  #listenLater(): void {
+    if (this.#closed) return;
+    this.#options.onlistening?.(undefined);
+    this.#timer = setTimeout(() => {
+      this.#learn().catch(() => {});
+      void this.#listen();
+    }, this.#wait);
+    this.#wait = Math.min(2 * this.#wait, patience[1]);
+  }
+
+  #hear(news: News): void {
+    if (news.type === 'listening') {
+      this.#wait = patience[0];
+      this.#options.onlistening?.(news.name);
+      return;
+    }
+    if (news.type === 'incoming') {
+      this.onincoming?.(this.#make(news.call, news.caller));
+      return;
+    }
+    const call = [...this.#calls].find(({ id }) => id === news.call);
+    if (!call) this.#keep(news.call, news);
+    else if (news.type === 'answered') call.accept();
+    else call.finish(news.cause);
+  }
+}

@@ -1,0 +1,271 @@
+import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
+import { guarded } from '../../lib/guard.ts';
+import type { Ids } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import { TableRun } from '../../machines/table-run.ts';
+import { type WebrtcLegEvent, type WebrtcLegRun, webrtcLegTable } from '../../machines/webrtc-leg.ts';
+import type { AudioCodec } from '../../sip/sdp/codecs.ts';
+import { isNowhere, parseDescription } from '../../sip/sdp/description.ts';
+import { obstacleOf, usableAudio } from '../../sip/sdp/offer-answer.ts';
+import { Cause } from '../../telephony/causes.ts';
+import { type DialDetails, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
+import type { DigitSequence, MediaPlane, MediaReport, RtpSession } from '../../telephony/media.ts';
+import type { Party } from '../../telephony/party.ts';
+import type { BrowserAnswer } from '../../telephony/webrtc.ts';
+import { heardOf } from '../heard.ts';
+import { PendingSession } from '../pending-session.ts';
+import { QuietLeg } from '../quiet-leg.ts';
+import { createNegotiation, type Negotiation } from '../sip/negotiation.ts';
+import { credentialsIn, fragmentOf, isDescription, withCredentials } from './ice-fragment.ts';
+
+/** What legs of browsers share. */
+export type WebrtcServices = {
+  media: Pick<MediaPlane, 'openRtp'>;
+  ids: Ids;
+  log: Logger;
+  /** SHA-256 of the certificate that browsers see, as SDP writes it. */
+  fingerprint: string | undefined;
+  /** Formats, the preferred one first. */
+  codecs: readonly AudioCodec[];
+  opus: { wishes: OpusWishes; sending: OpusSending };
+  /** Our address as a peer sees it; undefined: the port's own. */
+  outside(peer: string | undefined): string | undefined;
+  /** Our address towards a peer, for ports that are bound to all addresses. */
+  localAddress(peer: string): string;
+};
+
+type WebrtcLegOptions = {
+  services: WebrtcServices;
+  channelId: string;
+  near?: string | undefined;
+  /** Names the session in requests of the browser. */
+  session: string;
+  /** Whose session it is. */
+  owner: string;
+  codecs: readonly AudioCodec[];
+  /** Tells pages of the call. @returns whether there is any. */
+  call(caller: Party): boolean;
+  answered(): void;
+  /** The call is over: it is forgotten, and pages are told. */
+  ended(cause: number): void;
+};
+
+/** Past ICE credentials that are known, so that a late fragment of the past restarts nothing. */
+const mostPast = 16;
+
+/** One browser's side of a channel: its audio, and offer and answer over HTTP (RFC 9725). */
+export class WebrtcLeg extends QuietLeg implements Leg {
+  readonly protocolId: string;
+  readonly owner: string;
+  readonly channelId: string;
+  readonly media: PendingSession;
+  readonly #options: WebrtcLegOptions;
+  readonly #life: WebrtcLegRun;
+  readonly #opened: Promise<RtpSession>;
+  /** Past names of the browser's ICE, the latest last. */
+  readonly #past: string[] = [];
+  #report: Report = () => {};
+  #caller: Party = { name: '', number: '' };
+  #cause: number = Cause.normalClearing;
+  #negotiation: Negotiation | undefined;
+  /** The latest offer. */
+  #offer = '';
+
+  constructor(options: WebrtcLegOptions) {
+    super();
+    this.#options = options;
+    this.protocolId = options.session;
+    this.owner = options.owner;
+    this.channelId = options.channelId;
+    const { services, channelId, near } = options;
+    const told = guarded(services.log, 'a report of the media', (report: MediaReport) => this.#hear(report));
+    this.#opened = services.media.openRtp(channelId, told, near);
+    this.media = new PendingSession(channelId, this.#opened, services.log, (error) => {
+      const reason = error instanceof Error ? error.message : String(error);
+      services.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
+      this.lose(Cause.congestion);
+    });
+    this.#life = new TableRun(webrtcLegTable, 'undialed', {
+      callBrowser: () => this.#call(),
+      tellAnswered: () => {
+        this.media.indicate(undefined);
+        this.#report({ type: 'leg.answered' });
+        options.answered();
+      },
+      tellHeld: () => this.#report({ type: 'leg.held', musicClass: 'default' }),
+      tellUnheld: () => this.#report({ type: 'leg.unheld' }),
+      tellHungUp: ({ cause }: Extract<WebrtcLegEvent, { cause: number }>) =>
+        this.#report({ type: 'leg.hungUp', cause }),
+      tellEnded: () => this.#report({ type: 'leg.ended' }),
+      endSession: (event: WebrtcLegEvent) => options.ended('cause' in event ? event.cause : this.#cause),
+    });
+  }
+
+  /** Reports go there from now on; earlier ones go nowhere. */
+  attach(report: Report): this {
+    this.#report = report;
+    return this;
+  }
+
+  /** The format that is agreed on; before, all that may be. */
+  get formats(): readonly string[] {
+    const codec = this.#negotiation?.agreed?.codec;
+    return codec ? [codec] : this.#options.codecs;
+  }
+
+  /** Whether pages are told of it, and none has taken it. */
+  get isCalling(): boolean {
+    return this.#life.state === 'calling' && this.#offer === '';
+  }
+
+  /**
+   * Answers an offer; audio flows accordingly.
+   * @param peer where the browser is, as far as that is known.
+   * @throws DriverError (rejects) `format` when it cannot be read or agreed on; nothing changes then. `capacity`.
+   */
+  async negotiate(offer: string, peer: string | undefined): Promise<BrowserAnswer> {
+    const problem = problemOf(offer, this.#options.codecs);
+    if (problem !== undefined) throw new DriverError('format', problem);
+    const first = this.#offer === '';
+    // No other page can take the call from here on.
+    if (first) this.#offer = offer;
+    const opened = await this.#opened.catch((error: unknown) => {
+      throw new DriverError('capacity', (error as Error).message, { cause: error });
+    });
+    if (this.#life.state === 'ended' || this.#life.state === 'gone')
+      throw new DriverError('endpoint', 'the call has ended');
+    this.#negotiation ??= this.#begin(opened, peer);
+    const sdp = this.#negotiation.answer(offer);
+    if (typeof sdp !== 'string') throw new DriverError('format', 'nothing of it can be agreed on');
+    this.#remember(offer);
+    if (first) this.#life.send({ type: 'call.taken' });
+    return this.#said(sdp);
+  }
+
+  /**
+   * Takes another offer, or a fragment with ICE alone: candidates change nothing, other credentials restart ICE.
+   * @throws DriverError (rejects) `format`, `data` for credentials of the past.
+   */
+  async change(body: string): Promise<Omit<BrowserAnswer, 'sdp'> & { sdp?: string; isFragment: boolean }> {
+    if (isDescription(body)) return { ...(await this.negotiate(body, undefined)), isFragment: false };
+    const said = credentialsIn(body);
+    if (!said) throw new DriverError('format', 'it is neither a description nor a fragment with ICE credentials');
+    if (said.ufrag === credentialsIn(this.#offer)?.ufrag) {
+      const { sdp: _sdp, ...rest } = this.#said('');
+      return { ...rest, isFragment: true };
+    }
+    if (this.#past.includes(said.ufrag)) throw new DriverError('data', 'ICE was restarted since');
+    const answer = await this.negotiate(withCredentials(this.#offer, said), undefined);
+    return { ...answer, sdp: fragmentOf(answer.sdp), isFragment: true };
+  }
+
+  /** The browser calls with its first offer; see {@link negotiate}. */
+  offered(offer: string, peer: string | undefined): Promise<BrowserAnswer> {
+    this.#life.send({ type: 'offer.came' });
+    return this.negotiate(offer, peer);
+  }
+
+  /** The browser has gone, refused the call, or could not be reached. */
+  lose(cause: number): void {
+    const refuses = this.#life.state === 'calling';
+    this.#life.send(refuses ? { type: 'call.refused', cause } : { type: 'transport.lost', cause });
+  }
+
+  dial(details?: DialDetails): void {
+    if (details) this.#caller = details.caller;
+    this.#life.send({ type: 'dial' });
+  }
+
+  override answer(): void {
+    this.#life.send({ type: 'answer' });
+  }
+
+  ring(): void {
+    if (this.#life.state !== 'calling') this.media.indicate('ringing');
+  }
+
+  stopRinging(): void {
+    this.media.indicate(undefined);
+  }
+
+  hangup(cause: number): void {
+    this.#cause = cause;
+    this.#life.send({ type: 'hangup' });
+  }
+
+  sendDigits(sequence: DigitSequence): void {
+    this.media.sendDigits(sequence);
+  }
+
+  release(): void {
+    this.#life.send({ type: 'release' });
+    this.media.close();
+  }
+
+  dump(): LegData {
+    return { version: 1 };
+  }
+
+  #call(): void {
+    if (this.#options.call(this.#caller)) this.#report({ type: 'leg.ringing' });
+    else this.lose(Cause.subscriberAbsent);
+  }
+
+  #begin(session: RtpSession, peer: string | undefined): Negotiation {
+    const { services, codecs } = this.#options;
+    const { ids, fingerprint, opus } = services;
+    return createNegotiation({
+      session,
+      address: addressFor(services, session, peer),
+      codecs,
+      ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
+      srtp: {
+        mode: 'webrtc',
+        fingerprint,
+        random: (octets) => Buffer.from(ids.hex(2 * octets), 'hex').toString('base64'),
+      },
+      // A browser names no hosts: ICE finds it.
+      findAddress: () => {},
+      sessionId: String(Number.parseInt(ids.hex(8), 16)),
+      onHeld: (held) => void this.#life.send({ type: held ? 'far.held' : 'far.unheld' }),
+    });
+  }
+
+  #remember(offer: string): void {
+    const before = credentialsIn(this.#offer)?.ufrag;
+    this.#offer = offer;
+    if (before === undefined || before === credentialsIn(offer)?.ufrag) return;
+    this.#past.push(before);
+    if (this.#past.length > mostPast) this.#past.shift();
+  }
+
+  #said(sdp: string): BrowserAnswer {
+    const tag = this.#negotiation?.dump().session.webrtc?.local.ufrag ?? '';
+    return { session: this.protocolId, channelId: this.channelId, sdp, tag };
+  }
+
+  #hear(told: MediaReport): void {
+    const heard = heardOf(told);
+    if (heard) this.#report(heard);
+    else if (told.type === 'media.timedOut') this.lose(Cause.normalClearing);
+    else if (told.type === 'media.lost') this.lose(Cause.temporaryFailure);
+  }
+}
+
+/** Why an offer cannot be answered, in words; undefined when it can. */
+function problemOf(offer: string, codecs: readonly AudioCodec[]): string | undefined {
+  const read = parseDescription(offer);
+  if (!read.ok) return read.problem;
+  return usableAudio(read.description, 'webrtc', codecs) ? undefined : obstacleOf(read.description, 'webrtc').problem;
+}
+
+/** The address that our candidate has. */
+function addressFor(
+  { outside, localAddress }: WebrtcServices,
+  { local }: RtpSession,
+  peer: string | undefined,
+): string {
+  const told = outside(peer);
+  if (told !== undefined) return told;
+  return isNowhere(local.address) ? localAddress(peer ?? '127.0.0.1') : local.address;
+}

@@ -1,0 +1,143 @@
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { BrowserPages, pageHears } from '../support/browser-pages.ts';
+import { need } from '../support/need.ts';
+import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
+
+const browsers = suite('browsers that call over HTTP, with the package for pages');
+const chromium = need('chromium');
+
+const settings: TestServerOptions = {
+  http: { allowed_origins: ['*'] },
+  dialplan: {
+    default: { '600': ['Stasis(desk,${CHANNEL(name)})'], bob: ['Dial(WebRTC/bob,30)'], echo: ['Answer', 'Echo'] },
+  },
+  media: { webrtc: { consent_timeout: 5, turn: { urls: ['turn:turn.example.com'], secret: 'north wind' } } },
+};
+
+/** The package, and what tests do with it. */
+const bundled = build({
+  entryPoints: [fileURLToPath(new URL('../../packages/browser/src/index.ts', import.meta.url))],
+  ...{ bundle: true, format: 'iife', globalName: 'Hookswitch', write: false, logLevel: 'error' },
+}).then(({ outputFiles }) => `${outputFiles[0]!.text};globalThis.Hookswitch = Hookswitch;`);
+const script = `
+globalThis.test = {
+  states: [],
+  async connect(server, token) {
+    await new Promise((resolve) => {
+      Hookswitch.Phone.connect(server, token, { onlistening: (name) => { test.name = name; resolve(); } })
+        .then((phone) => { test.phone = phone; phone.onincoming = (call) => test.follow(call); });
+    });
+  },
+  follow(call) {
+    test.call = call;
+    call.onchange = ({ state }) => test.states.push(state);
+  },
+  async dial(target, options) {
+    test.follow(await test.phone.call(target, options));
+    ears.listen(test.call.stream);
+  },
+  async answer() { ears.listen(await test.call.answer()); },
+  async hum(hertz) { await test.call.connection.getSenders()[0].replaceTrack(ears.tone(hertz)); },
+};
+`;
+
+/** Makes a token that covers calls of browsers alone. */
+async function tokenFor(server: TestServer, name: string): Promise<string> {
+  const response = await fetch(`${server.url.replace(/\/ari$/, '')}/hookswitch/tokens`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ name, operations: ['webrtc'], applications: ['desk'], contexts: ['default'] }),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, text);
+  return (JSON.parse(text) as { token: string }).token;
+}
+
+type Connect = (name: string) => Promise<import('playwright-core').Page>;
+
+const withPages = (path: string, body: (server: TestServer, connect: Connect) => Promise<void>) =>
+  onServer(settings, async (server) => {
+    const pages = server.closing(await BrowserPages.open(path, [await bundled, script]));
+    const base = server.url.replace(/\/ari$/, '');
+    await body(server, async (name) => {
+      const page = await pages.page();
+      await page.evaluate(`test.connect(${JSON.stringify(base)}, ${JSON.stringify(await tokenFor(server, name))})`);
+      return page;
+    });
+  });
+
+chromium.test(
+  browsers,
+  'a page calls an application, hears it, presses a key, holds, restarts ICE and is hung up',
+  (path) =>
+    withPages(path, async (server, connect) => {
+      const app = await server.app('desk');
+      const alice = await connect('alice');
+      await alice.evaluate("test.dial({ app: 'desk', appArgs: 'a,b' })");
+      const { channel, args } = await app.waitFor('StasisStart');
+      assert.equal(args, ['a', 'b']);
+      assert.match(channel.name, /^WebRTC\/alice-/);
+      assert.is(channel.state, 'Ring');
+      await app.ok('POST', `/channels/${channel.id}/answer`);
+      await alice.waitForFunction("test.states.at(-1) === 'up'");
+      await app.ok('POST', `/channels/${channel.id}/play?media=tone:1004/10000,0/10`);
+      await pageHears(alice, 1004);
+      await alice.evaluate("test.call.press('7')");
+      await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
+      await alice.evaluate('test.call.hold(true)');
+      await app.waitFor('ChannelHold');
+      await alice.evaluate('test.call.hold(false)');
+      await app.waitFor('ChannelUnhold');
+      const before = await alice.evaluate<string>('test.call.connection.remoteDescription.sdp');
+      await alice.evaluate('test.call.restart()');
+      const after = await alice.evaluate<string>('test.call.connection.remoteDescription.sdp');
+      assert.is.not(/ice-ufrag:.*/.exec(after)![0], /ice-ufrag:.*/.exec(before)![0]);
+      await pageHears(alice, 1004);
+      await app.ok('DELETE', `/channels/${channel.id}`);
+      await alice.waitForFunction("test.states.at(-1) === 'ended'");
+    }),
+);
+
+chromium.test(browsers, 'a page calls another one over the dialplan: they hear each other, and one closes', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk', { subscribeAll: true });
+    const [alice, bob] = [await connect('alice'), await connect('bob')];
+    assert.is(await bob.evaluate('test.name'), 'bob');
+    await alice.evaluate("test.dial({ extension: 'bob' })");
+    await bob.waitForFunction('test.call !== undefined');
+    assert.is(await bob.evaluate('test.call.caller.number'), 'alice');
+    await bob.evaluate('test.answer()');
+    for (const page of [alice, bob]) await page.waitForFunction("test.states.at(-1) === 'up'");
+    await alice.evaluate('test.hum(700)');
+    await bob.evaluate('test.hum(1300)');
+    await pageHears(bob, 700);
+    await pageHears(alice, 1300);
+    await bob.close();
+    await app.waitFor('ChannelDestroyed', ({ channel }) => channel.name.startsWith('WebRTC/bob'));
+    await alice.waitForFunction("test.states.at(-1) === 'ended'");
+  }),
+);
+
+chromium.test(browsers, 'a page refuses a call, and a name without a page cannot be reached', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk');
+    const bob = await connect('bob');
+    const call = (name: string) => app.ok<{ id: string }>('POST', `/channels?endpoint=WebRTC/${name}&app=desk`);
+    const refused = await call('bob');
+    await bob.waitForFunction('test.call !== undefined');
+    await bob.evaluate('test.call.hangup()');
+    const end = await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === refused.id);
+    assert.is(end.cause, 21);
+    const missing = await call('nobody');
+    const other = await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === missing.id);
+    assert.is(other.cause, 20);
+  }),
+);
+
+browsers.run();
