@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { packageVersion as version } from './config/package-files.ts';
 import type { Config } from './config/schema.ts';
+import { refuseServerUrl } from './lib/shown-url.ts';
 
 /**
  * The command line. Only `serve` imports the server, so that `check` and `--help` answer fast. Exit codes: 0 success
@@ -191,7 +192,8 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
     const host = bind === '0.0.0.0' ? '127.0.0.1' : bind === '::' ? '::1' : bind;
     url = `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
-  if (!URL.canParse(url)) return refuseUsage(`'${url}' is not a URL; expected one such as http://127.0.0.1:8088`);
+  const wrong = refuseServerUrl(url);
+  if (wrong !== undefined) return refuseUsage(wrong);
   const { untilReady } = await import('./operator/ready.ts');
   const { systemClock } = await import('./lib/clock.ts');
   const reason = await untilReady(url, seconds * 1000, systemClock);

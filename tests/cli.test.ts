@@ -233,6 +233,16 @@ test('a password of the environment is used and not told', async () => {
   assert.is((await server.ended).code, 0);
 });
 
+for (const command of ['ready', 'calls', 'stuck'])
+  test(`${command} refuses a wrong URL of the server without showing its password`, async () => {
+    for (const url of ['http://me:se/cret@h', 'http://me:se?cret@h', 'ws://me:secret@h', 'me:secret@h']) {
+      const { code, out, err } = await run([command], { HOOKSWITCH_URL: url, HOOKSWITCH_USER: 'a:b' });
+      assert.is.not(code, 0);
+      assert.match(out + err, /is not an HTTP URL; expected one such as/);
+      assert.not.match(out + err, /secret|se\/cret|se\?cret|cret@/);
+    }
+  });
+
 test('ready says whether a server takes calls, and waits for one that does not yet', async () => {
   const { server, banner } = await startWithFile('ready.yaml', { general: { ready_timeout: 60 } });
   const { port } = new URL(told(banner, 'HTTP'));

@@ -122,13 +122,15 @@ type Range = (value: number) => boolean;
 
 const anything: Range = () => true;
 
-/** `*`, one value, `first-last`, or several of these joined by `&`. Undefined when one of them is none. */
-function readRanges(text: string, read: (word: string) => number | undefined): Range | undefined {
-  const plain = text.trim().toLowerCase();
-  if (plain === '' || plain === '*') return anything;
+/** Ranges: `*` alone, or values and `first-last`. Undefined when one of them is none. */
+function readRanges(written: readonly string[], read: (word: string) => number | undefined): Range | undefined {
+  if (written.length === 0 || (written.length === 1 && ['', '*'].includes(written[0]!))) return anything;
   const ranges: [number, number][] = [];
-  for (const each of plain.split('&')) {
-    const [from = '', to = from] = each.split('-').map((word) => word.trim());
+  for (const each of written) {
+    const [from = '', to = from] = each
+      .toLowerCase()
+      .split('-')
+      .map((word) => word.trim());
     const [first, last] = [read(from), read(to)];
     if (first === undefined || last === undefined) return undefined;
     ranges.push([first, last]);
@@ -157,24 +159,22 @@ type Times = (ms: number) => boolean | undefined;
 
 /**
  * Reads `times,weekdays,days of the month,months[,time zone]`, as in `9:00-17:00,mon-fri,*,*,Europe/Berlin`, split at
- * the commas. The last minute of a range is included. Missing parts are `*`. A string is an error text. Never throws.
+ * the commas and each part at `&`. The last minute of a range is included. Missing parts are `*`. A string is an error text. Never throws.
  */
-export function readTimes(written: readonly string[]): Times | string {
-  const [time = '', weekday = '', day = '', month = '', zone = '', ...more] = written.map((each) => each.trim());
+export function readTimes(written: readonly (readonly string[])[]): Times | string {
+  const parts = written.map((ranges) => ranges.map((each) => each.trim()));
+  const [time = [], weekday = [], day = [], month = [], zones = [], ...more] = parts;
   const minutes = readRanges(time, readMinute);
   const weekdays = readRanges(weekday, nameIn(days));
   const daysOfMonth = readRanges(day, readDay);
   const inMonths = readRanges(month, nameIn(months));
   if (!minutes || !weekdays || !daysOfMonth || !inMonths || more.length > 0)
-    return `"${written.join(',')}" is not times,weekdays,days,months`;
+    return `"${written.map((ranges) => ranges.join('&')).join(',')}" is not times,weekdays,days,months`;
+  const zone = zones.join('&');
   return (ms) => {
-    const parts = partsOf(ms, zone);
+    const now = partsOf(ms, zone);
     return (
-      parts &&
-      minutes(parts.hour * 60 + parts.minute) &&
-      weekdays(parts.weekday) &&
-      daysOfMonth(parts.day) &&
-      inMonths(parts.month)
+      now && minutes(now.hour * 60 + now.minute) && weekdays(now.weekday) && daysOfMonth(now.day) && inMonths(now.month)
     );
   };
 }

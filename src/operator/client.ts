@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws';
+import { refuseServerUrl } from '../lib/shown-url.ts';
 
 /** A running server, and the user. */
 export type Server = {
@@ -26,12 +27,9 @@ export interface Client {
 
 /** @throws AskError for an invalid URL. */
 export function createClient({ url, user }: Server): Client {
-  let base: string;
-  try {
-    base = new URL(url).origin;
-  } catch {
-    throw new AskError(`'${url}' is not a URL; expected one such as http://127.0.0.1:8088`);
-  }
+  const wrong = refuseServerUrl(url);
+  if (wrong !== undefined) throw new AskError(wrong);
+  const base = new URL(url).origin;
   const headers = { authorization: `Basic ${Buffer.from(user).toString('base64')}` };
 
   const send = async (path: string, init: { method: string; headers: Record<string, string>; body?: string }) => {

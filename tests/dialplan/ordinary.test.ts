@@ -119,6 +119,10 @@ for (const [step, outcome] of [
   ['GotoIfTime(*,mon,*,*,UTC?sub,t,1:${X})', ['t']],
   ['GotoIfTime(*,${X},*,*?sub,t,1)', ['evil']],
   ['GotoIfTime(${MONDAYS}?sub,t,1)', ['t']],
+  ['GotoIfTime(*,${DAYS},*,*,UTC?sub,t,1)', ['t']],
+  ['GotoIfTime(*,sun&${DAY},*,*,UTC?sub,t,1)', ['t']],
+  ['GotoIfTime(*,sun-${DAYS},*,*,UTC?sub,t,1)', ['evil']],
+  ['GotoIfTime(*,${CALLERID(name)},*,*,UTC?sub,t,1)', ['evil']],
   ['ExecIf(1?Gosub(sub,s,1(${X})))', ['1 1,evil&evil?evil:evil(x) ']],
   ['ExecIf(1?GotoIf(${X}?sub,t,1))', ['t']],
   // Nor does what the network chose, even alone.
@@ -139,6 +143,7 @@ for (const [step, outcome] of [
           Object.entries({
             ...{ X: hostile, PLACE: 'sub,s,1(one,two)', LIST: 'a,b,c', BRANCHES: '0?sub,s,1(yes):sub,s,1(no)' },
             ...{ EITHER: '1?sub,t,1:nowhere', THERE: 'sub,t,1', MONDAYS: '*,mon,*,*,UTC' },
+            ...{ DAYS: 'sun&mon', DAY: 'mon', 'CALLERID(name)': 'sun&mon' },
             INVALID_EXTEN: 'sub,t,1',
           }),
         ),
@@ -465,12 +470,12 @@ for (const { text, is } of [
   { text: '*,*,*,*,No/Where', is: undefined },
 ])
   test(`a Monday morning is${is ? '' : is === false ? ' not' : ' perhaps'} within ${text}`, () => {
-    const times = readTimes(text.split(','));
+    const times = readTimes(text.split(',').map((part) => part.split('&')));
     assert.is(typeof times === 'string' ? times : times(monday), is);
   });
 
 for (const text of ['9-17', '9:60', '*,monday-noday', '*,*,32', '*,*,*,*,UTC,more'])
-  test(`${text} are no times`, () => assert.type(readTimes(text.split(',')), 'string'));
+  test(`${text} are no times`, () => assert.type(readTimes(text.split(',').map((part) => part.split('&'))), 'string'));
 
 test('GotoIfTime goes where the time says', async () => {
   const { channel, outcome } = start({

@@ -14,6 +14,9 @@ addresses('passwords and the values of a query are not shown; all else is', () =
       'http://h/@p',
       'sip:alice@h',
       'words with = and ?a=b',
+      'ws://me:se/cret@h',
+      'ws://me:se?cret@h/x',
+      'ws://me:se#cret@h',
     ].map(shownUrl),
     [
       'wss://***@example.org/ari?token=***&x=***&flag',
@@ -23,6 +26,9 @@ addresses('passwords and the values of a query are not shown; all else is', () =
       'http://h/@p',
       'sip:alice@h',
       'words with = and ?a=b',
+      'ws://***@h',
+      'ws://***@h/x',
+      'ws://***@h',
     ],
   );
 });
@@ -38,8 +44,23 @@ addresses('a text that is no address is shown without what could be a log-in', (
       'a@b',
       'plain?',
       'h:1?k=v',
+      'wss://me:se?cret@h',
+      'me:se?cret@h',
+      'wss://me:se/cret@h',
     ].map(shownText),
-    ['http:/***@h', 'me:***@h:1', '***@h', 'sip:alice@h', 'sip:***@h', '***@b', 'plain?', 'h:1?k=***'],
+    [
+      'http:/***@h',
+      'me:***@h:1',
+      '***@h',
+      'sip:alice@h',
+      'sip:***@h',
+      '***@b',
+      'plain?',
+      'h:1?k=***',
+      'wss://***@h',
+      'me:***@h',
+      'wss://***@h',
+    ],
   );
 });
 

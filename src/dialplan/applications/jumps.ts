@@ -4,7 +4,7 @@ import { isTrue } from '../calculation.ts';
 import type { Position } from '../position.ts';
 import { readTimes } from '../times.ts';
 import type { Application, ConfiguredCall, Step, Verdict } from './application.ts';
-import { branchesOf, placeOf } from './texts.ts';
+import { branchesOf, listsOf, placeOf } from './texts.ts';
 
 /** Applications that go on elsewhere. */
 
@@ -76,12 +76,12 @@ export const gotoIfTime: Application = {
     // `9:00` has a colon of its own; the places are behind the question mark.
     const choice = splitBranches(data);
     if (!choice) return 'times,weekdays,days,months?place:place is needed';
-    const times = readTimes(choice.condition.split(','));
+    const times = readTimes(choice.condition.split(',').map((part) => part.split('&')));
     return typeof times === 'string' ? times : undefined;
   },
   run: (step) => {
     const choice = branchesOf(step);
-    const times = choice ? readTimes(placeOf(choice.condition, choice.reading)) : 'a question mark is missing';
+    const times = choice ? readTimes(listsOf(choice.condition, choice.reading)) : 'a question mark is missing';
     const isNow = typeof times === 'string' ? undefined : times(step.clock.now());
     if (isNow === undefined) step.warn(typeof times === 'string' ? times : 'there is no such time zone');
     return choice && goToEither(isNow ? choice.yes : choice.no, step, choice.reading);

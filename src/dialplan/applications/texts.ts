@@ -82,6 +82,17 @@ export function placeOf(text: string, reading: Reading): string[] {
   return trimmed(splitTemplate(whole, ',').map((each) => plain(each, reading)));
 }
 
+/** Arguments of which each is a list joined by `&`. A variable is one item, unless it is the whole text or argument. */
+export function listsOf(text: string, reading: Reading): string[][] {
+  const whole = unquoted(text.trim());
+  if (isReference(whole)) return listsOf(reading.expand(whole), asItIs);
+  return splitTemplate(whole, ',').map((part) =>
+    isReference(part)
+      ? reading.expand(part.trim()).split('&')
+      : splitTemplate(part, '&').map((each) => plain(each.trim(), reading)),
+  );
+}
+
 /** A place with arguments behind it: `context,extension,label(one,two)`. */
 export function callOf(text: string, reading: Reading): { place: string[]; args: string[] } {
   return isReference(text) ? readCall(reading.expand(text.trim()), asItIs) : readCall(text, reading);
