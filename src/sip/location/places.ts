@@ -106,15 +106,19 @@ async function served(
   return places.slice(0, addressesOf(options));
 }
 
-/** The first of them by priority, and among equals by chance in proportion to their weights (RFC 2782). */
+/**
+ * The first of them by priority, and among equals by chance in proportion to their weights. All servers of weight 0
+ * together have the share of weight 1 (RFC 2782: "a very small chance"), and each of them has the same part of it.
+ */
 function inTurn(records: readonly SrvRecord[], options: LocationOptions): SrvRecord[] {
   const turn: SrvRecord[] = [];
   const left = [...records].sort((one, other) => one.priority - other.priority || one.weight - other.weight);
   while (left.length > 0 && turn.length < recordsOf(options)) {
     const group = left.filter(({ priority }) => priority === left[0]!.priority);
-    const sum = group.reduce((total, { weight }) => total + weight, 0);
-    let drawn = options.random() * sum;
-    const chosen = group.find(({ weight }) => (drawn -= weight) < 0) ?? group[0]!;
+    const shareOf = ({ weight }: SrvRecord): number => weight || 1 / weightless;
+    const weightless = group.filter(({ weight }) => weight === 0).length;
+    let drawn = options.random() * group.reduce((total, each) => total + shareOf(each), 0);
+    const chosen = group.find((each) => (drawn -= shareOf(each)) < 0) ?? group[0]!;
     left.splice(left.indexOf(chosen), 1);
     turn.push(chosen);
   }

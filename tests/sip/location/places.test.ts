@@ -128,8 +128,32 @@ test('servers of one priority are chosen by their weights', async () => {
   const first = async (random: number) => (await found('sip:w.example', { names, random }))[0];
   assert.equal(
     [await first(0), await first(0.2), await first(0.26), await first(0.99)],
-    ['udp 192.0.2.2 5060', 'udp 192.0.2.2 5060', 'udp 192.0.2.1 5060', 'udp 192.0.2.1 5060'],
+    ['udp 192.0.2.3 5060', 'udp 192.0.2.2 5060', 'udp 192.0.2.1 5060', 'udp 192.0.2.1 5060'],
   );
+});
+
+/** How often each address is the first of 6,000 draws that are spread evenly over all that chance may give. */
+async function shares(...weights: number[]): Promise<number[]> {
+  const names = namesOf({
+    srv: { '_sip._udp.w.example': weights.map((weight, at) => server(`${at}.example`, 1, weight)) },
+    addresses: Object.fromEntries(weights.map((_weight, at) => [`${at}.example`, [`192.0.2.${at}`]])),
+  });
+  const counts = weights.map(() => 0);
+  for (let draw = 0; draw < 6_000; draw++) {
+    const [place = ''] = await found('sip:w.example', { names, random: (draw + 0.5) / 6_000 });
+    counts[Number(/192\.0\.2\.(\d)/.exec(place)![1])]!++;
+  }
+  return counts;
+}
+
+test('over many draws each server of a priority is the first as often as its weight says', async () => {
+  assert.equal(await shares(10, 30, 60), [600, 1800, 3600]);
+  assert.equal(await shares(60, 1, 59), [3000, 50, 2950]);
+});
+
+test('servers of weight 0 share the calls evenly, and get few beside others', async () => {
+  assert.equal(await shares(0, 0, 0), [2000, 2000, 2000]);
+  assert.equal(await shares(0, 59, 0), [50, 5900, 50]);
 });
 
 test('answers are believed for their time, within bounds, and asked for once at a time', async () => {
