@@ -360,6 +360,22 @@ for (const door of doors)
     assert.equal(letIn, []);
   });
 
+things('a browser calls no extension outside its contexts, named or not', async () => {
+  const user = named('page', { operations: ['webrtc'], contexts: ['phones'] });
+  const { ask: asked } = createTestApp(owners, { users: [user] });
+  const headers = { authorization: basic('page:secret'), 'content-type': 'application/sdp' };
+  const statusOf = async (query: string) =>
+    (await asked(`POST /hookswitch/webrtc?${query}`, { headers, body: 'v=0' })).status;
+  assert.equal(
+    [
+      await statusOf('extension=1&context=phones'),
+      await statusOf('extension=1'),
+      await statusOf('extension=1&context=trunks'),
+    ],
+    [201, 403, 403],
+  );
+});
+
 things('every operation on a thing says what it names', () => {
   const unnamed = ordinary.flatMap(({ operation }) =>
     Object.entries(operation.params)

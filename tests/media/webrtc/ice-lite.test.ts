@@ -5,63 +5,13 @@ import * as assert from 'uvu/assert';
 import type { PacketAddress } from '../../../src/media/rtp/source-lock.ts';
 import { IceLite } from '../../../src/media/webrtc/ice-lite.ts';
 import { ManualClock } from '../../../src/virtual/manual-clock.ts';
+import { attributeOf, check, header, iceLocal as local, iceRemote as remote } from '../../support/ice-check.ts';
 
 const test = suite('ICE of a lite agent');
 
-const local = { ufrag: 'ours', password: 'our-password-is-secret-22'.replaceAll('-', '+') };
-const remote = { ufrag: 'theirs', password: 'their+password+is+secret' };
 const fingerprint = { hash: 'sha256', digest: '' } as const;
 const here: PacketAddress = { address: '192.0.2.1', port: 5000 };
 const there: PacketAddress = { address: '2001:db8::1', port: 6000 };
-
-const attributeOf = (type: number, value: Uint8Array): Buffer => {
-  const padded = Buffer.alloc(4 + Math.ceil(value.length / 4) * 4);
-  padded.writeUInt16BE(type);
-  padded.writeUInt16BE(value.length, 2);
-  padded.set(value, 4);
-  return padded;
-};
-
-const header = (type: number, length: number): Buffer => {
-  const octets = Buffer.alloc(20, 5);
-  octets.writeUInt16BE(type);
-  octets.writeUInt16BE(length, 2);
-  octets.writeUInt32BE(0x2112a442, 4);
-  return octets;
-};
-
-type Check = {
-  username?: string;
-  password?: string;
-  nominates?: boolean;
-  role?: number;
-  more?: Buffer[];
-  type?: number;
-};
-
-/** A check as a browser sends it. */
-function check({
-  username = 'ours:theirs',
-  password = local.password,
-  nominates,
-  role = 0x802a,
-  more = [],
-  type = 1,
-}: Check = {}) {
-  const attributes = Buffer.concat([
-    attributeOf(0x0006, Buffer.from(username)),
-    attributeOf(role, Buffer.alloc(8, 1)),
-    attributeOf(0x0024, Buffer.alloc(4, 1)),
-    ...(nominates ? [attributeOf(0x0025, Buffer.alloc(0))] : []),
-    ...more,
-  ]);
-  const start = Buffer.concat([header(type, attributes.length + 24), attributes]);
-  const proved = Buffer.concat([start, attributeOf(0x0008, createHmac('sha1', password).update(start).digest())]);
-  proved.writeUInt16BE(proved.length - 20 + 8, 2);
-  const print = Buffer.alloc(4);
-  print.writeUInt32BE((crc32(proved) ^ 0x5354554e) >>> 0);
-  return Buffer.concat([proved, attributeOf(0x8028, print)]);
-}
 
 function agent() {
   const clock = new ManualClock();

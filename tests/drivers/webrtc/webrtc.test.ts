@@ -1,0 +1,201 @@
+import { readFileSync } from 'node:fs';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { credentialsIn, fragmentOf, withCredentials } from '../../../src/drivers/webrtc/ice-fragment.ts';
+import { createWebrtcDriver } from '../../../src/drivers/webrtc/webrtc.ts';
+import { iceServers } from '../../../src/lib/turn-credentials.ts';
+import { DriverError, type LegReport } from '../../../src/telephony/driver.ts';
+import type { MediaReport, RtpFlow } from '../../../src/telephony/media.ts';
+import type { BrowserNews } from '../../../src/telephony/webrtc.ts';
+
+const browsers = suite('browsers over HTTP');
+
+const offer = readFileSync(new URL('../../sip/sdp/offers/chromium-156.sdp', import.meta.url), 'utf8').replaceAll(
+  /\r?\n/g,
+  '\r\n',
+);
+
+/** A driver whose ports are none. */
+function setUp({ ports = true } = {}) {
+  let count = 0;
+  const flows: RtpFlow[] = [];
+  const reachable: [string, boolean][] = [];
+  const closed: string[] = [];
+  const told = new Map<string, (report: MediaReport) => void>();
+  const session = (id: string) =>
+    ({
+      ...{ id, local: { address: '127.0.0.1', port: 4000 } },
+      configure: (flow: RtpFlow) => flows.push(flow),
+      indicate: () => undefined,
+      close: () => closed.push(id),
+      dump: () => ({ version: 1, id, standing: [] }),
+    }) as never;
+  const quiet = { warn: () => undefined, error: () => undefined } as never;
+  const driver = createWebrtcDriver({
+    media: {
+      openRtp: async (id, hear) => {
+        if (!ports) throw new Error('no port is free');
+        told.set(id, hear);
+        return session(id);
+      },
+    },
+    ids: {
+      channel: () => 'c',
+      uuid: () => `s${++count}`,
+      hex: (n) => `${++count}`.padStart(n, '0'),
+      secret: () => 'x',
+    },
+    log: quiet,
+    ...{ fingerprint: 'AA', codecs: ['opus', 'ulaw'], opus: { wishes: {}, sending: {} } as never },
+    outside: () => undefined,
+    localAddress: () => '127.0.0.1',
+    reachable: (owner, is) => reachable.push([owner, is]),
+  });
+  const prepare = (more: object = {}) =>
+    driver.prepare({ channelId: 'c1', offer, owner: 'alice', peer: undefined, formats: undefined, ...more });
+  return { driver, prepare, flows, reachable, closed, told };
+}
+
+const nobody = { name: '', number: '' };
+const part = (error: unknown) => (error as DriverError).part;
+const rejects = async (promise: Promise<unknown>): Promise<unknown> => {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  assert.instance(error, DriverError);
+  return part(error);
+};
+
+browsers('an offer gets an answer and a session; what cannot be agreed on leaves nothing open', async () => {
+  const { driver, prepare, flows } = setUp();
+  const prepared = await prepare();
+  assert.match(prepared.sdp, /^a=setup:passive\r$/m);
+  assert.match(prepared.name, /^WebRTC\/alice-/);
+  assert.is(flows.length, 1);
+  assert.is(await rejects(prepare({ offer: 'v=0' })), 'format');
+  assert.is(await rejects(prepare({ formats: ['g722'] })), 'format');
+  assert.is(await rejects(prepare({ offer: offer.replaceAll('a=rtcp-mux\r\n', '') })), 'format');
+  assert.is(driver.size, 1);
+  prepared.abandon();
+  assert.is(driver.size, 0);
+  assert.is(await rejects(setUp({ ports: false }).prepare()), 'capacity');
+});
+
+browsers('a session is that of its owner alone', async () => {
+  const { driver, prepare } = setUp();
+  const { session } = await prepare();
+  assert.is(await driver.change({ session, owner: 'bob', body: offer }), undefined);
+  assert.is(driver.end(session, 'bob'), false);
+  assert.is(driver.size, 1);
+  assert.is(driver.end(session, 'alice'), true);
+  assert.is(driver.size, 0);
+});
+
+browsers('candidates change nothing, other credentials restart ICE, and those of the past are refused', async () => {
+  const { driver, prepare } = setUp();
+  const { session, tag } = await prepare();
+  const change = (body: string) => driver.change({ session, owner: 'alice', body });
+  const { ufrag, password } = credentialsIn(offer)!;
+  const fragment = (name: string) => `a=ice-ufrag:${name}\r\na=ice-pwd:${password}\r\n`;
+  const trickled = await change(`${fragment(ufrag)}a=candidate:1 1 udp 1 192.0.2.1 5000 typ host\r\n`);
+  assert.equal([trickled?.sdp, trickled?.tag], [undefined, tag]);
+  const restarted = await change(fragment('next'));
+  assert.is.not(restarted?.tag, tag);
+  assert.match(restarted?.sdp ?? '', /^a=ice-lite\r\na=group:BUNDLE 0\r\nm=audio /);
+  assert.not.match(restarted?.sdp ?? '', /rtpmap|fingerprint/);
+  assert.is(await rejects(change(fragment(ufrag))), 'data');
+  assert.is(await rejects(change('a=candidate:1 1 udp 1 192.0.2.1 5000 typ host\r\n')), 'format');
+});
+
+browsers('a call reaches every page of a name; the first that offers has it, and a refusal ends it', async () => {
+  const { driver, reachable } = setUp();
+  const heard: BrowserNews[][] = [[], []];
+  const stop = heard.map((news) => driver.listen('bob', (each) => news.push(each)));
+  const call = (id: string) => {
+    const reports: LegReport[] = [];
+    const { leg } = driver.driver.open({ channelId: id, resource: 'bob', caller: nobody, variables: {} }, (report) =>
+      reports.push(report),
+    );
+    leg.dial({ caller: { name: 'Al', number: '7' } });
+    return { leg, reports, session: leg.protocolId };
+  };
+  const first = call('c1');
+  assert.equal(heard[0], [{ type: 'incoming', call: first.session, caller: { name: 'Al', number: '7' } }]);
+  assert.equal(heard[0], heard[1]);
+  assert.equal(first.reports, [{ type: 'leg.ringing' }]);
+  const from = { offer, owner: 'bob', peer: undefined };
+  assert.is(await driver.take(first.session, { ...from, owner: 'eve' }), undefined);
+  const [taken, late] = await Promise.all([driver.take(first.session, from), driver.take(first.session, from)]);
+  assert.is(taken?.channelId, 'c1');
+  assert.is(late, undefined);
+  assert.equal(first.reports.at(-1), { type: 'leg.answered' });
+  first.leg.hangup(16);
+  assert.equal(first.reports.at(-1), { type: 'leg.ended' });
+  assert.equal(heard[1]?.slice(1), [
+    { type: 'answered', call: first.session },
+    { type: 'ended', call: first.session, cause: 16 },
+  ]);
+  const second = call('c2');
+  driver.end(second.session, 'bob');
+  assert.equal(second.reports.at(-1), { type: 'leg.hungUp', cause: 21 });
+  for (const each of stop) each();
+  assert.equal(reachable, [
+    ['bob', true],
+    ['bob', false],
+  ]);
+  const third = call('c3');
+  assert.equal(third.reports, [{ type: 'leg.hungUp', cause: 20 }]);
+  for (const { leg } of [first, second, third]) leg.release();
+  assert.is(driver.size, 0);
+});
+
+browsers("a browser's call is answered once, holds and is taken back, and ends with its transport", async () => {
+  const { driver, prepare, told } = setUp();
+  const prepared = await prepare();
+  const reports: LegReport[] = [];
+  const leg = prepared.open((report) => reports.push(report));
+  leg.answer();
+  leg.answer();
+  const { session } = prepared;
+  const change = (body: string) => driver.change({ session, owner: 'alice', body });
+  await change(offer.replaceAll('a=sendrecv', 'a=sendonly'));
+  await change(offer);
+  told.get('c1')?.({ type: 'media.digit', digit: '5', durationMs: 100 });
+  told.get('c1')?.({ type: 'media.timedOut' });
+  assert.equal(reports, [
+    { type: 'leg.answered' },
+    { type: 'leg.held', musicClass: 'default' },
+    { type: 'leg.unheld' },
+    { type: 'leg.digit', digit: '5', durationMs: 100 },
+    { type: 'leg.hungUp', cause: 16 },
+  ]);
+  leg.release();
+});
+
+browsers('credentials are read and replaced in all sections, and a fragment has lines of ICE alone', () => {
+  assert.is(credentialsIn('a=ice-ufrag:abc\r\n'), undefined);
+  const other = { ufrag: 'abcd', password: 'p'.repeat(24) };
+  const text = withCredentials(offer, other);
+  assert.is(text.match(/a=ice-ufrag:abcd\r\n/g)?.length, 2);
+  assert.equal(credentialsIn(text), other);
+  assert.is(
+    text.length > 0 &&
+      fragmentOf(text)
+        .split('\r\n')
+        .every((line) => /^$|^m=|^a=(?:ice-|mid|group)/.test(line)),
+    true,
+  );
+});
+
+browsers('passwords of TURN servers end, and are the HMAC of their name', () => {
+  const turn = { urls: ['turn:turn.example.com'], secret: 'north wind', lifetime: 3600 };
+  assert.equal(iceServers({ ...turn, urls: [] }, 'alice', 0), []);
+  assert.equal(iceServers({ ...turn, secret: '' }, 'alice', 0), [{ urls: turn.urls }]);
+  const [server] = iceServers(turn, 'alice', 1_000_000_000_500);
+  assert.is(server?.username, '1000003600:alice');
+  // printf %s 1000003600:alice | openssl dgst -sha1 -hmac 'north wind' -binary | base64
+  assert.is(server?.credential, 'bUCRSE7xqWBTCwwiPYD90CwBdrk=');
+});
+
+browsers.run();
