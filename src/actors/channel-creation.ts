@@ -157,7 +157,7 @@ class Creation implements ChannelCreation {
   #openLeg(request: OutboundRequest): OpenedLeg & { technology: string; companionId: string | undefined } {
     const { find } = this.#options;
     const { id, otherId, technology, resource, formats, caller, presented } = request;
-    if (request.openLeg) return { ...request.openLeg(this.reportTo(id)), technology, companionId: undefined };
+    if (request.openLeg) return { technology, companionId: undefined, ...request.openLeg(this.reportTo(id)) };
     const driver = this.#driverOf(technology);
     const partner = request.linked && find(request.linked.id);
     const opened = driver.open(
@@ -178,7 +178,7 @@ class Creation implements ChannelCreation {
       opened.companion?.open(companionId, () => {}).release();
       throw new AriError('channelIdExists');
     }
-    return { ...opened, technology: driver.technology, companionId };
+    return { technology: driver.technology, companionId, ...opened };
   }
 
   openOutbound(request: OutboundRequest): ChannelEntry {
@@ -209,7 +209,7 @@ class Creation implements ChannelCreation {
     };
     if (tenantId !== undefined) input.tenantId = tenantId;
     if (request.linked) input.linked = request.linked;
-    const entry = start(input, leg, { ...(onAnswer ? { onAnswer } : {}), companionId, dialer });
+    const entry = start(input, leg, { companionId, dialer, ...(onAnswer && { onAnswer }) });
     if (companion && companionId !== undefined) {
       const caller = asteriskEvents ? nobody : companion.caller;
       const { linked } = snapshotOf(entry).context;

@@ -21,5 +21,8 @@ export const deadlinesOf = ({ context }: AnyMachineSnapshot): Deadlines =>
 export function withDeadlines(snapshot: AnyMachineSnapshot, timers: ReadonlyMap<string, Deadline>): AnyMachineSnapshot {
   const deadlines: Record<string, Deadline> = {};
   for (const [id, { at, event }] of timers) deadlines[id] = { at, event };
-  return { ...snapshot, context: { ...(snapshot.context as object), deadlines } } as AnyMachineSnapshot;
+  const context = snapshot.context as object;
+  // A spread that adds a member makes a hidden class each time.
+  const changed = 'deadlines' in context ? { ...context, deadlines } : Object.assign({}, context, { deadlines });
+  return { ...snapshot, context: changed } as AnyMachineSnapshot;
 }

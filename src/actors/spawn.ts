@@ -407,7 +407,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
 
   #startTimer(id: string, deadline: Deadline, delayMs: number): Timer {
     const { clock, turn } = this.#options.runtime;
-    const timer: Timer = { ...deadline, handle: undefined };
+    const timer: Timer = { at: deadline.at, event: deadline.event, handle: undefined };
     const due = () => turn.send(this.#expire(id, timer), timer.event, clockCause);
     if (delayMs > 0) timer.handle = clock.setTimeout(due, delayMs);
     else clock.soon(due);

@@ -1,4 +1,5 @@
 import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import { createMerge } from './merge.ts';
 import {
   type Action,
   type Arguments,
@@ -180,9 +181,8 @@ class Macrostep {
 
   #performBuiltin(builtin: Builtin, info: Info, params: unknown): void {
     if (builtin.type === 'xstate.assign') {
-      const change = changeOf(builtin.assignment, info, params);
-      // A spread keeps the shape of the object, which Object.assign finds again member by member at five times the cost.
-      this.#context = { ...(this.#context as object), ...change };
+      builtin.merge ??= createMerge();
+      this.#context = builtin.merge(this.#context as object, changeOf(builtin.assignment, info, params));
       return;
     }
     const scope = this.#scope;

@@ -1,4 +1,5 @@
 import type { AnyStateMachine, AnyStateNode, EventObject } from 'xstate';
+import type { Merge } from './merge.ts';
 
 /**
  * A flat chart (without nested states) as a table: the transitions of each state and event, with guards and actions
@@ -17,6 +18,8 @@ export type Builtin = {
   type: string;
   /** Of `assign`: the function that gives the change, or the change by members. */
   assignment?: unknown;
+  /** Of `assign`: what makes the new context, from its first use on. */
+  merge?: Merge;
   /** Of `emit`: the fact, or the function that gives it. */
   event?: unknown;
   resolve(...args: unknown[]): [snapshot: { context: unknown }, params: unknown, actions: undefined];

@@ -109,7 +109,8 @@ export function createResponder({
     const cors = corsHeaders(request, origins);
     const id = requestId(request);
     if (id === undefined) return cors || extra ? { ...base, ...cors, ...extra } : base;
-    return cors || extra ? { ...base, 'X-Request-Id': id, ...cors, ...extra } : { ...base, 'X-Request-Id': id };
+    // Not a spread of the base first: a copy that grows gets a hidden class each time.
+    return cors || extra ? { 'X-Request-Id': id, ...base, ...cors, ...extra } : { 'X-Request-Id': id, ...base };
   };
   const json: Responder['json'] = (request, status, value, extra) => {
     const { json: base, ok } = own();

@@ -48,7 +48,9 @@ export const ownVariable = (variables: Readonly<Record<string, string>>, name: s
 
 /** A record with one entry set, or removed (`undefined`). Any name is allowed, also `__proto__`. */
 export function withEntry<V>(record: Readonly<Record<string, V>>, name: string, value: V | undefined) {
-  if (value !== undefined) return { ...record, [name]: value };
+  // Object.assign: a spread that adds a member makes a hidden class each time. But it takes `__proto__` for the prototype.
+  const isKnown = name in record || Object.hasOwn(record, '__proto__');
+  if (value !== undefined) return isKnown ? { ...record, [name]: value } : Object.assign({}, record, { [name]: value });
   const { [name]: _removed, ...others } = record;
   return others;
 }

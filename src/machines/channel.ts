@@ -128,7 +128,7 @@ export const channelMachine = channel.createMachine({
             ...(context.dialplan.appName === 'Stasis'
               ? {}
               : { dialplan: { ...context.dialplan, appName: 'Stasis', appData } }),
-            variables: { ...context.variables, STASISSTATUS: '' },
+            variables: withEntry(context.variables, 'STASISSTATUS', ''),
           };
         }),
         emit({ type: 'ChannelVarset', variable: 'STASISSTATUS', value: '' }),
