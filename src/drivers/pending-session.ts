@@ -29,6 +29,8 @@ export class PendingSession extends SessionCommands implements MediaSession {
   #waiting: Task[] = [];
   /** Commands before the port is open, as data. */
   readonly #pending: PlainCommand[] = [];
+  /** The session that it continues. */
+  #from: MediaSessionDump | undefined;
 
   /** @param onFailed hears once that no port could be had. */
   constructor(id: string, opening: Promise<RtpSession>, log: Logger, onFailed: (error: unknown) => void) {
@@ -99,6 +101,11 @@ export class PendingSession extends SessionCommands implements MediaSession {
     for (const each of plainCommandsOf(standing)) this.command(each);
   }
 
+  /** Continues this session of another process: its data are those of this one until the port is open. */
+  goOnFrom(from: MediaSessionDump): void {
+    this.#from = from;
+  }
+
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
     const { control } = this.#start<PlayHandle>(
       (opened) => opened.play(item, told),
@@ -130,7 +137,9 @@ export class PendingSession extends SessionCommands implements MediaSession {
   }
 
   dump(): MediaSessionDump {
-    return this.#session?.dump() ?? { version: 1, id: this.id, standing: [...this.#pending] };
+    if (this.#session) return this.#session.dump();
+    const { standing = [], ...from } = this.#from ?? { version: 1, id: this.id };
+    return { ...from, standing: [...standing, ...this.#pending] };
   }
 
   statistics(): Promise<RtpStatistics | undefined> {

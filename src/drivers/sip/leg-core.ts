@@ -12,7 +12,7 @@ import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { LegReport } from '../../telephony/driver.ts';
-import type { DigitSequence, MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
+import type { DigitSequence, MediaReport, MediaSessionDump, RtpFlow, RtpSession } from '../../telephony/media.ts';
 import type { Party } from '../../telephony/party.ts';
 import { heardOf } from '../heard.ts';
 import { PendingSession } from '../pending-session.ts';
@@ -100,9 +100,12 @@ export class LegCore {
     });
     this.usageHandlers = this.#handlers();
     this.media = this.#openMedia(from?.media);
-    this.media.whenOpen(this.#contain('negotiating', (opened: RtpSession) => this.#negotiate(opened, from)));
+    const known = this.#goOnWith(from);
+    if (!known)
+      this.media.whenOpen(this.#contain('negotiating', (opened: RtpSession) => this.#negotiate(opened, from)));
     // Without an open port only the queued commands exist.
-    if (from && !from.media.local) this.media.ask(from.media.standing);
+    if (from?.media.local) this.media.goOnFrom(from.media);
+    else if (from) this.media.ask(from.media.standing);
     for (const intent of from?.intents ?? []) this.#when(intent);
     this.#infos.send(from?.infos ?? []);
   }
@@ -418,7 +421,22 @@ export class LegCore {
     else if (told.type === 'media.lost') this.#loseMedia(Cause.temporaryFailure);
   }
 
-  #negotiate(opened: RtpSession, from: LegCoreData | undefined): void {
+  /**
+   * A restored leg knows its port before that is open again: an answer that comes meanwhile is taken. Video streams are
+   * only there with the port.
+   * @returns whether it does
+   */
+  #goOnWith(from: LegCoreData | undefined): boolean {
+    const local = from?.media.local;
+    if (!local || !from.negotiation || from.video) return false;
+    const configure = this.#contain('configuring a restored session', (flow: RtpFlow) =>
+      this.media.whenOpen((opened) => opened.configure(flow)),
+    );
+    this.#negotiate({ local, configure }, from);
+    return true;
+  }
+
+  #negotiate(opened: Pick<RtpSession, 'local' | 'configure'>, from: LegCoreData | undefined): void {
     const { services, endpoint } = this.#options;
     const { ids } = services.stack;
     this.#negotiation = createNegotiation({

@@ -35,7 +35,7 @@ export type NegotiationData = {
 };
 
 type NegotiationOptions = {
-  session: RtpSession;
+  session: Pick<RtpSession, 'local' | 'configure'>;
   /** Our address as the far side shall see it. */
   address: string;
   codecs: readonly AudioCodec[];

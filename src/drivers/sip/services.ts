@@ -74,7 +74,11 @@ export const localHost = ({ stack, config }: Services, target: Target): string =
   stack.transports.localAddress(target)?.host ?? config.realm;
 
 /** The address of our audio: the configured one, else the port's, else the one that the peer knows. */
-export function mediaAddress(services: Services, { local }: RtpSession, peer: Target | undefined): string {
+export function mediaAddress(
+  services: Services,
+  { local }: Pick<RtpSession, 'local'>,
+  peer: Target | undefined,
+): string {
   const configured = services.config.outside?.(peer?.address);
   if (configured !== undefined) return configured;
   return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;

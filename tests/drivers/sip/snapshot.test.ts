@@ -32,7 +32,8 @@ const HOP_MS = 10;
 type Word = 'call' | 'ring' | 'progress' | 'answer' | 'hangup' | 'hold' | 'unhold' | 'digits' | 'redirect' | 'show';
 type Told = { at: number; who: string; what: string };
 type Act = { after: number; node: 0 | 1; word: Word; channel: number };
-type Story = { acts: Act[]; snapshots: number[]; lost: number[] };
+/** @param reopensMs how long ports of restored legs take to open; then calls have no video. */
+type Story = { acts: Act[]; snapshots: number[]; lost: number[]; reopensMs?: number };
 
 const portOf = (node: number): number => 5060 + 10 * node;
 
@@ -87,6 +88,20 @@ class StableMedia extends FakeMedia {
   readonly #locals = new Map<string, { address: string; port: number }>();
   readonly #videos = new Map<string, number>();
   #next = 40_000;
+  readonly #clock: ManualClock;
+  readonly #reopensMs: number | undefined;
+
+  constructor(clock: ManualClock, reopensMs: number | undefined) {
+    super();
+    this.#clock = clock;
+    this.#reopensMs = reopensMs;
+  }
+
+  override reopenRtp({ id }: { id: string }, told: (report: MediaReport) => void): Promise<RtpSession> {
+    return new Promise((resolve) => {
+      this.#clock.setTimeout(() => resolve(this.openRtp(id, told)), this.#reopensMs ?? 0);
+    });
+  }
 
   override async openRtp(id: string, told: (report: MediaReport) => void): Promise<RtpSession> {
     const session = await super.openRtp(id, told);
@@ -98,7 +113,8 @@ class StableMedia extends FakeMedia {
       this.#videos.set(name, port);
       return { address: '127.0.0.1', port };
     };
-    return Object.assign(session, { local, openVideo });
+    const dump = () => ({ version: 1, id, local, standing: [] });
+    return Object.assign(session, { local, openVideo, ...(this.#reopensMs !== undefined && { dump }) });
   }
 }
 
@@ -122,7 +138,7 @@ function countedIds(): Ids {
   };
 }
 
-async function tell({ acts, snapshots, lost }: Story): Promise<Told[]> {
+async function tell({ acts, snapshots, lost, reopensMs }: Story): Promise<Told[]> {
   const clock = new ManualClock();
   const start = clock.now();
   const story: Told[] = [];
@@ -131,7 +147,7 @@ async function tell({ acts, snapshots, lost }: Story): Promise<Told[]> {
   const ids = [countedIds(), countedIds()];
   /** Counted for each by itself: which of two calls comes in first at the same moment is nobody's business. */
   const channels = [0, 0];
-  const media = [new StableMedia(), new StableMedia()];
+  const media = [0, 1].map(() => new StableMedia(clock, reopensMs));
 
   /** A process on the place of a node: its timers and sockets end with it. */
   const begin = (node: number): Process => {
@@ -147,7 +163,7 @@ async function tell({ acts, snapshots, lost }: Story): Promise<Told[]> {
           endpoint('other', {
             match: ['192.0.2.1'],
             aor: { ...defaultAor, contacts: [`sip:other@192.0.2.1:${portOf(1 - node)}`] },
-            videoCodecs: ['vp8'],
+            videoCodecs: reopensMs === undefined ? ['vp8'] : [],
             maxVideoStreams: 3,
             digits: node === 0 ? 'auto' : 'info',
             reliable: node === 0 ? 'yes' : 'peer_supported',
@@ -299,6 +315,18 @@ for (const [what, begun] of [
       assert.equal(ordered(interrupted), ordered(plain));
     }
   });
+
+test('a call is answered before its port is open again, and saved once more meanwhile', async () => {
+  const begun = [say(1, 0, 'call'), say(8, 1, 'ring'), say(8, 1, 'answer'), say(40, 0, 'hangup')];
+  const heard = async (snapshots: number[]) =>
+    (await tell({ acts: begun, snapshots, lost: [], reopensMs: 200 }))
+      .filter(({ who }) => who === 'channel 0 of node 0')
+      .map(({ what }) => (JSON.parse(what) as { type: string }).type);
+  const plain = await heard([]);
+  assert.ok(plain.includes('leg.answered'), plain.join());
+  assert.equal(await heard([75]), plain);
+  assert.equal(await heard([70, 80]), plain);
+});
 
 test('nobody notices that a server was saved and restored', async () => {
   const moments = fc.array(fc.integer({ min: 1, max: 800 }), { minLength: 1, maxLength: 4 });

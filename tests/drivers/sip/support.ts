@@ -158,7 +158,7 @@ export class FakeMedia implements MediaPlane {
     throw new Error('no pairs here');
   }
 
-  reopenRtp(): never {
+  reopenRtp(_from: { id: string }, _told: (report: MediaReport) => void): Promise<RtpSession> {
     throw new Error('nothing is reopened here');
   }
 
