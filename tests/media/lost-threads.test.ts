@@ -72,7 +72,11 @@ async function loseThreads(
   });
   const lost: string[] = [];
   const sessions = await Promise.all(
-    Array.from({ length: legs }, (_, leg) => plane.openRtp(`${leg}`, ({ type }) => lost.push(type))),
+    Array.from({ length: legs }, (_, leg) =>
+      plane.openRtp(`${leg}`, (report) =>
+        lost.push(report.type === 'media.lost' ? `${report.type}: ${report.reason}` : report.type),
+      ),
+    ),
   );
   const servers = await FloodingServers.open();
   for (const [at, request] of servers.requests.entries())
