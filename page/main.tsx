@@ -1,6 +1,7 @@
 import { render } from 'preact';
+import { resume } from './core/session.ts';
 import { Shell } from './shell.tsx';
 import './app.css';
 
 const root = document.getElementById('app');
-if (root) render(<Shell />, root);
+if (root) void resume().finally(() => render(<Shell />, root));

@@ -6,6 +6,7 @@ import { overview, stuckCalls, useOverview } from './core/overview.ts';
 import { route, to } from './core/route.ts';
 import { logOut, may, session } from './core/session.ts';
 import { Badge, Empty, LiveMark } from './parts/bits.tsx';
+import { Keys } from './parts/keys.tsx';
 import { Api } from './views/api.tsx';
 import { Applications } from './views/applications.tsx';
 import { CallView } from './views/call.tsx';
@@ -163,9 +164,14 @@ function LoggedIn() {
           </button>
         </div>
       </nav>
+      <Keys />
       <main id="main" tabIndex={-1}>
         <NotRecording />
-        {isMine ? view(at.length > 0 ? at : [here]) : <Empty>You are not allowed to see this.</Empty>}
+        {isMine ? (
+          view(at.length > 0 ? at : [here])
+        ) : (
+          <Empty>Your user may not see this. An administrator can add it to the user&apos;s scope.</Empty>
+        )}
       </main>
     </div>
   );

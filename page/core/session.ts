@@ -2,7 +2,7 @@ import type { LogInSession } from '../../src/models/log-in-session.ts';
 import type { Access } from '../../src/models/token.ts';
 import { cell } from './cell.ts';
 
-/** The log-in. The token is only in memory: it is lost when the page is closed. */
+/** The log-in. Scripts hold its token in memory only; a cookie that they cannot read keeps it over a reload. */
 export const session = cell<Session | undefined>(undefined);
 
 /** A log-in, and the operations that its user may call, as `resource:operation`. */
@@ -54,28 +54,60 @@ async function request(path: string, method: string, authorization: string, body
   });
 }
 
+/** Why nobody is logged in, in words; undefined before the first log-in. */
+export const loggedOut = cell<string | undefined>(undefined);
+
+/** Talks about the kept log-in: the only request with a cookie. */
+const keeping = (method: string, token?: string): Promise<Response> =>
+  fetch('/page-session', {
+    method,
+    credentials: 'same-origin',
+    cache: 'no-store',
+    headers: { 'X-Hookswitch-Page': '1', ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }) },
+  });
+
+/** Takes a log-in: asks what its user may do. @throws Refused. */
+async function begin(body: LogInSession): Promise<void> {
+  const access = await request('/hookswitch/access', 'GET', `Bearer ${body.token}`);
+  const { operations, message } = (await access.json()) as Access & { message?: string };
+  if (!access.ok) throw new Refused(access.status, message === undefined ? {} : { message });
+  loggedOut.set(undefined);
+  session.set({ ...body, operations: new Set(operations) });
+}
+
+/** Goes on with the log-in of before a reload, if there is one. */
+export async function resume(): Promise<void> {
+  const answer = await keeping('GET').catch(() => undefined);
+  if (answer?.status === 200) await begin((await answer.json()) as LogInSession).catch(() => undefined);
+}
+
 /** Gives name and password once, for a token. @throws Refused. */
 export async function logIn(name: string, password: string): Promise<void> {
   const answer = await request('/hookswitch/sessions', 'POST', `Basic ${base64(`${name}:${password}`)}`);
   const body = (await answer.json().catch(() => ({}))) as LogInSession & { message?: string };
   if (!answer.ok)
     throw new Refused(answer.status, answer.status === 401 ? { message: 'Name or password is wrong' } : body);
-  const access = await request('/hookswitch/access', 'GET', `Bearer ${body.token}`);
-  const { operations, message } = (await access.json()) as Access & { message?: string };
-  if (!access.ok) throw new Refused(access.status, message === undefined ? {} : { message });
-  session.set({ ...body, operations: new Set(operations) });
+  await begin(body);
+  await keeping('POST', body.token).catch(() => undefined);
 }
 
 /** Forgets the token, here and on the server. */
 export function logOut(): void {
   void ask('DELETE', '/hookswitch/sessions').catch(() => undefined);
+  void keeping('DELETE').catch(() => undefined);
+  loggedOut.set('You have logged out.');
   session.set(undefined);
 }
 
 /** Sends a request as the logged-in user. @returns the raw answer. */
 export async function askRaw(method: string, path: string, body?: unknown): Promise<Response> {
   const answer = await request(path, method, `Bearer ${session.get()?.token ?? ''}`, body);
-  if (answer.status === 401) session.set(undefined);
+  if (answer.status === 401 && session.get()) {
+    loggedOut.set(
+      'Your log-in has ended: it expired, your user was changed, or the server was restarted. Log in again.',
+    );
+    session.set(undefined);
+  }
   return answer;
 }
 

@@ -10,7 +10,7 @@ export type Lit = {
 };
 
 /** From this width on a chart needs all the room there is, in px. */
-const wide = 700;
+const wide = 420;
 
 /** A chart, drawn; the states it is in are lit and the way it came is marked. */
 export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; label?: string }) {
@@ -29,8 +29,8 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     const width = Number.parseFloat(svg?.getAttribute('width') ?? '0');
     if (svg) {
       svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
-      // A smaller chart is unreadable; below this width it scrolls.
-      svg.style.minWidth = `${Math.round(width * 0.6)}px`;
+      // Its labels are 12 units: below this width they would be smaller than 11 px, so it scrolls.
+      svg.style.minWidth = `${Math.round(width * 0.95)}px`;
       // Its neighbour moves below it.
       if (width > wide) svg.dataset['wide'] = '';
     }

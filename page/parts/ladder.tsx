@@ -1,110 +1,154 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
-import { eventName } from '../../src/models/event-name.ts';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
-import { mediaText } from '../core/measures.ts';
-import { offset, stateNames } from '../core/words.ts';
+import { type Lane, type Line, type Reading, type Row, rowsOf } from '../core/entries.ts';
+import { useQuery } from '../core/route.ts';
+import { offset, plural } from '../core/words.ts';
 import { Json } from './bits.tsx';
 import { Windowed } from './windowed.tsx';
 
-/** Everything recorded of a call, between phone, SIP, channel and application. */
+/** Everything recorded of a call: a lane for each phone, channel, bridge and application, and a row for each entry. */
 
-const lanes = ['Phone', 'SIP', 'Channel', 'Application'] as const;
-export const kinds = ['sip', 'step', 'request', 'event', 'media'] as const;
+const kinds = ['sip', 'step', 'request', 'event', 'media'] as const;
 type Kind = (typeof kinds)[number];
 /** Measurements come every few seconds and are drawn as curves: they would hide other entries. */
-const atFirst: ReadonlySet<Kind> = new Set(kinds.filter((kind) => kind !== 'media'));
+const atFirst = 'sip,step,request,event';
 const kindNames: Readonly<Record<Kind, string>> = {
-  sip: 'SIP',
-  step: 'Charts',
-  request: 'Requests',
-  event: 'Events',
-  media: 'Media',
+  ...{ sip: 'SIP', step: 'Charts', request: 'Requests', event: 'Events', media: 'Media' },
 };
+/** Width of a lane, in px. */
+const laneWidth = 16;
+const rowHeight = 30;
 
-/** Position of an entry: between two lanes, or on one. */
-type Shape = { from: number; to: number; text: string; detail: string; tone: string };
+const members = (text: string): ReadonlySet<string> => new Set(text.split(',').filter((each) => each !== ''));
+const toggled = (before: ReadonlySet<string>, each: string): string =>
+  (before.has(each) ? [...before].filter((other) => other !== each) : [...before, each]).join(',');
 
-const stateText = (value: unknown): string =>
-  stateNames(value)
-    .map((name) => name.split('.').at(-1))
-    .join(' · ');
-
-/** `/channels/…/answer` is `answer`; a path without more than an object is that of its kind. */
-function shortPath(path: string): string {
-  const [, , kind = '', ...rest] = path.split('/');
-  return rest.length > 1 ? (rest.at(-1) ?? kind) : kind;
+/** The lanes of a row as a picture: an arrow between two, or a dot on one. */
+function Rails({ lanes, line }: { lanes: readonly Lane[]; line: Line }) {
+  const at = (key: string): number =>
+    Math.max(
+      0,
+      lanes.findIndex((lane) => lane.key === key),
+    ) *
+      laneWidth +
+    laneWidth / 2;
+  const [from, to] = [at(line.from), at(line.to)];
+  const middle = rowHeight / 2;
+  const way = Math.sign(to - from);
+  return (
+    <svg class="rails" width={lanes.length * laneWidth} height={rowHeight} aria-hidden="true">
+      {lanes.map((lane, index) => (
+        <line
+          key={lane.key}
+          class={`rail ${lane.kind}`}
+          x1={index * laneWidth + laneWidth / 2}
+          x2={index * laneWidth + laneWidth / 2}
+          y1={0}
+          y2={rowHeight}
+        />
+      ))}
+      {way === 0 ? (
+        <circle class="mark" cx={from} cy={middle} r={4} />
+      ) : (
+        <>
+          <line class="mark" x1={from} x2={to - 4 * way} y1={middle} y2={middle} />
+          <path class="mark" d={`M${to} ${middle}l${-6 * way} -4v8z`} />
+        </>
+      )}
+    </svg>
+  );
 }
 
-/** An entry as a line of the ladder. */
-export function shapeOf(entry: TimelineEntry): Shape {
-  switch (entry.kind) {
-    case 'sip': {
-      const inwards = entry.direction === 'in';
-      const line = entry.first_line;
-      const text = line.startsWith('SIP/2.0 ') ? line.slice('SIP/2.0 '.length) : (line.split(' ')[0] ?? line);
-      return { from: inwards ? 0 : 1, to: inwards ? 1 : 0, text, detail: entry.remote, tone: 'sip' };
-    }
-    case 'step': {
-      const after = stateText(entry.to);
-      const before = entry.from === undefined ? '' : stateText(entry.from);
-      const moved = before !== after ? (before === '' ? after : `${before} → ${after}`) : after;
-      const digit =
-        entry.event.type === 'leg.digit' ? ` ${String((entry.event as { digit?: unknown }).digit ?? '')}` : '';
-      return {
-        from: 2,
-        to: 2,
-        text: `${eventName(String(entry.event.type))}${digit}`,
-        detail: `${entry.chart}: ${moved}`,
-        tone: before !== after ? 'step moved' : 'step',
-      };
-    }
-    case 'request':
-      return {
-        from: 3,
-        to: 2,
-        text: `${entry.method} ${shortPath(entry.path)}`,
-        detail: entry.status === 0 ? '…' : String(entry.status),
-        tone: entry.status >= 400 ? 'request bad' : 'request',
-      };
-    case 'event': {
-      const digit = (entry.event as { digit?: unknown }).digit;
-      return {
-        from: 2,
-        to: 3,
-        text: `${entry.type}${typeof digit === 'string' ? ` ${digit}` : ''}`,
-        detail: entry.missed ? 'missed' : entry.application,
-        tone: entry.missed ? 'event bad' : 'event',
-      };
-    }
-    case 'media': {
-      const { codec = '', video } = entry.report;
-      return {
-        from: 1,
-        to: 1,
-        text: `${video === undefined ? 'audio' : `video ${String(video)}`} ${String(codec)}`.trim(),
-        detail: mediaText(entry.report),
-        tone: 'media',
-      };
-    }
-  }
+function Rung({
+  row,
+  lanes,
+  began,
+  isChosen,
+  onChoose,
+  onMoment,
+}: {
+  row: Row;
+  lanes: readonly Lane[];
+  began: number;
+  isChosen: boolean;
+  onChoose(): void;
+  onMoment(): void;
+}) {
+  const { entry, line, again, folded } = row;
+  return (
+    <button
+      type="button"
+      class={`rung ${line.tone} ${isChosen ? 'chosen' : ''}`}
+      aria-expanded={isChosen}
+      onClick={onChoose}
+      onDblClick={onMoment}
+      title={[line.text, line.detail, ...folded].join('\n')}
+    >
+      <span class="ladder-time">{offset(entry.at - began)}</span>
+      <Rails lanes={lanes} line={line} />
+      <span class="rung-words">
+        <span class="rung-text">{line.text}</span>
+        {again > 0 ? <span class="pill lit">sent {again + 1} times</span> : null}
+        {folded.length > 0 ? <span class="pill">and {plural(folded.length, 'step')}</span> : null}
+        <span class="rung-detail">{line.detail}</span>
+      </span>
+    </button>
+  );
 }
 
-/** The lines that a filter lets through, with their place in the whole. */
-const filtered = (timeline: readonly TimelineEntry[], count: number, shown: ReadonlySet<Kind>, words: string) => {
-  const wanted = words.trim().toLowerCase();
-  const found: { entry: TimelineEntry; shape: Shape; index: number }[] = [];
-  for (let index = 0; index < count; index++) {
-    const entry = timeline[index];
-    if (!entry || !shown.has(entry.kind)) continue;
-    const shape = shapeOf(entry);
-    if (wanted !== '' && !`${shape.text} ${shape.detail}`.toLowerCase().includes(wanted)) continue;
-    found.push({ entry, shape, index });
-  }
-  return found;
-};
+function Detail({
+  entry,
+  line,
+  onMoment,
+  onClose,
+}: {
+  entry: TimelineEntry;
+  line: Line | undefined;
+  onMoment(): void;
+  onClose(): void;
+}) {
+  return (
+    <section class="ladder-detail" aria-label="The chosen entry">
+      <div class="row">
+        <b>{line?.text}</b>
+        <button type="button" class="small" onClick={onMoment}>
+          Go to this moment
+        </button>
+        <button type="button" class="small" onClick={onClose}>
+          Close
+        </button>
+      </div>
+      {entry.kind === 'sip' ? (
+        <>
+          <pre class="json">{`${entry.first_line}\n${entry.headers}${entry.body ? `\n\n${entry.body}` : ''}`}</pre>
+          {entry.body === undefined && entry.body_length > 0 ? (
+            <p class="quiet">
+              The body ({entry.body_length} octets) is not recorded. To record SDP without its keys, set{' '}
+              <code>recorder.sip_bodies</code>.
+            </p>
+          ) : null}
+        </>
+      ) : (
+        <Json value={entry} />
+      )}
+    </section>
+  );
+}
+
+/** The filters, all of them in the address. */
+function useFilters() {
+  const [kindText, setKinds] = useQuery('kinds', atFirst);
+  const [laneText, setLanes] = useQuery('lanes');
+  const [words, setWords] = useQuery('find');
+  const [all, setAll] = useQuery('all');
+  const shown = useMemo(() => members(kindText) as ReadonlySet<Kind>, [kindText]);
+  const lanes = useMemo(() => members(laneText), [laneText]);
+  return { shown, lanes, words, unfolded: all !== '', setKinds, setLanes, setWords, setAll };
+}
 
 type LadderProps = {
   timeline: readonly TimelineEntry[];
+  reading: Reading;
   /** How many entries there were at the moment that is shown. */
   count: number;
   /** When the call began, in ms since the epoch. */
@@ -113,36 +157,25 @@ type LadderProps = {
   onMoment(count: number): void;
 };
 
-export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
-  const [shown, setShown] = useState<ReadonlySet<Kind>>(atFirst);
-  const [words, setWords] = useState('');
-  const [chosen, setChosen] = useState<number>();
-  const rows = useMemo(() => filtered(timeline, count, shown, words), [timeline, count, shown, words]);
-  const toggle = (kind: Kind) => {
-    const next = new Set(shown);
-    if (!next.delete(kind)) next.add(kind);
-    setShown(next);
-  };
-  const choose = (index: number) => {
-    setChosen(index === chosen ? undefined : index);
-  };
-  /** The chosen entry gets the focus back. */
-  const list = useRef<HTMLDivElement>(null);
-  const close = () => {
-    const row = list.current?.querySelector<HTMLElement>('.rung.chosen');
-    setChosen(undefined);
-    if (row) row.focus();
-    else list.current?.querySelector<HTMLElement>('.rung[tabindex="0"]')?.focus();
-  };
-  const detail = chosen === undefined ? undefined : timeline[chosen];
+function Filters({ lanes, filters }: { lanes: readonly Lane[]; filters: ReturnType<typeof useFilters> }) {
+  const { shown, words, unfolded, setKinds, setLanes, setWords, setAll } = filters;
   return (
-    <div class="ladder" ref={list}>
+    <>
       <div class="filters">
         {kinds.map((kind) => (
-          <button type="button" class="chip" aria-pressed={shown.has(kind)} onClick={() => toggle(kind)} key={kind}>
+          <button
+            type="button"
+            class="chip"
+            aria-pressed={shown.has(kind)}
+            onClick={() => setKinds(toggled(shown, kind) || 'none')}
+            key={kind}
+          >
             {kindNames[kind]}
           </button>
         ))}
+        <button type="button" class="chip" aria-pressed={unfolded} onClick={() => setAll(unfolded ? '' : '1')}>
+          Unfolded
+        </button>
         <input
           type="search"
           placeholder="Filter the ladder"
@@ -151,58 +184,80 @@ export function Ladder({ timeline, count, began, onMoment }: LadderProps) {
           onInput={(event) => setWords(event.currentTarget.value)}
         />
       </div>
-      <div class="ladder-head" aria-hidden="true">
-        <span class="ladder-time">s</span>
-        {lanes.map((lane) => (
-          <span key={lane}>{lane}</span>
+      <div class="filters lane-chips">
+        {lanes.map(({ key, kind, name }) => (
+          <button
+            type="button"
+            class={`chip lane ${kind}`}
+            key={key}
+            aria-pressed={filters.lanes.has(key)}
+            aria-label={`Only ${kind} ${name}`}
+            onClick={() => setLanes(toggled(filters.lanes, key))}
+          >
+            {name}
+          </button>
         ))}
       </div>
+    </>
+  );
+}
+
+export function Ladder({ timeline, reading, count, began, onMoment }: LadderProps) {
+  const filters = useFilters();
+  const { shown, lanes: only, words, unfolded } = filters;
+  const [chosen, setChosen] = useState<number>();
+  const rows = useMemo(
+    () => rowsOf(timeline, reading, count, { kinds: shown, lanes: only, words, unfolded }),
+    [timeline, reading, count, shown, only, words, unfolded],
+  );
+  const lanes = useMemo(
+    () =>
+      only.size === 0
+        ? reading.lanes
+        : reading.lanes.filter(({ key }) => rows.some(({ line }) => line.from === key || line.to === key)),
+    [reading, only, rows],
+  );
+  /** The chosen entry gets the focus back. */
+  const list = useRef<HTMLDivElement>(null);
+  const close = () => {
+    const row = list.current?.querySelector<HTMLElement>('.rung.chosen');
+    setChosen(undefined);
+    (row ?? list.current?.querySelector<HTMLElement>('.rung[tabindex="0"]'))?.focus();
+  };
+  const closing = useRef(close);
+  closing.current = close;
+  const isOpen = chosen !== undefined;
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const heard = ({ key }: KeyboardEvent) => key === 'Escape' && closing.current();
+    addEventListener('keydown', heard);
+    return () => removeEventListener('keydown', heard);
+  }, [isOpen]);
+  const detail = chosen === undefined ? undefined : timeline[chosen];
+  return (
+    <div class="ladder" ref={list}>
+      <Filters lanes={reading.lanes} filters={filters} />
+      {rows.length === 0 ? <p class="empty">No entry matches the filters.</p> : null}
       <Windowed
         label="All entries of the call"
         class="ladder-rows"
         rows={rows}
-        rowHeight={40}
+        rowHeight={rowHeight}
         follow={rows.length - 1}
-        row={({ entry, shape, index }) => {
-          const { from, to, text, detail: more, tone } = shape;
-          const left = Math.min(from, to);
-          const direction = from === to ? 'on' : from < to ? 'right' : 'left';
-          return (
-            <button
-              type="button"
-              class={`rung ${tone} ${index === chosen ? 'chosen' : ''}`}
-              aria-expanded={index === chosen}
-              key={entry.seq}
-              onClick={() => choose(index)}
-              onDblClick={() => onMoment(index + 1)}
-              title={`${text}\n${more}`}
-            >
-              <span class="ladder-time">{offset(entry.at - began)}</span>
-              <span class={`reach ${direction} lane-${left} span-${Math.abs(from - to)}`}>
-                <span class="rung-text">{text}</span>
-                <span class="rung-detail">{more}</span>
-              </span>
-            </button>
-          );
-        }}
+        row={(row) => (
+          <Rung
+            key={row.entry.seq}
+            row={row}
+            lanes={lanes}
+            began={began}
+            isChosen={row.index === chosen}
+            onChoose={() => setChosen(row.index === chosen ? undefined : row.index)}
+            onMoment={() => onMoment(row.index + 1)}
+          />
+        )}
       />
-      {detail ? (
-        <section class="ladder-detail" aria-label="The chosen entry">
-          <div class="row">
-            <b>{shapeOf(detail).text}</b>
-            <button type="button" class="small" onClick={() => onMoment((chosen ?? 0) + 1)}>
-              Go to this moment
-            </button>
-            <button type="button" class="small" onClick={close}>
-              Close
-            </button>
-          </div>
-          {detail.kind === 'sip' ? (
-            <pre class="json">{`${detail.first_line}\n${detail.headers}${detail.body ? `\n\n${detail.body}` : ''}`}</pre>
-          ) : (
-            <Json value={detail} />
-          )}
-        </section>
+      {detail && chosen !== undefined ? (
+        <Detail entry={detail} line={reading.lines[chosen]} onMoment={() => onMoment(chosen + 1)} onClose={close} />
       ) : null}
     </div>
   );

@@ -2,26 +2,31 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
-import { badgeOf, endsOf, outcomeText } from '../core/calls.ts';
+import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
+import { readLines } from '../core/entries.ts';
 import { amongButtons } from '../core/focus.ts';
 import { useLive } from '../core/live.ts';
 import { overview } from '../core/overview.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
-import { to } from '../core/route.ts';
+import { to, useQuery } from '../core/route.ts';
 import { session } from '../core/session.ts';
-import { clockTime, duration, offset, shortNames, stateNames } from '../core/words.ts';
+import { summaryOf } from '../core/summary.ts';
+import { clockTime, duration, shortNames, stateNames } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
+import { CallButtons } from '../parts/call-buttons.tsx';
 import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
-import { Ladder, shapeOf } from '../parts/ladder.tsx';
+import { Ladder } from '../parts/ladder.tsx';
 import { ListenButton } from '../parts/listen.tsx';
 import { MediaCurves } from '../parts/media-curves.tsx';
 import { Operations } from '../parts/operations.tsx';
+import { Spans } from '../parts/spans.tsx';
+import { TimeBar } from '../parts/time-bar.tsx';
 import { VideoVisibilityTable } from '../parts/video-visibility.tsx';
 
 /** The charts that stand for an object of their own; others (`ownership` …) belong to one of these. */
 const primary: ReadonlySet<string> = new Set([
-  ...['channel', 'playback', 'bridge', 'liveRecording', 'externalConnection', 'transfer', 'dial'],
+  ...['channel', 'playback', 'bridge', 'liveRecording', 'externalConnection', 'transfer', 'dial', 'consultation'],
 ]);
 const kindNames: Readonly<Record<string, string>> = {
   channel: 'Channel',
@@ -31,6 +36,7 @@ const kindNames: Readonly<Record<string, string>> = {
   externalConnection: 'Connection to a server',
   transfer: 'Transfer',
   dial: 'Dial',
+  consultation: 'Consultation call',
 };
 
 /** An object with its charts, the main one first. */
@@ -161,52 +167,19 @@ function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardPro
   );
 }
 
-type TimeBarProps = {
-  timeline: readonly TimelineEntry[];
-  moment: number | undefined;
-  began: number;
-  /** The last moment is not now. */
-  isOld: boolean;
-  onMoment(moment: number | undefined): void;
-};
-
-function TimeBar({ timeline, moment, began, isOld, onMoment }: TimeBarProps) {
-  const count = moment ?? timeline.length;
-  const entry = timeline[count - 1];
-  const go = (wanted: number) => onMoment(wanted >= timeline.length ? undefined : Math.max(1, wanted));
+/** The call in one sentence, and what went wrong. */
+function Summary({ said, wrong, isWrong }: { said: string; wrong: readonly string[]; isWrong: boolean }) {
   return (
-    <div class={`time-bar ${moment === undefined ? '' : 'past'}`}>
-      <button type="button" class="small" aria-label="One step back" onClick={() => go(count - 1)}>
-        ‹
-      </button>
-      <input
-        type="range"
-        aria-label="Moment of the call"
-        min={1}
-        max={Math.max(1, timeline.length)}
-        value={count}
-        aria-valuetext={entry ? `${offset(entry.at - began)} s, ${shapeOf(entry).text}` : ''}
-        onInput={(event) => go(Number(event.currentTarget.value))}
-      />
-      <button type="button" class="small" aria-label="One step forward" onClick={() => go(count + 1)}>
-        ›
-      </button>
-      <button
-        type="button"
-        class={moment === undefined ? 'small now on' : 'small now'}
-        aria-pressed={moment === undefined}
-        onClick={() => onMoment(undefined)}
-      >
-        {isOld ? 'Last' : 'Now'}
-      </button>
-      <span class="moment">
-        {entry ? (
-          <>
-            <b class="number">{offset(entry.at - began)} s</b> <span class="quiet">{shapeOf(entry).text}</span>
-          </>
-        ) : null}
-      </span>
-    </div>
+    <section class={`summary ${isWrong ? 'bad' : ''}`} aria-label="Summary">
+      <p>{said}</p>
+      {wrong.length > 0 ? (
+        <ul>
+          {wrong.map((each) => (
+            <li key={each}>{each}</li>
+          ))}
+        </ul>
+      ) : null}
+    </section>
   );
 }
 
@@ -224,7 +197,9 @@ function StuckBanners({ call }: { call: string }) {
 export function CallView({ id }: { id: string }) {
   const [call, setCall] = useState<Call>();
   const [timeline, setTimeline] = useState<readonly TimelineEntry[]>([]);
-  const [moment, setMoment] = useState<number>();
+  const [momentText, setMomentText] = useQuery('at');
+  const moment = /^[1-9]\d*$/.test(momentText) ? Number(momentText) : undefined;
+  const setMoment = (wanted: number | undefined) => setMomentText(wanted === undefined ? '' : String(wanted));
   const [all, setAll] = useState(false);
   const [letGo, setLetGo] = useState<number>();
   const live = useLive<LiveCall>(`/hookswitch/live?call=${encodeURIComponent(id)}`, (message) => {
@@ -235,7 +210,8 @@ export function CallView({ id }: { id: string }) {
   });
   // A call without further updates is in the past, and so is one over a lost connection.
   const isOld = letGo !== undefined || ((live === 'lost' || live === 'gone') && call?.state === 'live');
-  const count = moment ?? timeline.length;
+  const count = Math.min(moment ?? timeline.length, timeline.length);
+  const reading = useMemo(() => readLines(timeline), [timeline]);
   const traced = useMemo(() => tracedAt(timeline, count), [timeline, count]);
   const objects = useMemo(
     () =>
@@ -252,6 +228,10 @@ export function CallView({ id }: { id: string }) {
     main && moment !== undefined ? (modelOf(main, traced) as { state?: string } | undefined)?.state : undefined;
   const ending = call && outcomeText(call);
   const ends = call ? endsOf(call) : undefined;
+  const summary = useMemo(
+    () => (call && timeline.length > 0 ? summaryOf(call, timeline) : undefined),
+    [call, timeline],
+  );
   return (
     <div class="call">
       <div class="call-head">
@@ -286,7 +266,23 @@ export function CallView({ id }: { id: string }) {
         <Empty>{live === 'gone' ? 'This call does not exist, or is no longer recorded.' : 'Loading …'}</Empty>
       ) : (
         <>
-          <TimeBar timeline={timeline} moment={moment} began={began} isOld={isOld} onMoment={setMoment} />
+          {summary ? <Summary {...summary} isWrong={call !== undefined && isBad(call)} /> : null}
+          {call ? <CallButtons id={call.id} /> : null}
+          <TimeBar
+            timeline={timeline}
+            lines={reading.lines}
+            moment={moment}
+            began={began}
+            isOld={isOld}
+            onMoment={setMoment}
+          />
+          <Spans
+            timeline={timeline}
+            reading={reading}
+            began={began}
+            at={timeline[count - 1]?.at ?? began}
+            onMoment={(wanted) => setMoment(wanted >= timeline.length ? undefined : wanted)}
+          />
           <div class="call-columns">
             <div class="objects">
               {objects.length > drawn.size ? (
@@ -319,6 +315,7 @@ export function CallView({ id }: { id: string }) {
             >
               <Ladder
                 timeline={timeline}
+                reading={reading}
                 count={count}
                 began={began}
                 onMoment={(wanted) => setMoment(wanted >= timeline.length ? undefined : wanted)}

@@ -1,14 +1,16 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
+import { csvOf } from '../core/export.ts';
 import { overview, stuckCalls } from '../core/overview.ts';
-import { to } from '../core/route.ts';
+import { to, useQuery } from '../core/route.ts';
 import { clockTime, duration, plural } from '../core/words.ts';
 import { Badge, Empty, Pill } from '../parts/bits.tsx';
+import { saveAs } from '../parts/call-buttons.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
-const states = ['all', 'live', 'ended', 'stuck'] as const;
+const states = ['all', 'live', 'ended', 'failed', 'stuck'] as const;
 type Shown = (typeof states)[number];
 
 /** Everything that a search looks at. */
@@ -32,7 +34,8 @@ const textOf = (call: Call): string =>
     .toLowerCase();
 
 const isShown = (call: Call, shown: Shown): boolean =>
-  shown === 'all' || (shown === 'stuck' ? call.stuck.length > 0 : call.state === shown);
+  shown === 'all' ||
+  (shown === 'stuck' ? call.stuck.length > 0 : shown === 'failed' ? isBad(call) : call.state === shown);
 
 function Row({ call, now }: { call: Call; now: number }) {
   const { from, to: called } = endsOf(call);
@@ -70,8 +73,9 @@ export function Calls() {
       ? 'The recorder is off, so calls are not listed.'
       : 'No calls yet. New calls appear here.';
   const nothing = calls.size > 0 ? 'No call matches the search.' : none;
-  const [words, setWords] = useState('');
-  const [shown, setShown] = useState<Shown>('all');
+  const [words, setWords] = useQuery('find');
+  const [stateText, setShown] = useQuery('state', 'all');
+  const shown = states.find((each) => each === stateText) ?? 'all';
   const wanted = words.trim().toLowerCase();
   const rows = useMemo(
     () =>
@@ -111,6 +115,20 @@ export function Calls() {
             {state === 'stuck' ? <Badge id="stuck-listed" count={stuckCalls(stuck)} what="stuck" /> : null}
           </button>
         ))}
+        <button
+          type="button"
+          class="small"
+          onClick={() => saveAs(new Blob([csvOf(rows)], { type: 'text/csv' }), 'calls.csv')}
+        >
+          CSV
+        </button>
+        <button
+          type="button"
+          class="small"
+          onClick={() => saveAs(new Blob([JSON.stringify(rows, null, 2)], { type: 'application/json' }), 'calls.json')}
+        >
+          JSON
+        </button>
         <span class="quiet count">
           {plural(rows.length, 'call')}
           {figures && figures.kept_calls > calls.size ? `, searched ${calls.size} of ${figures.kept_calls}` : ''}

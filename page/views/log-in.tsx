@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { useCell } from '../core/cell.ts';
 import { useFocusAtFirst } from '../core/focus.ts';
-import { logIn } from '../core/session.ts';
+import { loggedOut, logIn } from '../core/session.ts';
 import { reasonOf } from '../parts/bits.tsx';
 
 export function LogIn() {
@@ -8,6 +9,7 @@ export function LogIn() {
   const [password, setPassword] = useState('');
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
+  const reason = useCell(loggedOut);
   const first = useFocusAtFirst<HTMLInputElement>();
   const submit = (event: Event) => {
     event.preventDefault();
@@ -23,6 +25,7 @@ export function LogIn() {
         <img src="/page/icon.svg" alt="" width="52" height="52" />
         <h1>Hookswitch</h1>
         <p class="quiet">See every call, its history, and the operations that it allows.</p>
+        {reason === undefined ? null : <p class="notice">{reason}</p>}
         <label>
           Name
           <input
@@ -51,7 +54,9 @@ export function LogIn() {
         <button type="submit" class="primary" disabled={busy}>
           {busy ? 'Logging in …' : 'Log in'}
         </button>
-        <p class="quiet small-print">A user of the server's configuration. Nothing is stored in this browser.</p>
+        <p class="quiet small-print">
+          A user of the server's configuration. The log-in is kept in a cookie until the browser is closed.
+        </p>
       </form>
     </main>
   );

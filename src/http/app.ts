@@ -25,6 +25,7 @@ import { mountMonitoring } from './monitoring.ts';
 import type { Api, Operation } from './operation.ts';
 import { createOrigins, type Origins } from './origins.ts';
 import { createPage } from './page.ts';
+import { createPageSession } from './page-session.ts';
 import { createRequests } from './requests.ts';
 import { createResponder, type Responder, toRefusal } from './responses.ts';
 import { createRoutes, type Route } from './router.ts';
@@ -325,6 +326,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const page = createPage({ name: serverName, ...deps.page, bases: apis.map(({ base }) => base) });
   app.all('/', page.root);
   app.all('/page/:file', page.file);
+  app.all('/page-session', createPageSession(sessions, origins));
   for (const api of apis) {
     mountRoutes(api);
     const guarded = checked(rootOf(responder));

@@ -36,6 +36,8 @@ export interface Sessions {
   close(requester: Requester): void;
   /** The user of a token; undefined for an unknown or expired one. */
   find(token: string): HttpUser | undefined;
+  /** The log-in of a token, as it was told when it was opened; undefined for an unknown or expired one. */
+  describe(token: string): LogInSession | undefined;
   /** Makes what stands for a user once, where a browser can send no header: in the address of a WebSocket. */
   ticket(requester: Requester): Ticket;
   /** Whose ticket it is, which is used up with that; undefined for one that is not good. */
@@ -72,9 +74,13 @@ class Vault {
     this.#held.set(digest(secret), held);
   }
 
-  get(secret: string): HttpUser | undefined {
+  held(secret: string): Held | undefined {
     const held = this.#held.get(digest(secret));
-    return held && held.expiresAt > this.#clock.now() ? held.user : undefined;
+    return held && held.expiresAt > this.#clock.now() ? held : undefined;
+  }
+
+  get(secret: string): HttpUser | undefined {
+    return this.held(secret)?.user;
   }
 
   remove(secret: string): void {
@@ -91,6 +97,10 @@ class Vault {
   }
 }
 
+const written = (token: string, { user, expiresAt }: Held): LogInSession => ({
+  ...{ token, user: user.name, read_only: user.read_only, expires: formatTimestamp(expiresAt) },
+});
+
 /** @param secret creates random secrets. */
 export function createSessions(settings: SessionSettings, clock: Clock, secret: () => string): Sessions {
   const tokens = new Vault(clock);
@@ -101,12 +111,16 @@ export function createSessions(settings: SessionSettings, clock: Clock, secret: 
       const token = secret();
       const expiresAt = Math.min(until(settings.lifetime), user.token?.expiresAt ?? Number.POSITIVE_INFINITY);
       tokens.put(token, { user, expiresAt }, settings.most);
-      return { token, user: user.name, read_only: user.read_only, expires: formatTimestamp(expiresAt) };
+      return written(token, { user, expiresAt });
     },
     close({ token }) {
       if (token !== undefined) tokens.remove(token);
     },
     find: (token) => tokens.get(token),
+    describe(token) {
+      const held = tokens.held(token);
+      return held && written(token, held);
+    },
     ticket({ user }) {
       const ticket = secret();
       const expiresAt = until(settings.ticket_lifetime);

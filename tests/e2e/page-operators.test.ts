@@ -140,7 +140,7 @@ test(
   }),
 );
 
-test('a log-in leaves nothing in the browser, and what is foreign does not run there', async ({
+test('scripts find nothing of a log-in in the browser, a reload keeps it, and what is foreign does not run there', async ({
   server,
   open,
   complaints,
@@ -160,12 +160,8 @@ test('a log-in leaves nothing in the browser, and what is foreign does not run t
   const sockets: string[] = [];
   shown.on('websocket', (socket) => sockets.push(socket.url()));
   await shown.getByRole('link', { name: 'Applications' }).click();
-  await shown.reload();
-  await shown.getByLabel('Password').waitFor();
-  await shown.getByLabel('Name').fill(user);
-  await shown.getByLabel('Password').fill(password);
   const opened = shown.waitForEvent('websocket');
-  await shown.getByRole('button', { name: 'Log in' }).click();
+  await shown.reload();
   const { search } = new URL((await opened).url());
   assert.match(search, /^\?ticket=/);
   await shown.getByText('live', { exact: true }).first().waitFor();
@@ -174,6 +170,43 @@ test('a log-in leaves nothing in the browser, and what is foreign does not run t
   const [, refused] = (await once(again, 'unexpected-response')) as [unknown, IncomingMessage];
   assert.is(refused.statusCode, 401);
   again.terminate();
+  const [cookie] = await shown.context().cookies();
+  assert.equal([cookie?.httpOnly, cookie?.sameSite, cookie?.path], [true, 'Strict', '/page-session']);
+  await shown.getByRole('button', { name: 'Log out' }).click();
+  await shown.getByText('You have logged out.').waitFor();
+  await shown.reload();
+  await shown.getByLabel('Password').waitFor();
+});
+
+test('the address keeps moment, filters and search of a call over a reload', async ({ server, place, open }) => {
+  const app = await server.app('desk');
+  const phone = place();
+  const { channel } = await app.waitFor('StasisStart');
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  const shown = await open();
+  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: /4711/ }).click();
+  await isLit(shown, 'channel', 'up');
+  await shown
+    .getByLabel('Summary')
+    .getByText(/4711.*desk.*answered after/)
+    .waitFor();
+  await shown.getByLabel('States over time').getByText('up', { exact: true }).waitFor();
+  await shown.getByLabel('Filter the ladder').fill('invite');
+  await shown.getByLabel('Moment of the call').fill('2');
+  await shown.getByRole('button', { name: 'Only application desk' }).click();
+  await shown.getByText('No entry matches the filters.').waitFor();
+  await shown.reload();
+  await shown.getByText('No entry matches the filters.').waitFor();
+  assert.is(await shown.getByLabel('Filter the ladder').inputValue(), 'invite');
+  assert.is(await shown.getByLabel('Moment of the call').inputValue(), '2');
+  await shown.keyboard.press(']');
+  await shown.waitForFunction("location.hash.includes('at=3')");
+  await shown.keyboard.press('?');
+  await shown.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await shown.keyboard.press('Escape');
+  await app.ok('DELETE', `/channels/${channel.id}`);
+  await phone.done;
 });
 
 page.run();

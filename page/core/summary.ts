@@ -1,0 +1,69 @@
+import type { Call } from '../../src/models/call.ts';
+import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { endsOf, outcomeText } from './calls.ts';
+import { duration, plural, stateNames } from './words.ts';
+
+/** A call in one sentence: who, how, how long, and what went wrong. */
+
+/** When each channel was answered, and when it ended, in ms since the epoch. */
+function talksOf(timeline: readonly TimelineEntry[]) {
+  const talks = new Map<string, { up?: number; end?: number; began: number }>();
+  for (const entry of timeline) {
+    if (entry.kind !== 'step' || entry.chart !== 'channel') continue;
+    const talk = talks.get(entry.object) ?? { began: entry.at };
+    const states = stateNames(entry.to);
+    if (states.includes('up')) talk.up ??= entry.at;
+    else if (talk.up !== undefined) talk.end ??= entry.at;
+    talks.set(entry.object, talk);
+  }
+  return [...talks.values()];
+}
+
+/** The sounds that could not be played, each once. */
+export const missingSounds = (timeline: readonly TimelineEntry[]): string[] => [
+  ...new Set(
+    timeline.flatMap((entry) => {
+      if (entry.kind !== 'event') return [];
+      const { playback } = entry.event as { playback?: { state?: string; media_uri?: string } };
+      return playback?.state === 'failed' ? [playback.media_uri ?? 'a sound'] : [];
+    }),
+  ),
+];
+
+/** The parts of the sentence; the last ones say what went wrong. */
+export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { said: string; wrong: string[] } {
+  const { from, to } = endsOf(call);
+  const called = call.channels[0]?.extension.split('@')[0] ?? '';
+  const through = call.applications.length > 0 ? ` (${call.applications.join(', ')})` : '';
+  const way = [
+    from,
+    ...(called === '' || called === to ? [] : [`${called}${through}`]),
+    called === to ? `${to}${through}` : to,
+  ];
+  const [first] = talksOf(timeline);
+  const end = timeline.at(-1)?.at ?? call.began;
+  const { up } = first ?? {};
+  const answered =
+    up === undefined
+      ? call.state === 'live'
+        ? ['not answered yet']
+        : []
+      : [
+          `answered after ${((up - (first?.began ?? up)) / 1000).toFixed(1)} s`,
+          `talked ${duration((first?.end ?? end) - up)}`,
+        ];
+  const missed = timeline.filter((entry) => entry.kind === 'event' && entry.missed).length;
+  const sounds = missingSounds(timeline);
+  const { result } = call.outcome;
+  const isPlain = call.state === 'live' || result === 'answered';
+  return {
+    said: [way.join(' → '), ...answered, ...(isPlain ? [] : [`${result}: ${outcomeText(call)}`])].join(', '),
+    wrong: [
+      ...(sounds.length === 0 ? [] : [`${plural(sounds.length, 'prompt')} missing: ${sounds.join(', ')}`]),
+      ...(missed === 0 ? [] : [`${plural(missed, 'event')} missed by an application that was not connected`]),
+      ...call.channels.flatMap(({ name, outcome }) =>
+        outcome.result === 'failed' && outcome.reason !== call.outcome.reason ? [`${name}: ${outcome.reason}`] : [],
+      ),
+    ],
+  };
+}

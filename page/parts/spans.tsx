@@ -1,0 +1,128 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { TimelineEntry } from '../../src/models/timeline.ts';
+import type { Reading } from '../core/entries.ts';
+import { offset, stateNames } from '../core/words.ts';
+
+/** A true time axis: for each object the states that it was in, as long as they lasted. */
+
+type Span = { state: string; from: number; to: number };
+type SpanRow = { key: string; chart: string; name: string; spans: Span[] };
+
+/** Charts with a row of their own. */
+const drawn: ReadonlySet<string> = new Set([
+  ...['channel', 'bridge', 'playback', 'liveRecording', 'dial', 'transfer', 'consultation', 'externalConnection'],
+]);
+
+/** How each state is coloured. */
+const tones: Readonly<Record<string, string>> = {
+  ...{
+    up: 'good',
+    playing: 'good',
+    recording: 'good',
+    ring: 'lit',
+    ringing: 'lit',
+    dialing: 'lit',
+    aboutToDial: 'lit',
+  },
+  ...{ failed: 'bad', busy: 'bad', lingering: 'bad', hangingUp: 'plain', holding: 'past', paused: 'past' },
+};
+
+/** The rows of a timeline. The last state lasts until its end, unless it is the final one. */
+export function spansOf(timeline: readonly TimelineEntry[], { lanes }: Reading): SpanRow[] {
+  const names = new Map(lanes.map(({ key, name }) => [key.slice(key.indexOf(':') + 1), name]));
+  const rows = new Map<string, SpanRow & { isOver: boolean }>();
+  for (const entry of timeline) {
+    if (entry.kind !== 'step' || !drawn.has(entry.chart)) continue;
+    const key = `${entry.chart}:${entry.object}`;
+    const row = rows.get(key) ?? {
+      ...{ key, chart: entry.chart, name: names.get(entry.object) ?? entry.object, spans: [], isOver: false },
+    };
+    rows.set(key, row);
+    const state = stateNames(entry.to)
+      .map((each) => each.split('.').at(-1))
+      .join(' · ');
+    const last = row.spans.at(-1);
+    if (last?.state === state) continue;
+    if (last) last.to = entry.at;
+    row.isOver = entry.change.status !== undefined;
+    if (!row.isOver) row.spans.push({ state, from: entry.at, to: Number.POSITIVE_INFINITY });
+  }
+  const end = timeline.at(-1)?.at ?? 0;
+  return [...rows.values()].map(({ isOver: _isOver, ...row }) => ({
+    ...row,
+    spans: row.spans.map((span) => ({ ...span, to: Math.min(span.to, end) })),
+  }));
+}
+
+type SpansProps = {
+  timeline: readonly TimelineEntry[];
+  reading: Reading;
+  began: number;
+  /** The moment that is shown, in ms since the epoch. */
+  at: number;
+  onMoment(count: number): void;
+};
+
+/** The zoomed part, as shares of the whole. */
+type Range = { from: number; to: number };
+const whole: Range = { from: 0, to: 1 };
+
+export function Spans({ timeline, reading, began, at, onMoment }: SpansProps) {
+  const rows = useMemo(() => spansOf(timeline, reading), [timeline, reading]);
+  const [range, setRange] = useState(whole);
+  const total = Math.max(1, (timeline.at(-1)?.at ?? began) - began);
+  const [start, length] = [began + range.from * total, (range.to - range.from) * total];
+  const percent = (time: number): number => Math.min(100, Math.max(0, ((time - start) / length) * 100));
+  const zoom = (factor: number) => {
+    const middle = Math.min(1, Math.max(0, (at - began) / total));
+    const size = Math.min(1, (range.to - range.from) * factor);
+    const from = Math.min(1 - size, Math.max(0, middle - size / 2));
+    setRange({ from, to: from + size });
+  };
+  const goTo = (event: MouseEvent & { currentTarget: HTMLElement }) => {
+    const { left, width } = event.currentTarget.getBoundingClientRect();
+    const time = start + ((event.clientX - left) / Math.max(1, width)) * length;
+    const index = timeline.findLastIndex((entry) => entry.at <= time);
+    onMoment(Math.max(1, index + 1));
+  };
+  if (rows.length === 0) return null;
+  return (
+    <section class="spans" aria-label="States over time">
+      <div class="spans-head">
+        <span class="quiet number">{offset(start - began)} s</span>
+        <span class="grow" />
+        <button type="button" class="small" onClick={() => zoom(0.5)} aria-label="Zoom in">
+          +
+        </button>
+        <button type="button" class="small" onClick={() => zoom(2)} aria-label="Zoom out">
+          −
+        </button>
+        <span class="quiet number">{offset(start + length - began)} s</span>
+      </div>
+      {rows.map(({ key, chart, name, spans }) => (
+        <div class="span-row" key={key}>
+          <span class="span-name" title={`${chart} ${name}`}>
+            {name}
+          </span>
+          {/* biome-ignore lint/a11y/useKeyWithClickEvents: the slider above is the way by keyboard */}
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: the slider above is the way by keyboard */}
+          <div class="span-bar" onClick={goTo}>
+            {spans
+              .filter(({ from, to }) => to >= start && from <= start + length)
+              .map(({ state, from, to }) => (
+                <span
+                  key={`${state} ${from}`}
+                  class={`span ${tones[state] ?? 'plain'}`}
+                  style={{ left: `${percent(from)}%`, width: `max(2px, ${percent(to) - percent(from)}%)` }}
+                  title={`${state}: ${offset(from - began)} to ${offset(to - began)} s`}
+                >
+                  {state}
+                </span>
+              ))}
+            <span class="span-now" style={{ left: `${percent(at)}%` }} />
+          </div>
+        </div>
+      ))}
+    </section>
+  );
+}
