@@ -30,19 +30,8 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   // Packages of their own, which the server never loads. The client works with any server and knows nothing of ours.
   'packages/client': [],
   'packages/testing': [
-    'lib',
-    'models',
-    'config',
-    'dialplan',
-    'telephony',
-    'drivers',
-    'sip',
-    'media',
-    'virtual',
-    'http',
-    'main.ts',
-    'logging.ts',
-    'packages/client',
+    ...['lib', 'models', 'config', 'dialplan', 'telephony', 'drivers', 'sip', 'media', 'virtual', 'http', 'build'],
+    ...['settings.ts', 'logging.ts', 'packages/client'],
   ],
   // It runs in browsers.
   'packages/browser': [],
@@ -80,12 +69,14 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:dgram': ['sip/transport', 'media/rtp', 'drivers/external'],
   'node:net': ['sip/transport', 'media/rtp', 'media/external', 'drivers/external'],
   'node:tls': ['sip/transport', 'stores/certificates.ts', 'media/rtp', 'drivers/external'],
+  'node:child_process': ['packages/testing'],
   'node:http': ['http', 'sip/transport', 'operator/ready.ts'],
   'node:https': ['http', 'operator/ready.ts'],
   'node:fs': [
     'lib/open-within.ts',
     'config',
     'packages/importer/src/directory.ts',
+    'packages/testing',
     'stores',
     'media/file',
     'media/rtp/descriptors.ts',
@@ -111,7 +102,10 @@ const injected: readonly { name: string; pattern: RegExp; allowed: readonly stri
   {
     name: 'timers',
     pattern: /(?<![.\w#])(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval)\(/,
-    allowed: ['lib/clock.ts', 'virtual/manual-clock.ts', 'packages/client/src/pause.ts', 'packages/browser'],
+    allowed: [
+      ...['lib/clock.ts', 'virtual/manual-clock.ts', 'packages/client/src/pause.ts', 'packages/browser'],
+      'packages/testing',
+    ],
   },
   { name: 'Math.random', pattern: /\bMath\.random\b/, allowed: [] },
   { name: 'console', pattern: /(?<![.\w])console\.\w/, allowed: [] },

@@ -12,6 +12,7 @@ import type { Logger, RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import type { StartThread } from '../media/start-worker.ts';
+import type { AriEventBody } from '../models/events.ts';
 import { Recorder } from '../recorder/recorder.ts';
 import { recorderSettings } from '../settings.ts';
 import type { OpenUdp } from '../sip/transport/udp.ts';
@@ -44,6 +45,8 @@ export type ServerIo = {
   startMediaThread?: StartThread;
   /** Hears what xstate tells inspectors of all actors. */
   inspect?: Inspect;
+  /** Hears every event, whether or not an application gets it. */
+  hear?: (event: AriEventBody) => void;
   /** Serves the interface; by default on the address and port of the configuration. */
   serveHttp?: typeof startHttpServer;
 };

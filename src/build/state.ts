@@ -36,10 +36,12 @@ export function buildState({
   scope,
   entityId,
   changes,
+  io: { hear },
 }: Base) {
   const { limits } = config;
   const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log, request: () => runtime.turn.request });
+  if (hear) bus.subscribe(({ event }) => hear(event));
   const eventSources = createEventSourceDirectory();
   const check = config.general.validate ? createEventCheck() : undefined;
   // Away policies are created above this floor.

@@ -53,6 +53,11 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
+  /** No timer is due before this time; Infinity without timers. */
+  get nextDue(): number {
+    return this.#heap[0]?.at ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Moves time by `ms`, running what falls due on the way, timers set meanwhile included. */
   advance(ms: number): void {
     const end = this.#now + ms;

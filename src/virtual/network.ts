@@ -41,6 +41,8 @@ const largestPort = 65_535;
 export class VirtualNetwork {
   /** Properties of packets sent from now on. */
   quality: NetworkQuality;
+  /** Properties of packets from and to some hosts, by address; they replace those of the network. */
+  readonly qualities = new Map<string, Partial<NetworkQuality>>();
   /** Sent datagrams, and lost ones: at random, or without a listener. */
   readonly counts = { sent: 0, lost: 0 };
   readonly #clock: Clock;
@@ -111,7 +113,8 @@ export class VirtualNetwork {
 
   #send(bytes: Uint8Array, from: { address: string; port: number }, to: string, port: number): void {
     this.counts.sent++;
-    const { delayMs, jitterMs, loss, reorders } = this.quality;
+    const own = { ...this.qualities.get(from.address), ...this.qualities.get(to) };
+    const { delayMs, jitterMs, loss, reorders } = { ...this.quality, ...own };
     // Both are drawn for every packet: what becomes of one does not change the chances of the next.
     const lost = this.#random() < loss;
     const arrives = this.#clock.monotonic() + delayMs + this.#random() * jitterMs;

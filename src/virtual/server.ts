@@ -1,11 +1,13 @@
 import type { ServerIo } from '../build/base.ts';
 import type { Config } from '../config/schema.ts';
 import type { HttpApp } from '../http/app.ts';
+import type { HttpServer } from '../http/server.ts';
 import type { CountedIds } from '../lib/ids.ts';
 import type { Logging } from '../logging.ts';
 import { type RunningServer, startServer } from '../main.ts';
 import type { OpenFiles } from '../media/file/open-files.ts';
 import { startInline } from '../media/inline-thread.ts';
+import type { MediaThread } from '../media/start-worker.ts';
 import { createVirtualMachine } from './machine.ts';
 import type { ManualClock } from './manual-clock.ts';
 import type { VirtualHost } from './network.ts';
@@ -21,21 +23,29 @@ type VirtualServerOptions = {
   seed?: number;
   /** Source of ids; default: from the seed. */
   ids?: CountedIds;
+  /** Serves the interface on real sockets as well; left out: only `ask` reaches it. */
+  serveHttp?: ServerIo['serveHttp'];
+  /** Hears every event. */
+  hear?: ServerIo['hear'];
   /** Data (`dump`) of a closed or failed server to continue from. */
   from?: unknown;
 };
 
 /** A whole server on simulated time and a simulated network. */
 export type VirtualServer = RunningServer & {
+  /** Ends the media threads, as a fault in them would. */
+  endMediaThreads(): Promise<void>;
   /** Asks the interface, as over HTTP but without a socket; `authorization` is up to the request. */
   ask(request: Request): Promise<Response>;
   /** Simulates a power failure: no messages, no orderly close; its ports are free. */
   powerOff(): void;
+  /** After a power failure: cuts the connections of its clients, and frees the address that `serveHttp` opened. */
+  abandon(): Promise<void>;
 };
 
 /**
  * Starts a whole server in this process without system sockets and timers. Calls, audio and requests happen as
- * simulated time is moved, reproducibly. WebSockets cannot connect to it.
+ * simulated time is moved, reproducibly. WebSockets can only connect to it with `serveHttp`.
  */
 export async function startVirtualServer(options: VirtualServerOptions): Promise<VirtualServer> {
   const { host, logging, seed = 1, from } = options;
@@ -46,16 +56,25 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
   const machine = createVirtualMachine(options.clock, host);
   const { clock, sockets } = machine;
   const opened: OpenFiles[] = [];
+  const threads: MediaThread[] = [];
+  const startThread = startInline({ clock, sockets, random32: createRandom32(random) }, opened);
   let app: HttpApp['app'] | undefined;
+  let http: HttpServer | undefined;
   const io: ServerIo = {
     clock,
     logging,
     ids: options.ids ?? createSeededIds(clock, random),
     openUdp: machine.openUdp,
+    ...(options.hear && { hear: options.hear }),
     resolveHost: (name) => Promise.reject(new Error(`there are no names in a virtual network: ${name}`)),
-    startMediaThread: startInline({ clock, sockets, random32: createRandom32(random) }, opened),
-    serveHttp: async (served) => {
+    startMediaThread: (start) => {
+      const thread = startThread(start);
+      threads.push(thread);
+      return thread;
+    },
+    serveHttp: async (served, ...rest) => {
       app = served.app;
+      if (options.serveHttp) return (http = await options.serveHttp(served, ...rest));
       return {
         address: { address: host.address, port: config.http.port },
         limit: () => {},
@@ -70,6 +89,10 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
       machine.powerOff();
       // The system closes the files of a process that is gone.
       for (const files of opened) void files.closeAll();
+    },
+    abandon: async () => http?.close(0),
+    async endMediaThreads() {
+      await Promise.all(threads.splice(0).map((thread) => thread.terminate()));
     },
     ask: async (request) => (app ? app.request(request, undefined, {}) : new Response()),
   };

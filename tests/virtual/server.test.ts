@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createVirtualPhone } from '../../packages/testing/src/sip-phone.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import { createLogger } from '../../src/lib/log.ts';
@@ -10,7 +11,6 @@ import { createLogChannels } from '../../src/stores/log-channels.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
 import { type NetworkQuality, VirtualNetwork } from '../../src/virtual/network.ts';
 import { startVirtualServer, type VirtualServer } from '../../src/virtual/server.ts';
-import { createVirtualPhone } from './virtual-phone.ts';
 
 const virtual = suite('a whole server on simulated time and a simulated network');
 
@@ -44,8 +44,8 @@ async function createWorld(quality: Partial<NetworkQuality> = {}, seed = 1) {
   const log = createLogger({ level: 'info', destination: logChannels.destination });
   const host = network.host(serverAddress);
   const server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed });
-  const alice = await createVirtualPhone('alice', network.host('10.0.0.2'), clock, seed + 1);
-  const bob = await createVirtualPhone('bob', network.host('10.0.0.3'), clock, seed + 2);
+  const alice = await createVirtualPhone('alice', network.host('10.0.0.2'), { clock, seed: seed + 1 });
+  const bob = await createVirtualPhone('bob', network.host('10.0.0.3'), { clock, seed: seed + 2 });
   const close = async () => {
     await Promise.all([alice.close(), bob.close(), server.close()]);
     rmSync(directory, { recursive: true, force: true });

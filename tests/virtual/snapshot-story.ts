@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createVirtualPhone } from '../../packages/testing/src/sip-phone.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import type { CountedIds } from '../../src/lib/ids.ts';
@@ -11,7 +12,6 @@ import { ManualClock } from '../../src/virtual/manual-clock.ts';
 import { type VirtualHost, VirtualNetwork } from '../../src/virtual/network.ts';
 import { startVirtualServer, type VirtualServer } from '../../src/virtual/server.ts';
 import { whatIs } from '../sip/transaction/fake-transports.ts';
-import { createVirtualPhone } from './virtual-phone.ts';
 
 /** A story of one server, two phones and an application; the server may lose its power at any settled moment. */
 
@@ -153,8 +153,8 @@ export async function createStory(seed: number, keeps = false) {
   };
   let server: VirtualServer = await start();
   const phones = {
-    alice: await createVirtualPhone('alice', network.host('10.0.0.2'), clock, seed + 1),
-    bob: await createVirtualPhone('bob', network.host('10.0.0.3'), clock, seed + 2),
+    alice: await createVirtualPhone('alice', network.host('10.0.0.2'), { clock, seed: seed + 1 }),
+    bob: await createVirtualPhone('bob', network.host('10.0.0.3'), { clock, seed: seed + 2 }),
   };
 
   const ask = async (method: string, path: string): Promise<unknown> => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
+import { createVirtualPhone } from '../../packages/testing/src/sip-phone.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import { createLogger } from '../../src/lib/log.ts';
@@ -10,7 +11,6 @@ import { createLogChannels } from '../../src/stores/log-channels.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
 import { VirtualNetwork } from '../../src/virtual/network.ts';
 import { startVirtualServer } from '../../src/virtual/server.ts';
-import { createVirtualPhone } from '../virtual/virtual-phone.ts';
 
 const serverAddress = '10.0.0.1';
 const settings = {
@@ -57,8 +57,8 @@ export async function createWorld(changes: { general?: object; watch?: object; a
   const log = createLogger({ ...logLevelsOf(config), destination: logChannels.destination });
   const host = network.host(serverAddress);
   let server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 1 });
-  const alice = await createVirtualPhone('alice', network.host('10.0.0.2'), clock, 2);
-  const bob = await createVirtualPhone('bob', network.host('10.0.0.3'), clock, 3);
+  const alice = await createVirtualPhone('alice', network.host('10.0.0.2'), { clock, seed: 2 });
+  const bob = await createVirtualPhone('bob', network.host('10.0.0.3'), { clock, seed: 3 });
 
   const request = (method: string, path: string, body?: object, headers: object = {}): Promise<Response> =>
     server.ask(

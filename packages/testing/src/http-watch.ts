@@ -1,0 +1,132 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import type { ServerIo } from '../../../src/build/base.ts';
+import { startHttpServer } from '../../../src/http/server.ts';
+
+const ping = Buffer.from([0x89, 0]);
+/** Octets of an empty pong of a client (RFC 6455 5.2: its mask counts). */
+const pongOctets = 6;
+/** How long a client may take to answer a ping, in ms of real time. */
+const pongMs = 2_000;
+
+const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+
+type Client = { socket: Socket; app: string };
+
+/**
+ * Serves the interface on 127.0.0.1 and notices what goes over its connections. So a test can wait until the programs
+ * that use it have nothing more to do: what was sent to them has arrived (they answer a ping), no request is under way,
+ * and nothing comes for `quietMs`.
+ */
+export class HttpWatch {
+  readonly #sockets = new Set<Socket>();
+  readonly #clients = new Set<Client>();
+  readonly #quietMs: number;
+  #running = 0;
+  /** Octets of connections that have ended. */
+  #past = 0;
+  #requests = 0;
+  #settled = -1;
+  #port = 0;
+
+  constructor(quietMs: number) {
+    this.#quietMs = quietMs;
+  }
+
+  /** A port once chosen is kept over restarts, so that programs find the server again. */
+  readonly serve: NonNullable<ServerIo['serveHttp']> = async (served, options, deps) => {
+    const app = {
+      fetch: async (...asked: Parameters<typeof served.app.fetch>) => {
+        this.#running++;
+        this.#requests++;
+        try {
+          return await served.app.fetch(...asked);
+        } finally {
+          this.#running--;
+        }
+      },
+    } as typeof served.app;
+    const connections: typeof served.connections = Object.create(served.connections);
+    connections.attach = (server) => {
+      this.#follow(server as Server);
+      served.connections.attach(server);
+    };
+    const http = await startHttpServer({ ...served, app, connections }, { ...options, port: this.#port }, deps);
+    this.#port = http.address.port;
+    return http;
+  };
+
+  /** Requests so far. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  /** Cuts the WebSockets of an application. @returns how many. */
+  drop(app: string): number {
+    const cut = [...this.#clients].filter((client) => client.app.split(',').includes(app));
+    for (const { socket } of cut) socket.destroy();
+    return cut.length;
+  }
+
+  /** Cuts every connection, as the end of the process would. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  isConnected(app?: string): boolean {
+    return [...this.#clients].some((client) => app === undefined || client.app.split(',').includes(app));
+  }
+
+  /** Waits, in real time, until the programs are quiet. @returns whether they had anything to do. */
+  async settle(): Promise<boolean> {
+    if (this.#running === 0 && this.#octets() === this.#settled) return false;
+    for (;;) {
+      await this.#arrived();
+      const before = this.#octets();
+      await later(this.#quietMs);
+      if (this.#octets() === before && this.#running === 0) break;
+    }
+    this.#settled = this.#octets();
+    return true;
+  }
+
+  /** Everything sent over WebSockets has arrived. */
+  async #arrived(): Promise<void> {
+    await Promise.all(
+      [...this.#clients].map(async ({ socket }) => {
+        const wanted = socket.bytesRead + pongOctets;
+        socket.write(ping);
+        for (let waited = 0; socket.bytesRead < wanted && !socket.destroyed && waited < pongMs; waited++)
+          await later(1);
+      }),
+    );
+  }
+
+  #octets(): number {
+    let octets = this.#past;
+    for (const { bytesRead, bytesWritten } of this.#sockets) octets += bytesRead + bytesWritten;
+    return octets;
+  }
+
+  #follow(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => {
+        this.#sockets.delete(socket);
+        this.#past += socket.bytesRead + socket.bytesWritten;
+      });
+    });
+    server.prependListener('upgrade', (request, socket: Socket) => {
+      const app = new URL(request.url ?? '', 'http://localhost').searchParams.get('app');
+      if (app === null) return;
+      const client = { socket, app };
+      // The handshake comes first: a ping before it would not be understood.
+      const open = () => {
+        if (socket.bytesWritten > 0) this.#clients.add(client);
+        else if (!socket.destroyed) setImmediate(open);
+      };
+      open();
+      socket.once('close', () => this.#clients.delete(client));
+    });
+  }
+}

@@ -1,0 +1,5 @@
+export type { Duration } from './duration.ts';
+export type { Behaviour, Phone, Wait } from './phone.ts';
+export { type Faults, startTestServer, type TestEvent, type TestServer, type TestServerOptions } from './server.ts';
+export { type Sound, samples, silence, tone, wav } from './sounds.ts';
+export { ExpectationError } from './world.ts';

@@ -1,0 +1,312 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadConfig } from '../../../src/config/load.ts';
+import { validate } from '../../../src/dialplan/parse.ts';
+import { createLogging } from '../../../src/logging.ts';
+import type { AriEventBody } from '../../../src/models/events.ts';
+import { formatTimestamp } from '../../../src/models/timestamp.ts';
+import { soundDirectories } from '../../../src/settings.ts';
+import { ManualClock } from '../../../src/virtual/manual-clock.ts';
+import { type NetworkQuality, VirtualNetwork } from '../../../src/virtual/network.ts';
+import { startVirtualServer, type VirtualServer } from '../../../src/virtual/server.ts';
+import type { AnyEvent, Events } from '../../client/src/index.ts';
+import { type Duration, toMs } from './duration.ts';
+import { HttpWatch } from './http-watch.ts';
+import { Phone, type Wait } from './phone.ts';
+import { Prompts } from './sounds.ts';
+import { ExpectationError, World, within } from './world.ts';
+
+/** Options of {@link startTestServer}. */
+export interface TestServerOptions {
+  /** The application that gets all calls; a `dialplan` replaces that. Default: `hello`. */
+  app?: string;
+  /** The dialplan, as in the configuration file: context, extension, steps. */
+  dialplan?: Record<string, Record<string, unknown>>;
+  /** Names of the phones. Default: alice, bob, carol, dave. */
+  phones?: readonly string[];
+  /** More settings, as in the configuration file. `http`, transports and endpoints are the test server's own. */
+  config?: Record<string, unknown>;
+  /** Decides what chance decides: the same seed, the same run. Default: 1. */
+  seed?: number;
+  /** How long programs must be silent to count as quiet, in ms of real time. Default: 3. */
+  quietMs?: number;
+  /** Makes speech of a text, for `phone.says('…')`: 16 bits at 8 kHz. */
+  say?: (text: string) => Promise<Int16Array> | Int16Array;
+}
+
+const address = '10.0.0.1';
+const sipPort = 5060;
+const username = 'test';
+const password = 'test';
+/** How long a program may take to connect, in ms of real time. */
+const startMs = 60_000;
+/** Events that are kept; the oldest go first. */
+const mostEvents = 100_000;
+
+/** An event as a test sees it: for no application in particular, so without name and number. */
+export type TestEvent = Omit<AnyEvent, 'application' | 'asterisk_id' | 'seq'> & { type: AnyEvent['type'] };
+
+/** Faults that a test can make. They follow from the seed. */
+export interface Faults {
+  /** Loses packets from and to a phone, from 0 (none) to 1 (all). */
+  loss(phone: Phone, share: number): void;
+  /** Delays packets from and to a phone; `jitter` is the largest random addition. */
+  latency(phone: Phone, delay: Duration, jitter?: Duration): void;
+  /** Cuts a phone off the network, or lets it back. */
+  partition(phone: Phone, on?: boolean): void;
+  /** Ends the media threads, as a fault in them would. */
+  killMediaThread(): Promise<void>;
+  /** Cuts the WebSockets of an application. @throws ExpectationError if it has none. */
+  dropWebSocket(app: string): Promise<void>;
+  /** Stops the server and starts it again with its calls; programs find it at the same address. */
+  restart(): Promise<void>;
+  /** Ends the server without a goodbye and starts it again; its calls are lost. */
+  kill(): Promise<void>;
+}
+
+/** A whole server for a test: simulated telephones, network and time; a real interface on 127.0.0.1. */
+export class TestServer {
+  readonly username = username;
+  readonly password = password;
+  /** Every event so far, in order, also those that no application gets. */
+  readonly events: TestEvent[] = [];
+  readonly faults: Faults;
+  readonly clock: { now(): number; advance(duration: Duration): Promise<void> };
+  readonly #world: World;
+  readonly #network: VirtualNetwork;
+  readonly #options: TestServerOptions;
+  readonly #directory: string;
+  readonly #config: ReturnType<typeof loadConfig>;
+  readonly #phones = new Map<string, Phone>();
+  readonly #programs: { child: ChildProcess; ended: Promise<void> }[] = [];
+  readonly #prompts: Prompts;
+  readonly #lines: string[] = [];
+  #server: VirtualServer | undefined;
+
+  /** @internal Use {@link startTestServer}. */
+  constructor(options: TestServerOptions) {
+    this.#options = options;
+    this.#directory = mkdtempSync(join(tmpdir(), 'hookswitch-test-'));
+    const file = join(this.#directory, 'hookswitch.yaml');
+    // JSON is YAML.
+    writeFileSync(file, JSON.stringify(settings(options)));
+    this.#config = loadConfig({ file, env: {}, checkDialplan: validate });
+    const clock = new ManualClock();
+    this.#world = new World(clock, new HttpWatch(options.quietMs ?? 3));
+    this.#world.talking = () => (this.#server?.channels() ?? 0) > 0;
+    this.#network = new VirtualNetwork({ clock, seed: options.seed ?? 1 });
+    this.#prompts = new Prompts({
+      soundsDirectories: soundDirectories(this.#config),
+      recordingsDirectory: this.#config.recordings.directory,
+      defaultLanguage: this.#config.sounds.default_language,
+      cacheBytes: 10_000_000,
+    });
+    this.clock = { now: () => clock.now(), advance: (duration) => this.#world.advance(duration) };
+    this.faults = this.#faults();
+  }
+
+  /** URL of the interface, without `/ari`. */
+  get url(): string {
+    return new URL(this.#running().addresses.http).origin;
+  }
+
+  /** What programs read to find the server. */
+  get env(): Record<string, string> {
+    return { HOOKSWITCH_URL: this.url, HOOKSWITCH_USERNAME: username, HOOKSWITCH_PASSWORD: password };
+  }
+
+  /** What the server logged, as JSON lines. */
+  get log(): readonly string[] {
+    return this.#lines;
+  }
+
+  /** A phone by its name. Before it is first asked for, it is not plugged in. @throws TypeError for an unknown name. */
+  phone(name: string): Phone {
+    const known = this.#phones.get(name);
+    if (known) return known;
+    const names = namesOf(this.#options);
+    const place = names.indexOf(name);
+    if (place < 0) throw new TypeError(`there is no phone '${name}'; startTestServer knows ${names.join(', ')}`);
+    const phone = new Phone({
+      name,
+      host: this.#network.host(addressOf(place)),
+      world: this.#world,
+      prompts: this.#prompts,
+      seed: (this.#options.seed ?? 1) + 1 + place,
+      server: `${address}:${sipPort}`,
+      say: this.#options.say,
+    });
+    this.#phones.set(name, phone);
+    return phone;
+  }
+
+  /** Runs a program with {@link env}, and waits until an application of it is connected. It ends with the server. */
+  async run(command: string, args: readonly string[] = [], env: Record<string, string> = {}): Promise<void> {
+    let output = '';
+    const child = spawn(command, args, {
+      env: { ...process.env, ...this.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
+    this.#programs.push({ child, ended });
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+    let over = false;
+    void ended.then(() => (over = true));
+    for (let waited = 0; !this.#world.http.isConnected(); waited += 5) {
+      if (over || waited > startMs)
+        throw new ExpectationError(`${command} ${args.join(' ')} has not connected:\n${output}`);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await this.#world.settle();
+  }
+
+  /** Waits until the programs under test have nothing more to do. Time stands still. */
+  settle(): Promise<void> {
+    return this.#world.settle();
+  }
+
+  /**
+   * Waits for an event, also one that has come already.
+   * @throws ExpectationError with the types of those that came instead.
+   */
+  async event<T extends keyof Events>(
+    type: T,
+    accepts: (event: Events[T]) => boolean = () => true,
+    { within: most = '10s' }: Wait = {},
+  ): Promise<Events[T]> {
+    const find = () => this.events.find((event) => event.type === type && accepts(event as unknown as Events[T]));
+    const late = () => {
+      const types = this.events.map((event) => event.type).join(', ');
+      return `expected the event ${type} ${within(most)}, but these came: ${types || 'none'}`;
+    };
+    await this.#world.until(() => find() !== undefined, most, late);
+    return find() as unknown as Events[T];
+  }
+
+  /** The ids and states of channels that there are now. */
+  async channels(): Promise<{ id: string; name: string; state: string }[]> {
+    const login = Buffer.from(`${username}:${password}`).toString('base64');
+    const request = new Request(`${this.url}/ari/channels`, { headers: { authorization: `Basic ${login}` } });
+    return (await this.#running().ask(request)).json() as never;
+  }
+
+  /** Waits until no call is left. @throws ExpectationError with the channels that stay. */
+  async idle({ within: most = '60s' }: Wait = {}): Promise<void> {
+    try {
+      await this.#world.until(
+        () => this.#running().channels() === 0,
+        most,
+        () => '',
+      );
+    } catch (error) {
+      if (!(error instanceof ExpectationError)) throw error;
+      const left = (await this.channels()).map(({ name, state }) => `${name} (${state})`);
+      throw new ExpectationError(`expected no calls ${within(most)}, but these are left: ${left.join(', ')}`);
+    }
+  }
+
+  /** Ends programs, phones and server. */
+  async close(): Promise<void> {
+    for (const { child } of this.#programs) child.kill();
+    await Promise.all(this.#programs.map(({ ended }) => ended));
+    await Promise.all([...this.#phones.values()].map((phone) => phone.close()));
+    // A goodbye waits for simulated time, too.
+    const closed = this.#server?.close();
+    let over = false;
+    void closed?.finally(() => (over = true));
+    while (closed && !over) await this.#world.clock.run(1_000);
+    await closed;
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** @internal */
+  async start(from?: unknown): Promise<void> {
+    const logging = createLogging(this.#config, { write: (line) => this.#lines.push(line) }, this.#world.clock);
+    this.#server = await startVirtualServer({
+      config: this.#config,
+      clock: this.#world.clock,
+      host: this.#network.host(address),
+      logging,
+      seed: this.#options.seed ?? 1,
+      serveHttp: this.#world.http.serve,
+      hear: (event) => this.#hear(event),
+      ...(from !== undefined && { from }),
+    });
+  }
+
+  #hear(event: AriEventBody): void {
+    this.events.push({ timestamp: formatTimestamp(this.#world.clock.now()), ...structuredClone(event) } as TestEvent);
+    if (this.events.length > mostEvents) this.events.shift();
+  }
+
+  #running(): VirtualServer {
+    if (!this.#server) throw new Error('the server does not run');
+    return this.#server;
+  }
+
+  #faults(): Faults {
+    const shape = (phone: Phone, quality: Partial<NetworkQuality>) => {
+      const at = addressOf(namesOf(this.#options).indexOf(phone.name));
+      this.#network.qualities.set(at, { ...this.#network.qualities.get(at), ...quality });
+    };
+    return {
+      loss: (phone, loss) => shape(phone, { loss }),
+      latency: (phone, delay, jitter = 0) => shape(phone, { delayMs: toMs(delay), jitterMs: toMs(jitter) }),
+      partition: (phone, on = true) => shape(phone, { loss: on ? 1 : 0 }),
+      killMediaThread: async () => {
+        await this.#running().endMediaThreads();
+        await this.#world.settle();
+      },
+      dropWebSocket: async (app) => {
+        if (this.#world.http.drop(app) === 0) throw new ExpectationError(`the application '${app}' has no WebSocket`);
+        await this.#world.settle();
+      },
+      restart: async () => {
+        const server = this.#running();
+        const saved = JSON.parse(JSON.stringify(server.dump()));
+        server.powerOff();
+        this.#world.http.cut();
+        await server.abandon();
+        await this.start(saved);
+      },
+      kill: async () => {
+        const server = this.#running();
+        server.powerOff();
+        this.#world.http.cut();
+        await server.abandon();
+        await this.start();
+      },
+    };
+  }
+}
+
+const namesOf = ({ phones = ['alice', 'bob', 'carol', 'dave'] }: TestServerOptions): readonly string[] => phones;
+const addressOf = (place: number): string => `10.0.${1 + Math.floor(place / 250)}.${1 + (place % 250)}`;
+
+function settings(options: TestServerOptions): object {
+  const { app = 'hello', config = {} } = options;
+  const { general, sip, media, http } = config as Record<string, object | undefined>;
+  const endpoints = Object.fromEntries(
+    namesOf(options).map((name, place) => {
+      const at = addressOf(place);
+      return [name, { match: [at], aor: { contacts: [`sip:${name}@${at}:${sipPort}`] } }];
+    }),
+  );
+  return {
+    dialplan: options.dialplan ?? { default: { '_.': [`Stasis(${app})`, 'Hangup'] } },
+    ...config,
+    general: { log_level: 'warn', validate: true, data_directory: 'data', drain_timeout: 1, ...general },
+    http: { ...http, bind: '127.0.0.1', port: 0, users: [{ name: username, password }] },
+    sip: { ...sip, transports: [{ protocol: 'udp', bind: address, port: sipPort }], endpoints },
+    media: { warm_up: false, ...media, rtp_address: address },
+  };
+}
+
+/** Starts a server for a test. Close it at the end. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const server = new TestServer(options);
+  await server.start();
+  return server;
+}
