@@ -26,7 +26,12 @@ const phone = {
       delegate: { onInvite: (call) => { this.follow(call); void call.accept({ sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } }); } },
     });
     await this.agent.start();
-    await new SIP.Registerer(this.agent).register();
+    const registerer = new SIP.Registerer(this.agent);
+    // Its promise is settled when the request is sent.
+    const registered = new Promise((resolve) =>
+      registerer.stateChange.addListener((state) => state === 'Registered' && resolve()));
+    await registerer.register();
+    await registered;
   },
   follow(call) {
     this.call = call;
