@@ -210,16 +210,20 @@ class Creation implements ChannelCreation {
     if (tenantId !== undefined) input.tenantId = tenantId;
     if (request.linked) input.linked = request.linked;
     const entry = start(input, leg, { companionId, dialer, ...(onAnswer && { onAnswer }) });
-    if (companion && companionId !== undefined) {
-      const caller = asteriskEvents ? nobody : companion.caller;
-      const { linked } = snapshotOf(entry).context;
-      this.#take({ ...companion, caller, channelId: companionId, ...(tenantId && { tenantId }) }, linked);
-    }
+    this.#takeCompanion(entry, companion, tenantId);
     if (asteriskEvents) {
       deliver(entry, { type: 'caller.set', caller: request.caller });
       deliver(entry, { type: 'connected.set', party: request.connected, quietly: true });
     }
     return entry;
+  }
+
+  /** Creates the other half of a Local channel. */
+  #takeCompanion(entry: ChannelEntry, companion: IncomingCall | undefined, tenantId: string | undefined): void {
+    const { companionId: channelId } = entry;
+    if (!companion || channelId === undefined) return;
+    const caller = this.#options.asteriskEvents ? nobody : companion.caller;
+    this.#take({ ...companion, caller, channelId, ...(tenantId && { tenantId }) }, snapshotOf(entry).context.linked);
   }
 
   attach({ id, name, technology, open }: AttachedRequest): ChannelEntry {

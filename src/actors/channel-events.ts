@@ -20,16 +20,20 @@ const presentationText = (presentation: number): string => {
 const techCause = (fact: { techCause?: number }) =>
   fact.techCause === undefined ? {} : { tech_cause: fact.techCause };
 
+/** The event that a channel is about to end, or has ended. */
+function endEvent(
+  fact: Extract<ChannelFact, { type: 'ChannelHangupRequest' | 'ChannelDestroyed' }>,
+  channel: Channel,
+): AriEventBody {
+  const { cause } = fact;
+  if (fact.type === 'ChannelDestroyed')
+    return { type: fact.type, channel, cause, cause_txt: causeText(cause), ...techCause(fact) };
+  return { type: fact.type, channel, cause, ...(fact.soft ? { soft: true } : {}), ...techCause(fact) };
+}
+
 /** The event that tells a fact, with the channel as it is after the transition. */
 function channelEvent(fact: ChannelFact, channel: Channel, presentation = 0): AriEventBody {
   switch (fact.type) {
-    case 'ChannelCreated':
-    case 'ChannelStateChange':
-    case 'ChannelConnectedLine':
-    case 'ChannelUnhold':
-    case 'ChannelTalkingStarted':
-    case 'ChannelToneDetected':
-      return { type: fact.type, channel };
     case 'ChannelDialplan':
       return {
         type: fact.type,
@@ -47,15 +51,8 @@ function channelEvent(fact: ChannelFact, channel: Channel, presentation = 0): Ar
     case 'ChannelVarset':
       return { type: fact.type, variable: fact.variable, value: fact.value, channel };
     case 'ChannelHangupRequest':
-      return {
-        type: fact.type,
-        channel,
-        cause: fact.cause,
-        ...(fact.soft ? { soft: true } : {}),
-        ...techCause(fact),
-      };
     case 'ChannelDestroyed':
-      return { type: fact.type, channel, cause: fact.cause, cause_txt: causeText(fact.cause), ...techCause(fact) };
+      return endEvent(fact, channel);
     case 'ChannelDtmfReceived':
       return { type: fact.type, channel, digit: fact.digit, duration_ms: fact.durationMs };
     case 'ChannelTalkingFinished':
@@ -77,6 +74,8 @@ function channelEvent(fact: ChannelFact, channel: Channel, presentation = 0): Ar
         dialstring: fact.dialstring,
         forward: fact.forward,
       };
+    default:
+      return { type: fact.type, channel };
   }
 }
 

@@ -92,13 +92,8 @@ export function createExternalMedia(options: ExternalMediaOptions) {
   };
 
   /** Makes the channel and lets it dial. */
-  const begin = (
-    id: string,
-    app: string,
-    request: ExternalMediaRequest,
-    requested: ReturnType<typeof readVariables>,
-    prepared: PreparedExternal,
-  ): Channel => {
+  const begin = (id: string, app: string, request: ExternalMediaRequest, prepared: PreparedExternal): Channel => {
+    const requested = readVariables(request.variables);
     const entry = open(id, app, request, prepared);
     showApplication(entry, 'AppDial2', '(Outgoing Line)');
     setRequestedVariables(options, entry, requested);
@@ -116,8 +111,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
      * uniqueIdTooLong, channelIdExists. If creation fails: allocationFailed.
      */
     async externalMedia(request: ExternalMediaRequest): Promise<Channel> {
-      const requested = readVariables(request.variables);
-      requireWithin('channel_variables', requested.length, variablesLimit);
+      requireWithin('channel_variables', readVariables(request.variables).length, variablesLimit);
       const { app, ...external } = readExternal(request, driver.hasClient);
       const { channelId } = request;
       if (channelId && channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
@@ -125,7 +119,7 @@ export function createExternalMedia(options: ExternalMediaOptions) {
       const id = channelId || channels.freshId();
       const { request: requestId } = turn;
       const prepared = await prepare({ ...external, channelId: id });
-      const make = () => begin(id, app, request, requested, prepared);
+      const make = () => begin(id, app, request, prepared);
       return requestId === undefined ? make() : turn.following(requestId, make);
     },
     /**
@@ -144,7 +138,15 @@ export function createExternalMedia(options: ExternalMediaOptions) {
 const encapsulations: ReadonlySet<string> = new Set(['rtp', 'audiosocket', 'none']);
 const transports: ReadonlySet<string> = new Set(['udp', 'tcp', 'websocket']);
 
-function kindOf(encapsulation: string, transport: string, isServer: boolean): ExternalChannelRequest['kind'] {
+/** How audio is exchanged with a server. */
+type Link = {
+  encapsulation: string;
+  transport: string;
+  /** The far side opens the WebSocket. */
+  isServer: boolean;
+};
+
+function kindOf({ encapsulation, transport, isServer }: Link): ExternalChannelRequest['kind'] {
   if (encapsulation === 'rtp') return 'rtp';
   if (encapsulation === 'audiosocket') return 'audioSocket';
   if (transport === 'websocket') return isServer ? 'awaitedWebSocket' : 'webSocket';
@@ -162,23 +164,35 @@ function readExternal(
   hasClient: (name: string) => boolean,
 ): Omit<ExternalChannelRequest, 'channelId'> & { app: string } {
   const { app, external_host: server = '', format, data = '' } = request;
-  const encapsulation = request.encapsulation || 'rtp';
-  const transport = request.transport || 'udp';
-  const isServer = request.connection_type === 'server';
   if (!app) throw new AriError('externalAppRequired');
+  const link: Link = {
+    encapsulation: request.encapsulation || 'rtp',
+    transport: request.transport || 'udp',
+    isServer: request.connection_type === 'server',
+  };
+  requireLink(link);
+  requireHost(link, server, hasClient);
+  if (!format) throw new AriError('externalFormatRequired');
+  const direction = readDirection(request.direction);
+  if (link.encapsulation === 'audiosocket' && !data) throw new AriError('externalDataRequired');
+  return { app, kind: kindOf(link), server, format, direction, data, options: request.transport_data ?? '' };
+}
+
+/** Refuses a transport that the encapsulation does not have. */
+function requireLink({ encapsulation, transport, isServer }: Link): void {
   if (!encapsulations.has(encapsulation) || !transports.has(transport)) throw new AriError('externalUnsupported');
   if (transport === 'websocket' && encapsulation !== 'none') throw new AriError('externalEncapsulationForWebsocket');
   if (encapsulation === 'rtp' && transport !== 'udp') throw new AriError('externalTransportForRtp');
   if (encapsulation === 'audiosocket' && transport !== 'tcp') throw new AriError('externalTransportForAudiosocket');
   if (isServer && transport !== 'websocket') throw new AriError('externalServerWithoutWebsocket');
-  if (!server && !isServer) throw new AriError('externalHostRequired');
-  if (transport === 'websocket' && !isServer && !hasClient(server)) throw new AriError('externalClientUnknown');
-  if (transport !== 'websocket' && !/:[^:]+$/.test(server)) throw new AriError('externalHostInvalid');
-  if (!format) throw new AriError('externalFormatRequired');
-  const direction = readDirection(request.direction);
-  if (encapsulation === 'audiosocket' && !data) throw new AriError('externalDataRequired');
-  const kind = kindOf(encapsulation, transport, isServer);
-  return { app, kind, server, format, direction, data, options: request.transport_data ?? '' };
+}
+
+/** Requires a host to connect to: `host:port`, or the name of a configured WebSocket. */
+function requireHost({ transport, isServer }: Link, host: string, hasClient: (name: string) => boolean): void {
+  if (isServer) return;
+  if (!host) throw new AriError('externalHostRequired');
+  if (transport === 'websocket' && !hasClient(host)) throw new AriError('externalClientUnknown');
+  if (transport !== 'websocket' && !/:[^:]+$/.test(host)) throw new AriError('externalHostInvalid');
 }
 
 /** A channel shows what its driver has learned of its connection; nothing happens when it is gone. */

@@ -81,7 +81,6 @@ type Entry = {
   plan: RecordingPlan;
   path: string;
   handle: RecordHandle | undefined;
-  begun: boolean;
 };
 
 type RecordingsOptions = {
@@ -116,35 +115,26 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     entry.handle = target.media.record({ ...how, path }, told);
   };
 
-  /** Begins when its target is ready; a target that goes meanwhile has told so. */
-  const begin = (name: string): void => {
+  const prepare = (name: string): void => {
     const entry = registry.find(name);
     if (!entry) return;
-    entry.begun = true;
     const prepared = entry.target.prepare?.();
     if (prepared === undefined) {
-      record(name);
+      entry.actor.send({ type: 'target.ready' });
       return;
     }
     void prepared.then((reason) => {
       if (registry.find(name) !== entry) return;
-      if (reason === undefined) record(name);
-      else entry.actor.send({ type: 'target.refused', reason });
+      entry.actor.send(reason === undefined ? { type: 'target.ready' } : { type: 'target.refused', reason });
     });
-  };
-
-  /** Asks the recorder; while its target is still being prepared there is none, and nothing to complete. */
-  const ask = (name: string, what: 'stop' | 'discard'): void => {
-    const entry = registry.find(name);
-    if (entry?.handle) entry.handle[what]();
-    else entry?.actor.send({ type: 'record.discarded' });
   };
 
   const machine = liveRecordingMachine.provide({
     actions: {
-      startRecorder: ({ context }) => begin(context.name),
-      stopRecorder: ({ context }) => ask(context.name, 'stop'),
-      discardRecorder: ({ context }) => ask(context.name, 'discard'),
+      prepareTarget: ({ context }) => prepare(context.name),
+      startRecorder: ({ context }) => record(context.name),
+      stopRecorder: ({ context }) => registry.find(context.name)?.handle?.stop(),
+      discardRecorder: ({ context }) => registry.find(context.name)?.handle?.discard(),
       pauseRecorder: ({ context }) => registry.find(context.name)?.handle?.pause(),
       resumeRecorder: ({ context }) => registry.find(context.name)?.handle?.resume(),
       muteRecorder: ({ context }) => registry.find(context.name)?.handle?.mute(),
@@ -166,7 +156,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
   const keyOf = (kind: string, id: string): string => `${kind}:${id}`;
 
   const begunOf = (kind: RecordTarget['kind'], id: string): Entry[] =>
-    [...(byTarget.get(keyOf(kind, id))?.entries ?? [])].filter(({ begun }) => begun);
+    [...(byTarget.get(keyOf(kind, id))?.entries ?? [])].filter(({ actor }) => actor.getSnapshot().value !== 'queued');
 
   const over = (entry: Entry): void => {
     const key = keyOf(entry.target.kind, entry.target.id);
@@ -191,7 +181,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
   const start = (target: RecordTarget, plan: RecordingPlan, path: string, from?: RecordingDump['actor']): Entry => {
     const { name, format, maxSilenceMs } = plan;
     const input = { name, format, targetUri: keyOf(target.kind, target.id), measuresSilence: maxSilenceMs > 0 };
-    const entry: Entry = { actor: undefined as never, target, plan, path, handle: undefined, begun: false };
+    const entry: Entry = { actor: undefined as never, target, plan, path, handle: undefined };
     const work: QueuedWork = {
       kind: 'recording',
       id: name,
@@ -258,13 +248,13 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     running: (kind, id) => begunOf(kind, id).length,
     names: (kind, id) => begunOf(kind, id).map(({ plan }) => plan.name),
     dump: (name) =>
-      registry.those(name).map(({ actor, target, plan, handle, begun }) => {
+      registry.those(name).map(({ actor, target, plan, handle }) => {
         const { goOn: _before, ...how } = plan;
         return {
           actor: actor.dump() as RecordingDump['actor'],
           target: { kind: target.kind, id: target.id },
           plan: how,
-          ...(begun ? { begun: handle?.progress() ?? { durationMs: 0, talkingMs: 0 } } : {}),
+          ...(hasFile(actor.getSnapshot()) && { begun: handle?.progress() ?? { durationMs: 0, talkingMs: 0 } }),
         };
       }),
 
@@ -274,10 +264,11 @@ export function createRecordings(options: RecordingsOptions): Recordings {
         if (!target) continue;
         const path = stored.placeFor(plan.name, plan.format);
         const entry = start(target, { ...plan, ...(begun && { goOn: begun }) }, path, from);
+        const { value } = entry.actor.getSnapshot();
+        if (value === 'preparing') prepare(plan.name);
         if (!begun) continue;
-        entry.begun = true;
         record(plan.name);
-        for (const action of underWay[entry.actor.getSnapshot().value] ?? []) entry.handle?.[action]();
+        for (const action of underWay[value] ?? []) entry.handle?.[action]();
       }
     },
 
@@ -286,6 +277,9 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     },
   };
 }
+
+/** Whether the recorder has been told to open its file. */
+const hasFile = ({ value }: RecordingSnapshot): boolean => value !== 'queued' && value !== 'preparing';
 
 /** Commands that a recorder in this state has already had. */
 const underWay: Partial<Record<RecordingSnapshot['value'], readonly ('pause' | 'mute' | 'stop' | 'discard')[]>> = {

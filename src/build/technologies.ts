@@ -55,7 +55,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const family = audioAddress(config).includes(':') ? 0 : 4;
   const resolveHost = base.io.resolveHost ?? (async (host: string) => (await lookup(host, { family })).address);
   const external = canConnect(media)
-    ? buildExternal(base, state, calls, media, { resolveHost, authorities: () => certificates.client.ca })
+    ? buildExternal(base, state, calls, { media, resolveHost, authorities: () => certificates.client.ca })
     : undefined;
   const webrtc = buildBrowsers(base, network, state, calls);
 
@@ -243,8 +243,7 @@ function buildExternal(
   { config, clock, ids, log, runtime }: Base,
   { applications }: State,
   { channels, views }: CallControl,
-  media: MediaPlane & ExternalAudio,
-  { resolveHost, authorities }: Pick<ExternalDriverOptions, 'resolveHost' | 'authorities'>,
+  { media, resolveHost, authorities }: Pick<ExternalDriverOptions, 'media' | 'resolveHost' | 'authorities'>,
 ) {
   const connections = createExternalConnections({
     runtime,

@@ -124,8 +124,7 @@ export function createDialplan({
     channel: DialplanChannel,
     { application, template, args }: ParsedStep,
     position: Position,
-    signal: CancelSignal,
-    surroundings: Surroundings,
+    { signal, surroundings }: { signal: CancelSignal; surroundings: Surroundings },
   ): Verdict | Promise<Verdict> => {
     const scope = scopeOf(channel, position);
     const { data, args: split } = args ? { data: template.text, args } : expandArguments(template, scope);
@@ -156,7 +155,7 @@ export function createDialplan({
   const proceed = async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {
     const guard = new LoopGuard(clock);
     const contexts = current;
-    const surroundings = surroundingsIn(contexts);
+    const run = { signal, surroundings: surroundingsIn(contexts) };
     let position = from;
     while (!signal.aborted) {
       if (guard.loops()) {
@@ -172,7 +171,7 @@ export function createDialplan({
       }
       const step = extension.steps[position.priority - 1];
       if (!step) return { type: 'ended' };
-      const result = perform(channel, step, position, signal, surroundings);
+      const result = perform(channel, step, position, run);
       // Awaiting only promises keeps a run of synchronous applications in one turn.
       const outcome = result instanceof Promise ? await guard.waited(result) : result;
       if (outcome && outcome.type !== 'goto') return signal.aborted ? { type: 'aborted' } : outcome;

@@ -47,6 +47,8 @@ export type RecordingEvent =
   | RecordingCommand
   /** The queue of the target gives way to it. */
   | { type: 'turn' }
+  /** The target is prepared. */
+  | { type: 'target.ready' }
   /** The target cannot be recorded, for a reason that clients see. */
   | { type: 'target.refused'; reason: string }
   /** The channel or bridge has ended, or is about to. */
@@ -64,6 +66,8 @@ const recording = setup({
     meta: {} as { ari: RecordingState },
   },
   actions: {
+    /** Answers with `target.ready` or `target.refused`. */
+    prepareTarget: effect('prepareTarget'),
     /** Answers with `record.started`, or a report that it came to nothing. */
     startRecorder: effect('startRecorder'),
     stopRecorder: effect('stopRecorder'),
@@ -110,22 +114,30 @@ export const liveRecordingMachine = recording.createMachine({
     queued: {
       meta: { ari: 'queued' },
       on: {
-        turn: 'starting',
+        turn: 'preparing',
         // Nothing was recorded, so every end discards it.
         stop: 'canceled',
         cancel: 'canceled',
         'target.gone': 'dropped',
       },
     },
+    /** Its target gets ready to be recorded; there is no recorder yet. */
+    preparing: {
+      meta: { ari: 'queued' },
+      entry: 'prepareTarget',
+      on: {
+        'target.ready': 'starting',
+        'target.refused': { target: 'failed', actions: keepReason },
+        stop: 'canceled',
+        cancel: 'canceled',
+        'target.gone': 'canceled',
+      },
+    },
     /** The recorder is opening its file. */
     starting: {
       meta: { ari: 'queued' },
       entry: 'startRecorder',
-      on: {
-        ...ends,
-        'record.started': { target: 'recording', actions: started },
-        'target.refused': { target: 'failed', actions: keepReason },
-      },
+      on: { ...ends, 'record.started': { target: 'recording', actions: started } },
     },
     recording: {
       meta: { ari: 'recording' },
@@ -202,14 +214,14 @@ export const liveRecordingIgnores: Ignores<typeof liveRecordingMachine> = [
   { events: ['cancel'], in: ['discarding'], why: 'nothing of it is kept already' },
   {
     events: ['record.started', 'record.finished', 'record.discarded', 'record.failed'],
-    in: ['queued'],
+    in: ['queued', 'preparing'],
     why: 'there is no recorder yet',
   },
   { events: ['record.started'], in: ['recording', 'muted', 'paused', 'pausedMuted'], why: 'it was reported before' },
   {
-    events: ['target.refused'],
-    in: ['queued', 'recording', 'muted', 'paused', 'pausedMuted', 'finishing', 'discarding'],
-    why: 'it is sent while the target is prepared, and not after its end was requested',
+    events: ['target.ready', 'target.refused'],
+    in: ['queued', 'starting', 'recording', 'muted', 'paused', 'pausedMuted', 'finishing', 'discarding'],
+    why: 'it is sent while the target is prepared',
   },
 ];
 
@@ -258,6 +270,7 @@ export function refuseRecordingCommand(
 /** Commands that each state accepts. */
 const accepting: Readonly<Record<RecordingSnapshot['value'], 'everything' | 'its end' | 'nothing'>> = {
   queued: 'its end',
+  preparing: 'its end',
   starting: 'its end',
   recording: 'everything',
   muted: 'everything',
@@ -274,6 +287,7 @@ const accepting: Readonly<Record<RecordingSnapshot['value'], 'everything' | 'its
 /** Longest expected time in each state, and what ends it. */
 export const recordingExpectations: Expectations<RecordingSnapshot['value']> = {
   queued: { atMost: 60_000, waitsFor: 'what is recorded of its target before it' },
+  preparing: { atMost: 5_000, waitsFor: 'its target to get ready to be recorded' },
   starting: { atMost: 5_000, waitsFor: 'the media thread to open its file' },
   finishing: { atMost: 10_000, waitsFor: 'the media thread to complete its file' },
   discarding: { atMost: 10_000, waitsFor: 'the media thread to remove its file' },

@@ -84,7 +84,8 @@ export class SequenceReader {
       const from = this.#offset % held;
       const length = Math.min(count - done, samples - this.#offset, held - from);
       segment.make?.(from + length);
-      copy(payload, from * octets, target, at + done * octets, length * octets);
+      const isWhole = from === 0 && length === held;
+      target.set(isWhole ? payload : payload.subarray(from * octets, (from + length) * octets), at + done * octets);
       done += length;
       this.#offset += length;
       if (this.#offset >= samples) this.#leaveSegment();
@@ -132,9 +133,4 @@ export class SequenceReader {
     }
     this.#segment = segments.length;
   }
-}
-
-function copy(source: Uint8Array, from: number, target: Uint8Array, at: number, length: number): void {
-  if (from === 0 && length === source.length) target.set(source, at);
-  else target.set(source.subarray(from, from + length), at);
 }

@@ -15,6 +15,7 @@ const test = suite('live recording chart');
 
 const input = { name: 'greeting', format: 'wav', targetUri: 'channel:c1', measuresSilence: true };
 const turn = { type: 'turn' } as const;
+const ready = { type: 'target.ready' } as const;
 const started = { type: 'record.started' } as const;
 const finished = {
   type: 'record.finished',
@@ -43,15 +44,17 @@ function after(...events: RecordingEvent[]) {
 
 test('it waits for its turn, begins, and tells its lengths when it is done', () => {
   assert.is(after().model.state, 'queued');
-  assert.equal(after(turn).last, ['startRecorder']);
-  assert.equal(after(turn, started).last, ['RecordingStarted']);
-  assert.equal(after(turn, started).model, {
+  assert.equal(after(turn).last, ['prepareTarget']);
+  assert.is(after(turn).model.state, 'queued');
+  assert.equal(after(turn, ready).last, ['startRecorder']);
+  assert.equal(after(turn, ready, started).last, ['RecordingStarted']);
+  assert.equal(after(turn, ready, started).model, {
     name: 'greeting',
     format: 'wav',
     target_uri: 'channel:c1',
     state: 'recording',
   });
-  const done = after(turn, started, finished);
+  const done = after(turn, ready, started, finished);
   assert.equal(done.last, ['RecordingFinished']);
   assert.equal(done.model, {
     name: 'greeting',
@@ -64,34 +67,27 @@ test('it waits for its turn, begins, and tells its lengths when it is done', () 
   });
   const whole = { ...finished, durationMs: 60_000, talkingMs: 20_000, silenceMs: 40_000 };
   assert.equal(
-    [after(turn, started, whole).model].map(({ duration, talking_duration, silence_duration }) => [
+    [after(turn, ready, started, whole).model].map(({ duration, talking_duration, silence_duration }) => [
       ...[duration, talking_duration, silence_duration],
     ]),
     [[60, 20, 40]],
   );
-  const [unmeasured] = transition(
-    liveRecordingMachine,
-    transition(
-      liveRecordingMachine,
-      initialTransition(liveRecordingMachine, { ...input, measuresSilence: false })[0],
-      turn,
-    )[0],
-    finished,
-  );
+  let [unmeasured] = initialTransition(liveRecordingMachine, { ...input, measuresSilence: false });
+  for (const event of [turn, ready, finished]) [unmeasured] = transition(liveRecordingMachine, unmeasured, event);
   assert.equal(Object.keys(recordingModel(unmeasured)), ['name', 'format', 'target_uri', 'state', 'duration']);
 });
 
 test('what was asked to end is completed first, and what was asked to go is thrown away', () => {
-  assert.equal(after(turn, started, command('stop')).last, ['stopRecorder']);
-  assert.is(after(turn, started, command('stop')).model.state, 'done');
-  assert.equal(after(turn, started, command('stop'), finished).last, ['RecordingFinished']);
-  assert.equal(after(turn, started, command('cancel')).last, ['discardRecorder']);
-  const canceled = after(turn, started, command('cancel'), discarded);
+  assert.equal(after(turn, ready, started, command('stop')).last, ['stopRecorder']);
+  assert.is(after(turn, ready, started, command('stop')).model.state, 'done');
+  assert.equal(after(turn, ready, started, command('stop'), finished).last, ['RecordingFinished']);
+  assert.equal(after(turn, ready, started, command('cancel')).last, ['discardRecorder']);
+  const canceled = after(turn, ready, started, command('cancel'), discarded);
   assert.equal(canceled.last, ['RecordingFinished']);
   assert.is(canceled.model.state, 'canceled');
   // The recorder was done before it heard of it.
-  assert.equal(after(turn, started, command('cancel'), finished).last, ['deleteFile', 'RecordingFinished']);
-  assert.equal(after(turn, command('stop'), started).last, ['RecordingStarted']);
+  assert.equal(after(turn, ready, started, command('cancel'), finished).last, ['deleteFile', 'RecordingFinished']);
+  assert.equal(after(turn, ready, command('stop'), started).last, ['RecordingStarted']);
 });
 
 test('one that waits is cancelled at once, and vanishes with its target', () => {
@@ -102,18 +98,29 @@ test('one that waits is cancelled at once, and vanishes with its target', () => 
   assert.equal(after(gone).last, []);
 });
 
+test('while its target is prepared there is no recorder: it is cancelled at once, also with its target', () => {
+  for (const end of [command('stop'), command('cancel'), gone]) {
+    assert.equal(after(turn, end).last, ['RecordingFinished']);
+    assert.is(after(turn, end).model.state, 'canceled');
+  }
+  assert.equal(
+    recordingCommands.filter((type) => refuseRecordingCommand(after(turn).snapshot, command(type))),
+    [...['pause', 'unpause', 'mute', 'unmute']],
+  );
+});
+
 test('a failure is told with its reason, whenever it comes', () => {
-  const full = after(turn, started, failed);
+  const full = after(turn, ready, started, failed);
   assert.equal(full.last, ['RecordingFailed']);
   assert.is(full.model.cause, 'the disk is full');
-  assert.equal(after(turn, failed).last, ['RecordingFailed']);
+  assert.equal(after(turn, ready, failed).last, ['RecordingFailed']);
   assert.is(after(turn, refused).model.cause, 'Failed to answer channel');
-  assert.equal(after(turn, started, command('stop'), failed).last, ['RecordingFailed']);
-  assert.is(after(turn, started, command('cancel'), failed).model.state, 'canceled');
+  assert.equal(after(turn, ready, started, command('stop'), failed).last, ['RecordingFailed']);
+  assert.is(after(turn, ready, started, command('cancel'), failed).model.state, 'canceled');
 });
 
 test('pausing and muting are independent of each other', () => {
-  const way = [turn, started];
+  const way = [turn, ready, started];
   assert.equal(after(...way, command('pause')).last, ['pauseRecorder']);
   assert.is(after(...way, command('pause')).model.state, 'paused');
   assert.equal(after(...way, command('mute')).last, ['muteRecorder']);
@@ -128,21 +135,21 @@ test('its commands are idempotent while it is in session, and refused outside of
     recordingCommands.filter((type) => refuseRecordingCommand(after(...events).snapshot, command(type)) !== undefined);
   const controls = ['pause', 'unpause', 'mute', 'unmute'];
   assert.equal(refusals(), controls);
-  assert.equal(refusals(turn), controls);
+  assert.equal(refusals(turn, ready), controls);
   for (const ways of [[], [command('pause')], [command('mute')], [command('mute'), command('pause')]])
-    assert.equal(refusals(turn, started, ...ways), []);
-  assert.equal(refusals(turn, started, command('stop')), controls);
-  assert.equal(refusals(turn, started, command('cancel')), controls);
-  for (const way of [[turn, finished], [turn, failed], [command('cancel')], [gone]])
+    assert.equal(refusals(turn, ready, started, ...ways), []);
+  assert.equal(refusals(turn, ready, started, command('stop')), controls);
+  assert.equal(refusals(turn, ready, started, command('cancel')), controls);
+  for (const way of [[turn, ready, finished], [turn, ready, failed], [command('cancel')], [gone]])
     assert.equal(refusals(...way), [...recordingCommands]);
 });
 
 const running: readonly RecordingEvent[][] = [
-  [turn],
-  [turn, started],
-  [turn, started, command('mute')],
-  [turn, started, command('pause')],
-  [turn, started, command('mute'), command('pause')],
+  [turn, ready],
+  [turn, ready, started],
+  [turn, ready, started, command('mute')],
+  [turn, ready, started, command('pause')],
+  [turn, ready, started, command('mute'), command('pause')],
 ];
 
 test('from each state in which the recorder runs, it ends as it is asked to, and as the recorder tells', () => {
@@ -161,7 +168,7 @@ test('from each state in which the recorder runs, it ends as it is asked to, and
 
 test('once its end was asked for, nothing but the recorder, or a cancel, decides what becomes of it', () => {
   const [stopped, canceled] = [command('stop'), command('cancel')];
-  const to = (asked: RecordingEvent) => (event: RecordingEvent) => after(turn, started, asked, event).value;
+  const to = (asked: RecordingEvent) => (event: RecordingEvent) => after(turn, ready, started, asked, event).value;
   const told = [finished, discarded, failed, stopped, gone, canceled, command('pause'), command('mute')];
   const stays = (state: string) => [state, state];
   assert.equal(told.slice(0, 6).map(to(stopped)), ['done', 'canceled', 'failed', ...stays('finishing'), 'discarding']);
@@ -178,7 +185,7 @@ test('it is heard again after a pause, and after being muted, in any order', () 
   const [pause, unpause, mute, unmute] = (['pause', 'unpause', 'mute', 'unmute'] as const).map(command) as [
     ...RecordingCommand[],
   ] as [RecordingCommand, RecordingCommand, RecordingCommand, RecordingCommand];
-  const states = (...events: RecordingEvent[]) => after(turn, started, ...events).value;
+  const states = (...events: RecordingEvent[]) => after(turn, ready, started, ...events).value;
   assert.equal([states(pause, unpause), states(mute, unmute)], ['recording', 'recording']);
   assert.equal([states(mute, pause, unpause), states(mute, pause, unmute)], ['muted', 'paused']);
   assert.equal(
@@ -190,7 +197,7 @@ test('it is heard again after a pause, and after being muted, in any order', () 
 test('every state and transition is reached', () => {
   const coverage = coverChart(liveRecordingMachine, {
     inputs: [input],
-    events: [turn, started, finished, discarded, failed, gone, refused, ...recordingCommands.map(command)],
+    events: [turn, ready, started, finished, discarded, failed, gone, refused, ...recordingCommands.map(command)],
   });
   assertCovered(liveRecordingMachine, coverage);
 });

@@ -333,7 +333,7 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(liveRecordingMachine, {
     inputs: [{ name: 'r1', format: 'wav', targetUri: 'channel:c1', measuresSilence: true }],
     events: [
-      ...plain('turn', 'target.gone', 'stop', 'cancel', 'pause', 'unpause', 'mute', 'unmute'),
+      ...plain('turn', 'target.ready', 'target.gone', 'stop', 'cancel', 'pause', 'unpause', 'mute', 'unmute'),
       ...plain('record.started', 'record.discarded'),
       { type: 'record.finished', reason: 'stopped', durationMs: 1_500, talkingMs: 500, silenceMs: 1_000 },
       { type: 'record.failed', reason: 'the disk is full' },

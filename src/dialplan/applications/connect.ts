@@ -1,7 +1,7 @@
 import { Cause } from '../../telephony/causes.ts';
 import { type Feature, features } from '../../telephony/features.ts';
 import { parseSeconds, readOptions, readOptionsOf } from '../arguments.ts';
-import type { DialRequest, Ongoing } from '../calls.ts';
+import type { DialRequest, DialResult, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
 import { unsealed } from '../signs.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
@@ -77,25 +77,50 @@ function featuresOf(options: ReadonlyMap<string, string>): DialRequest['features
   return called.length > 0 || calling.length > 0 ? { called, calling } : undefined;
 }
 
-/** Reads the options of Dial, except those for the caller's wait. */
-function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Partial<DialRequest> {
-  const limitMs = limitOf(options, step);
+/** Context of the extensions of one digit that the caller may leave a Dial for. */
+const exitContext = ({ channel, position }: Step): string => channel.variable('EXITCONTEXT') || position.context;
+
+/** The places that the called channel runs: before dialing (b), after its answer (U), and after the call (F). */
+function readSubroutines(options: ReadonlyMap<string, string>, step: Step): Partial<DialRequest> {
   const [context = '', ...args] = partsOf(options.get('U') ?? '');
-  const announcement = mediaUris(options.get('A') ?? '').map(unsealed);
-  const [called = '', calling = ''] = (options.get('D') ?? '').split(':').map(unsealed);
   const preparation = readPlace(options.get('b') ?? '');
   const prepared = options.has('b') ? resolve(preparation.place, step) : undefined;
   const place = options.get('F') ?? '';
   const afterwards = place ? resolve(readPlace(place).place, step) : behind(step.position);
   if (!afterwards) step.warn(`there is no place ${unsealed(place)}: who was called is hung up`);
-  const exits = step.channel.variable('EXITCONTEXT') || step.position.context;
-  const leaves = (digit: string): boolean => step.dialplan.hasExtension(exits, digit);
-  const asked = featuresOf(options);
   return {
-    ...(limitMs !== undefined && { limitMs }),
     ...(prepared && { preparation: { position: prepared, args: preparation.args } }),
     ...(options.has('F') && afterwards && { afterwards }),
     ...(options.has('U') && { subroutine: { position: { context, extension: 's', priority: 1 }, args } }),
+  };
+}
+
+/** What the caller hears until the call is answered: music (m), ringing (r), or what the called phone tells. */
+function waitingOf(options: ReadonlyMap<string, string>): DialRequest['waiting'] {
+  const music = options.get('m');
+  if (music !== undefined) return { music: unsealed(music) || 'default' };
+  return options.has('r') ? 'ring' : 'alert';
+}
+
+/** Notes the result of a Dial in the variables of the caller. */
+function noteResult({ channel }: Step, { status, peer, answeredMs = 0 }: DialResult): void {
+  channel.note('DIALSTATUS', status);
+  channel.note('DIALEDPEERNAME', peer?.name ?? '');
+  channel.note('DIALEDPEERNUMBER', peer?.number ?? '');
+  channel.note('ANSWEREDTIME', String(Math.floor(answeredMs / 1000)));
+}
+
+/** Reads the options of Dial, except those for the caller's wait. */
+function readDialOptions(options: ReadonlyMap<string, string>, step: Step): Partial<DialRequest> {
+  const limitMs = limitOf(options, step);
+  const announcement = mediaUris(options.get('A') ?? '').map(unsealed);
+  const [called = '', calling = ''] = (options.get('D') ?? '').split(':').map(unsealed);
+  const exits = exitContext(step);
+  const leaves = (digit: string): boolean => step.dialplan.hasExtension(exits, digit);
+  const asked = featuresOf(options);
+  return {
+    ...readSubroutines(options, step),
+    ...(limitMs !== undefined && { limitMs }),
     ...(announcement.length > 0 && { announcement }),
     ...((called || calling) && { digits: { called, calling } }),
     ...(asked && { features: asked }),
@@ -168,22 +193,14 @@ export const dial: Application = {
       warn(`there is no place ${unsealed(before)}`);
       return { type: 'hangup', cause: Cause.normalClearing };
     }
-    const music = options.get('m');
-    let waiting: DialRequest['waiting'] = 'alert';
-    if (music !== undefined) waiting = { music: unsealed(music) || 'default' };
-    else if (options.has('r')) waiting = 'ring';
+    const waiting = waitingOf(options);
     const timeoutMs = parseSeconds(time);
     const more = readDialOptions(options, step);
     const result = await until(step, () => channel.company().dial({ targets, timeoutMs, waiting, ...more }));
     if (!result) return undefined;
-    channel.note('DIALSTATUS', result.status);
-    channel.note('DIALEDPEERNAME', result.peer?.name ?? '');
-    channel.note('DIALEDPEERNUMBER', result.peer?.number ?? '');
-    channel.note('ANSWEREDTIME', String(Math.floor((result.answeredMs ?? 0) / 1000)));
-    if (result.left !== undefined) {
-      const context = channel.variable('EXITCONTEXT') || step.position.context;
-      return { type: 'goto', position: { context, extension: result.left, priority: 1 } };
-    }
+    noteResult(step, result);
+    if (result.left !== undefined)
+      return { type: 'goto', position: { context: exitContext(step), extension: result.left, priority: 1 } };
     // Once the call was joined there is nothing left to do for it, unless the dialplan says so.
     return result.status === 'ANSWER' && !options.has('g') && !result.goesOn
       ? { type: 'hangup', cause: Cause.normalClearing }

@@ -18,6 +18,14 @@ import { QuietLeg } from '../quiet-leg.ts';
 type SnoopLegData = LegData &
   Pick<SnoopRequest, 'targetId' | 'spy' | 'whisper'> & { readonly ended: boolean; readonly media: MediaSessionDump };
 
+type SnoopLegOptions = {
+  media: Pick<AudioMeeting, 'openSnoop'>;
+  report: Report;
+  /** Whether it was hung up before a restart. */
+  ended: boolean;
+  onRelease: (leg: SnoopLeg) => void;
+};
+
 /** The leg of a channel that listens to another: connected from the start, without a far side. */
 class SnoopLeg extends QuietLeg implements Leg {
   readonly protocolId = '';
@@ -28,13 +36,7 @@ class SnoopLeg extends QuietLeg implements Leg {
   readonly #onRelease: (leg: SnoopLeg) => void;
   #ended: boolean;
 
-  constructor(
-    media: Pick<AudioMeeting, 'openSnoop'>,
-    request: SnoopRequest,
-    report: Report,
-    ended: boolean,
-    onRelease: (leg: SnoopLeg) => void,
-  ) {
+  constructor(request: SnoopRequest, { media, report, ended, onRelease }: SnoopLegOptions) {
     super();
     const { channelId, target, spy, whisper } = request;
     this.media = media.openSnoop(channelId, target, { spy, whisper }, (told) => this.#hear(told));
@@ -102,7 +104,7 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
 
   const open = (request: SnoopRequest, report: Report, ended = false): SnoopLeg => {
     const { targetId } = request;
-    const leg = new SnoopLeg(media, request, report, ended, (gone) => forget(targetId, gone));
+    const leg = new SnoopLeg(request, { media, report, ended, onRelease: (gone) => forget(targetId, gone) });
     const others = legs.get(targetId) ?? new Set();
     legs.set(targetId, others.add(leg));
     return leg;

@@ -76,9 +76,8 @@ const controlErrors = ['recordingNotFound', 'recordingNotInSession'] as const sa
 const control = (
   method: 'POST' | 'DELETE',
   path: '' | '/stop' | '/pause' | '/unpause' | '/mute' | '/unmute',
-  nickname: string,
   command: 'stop' | 'cancel' | 'pause' | 'unpause' | 'mute' | 'unmute',
-  summary: string,
+  { summary, nickname = command }: { summary: string; nickname?: string },
 ) =>
   operation({
     method,
@@ -103,14 +102,17 @@ const liveOperations = [
     errors: ['recordingNotFound'],
     handle: (recordings, params) => recordings.get(params.recordingName),
   }),
-  control('DELETE', '', 'cancel', 'cancel', 'Stop a recording and throw it away.'),
-  control('POST', '/stop', 'stop', 'stop', 'Stop a recording and keep it.'),
-  control('POST', '/pause', 'pause', 'pause', 'Leave out what is said, until it goes on.'),
-  control('DELETE', '/pause', 'unpause', 'unpause', 'Go on with a recording that was paused.'),
-  control('POST', '/unpause', 'unpauseByPost', 'unpause', 'Go on with a recording that was paused.'),
-  control('POST', '/mute', 'mute', 'mute', 'Record silence.'),
-  control('DELETE', '/mute', 'unmute', 'unmute', 'Record what is said again.'),
-  control('POST', '/unmute', 'unmuteByPost', 'unmute', 'Record what is said again.'),
+  control('DELETE', '', 'cancel', { summary: 'Stop a recording and throw it away.' }),
+  control('POST', '/stop', 'stop', { summary: 'Stop a recording and keep it.' }),
+  control('POST', '/pause', 'pause', { summary: 'Leave out what is said, until it goes on.' }),
+  control('DELETE', '/pause', 'unpause', { summary: 'Go on with a recording that was paused.' }),
+  control('POST', '/unpause', 'unpause', {
+    summary: 'Go on with a recording that was paused.',
+    nickname: 'unpauseByPost',
+  }),
+  control('POST', '/mute', 'mute', { summary: 'Record silence.' }),
+  control('DELETE', '/mute', 'unmute', { summary: 'Record what is said again.' }),
+  control('POST', '/unmute', 'unmute', { summary: 'Record what is said again.', nickname: 'unmuteByPost' }),
 ];
 
 /** Recordings: live and stored ones. */

@@ -221,7 +221,8 @@ export class VideoStream {
     }
     this.#controlsLeft--;
     const isReport = this.#control.receive(packet, this.shown);
-    readFeedback(packet, this.shown.ssrc, this.#intra, this.#listener, this.#config.resendPackets);
+    const target = { ssrc: this.shown.ssrc, intra: this.#intra, mostMissed: this.#config.resendPackets };
+    readFeedback(packet, target, this.#listener);
     return isReport;
   }
 }

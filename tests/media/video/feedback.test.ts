@@ -16,7 +16,7 @@ function read(packet: readonly number[], { last = -1, most = 100 } = {}) {
   const told: (number | 'key frame')[] = [];
   const intra = { last };
   const listener = { keyFrameAsked: () => told.push('key frame'), missed: (number: number) => told.push(number) };
-  readFeedback(Uint8Array.from(packet), 0x01020304, intra, listener as never, most);
+  readFeedback(Uint8Array.from(packet), { ssrc: 0x01020304, intra, mostMissed: most }, listener as never);
   return told;
 }
 
@@ -44,7 +44,7 @@ test('missed packets are told one by one, as many as may be', () => {
 function bitrates(packet: readonly number[]) {
   const told: (number | undefined)[][] = [];
   const listener = { bitrateAsked: (bitrate: number, bound?: { owner: number }) => told.push([bitrate, bound?.owner]) };
-  readFeedback(Uint8Array.from(packet), 0x01020304, { last: -1 }, listener as never, 100);
+  readFeedback(Uint8Array.from(packet), { ssrc: 0x01020304, intra: { last: -1 }, mostMissed: 100 }, listener as never);
   return told;
 }
 const all = Number.POSITIVE_INFINITY;
