@@ -45,7 +45,7 @@ const headerOctets = 12;
 export type IntraRequests = { last: number };
 
 /** One of our streams that a far side gives feedback about. */
-export type FeedbackTarget = {
+type FeedbackTarget = {
   ssrc: number;
   intra: IntraRequests;
   /** Most missed packets that one packet may report, to bound the work. */
