@@ -11,7 +11,7 @@ import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { MessageCounts } from '../sip/transport/message-counts.ts';
 import { createRateLimiter } from '../sip/transport/rate-limiter.ts';
 import { tracedTransports } from '../sip/transport/traced.ts';
-import { ListenError } from '../sip/transport/transport.ts';
+import { ListenError, type TrafficWatch } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
@@ -39,6 +39,15 @@ const followedLimits = [
   'source_transactions',
   'source_transaction_bytes',
 ] as const satisfies (keyof Config['sip']['limits'])[];
+
+/** Tells the flight recorder every SIP message while it is on. */
+const trafficOf = (recorder: Base['recorder']): TrafficWatch => ({
+  get isHeard() {
+    return recorder.on;
+  },
+  hear: (direction, bytes, protocol, { host: address, port }, remote) =>
+    recorder.sip(direction, bytes, protocol, { address, port }, remote),
+});
 
 /**
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
@@ -89,13 +98,7 @@ export async function buildNetwork(base: Base) {
     log: sipLog,
     openUdp: io.openUdp,
     rateLimiter,
-    traffic: {
-      get isHeard() {
-        return recorder.on;
-      },
-      hear: (direction, bytes, protocol, { host: address, port }, remote) =>
-        recorder.sip(direction, bytes, protocol, { address, port }, remote),
-    },
+    traffic: trafficOf(recorder),
     limits: limits.connections,
     hit,
     isKnownAddress: (address) => peers.hasNeighbour(address),

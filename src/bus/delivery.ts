@@ -158,6 +158,14 @@ function setFilter(receiver: Receiver | undefined, body: unknown, recorder: Even
   recorder?.changes?.changed(receiver.name);
 }
 
+/** The event, or a message in its place that says that it does not match its model. */
+function checked({ check, log }: DeliveryOptions, application: string, json: string): string {
+  const problem = check?.(JSON.parse(json));
+  if (problem === undefined) return json;
+  log.error({ application, problem, message: json }, 'dropped an event that does not match its model');
+  return invalidMessage;
+}
+
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { bus, clock, log, entityId, check, recorder, request, traced, onReleased } = options;
   const receivers = new Map<string, Receiver>();
@@ -172,20 +180,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     return `${openEventJson(event)}${cause}${trace},"timestamp":"${formatTimestamp(clock.now())}"`;
   };
 
-  const checked = (name: string, json: string): string => {
-    const problem = check?.(JSON.parse(json));
-    if (problem === undefined) return json;
-    log.error({ application: name, problem, message: json }, 'dropped an event that does not match its model');
-    return invalidMessage;
-  };
-
   const write = (receiver: Receiver, connection: Connection, event: AriEventBody, opened: string): void => {
     // The application that lost its name gets no numbered event about it, so a resuming one is not told either.
     if (event.type !== 'ApplicationReplaced') receiver.seq++;
     const json = `${opened}${receiver.stamp}${receiver.seq}}`;
     if (recorder?.on) recorder.sent(receiver.name, receiver.seq, event, json, false);
     try {
-      connection.send(check ? checked(receiver.name, json) : json);
+      connection.send(check ? checked(options, receiver.name, json) : json);
     } catch (error) {
       log.error({ application: receiver.name, connection: connection.describe, error }, 'an event could not be sent');
     }

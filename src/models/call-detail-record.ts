@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { outcomeResults } from '../telephony/call-outcome.ts';
+import { outcomeResults } from './call-outcome.ts';
 import { double, int, model, stringMap, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 

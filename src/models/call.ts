@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { outcomeParties, outcomeResults } from '../telephony/call-outcome.ts';
+import { CallOutcome } from './call-outcome.ts';
 import { CallerID } from './channel.ts';
 import { double, flag, int, model, text, texts } from './schema.ts';
 import { TimelineEntry } from './timeline.ts';
@@ -15,17 +15,6 @@ export const WaitingFor = model('WaitingFor', 'Something that stays longer than 
   call: Type.Optional(text('Id of its call.')),
 });
 export type WaitingFor = Static<typeof WaitingFor>;
-
-export const CallOutcome = model('CallOutcome', 'What became of a call or of a leg.', {
-  result: Type.Enum([...outcomeResults], {
-    description:
-      '`pending`: not decided yet. `answered`: the parties could talk. `refused`: turned down. `abandoned`: the calling side gave it up. `failed`: everything else, also a call that was dropped.',
-  }),
-  reason: text('Why, in words; empty while it is pending.'),
-  by: Type.Optional(
-    Type.Enum([...outcomeParties], { description: 'Who decided it; left out while it is pending or unknown.' }),
-  ),
-});
 
 export const CallChannel = model('CallChannel', 'A channel of a call.', {
   id: text('Its id.'),

@@ -1,8 +1,8 @@
+import { callOutcome, type LegFacts, legOutcome } from '../actors/call-outcome.ts';
 import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
 import { failedFor } from '../machines/ownership.ts';
 import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
-import { callOutcome, type LegFacts, legOutcome } from '../telephony/call-outcome.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
 import type { CallRecord, ChannelTrace } from './call-record.ts';
 import { joined, type Mask, nothingMasked } from './masks.ts';

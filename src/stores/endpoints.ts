@@ -71,17 +71,17 @@ const modelOf = ({ technology, resource, state, channelIds, registrations }: Ent
 
 const noChannels = new Set<string>();
 
+function publishChange(bus: Bus, entry: Entry): void {
+  const { topics } = entry;
+  // Each call of the endpoint publishes twice: the ids of all its calls are listed only if somebody reads them.
+  const endpoint = bus.isRead(topics) ? modelOf(entry) : modelOf({ ...entry, channelIds: noChannels });
+  bus.publish({ event: { type: 'EndpointStateChange', endpoint }, topics });
+}
+
 export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints {
   const entries = new Map<string, Entry>();
   /** Lower case to canonical. */
   const technologies = new Map<string, string>();
-
-  const publishChange = (entry: Entry): void => {
-    const { topics } = entry;
-    // Each call of the endpoint publishes twice: the ids of all its calls are listed only if somebody reads them.
-    const endpoint = bus.isRead(topics) ? modelOf(entry) : modelOf({ ...entry, channelIds: noChannels });
-    bus.publish({ event: { type: 'EndpointStateChange', endpoint }, topics });
-  };
 
   return {
     add(technology, resource, state = 'unknown') {
@@ -137,7 +137,7 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       const entry = entries.get(keyOf(technology, resource));
       if (!entry || entry.state === state) return;
       entry.state = state;
-      publishChange(entry);
+      publishChange(bus, entry);
       if (state === 'unknown') return;
       bus.publish({
         event: {
@@ -153,19 +153,19 @@ export function createEndpoints({ bus, onRemoved }: EndpointsOptions): Endpoints
       const entry = entries.get(keyOf(technology, resource));
       if (!entry || isDeepStrictEqual(entry.registrations, registrations)) return;
       entry.registrations = registrations;
-      publishChange(entry);
+      publishChange(bus, entry);
     },
 
     channelAdded(technology, resource, channelId) {
       const entry = entries.get(keyOf(technology, resource));
       if (!entry || entry.channelIds.has(channelId)) return;
       entry.channelIds.add(channelId);
-      publishChange(entry);
+      publishChange(bus, entry);
     },
 
     channelRemoved(technology, resource, channelId) {
       const entry = entries.get(keyOf(technology, resource));
-      if (entry?.channelIds.delete(channelId)) publishChange(entry);
+      if (entry?.channelIds.delete(channelId)) publishChange(bus, entry);
     },
 
     dump: (name) => valuesOf(entries, name?.toLowerCase()).map(statusOf),

@@ -20,7 +20,7 @@ import { StorageError, setAside } from './durable-file.ts';
 export type StateChange = readonly [key: string, json: string | undefined];
 
 /** An event of an application by its number, and its JSON text as it was sent. */
-export type KeptEvent = readonly [seq: number, json: string];
+type KeptEvent = readonly [seq: number, json: string];
 export type ApplicationEvent = readonly [application: string, ...KeptEvent];
 
 /**

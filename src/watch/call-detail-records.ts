@@ -2,9 +2,9 @@ import type { CallLeg } from '../actors/call-leg.ts';
 import type { CallEnd, CallListener } from '../actors/call-story.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { CallDetailRecord, Disposition } from '../models/call-detail-record.ts';
+import type { CallOutcome } from '../models/call-outcome.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { OpenEntries } from '../stores/open-entries.ts';
-import type { CallOutcome } from '../telephony/call-outcome.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
 import { qualityOf } from './call-quality.ts';
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { callOutcome, type LegFacts, legOutcome } from '../../src/telephony/call-outcome.ts';
+import { callOutcome, type LegFacts, legOutcome } from '../../src/actors/call-outcome.ts';
 
 const outcome = suite('the outcome of a call');
 

@@ -195,6 +195,8 @@ export interface Call {
   ended?: number;
   /** How long it has been, or was, in ms. */
   duration_ms: number;
+  /** What became of a call or of a leg. */
+  outcome: CallOutcome;
   /** Its channels, in the order in which they came. */
   channels: CallChannel[];
   /** Applications that were in control of a channel of it. */
@@ -237,8 +239,14 @@ export interface CallChannel {
   began: number;
   /** When it went, in ms since the Unix epoch. */
   ended?: number;
+  /** Whether it came in or went out. */
+  direction: 'in' | 'out';
   /** Q.850 cause that it ended or is ending with; 0 while there is none. */
   cause: number;
+  /** The SIP status that it ended with. */
+  sip_status?: number;
+  /** What became of a call or of a leg. */
+  outcome: CallOutcome;
   /** Why it failed, where the cause does not say so: its application was not connected. */
   failure?: string;
 }
@@ -255,6 +263,8 @@ export interface CallDetail {
   ended?: number;
   /** How long it has been, or was, in ms. */
   duration_ms: number;
+  /** What became of a call or of a leg. */
+  outcome: CallOutcome;
   /** Its channels, in the order in which they came. */
   channels: CallChannel[];
   /** Applications that were in control of a channel of it. */
@@ -289,6 +299,19 @@ export interface CallMask {
   digits: boolean;
   /** Variables whose values are not shown. */
   variables: string[];
+}
+
+/** What became of a call or of a leg. */
+export interface CallOutcome {
+  /**
+   * `pending`: not decided yet. `answered`: the parties could talk. `refused`: turned down. `abandoned`: the calling
+   * side gave it up. `failed`: everything else, also a call that was dropped.
+   */
+  result: 'pending' | 'answered' | 'failed' | 'refused' | 'abandoned';
+  /** Why, in words; empty while it is pending. */
+  reason: string;
+  /** Who decided it; left out while it is pending or unknown. */
+  by?: 'caller' | 'callee' | 'application' | 'dialplan' | 'server' | 'timeout' | 'fault';
 }
 
 /** Some of the calls that were asked for. */
@@ -563,6 +586,16 @@ export interface HepCollector {
   left_out: number;
   /** Why the newly configured collector could not be used. */
   refused?: string;
+}
+
+/** A STUN or TURN server, as RTCPeerConnection takes it. */
+export interface IceServer {
+  /** Its addresses. */
+  urls: string[];
+  /** The name to log in with; it ends with the credential. */
+  username?: string;
+  /** The password, good for `media.webrtc.turn.lifetime`. */
+  credential?: string;
 }
 
 /** The first message to a listener: the format of the binary ones. */
@@ -1305,6 +1338,28 @@ export interface WatcherView {
   state: string;
   /** Number of NOTIFYs. */
   told: number;
+}
+
+/** What a page is told of calls of its name. */
+export interface WebrtcNews {
+  /** Which news it is. */
+  type: 'listening' | 'incoming' | 'answered' | 'ended';
+  /** `listening`, the first message: the name that the page is called by. */
+  name?: string;
+  /** The call: `/hookswitch/webrtc/sessions/<call>` is its session. */
+  call?: string;
+  /** `incoming`: who calls. */
+  caller?: { name: string; number: string; };
+  /** `ended`: the Q.850 cause. */
+  cause?: number;
+}
+
+/** What a browser needs to call and be called. */
+export interface WebrtcTerms {
+  /** Its name: `WebRTC/<name>` calls it. That of its token, or else of its user. */
+  name: string;
+  /** Servers for its side of ICE. */
+  ice_servers: IceServer[];
 }
 
 /** What every event has. */
@@ -2926,6 +2981,42 @@ export interface OwnOperations {
     /** Count what the server holds now. */
     get(params?: Record<string, never>, options?: RequestOptions): Promise<Usage>;
   };
+  /** WebRTC: browsers call and are called over HTTP, without SIP (RFC 9725, WHIP). */
+  webrtc: {
+    /** The name that calls the browser, and servers for its side of ICE. */
+    terms(params?: Record<string, never>, options?: RequestOptions): Promise<WebrtcTerms>;
+    /** Call: answers an SDP offer and makes its channel. */
+    call(params: {
+      /** The offer, as application/sdp. */
+      offer: string;
+      /** Application that gets the channel. */
+      app?: string;
+      /** Arguments for the application. */
+      appArgs?: string;
+      /** Extension of the dialplan to call, without an application. */
+      extension?: string;
+      /** Its context. */
+      context?: string;
+      /** Id for the channel; up to 149 characters. */
+      channelId?: string;
+      /** Formats that may be used, e.g. `ulaw,opus`. */
+      formats?: string;
+      /** The waiting call that this offer takes; nothing else is read then. */
+      call?: string;
+    }, options?: RequestOptions): Promise<string>;
+    /** Change a session: another offer, or a fragment of SDP with ICE. */
+    update(params: {
+      /** The session, from `Location`. */
+      sessionId: string;
+      /** An offer, or a fragment of SDP. */
+      offer: string;
+    }, options?: RequestOptions): Promise<string>;
+    /** Hang up, or refuse a call that waits. */
+    end(params: {
+      /** The session, from `Location`. */
+      sessionId: string;
+    }, options?: RequestOptions): Promise<void>;
+  };
 }
 
 export const ariOperations = {
@@ -3119,5 +3210,11 @@ export const ownOperations = {
   },
   usage: {
     get: 'GET /hookswitch/usage',
+  },
+  webrtc: {
+    terms: 'GET /hookswitch/webrtc',
+    call: 'POST /hookswitch/webrtc =offer',
+    update: 'PATCH /hookswitch/webrtc/sessions/{sessionId} =offer',
+    end: 'DELETE /hookswitch/webrtc/sessions/{sessionId}',
   },
 } as const;

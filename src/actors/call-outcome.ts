@@ -1,30 +1,12 @@
-import { Cause, causeText } from './causes.ts';
+import type { CallOutcome } from '../models/call-outcome.ts';
+import { Cause, causeText } from '../telephony/causes.ts';
 
 /**
  * The outcome of a leg and of a call. The list, the page, the call record, the log and the metrics all use these two
  * functions, so that they never disagree.
  */
 
-/**
- * pending: not decided yet. answered: the parties could talk, and nothing broke it. refused: the called side, the
- * dialplan or an application turned it down. abandoned: the calling side gave it up. failed: everything else.
- */
-export const outcomeResults = ['pending', 'answered', 'failed', 'refused', 'abandoned'] as const;
-export type OutcomeResult = (typeof outcomeResults)[number];
-
-/** Who decided an outcome. */
-export const outcomeParties = [
-  ...(['caller', 'callee', 'application', 'dialplan', 'server', 'timeout', 'fault'] as const),
-] as const;
-export type OutcomeParty = (typeof outcomeParties)[number];
-
-export type CallOutcome = {
-  result: OutcomeResult;
-  /** Why, in words; empty while it is pending. */
-  reason: string;
-  /** Who decided it; left out while it is pending, or if nobody is known. */
-  by?: OutcomeParty;
-};
+type Party = NonNullable<CallOutcome['by']>;
 
 /** What is known of a leg. */
 export type LegFacts = {
@@ -36,7 +18,7 @@ export type LegFacts = {
   /** The SIP status that it ended with. */
   sipStatus?: number | undefined;
   /** Who ended it, as channels say it. */
-  by?: 'farSide' | Exclude<OutcomeParty, 'caller' | 'callee'> | undefined;
+  by?: 'farSide' | Exclude<Party, 'caller' | 'callee'> | undefined;
   /** Why it failed, where the cause does not say so. */
   failure?: string | undefined;
 };
@@ -62,7 +44,7 @@ function causeWords(cause: number, sipStatus: number | undefined): string {
   return numbers === '' ? words : `${words} (${numbers})`;
 }
 
-const partyOf = ({ by, direction }: LegFacts): { by?: OutcomeParty } => {
+const partyOf = ({ by, direction }: LegFacts): { by?: Party } => {
   if (by === undefined) return {};
   if (by !== 'farSide') return { by };
   return { by: direction === 'in' ? 'caller' : 'callee' };
