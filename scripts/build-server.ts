@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Comment, parse } from 'acorn';
@@ -82,7 +82,13 @@ rmSync(join(root, 'dist'), { recursive: true, force: true });
 const { outputFiles } = await build({
   absWorkingDir: root,
   // A media thread finds `worker` beside the file that starts it (src/media/start-worker.ts).
-  entryPoints: { cli: 'src/cli.ts', worker: 'src/media/worker.ts' },
+  // The command line loads none of the library's parts: what they share with it is in chunks.
+  entryPoints: {
+    cli: 'src/cli.ts',
+    worker: 'src/media/worker.ts',
+    index: 'src/index.ts',
+    testing: 'packages/testing/src/index.ts',
+  },
   bundle: true,
   splitting: true,
   format: 'esm',
@@ -104,3 +110,19 @@ const { outputFiles } = await build({
 });
 mkdirSync(join(root, 'dist'));
 for (const { path, text } of outputFiles) writeFileSync(path, path.endsWith('.js') ? withoutComments(text) : text);
+
+/** The client runs in browsers, too: it is one file, which loads `ws` where there is no WebSocket. */
+await build({
+  absWorkingDir: root,
+  entryPoints: { client: 'packages/client/src/index.ts' },
+  bundle: true,
+  format: 'esm',
+  platform: 'neutral',
+  target: 'es2022',
+  external: ['ws'],
+  outdir: 'dist',
+  legalComments: 'none',
+  logLevel: 'warning',
+});
+for (const name of ['index', 'testing', 'client'])
+  copyFileSync(join(root, 'packages', 'types', `${name}.d.ts`), join(root, 'dist', `${name}.d.ts`));

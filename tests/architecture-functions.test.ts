@@ -43,7 +43,7 @@ for (const measure of Object.keys(limits) as Measure[])
 const readByPattern = /^src\/machines\/.*#(?:\w+(?:Ignores|Machine|Operations|Commands)|refuse\w+)$/;
 
 /** What users of the package import. */
-const published = /^packages\/(?:browser|client|testing)\/src\/index\.ts#/;
+const published = /^(?:packages\/types\/\w+\.d\.ts|(?:packages\/(?:browser|client|testing)\/)?src\/index\.ts)#/;
 
 const product = [...code, 'page', 'scripts', 'bench', 'examples'];
 

@@ -40,6 +40,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 
 /** The files that know everything, besides those of `build`. */
 const roots = [
+  'index.ts',
   'main.ts',
   'cli.ts',
   'serve.ts',
@@ -115,7 +116,10 @@ const linesAllowed = 500;
 
 type Source = { path: string; text: string; code: string; imports: { specifier: string; typesOnly: boolean }[] };
 
-const sources: readonly Source[] = [...filesIn('src'), ...filesIn('packages')].map((file) => {
+const sources: readonly Source[] = [
+  ...filesIn('src'),
+  ...filesIn('packages').filter((file) => !file.endsWith('.d.ts')),
+].map((file) => {
   const text = readFileSync(join(root, file), 'utf8');
   return { path: inSource(file), text, code: withoutComments(text), imports: importsOf(text) };
 });

@@ -38,7 +38,7 @@ export interface TestServerOptions {
 
 const address = '10.0.0.1';
 const sipPort = 5060;
-const username = 'test';
+const username = 'hookswitch';
 const password = 'test';
 /** How long a program may take to connect, in ms of real time. */
 const startMs = 60_000;

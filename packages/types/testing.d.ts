@@ -1,0 +1,176 @@
+// Written by `npm run types`: the report of the package's API. Do not edit.
+import type { AnyEvent } from './client.js';
+import type { Events } from './client.js';
+/** A span of time: `500ms`, `30s`, `5m`, `1h`, or a number of ms. */
+export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}` | number;
+/** What a phone does when it is called. */
+export type Behaviour = {
+    /** `ring` (default): it rings until `answer()` or `hangup()`. `answer`, `busy`, `reject`: at once, or `after` a time. */
+    when?: 'ring' | 'answer' | 'busy' | 'reject';
+    after?: Duration;
+    /** What the caller hears before the answer. */
+    earlyMedia?: Sound;
+    /** Hangs up so long after the answer. */
+    hangsUpAfter?: Duration;
+};
+/** How long to wait, in simulated time; 10 s when left out. */
+export type Wait = {
+    within?: Duration;
+};
+/** A telephone on the simulated network, in the hands of a test. It is in one call at a time. */
+export declare class Phone {
+    #private;
+    readonly name: string;
+    /** Whether a call of it is up. */
+    get inCall(): boolean;
+    /** What it does when it is called. */
+    does(behaviour: Behaviour): this;
+    /** Calls an extension, without waiting for the answer. */
+    dial(extension: string): Promise<void>;
+    /** Calls an extension and waits for the answer. @throws ExpectationError when it is refused, or not answered. */
+    call(extension: string, { within: most }?: Wait): Promise<void>;
+    /** Waits until somebody calls. */
+    rings({ within: most }?: Wait): Promise<void>;
+    /** Answers the call that rings; waits for one first. */
+    answer(wait?: Wait): Promise<void>;
+    /** Hangs up, or refuses the call that rings. */
+    hangup(cause?: number): Promise<void>;
+    /** Waits until the other side has ended the call. With `cause` (Q.850) it must be that. */
+    hungUp({ cause, ...wait }?: Wait & {
+        cause?: number;
+    }): Promise<void>;
+    /** Presses digits (`0-9*#A-D`), one after the other. */
+    press(digits: string): Promise<void>;
+    /** Says a sound, or a text by the function `say` of the server's options; waits until it is said. */
+    says(what: Sound | string): Promise<void>;
+    /**
+     * Waits until it hears a prompt (by its name, such as `hello-world` or `recording:message`), a tone, silence, or
+     * samples. What was heard before an earlier `hears` counts no more. With `begins` the first half second is enough.
+     * @throws ExpectationError with what was heard instead; SoundError if there is no such prompt.
+     */
+    hears(what: Sound | string, { within: most, begins }?: Wait & {
+        begins?: boolean;
+    }): Promise<void>;
+    /** Puts the other side on hold. */
+    hold(): Promise<void>;
+    unhold(): Promise<void>;
+    /** Transfers the other side to an extension (SIP REFER). */
+    transfer(extension: string): Promise<void>;
+    /** What it has heard in this call or the last one, in words. */
+    get heard(): string;
+    /** Unplugs it: from here on it sends and answers nothing. */
+    close(): Promise<void>;
+}
+/** Options of {@link startTestServer}. */
+export interface TestServerOptions {
+    /** The application that gets all calls; a `dialplan` replaces that. Default: `hello`. */
+    app?: string;
+    /** The dialplan, as in the configuration file: context, extension, steps. */
+    dialplan?: Record<string, Record<string, unknown>>;
+    /** Names of the phones. Default: alice, bob, carol, dave. */
+    phones?: readonly string[];
+    /** More settings, as in the configuration file. `http`, transports and endpoints are the test server's own. */
+    config?: Record<string, unknown>;
+    /** Decides what chance decides: the same seed, the same run. Default: 1. */
+    seed?: number;
+    /** How long programs must be silent to count as quiet, in ms of real time. Default: 3. */
+    quietMs?: number;
+    /** Makes speech of a text, for `phone.says('…')`: 16 bits at 8 kHz. */
+    say?: (text: string) => Promise<Int16Array> | Int16Array;
+}
+/** An event as a test sees it: for no application in particular, so without name and number. */
+export type TestEvent = Omit<AnyEvent, 'application' | 'asterisk_id' | 'seq'> & {
+    type: AnyEvent['type'];
+};
+/** Faults that a test can make. They follow from the seed. */
+export interface Faults {
+    /** Loses packets from and to a phone, from 0 (none) to 1 (all). */
+    loss(phone: Phone, share: number): void;
+    /** Delays packets from and to a phone; `jitter` is the largest random addition. */
+    latency(phone: Phone, delay: Duration, jitter?: Duration): void;
+    /** Cuts a phone off the network, or lets it back. */
+    partition(phone: Phone, on?: boolean): void;
+    /** Ends the media threads, as a fault in them would. */
+    killMediaThread(): Promise<void>;
+    /** Cuts the WebSockets of an application. @throws ExpectationError if it has none. */
+    dropWebSocket(app: string): Promise<void>;
+    /** Stops the server and starts it again with its calls; programs find it at the same address. */
+    restart(): Promise<void>;
+    /** Ends the server without a goodbye and starts it again; its calls are lost. */
+    kill(): Promise<void>;
+}
+/** A whole server for a test: simulated telephones, network and time; a real interface on 127.0.0.1. */
+export declare class TestServer {
+    #private;
+    readonly username = "hookswitch";
+    readonly password = "test";
+    /** Every event so far, in order, also those that no application gets. */
+    readonly events: TestEvent[];
+    readonly faults: Faults;
+    readonly clock: {
+        now(): number;
+        advance(duration: Duration): Promise<void>;
+    };
+    /** URL of the interface, without `/ari`. */
+    get url(): string;
+    /** What programs read to find the server. */
+    get env(): Record<string, string>;
+    /** What the server logged, as JSON lines. */
+    get log(): readonly string[];
+    /** A phone by its name. Before it is first asked for, it is not plugged in. @throws TypeError for an unknown name. */
+    phone(name: string): Phone;
+    /** Runs a program with {@link env}, and waits until an application of it is connected. It ends with the server. */
+    run(command: string, args?: readonly string[], env?: Record<string, string>): Promise<void>;
+    /** Waits until the programs under test have nothing more to do. Time stands still. */
+    settle(): Promise<void>;
+    /**
+     * Waits for an event, also one that has come already.
+     * @throws ExpectationError with the types of those that came instead.
+     */
+    event<T extends keyof Events>(type: T, accepts?: (event: Events[T]) => boolean, { within: most }?: Wait): Promise<Events[T]>;
+    /** The ids and states of channels that there are now. */
+    channels(): Promise<{
+        id: string;
+        name: string;
+        state: string;
+    }[]>;
+    /** Waits until no call is left. @throws ExpectationError with the channels that stay. */
+    idle({ within: most }?: Wait): Promise<void>;
+    /** Ends programs, phones and server. */
+    close(): Promise<void>;
+}
+/** Starts a server for a test. Close it at the end. */
+export declare function startTestServer(options?: TestServerOptions): Promise<TestServer>;
+/** Something to hear or to say: made by {@link tone}, {@link silence}, {@link wav} and {@link samples}. */
+export type Sound = {
+    kind: 'tone';
+    hertz: number;
+    ms: number;
+} | {
+    kind: 'silence';
+    ms: number;
+} | {
+    kind: 'samples';
+    samples: Int16Array;
+    distance: number;
+    name: string;
+};
+/** A tone of one frequency. `hears` waits until it has sounded that long. */
+export declare const tone: (hertz: number, duration?: Duration) => Sound;
+/** Silence of that length. */
+export declare const silence: (duration: Duration) => Sound;
+/** A WAV file. `distance` is how much of it may differ: 0 nothing, 1 everything. */
+export declare const wav: (path: string, { distance }?: {
+    distance?: number | undefined;
+}) => Sound;
+/** Linear samples of 16 bits at 8 kHz. */
+export declare const samples: (audio: Int16Array, { distance, name }?: {
+    distance?: number;
+    name?: string;
+}) => Sound;
+/** A failed expectation. */
+export declare class ExpectationError extends Error {
+    readonly name = "ExpectationError";
+}
+declare const within: (duration: Duration) => string;
+export {};
