@@ -46,6 +46,7 @@ const abouts: Readonly<Record<string, string>> = {
   transfer: 'A call that a party puts through to somebody else.',
   playback: 'A list of media that is played to a channel or bridge.',
   watcher: 'A phone that watches how others are, or its messages.',
+  webrtcLeg: 'A call of a browser over HTTP, from its offer to its end.',
 };
 
 const pathOf = (node: AnyStateNode): string => node.path.join('.');

@@ -86,6 +86,7 @@ const endsOnly = 'stop and cancel may be asked for now';
 /** State of a recording that refuses the command. */
 const unrecordable: Partial<Readonly<Record<RecordingSnapshot['value'], string>>> = {
   queued: `It waits for an earlier playback or recording: this may be done once it records (RecordingStarted); ${endsOnly}`,
+  preparing: `Its target gets ready to be recorded: this may be done once it records (RecordingStarted); ${endsOnly}`,
   starting: `It is about to record: this may be done once it does (RecordingStarted); ${endsOnly}`,
   finishing: 'It is being completed: its file is there with RecordingFinished',
   discarding: 'It is being thrown away',

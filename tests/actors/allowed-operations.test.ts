@@ -208,6 +208,7 @@ allowed('what is refused to playbacks, recordings and bridges has a reason in ev
   const queued = 'this may be done once it records (RecordingStarted); stop and cancel may be asked for now';
   assert.equal(reasonsIn(liveRecordingMachine, { name: 'r' }, allowedOnRecording), {
     queued: [`It waits for an earlier playback or recording: ${queued}`],
+    preparing: [`Its target gets ready to be recorded: ${queued}`],
     starting: [
       'It is about to record: this may be done once it does (RecordingStarted); stop and cancel may be asked for now',
     ],
