@@ -118,7 +118,8 @@ export class WebrtcPair implements PortPair {
     else if (first >= 20 && first < 64) {
       if (!this.#ice.isProved({ address, port })) return;
       this.#dtlsFrom = { address, port };
-      this.#dtls.receive(packet, `${address} ${port}`);
+      // The cookie counts for all of them: a browser may take another pair between its two ClientHellos.
+      this.#dtls.receive(packet, 'proved by ICE');
     } else if (first >= 128 && first < 192 && packet.length >= 2) {
       const { selected } = this.#ice;
       // Media may come by every valid pair (RFC 8445 12.2): SRTP proves it, and it counts as from the selected one.
