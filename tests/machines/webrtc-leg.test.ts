@@ -28,6 +28,17 @@ chart('its end is told once, and after the hang-up nothing', () => {
   assert.equal(after('offer.came', 'answer', 'release', 'transport.lost'), ['ended']);
 });
 
+chart('a hold is told once, until the browser takes us back; then it may hold again', () => {
+  assert.equal(after('offer.came', 'answer', 'far.held'), ['held', 'tellHeld']);
+  assert.equal(after('offer.came', 'answer', 'far.held', 'far.held'), ['held']);
+  assert.equal(after('offer.came', 'answer', 'far.held', 'far.unheld'), ['up', 'tellUnheld']);
+  assert.equal(after('offer.came', 'answer', 'far.held', 'far.unheld', 'far.held'), ['held', 'tellHeld']);
+});
+
+chart('a release after the end of the browser tells nothing', () => {
+  assert.equal(after('offer.came', 'transport.lost', 'release'), ['ended']);
+});
+
 chart('every state and every transition is reached', () => {
   const { events } = chartSamples.find(({ machine }) => (machine as unknown) === webrtcLegMachine)!;
   const coverage = coverChart(webrtcLegMachine, { inputs: [undefined], events: events as never });
