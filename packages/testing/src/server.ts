@@ -149,7 +149,13 @@ export class TestServer {
       env: { ...process.env, ...this.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const ended = new Promise<void>((resolve) => child.once('close', () => resolve()).once('error', () => resolve()));
+    const ended = new Promise<void>((resolve) => {
+      child.once('close', () => resolve());
+      child.once('error', (error) => {
+        output += error.message;
+        resolve();
+      });
+    });
     this.#programs.push({ child, ended });
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
     let over = false;
