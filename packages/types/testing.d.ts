@@ -1,6 +1,15 @@
 // Written by `npm run types`: the report of the package's API. Do not edit.
 import type { AnyEvent } from './client.js';
 import type { Events } from './client.js';
+/** An object of a live call, with the states of its chart. */
+export type ObjectState = {
+    /** Its id: of a channel, bridge, playback, recording … */
+    object: string;
+    /** Its chart, as `GET /hookswitch/charts` names it. */
+    chart: string;
+    /** Paths of the states it is in, outermost first, such as `up` or `there.mute.mutedIn`. */
+    states: string[];
+};
 /** A span of time: `500ms`, `30s`, `5m`, `1h`, or a number of ms. */
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}` | number;
 /** What a phone does when it is called. */
@@ -92,6 +101,8 @@ export interface Faults {
     partition(phone: Phone, on?: boolean): void;
     /** Ends the media threads, as a fault in them would. */
     killMediaThread(): Promise<void>;
+    /** Fills the disk for recordings, or makes room: they fail as on a full disk. */
+    diskFull(on?: boolean): void;
     /** Cuts the WebSockets of an application. @throws ExpectationError if it has none. */
     dropWebSocket(app: string): Promise<void>;
     /** Stops the server and starts it again with its calls; programs find it at the same address. */
@@ -134,6 +145,16 @@ export declare class TestServer {
         name: string;
         state: string;
     }[]>;
+    /** The objects of live calls, with the states of their charts. */
+    objects(): Promise<ObjectState[]>;
+    /**
+     * Waits until an object of a live call is in a state of its chart, such as `inState('playback', 'paused')`.
+     * @throws ExpectationError with the states that objects of the chart were in instead; TypeError for a name that no
+     * chart has.
+     */
+    inState(chart: string, state: string, { object, within: most }?: Wait & {
+        object?: string;
+    }): Promise<void>;
     /** Waits until no call is left. @throws ExpectationError with the channels that stay. */
     idle({ within: most }?: Wait): Promise<void>;
     /** Ends programs, phones and server. */

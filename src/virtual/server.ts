@@ -35,6 +35,8 @@ type VirtualServerOptions = {
 export type VirtualServer = RunningServer & {
   /** Ends the media threads, as a fault in them would. */
   endMediaThreads(): Promise<void>;
+  /** Fills the disk for recordings, or makes room: what is written then fails as on a full disk. */
+  fillDisk(on: boolean): void;
   /** Asks the interface, as over HTTP but without a socket; `authorization` is up to the request. */
   ask(request: Request): Promise<Response>;
   /** Simulates a power failure: no messages, no orderly close; its ports are free. */
@@ -58,6 +60,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
   const opened: OpenFiles[] = [];
   const threads: MediaThread[] = [];
   const startThread = startInline({ clock, sockets, random32: createRandom32(random) }, opened);
+  let diskIsFull = false;
   let app: HttpApp['app'] | undefined;
   let http: HttpServer | undefined;
   const io: ServerIo = {
@@ -69,6 +72,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
     resolveHost: (name) => Promise.reject(new Error(`there are no names in a virtual network: ${name}`)),
     startMediaThread: (start) => {
       const thread = startThread(start);
+      for (const files of opened) files.diskIsFull = diskIsFull;
       threads.push(thread);
       return thread;
     },
@@ -93,6 +97,10 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
     abandon: async () => http?.close(0),
     async endMediaThreads() {
       await Promise.all(threads.splice(0).map((thread) => thread.terminate()));
+    },
+    fillDisk(on) {
+      diskIsFull = on;
+      for (const files of opened) files.diskIsFull = on;
     },
     ask: async (request) => (app ? app.request(request, undefined, {}) : new Response()),
   };

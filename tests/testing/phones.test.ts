@@ -143,6 +143,54 @@ phones('a call whose media thread ends hangs up, and the next call has audio', a
   });
 });
 
+phones('a recording fails while the disk is full, and a later one is made', async () => {
+  await withServer({}, async (pbx) => {
+    const ari = await connect({ ...pbx, url: pbx.url, app: 'hello' });
+    ari.on('StasisStart', async ({ channel }) => {
+      await ari.channels.answer({ channelId: channel.id });
+      for (const name of ['first', 'second']) await ari.channels.record({ channelId: channel.id, name, format: 'wav' });
+    });
+    const alice = pbx.phone('alice');
+    pbx.faults.diskFull();
+    await alice.call('100');
+    const { recording } = await pbx.event('RecordingFailed');
+    assert.is(recording.cause, 'no space is left on the disk');
+    pbx.faults.diskFull(false);
+    await alice.hangup();
+    await pbx.idle();
+    await alice.call('100');
+    await pbx.event('RecordingStarted', ({ recording: { name } }) => name === 'first');
+    await alice.hangup();
+    await pbx.event('RecordingFinished', ({ recording: { name } }) => name === 'first');
+    await pbx.idle();
+    ari.close();
+  });
+});
+
+phones('states of charts are waited for, and wrong names are refused', async () => {
+  await withServer({}, async (pbx) => {
+    const ari = await connect({ ...pbx, url: pbx.url, app: 'hello' });
+    ari.on('StasisStart', async ({ channel: { id: channelId } }) => {
+      await ari.channels.answer({ channelId });
+      await ari.channels.play({ channelId, media: 'tone:ring', playbackId: 'p1' });
+      await ari.playbacks.control({ playbackId: 'p1', operation: 'pause' });
+    });
+    const alice = pbx.phone('alice');
+    await alice.call('100');
+    await pbx.inState('playback', 'paused', { object: 'p1' });
+    const channel = (await pbx.objects()).find(({ chart }) => chart === 'channel');
+    assert.equal(channel?.states, ['up']);
+    const late = await pbx.inState('playback', 'done', { within: '1s' }).catch((error: Error) => error.message);
+    assert.is(late, 'expected a playback in the state done within 1 s, but p1 was in paused');
+    const unknown = (chart: string, state: string) => pbx.inState(chart, state).catch((error: Error) => error.message);
+    assert.match(String(await unknown('phone', 'up')), /there is no chart 'phone'; there are .*channel/);
+    assert.match(String(await unknown('playback', 'up')), /the chart 'playback' has no state 'up'; it has .*paused/);
+    await alice.hangup();
+    await pbx.idle();
+    ari.close();
+  });
+});
+
 phones('run starts a program, and says why it has not connected', async () => {
   await withServer({}, async (pbx) => {
     const program = `

@@ -1,3 +1,4 @@
+export type { ObjectState } from './charts.ts';
 export type { Duration } from './duration.ts';
 export type { Behaviour, Phone, Wait } from './phone.ts';
 export { type Faults, startTestServer, type TestEvent, type TestServer, type TestServerOptions } from './server.ts';

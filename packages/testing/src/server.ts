@@ -12,6 +12,7 @@ import { ManualClock } from '../../../src/virtual/manual-clock.ts';
 import { type NetworkQuality, VirtualNetwork } from '../../../src/virtual/network.ts';
 import { startVirtualServer, type VirtualServer } from '../../../src/virtual/server.ts';
 import type { AnyEvent, Events } from '../../client/src/index.ts';
+import { LiveCharts, type ObjectState } from './charts.ts';
 import { type Duration, toMs } from './duration.ts';
 import { HttpWatch } from './http-watch.ts';
 import { Phone, type Wait } from './phone.ts';
@@ -58,6 +59,8 @@ export interface Faults {
   partition(phone: Phone, on?: boolean): void;
   /** Ends the media threads, as a fault in them would. */
   killMediaThread(): Promise<void>;
+  /** Fills the disk for recordings, or makes room: they fail as on a full disk. */
+  diskFull(on?: boolean): void;
   /** Cuts the WebSockets of an application. @throws ExpectationError if it has none. */
   dropWebSocket(app: string): Promise<void>;
   /** Stops the server and starts it again with its calls; programs find it at the same address. */
@@ -82,6 +85,7 @@ export class TestServer {
   readonly #phones = new Map<string, Phone>();
   readonly #programs: { child: ChildProcess; ended: Promise<void> }[] = [];
   readonly #prompts: Prompts;
+  readonly #charts = new LiveCharts((path) => this.#ask(path));
   readonly #lines: string[] = [];
   #server: VirtualServer | undefined;
 
@@ -192,10 +196,36 @@ export class TestServer {
   }
 
   /** The ids and states of channels that there are now. */
-  async channels(): Promise<{ id: string; name: string; state: string }[]> {
-    const login = Buffer.from(`${username}:${password}`).toString('base64');
-    const request = new Request(`${this.url}/ari/channels`, { headers: { authorization: `Basic ${login}` } });
-    return (await this.#running().ask(request)).json() as never;
+  channels(): Promise<{ id: string; name: string; state: string }[]> {
+    return this.#ask('/ari/channels');
+  }
+
+  /** The objects of live calls, with the states of their charts. */
+  objects(): Promise<ObjectState[]> {
+    return this.#charts.objects();
+  }
+
+  /**
+   * Waits until an object of a live call is in a state of its chart, such as `inState('playback', 'paused')`.
+   * @throws ExpectationError with the states that objects of the chart were in instead; TypeError for a name that no
+   * chart has.
+   */
+  async inState(
+    chart: string,
+    state: string,
+    { object, within: most = '10s' }: Wait & { object?: string } = {},
+  ): Promise<void> {
+    await this.#charts.require(chart, state);
+    let seen: ObjectState[] = [];
+    const holds = async () => {
+      seen = (await this.objects()).filter((each) => each.chart === chart && (object ?? each.object) === each.object);
+      return seen.some(({ states }) => states.includes(state));
+    };
+    const late = () => {
+      const instead = seen.map((each) => `${each.object} was in ${each.states.join(', ')}`).join('; ');
+      return `expected a ${chart} in the state ${state} ${within(most)}, but ${instead || 'there was none'}`;
+    };
+    await this.#world.until(holds, most, late);
   }
 
   /** Waits until no call is left. @throws ExpectationError with the channels that stay. */
@@ -247,6 +277,13 @@ export class TestServer {
     if (this.events.length > mostEvents) this.events.shift();
   }
 
+  /** Asks the interface without a socket, in no time. */
+  async #ask<T>(path: string): Promise<T> {
+    const login = Buffer.from(`${username}:${password}`).toString('base64');
+    const request = new Request(`${this.url}${path}`, { headers: { authorization: `Basic ${login}` } });
+    return (await this.#running().ask(request)).json() as Promise<T>;
+  }
+
   #running(): VirtualServer {
     if (!this.#server) throw new Error('the server does not run');
     return this.#server;
@@ -265,6 +302,7 @@ export class TestServer {
         await this.#running().endMediaThreads();
         await this.#world.settle();
       },
+      diskFull: (on = true) => this.#running().fillDisk(on),
       dropWebSocket: async (app) => {
         if (this.#world.http.drop(app) === 0) throw new ExpectationError(`the application '${app}' has no WebSocket`);
         await this.#world.settle();
@@ -291,6 +329,10 @@ export class TestServer {
 const namesOf = ({ phones = ['alice', 'bob', 'carol', 'dave'] }: TestServerOptions): readonly string[] => phones;
 const addressOf = (place: number): string => `10.0.${1 + Math.floor(place / 250)}.${1 + (place % 250)}`;
 
+/** Every extension that can be dialled; not `h`, which runs when a call has ended, nor other extensions of the dialplan's own. */
+const anyExtension = (steps: string[]): Record<string, string[]> =>
+  Object.fromEntries(['_[0-9*#+].', '_[0-9*#+]', '_[a-zA-Z].'].map((pattern) => [pattern, steps]));
+
 function settings(options: TestServerOptions): object {
   const { app = 'hello', config = {} } = options;
   const { general, sip, media, http } = config as Record<string, object | undefined>;
@@ -301,7 +343,7 @@ function settings(options: TestServerOptions): object {
     }),
   );
   return {
-    dialplan: options.dialplan ?? { default: { '_.': [`Stasis(${app})`, 'Hangup'] } },
+    dialplan: options.dialplan ?? { default: anyExtension([`Stasis(${app})`, 'Hangup']) },
     ...config,
     general: { log_level: 'warn', validate: true, data_directory: 'data', drain_timeout: 1, ...general },
     http: { ...http, bind: '127.0.0.1', port: 0, users: [{ name: username, password }] },

@@ -44,11 +44,11 @@ export class World {
    * Moves time until something holds, at most by `within`.
    * @throws ExpectationError with what `late` says. A program that is slow in real time gets another second.
    */
-  async until(holds: () => boolean, within: Duration, late: () => string): Promise<void> {
+  async until(holds: () => boolean | Promise<boolean>, within: Duration, late: () => string): Promise<void> {
     let end = this.clock.now() + toMs(within);
     for (let waited = 0; ; ) {
       await this.settle();
-      if (holds()) return;
+      if (await holds()) return;
       if (this.clock.now() < end) await this.#step(end);
       else if (waited >= patienceMs) throw new ExpectationError(late());
       else {

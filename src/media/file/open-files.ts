@@ -4,10 +4,17 @@ import type { FileHandle } from 'node:fs/promises';
 export class OpenFiles {
   readonly #handles = new Set<FileHandle>();
   #isOver = false;
+  /** A simulated disk without room: every write fails, as the system would say it. For tests of applications. */
+  diskIsFull = false;
 
   /** They are closed for good: their engine is gone, and another one may go on with them. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** @throws Error with the code ENOSPC while the simulated disk has no room. */
+  requireRoom(): void {
+    if (this.diskIsFull) throw Object.assign(new Error('no space left on the simulated disk'), { code: 'ENOSPC' });
   }
 
   add(handle: FileHandle): void {

@@ -354,6 +354,7 @@ export class RecordingWriter {
     const batch = this.#pending.slice(0, this.#octets);
     const samples = this.#samples;
     this.#octets = 0;
+    this.#options.files?.requireRoom();
     for (let done = 0; done < batch.length; ) {
       const { bytesWritten } = await this.#handle.write(batch, done, batch.length - done, this.#length);
       done += bytesWritten;
