@@ -38,6 +38,8 @@ Commands:
   check    check the configuration and report every problem
   ready    exit with 0 if the server takes calls (HOOKSWITCH_URL, or the address in the configuration)
   import   translate the Asterisk configuration in --from <directory>; the report goes to standard error
+  test-server
+           run servers with simulated phones and time for tests in any language; prints its URL and token
   hash     read a password from standard input and print its password_hash
   certificate [<name> …]
            write a self-signed certificate for these names and addresses (default: this machine's) to
@@ -59,6 +61,7 @@ Options:
                          URL of the inspector's relay (default ws://localhost:8080)
       --wait <seconds>   \`ready\`: how long to keep asking (default 0)
       --from <directory> \`import\`: directory of the Asterisk configuration, such as /etc/asterisk
+      --port <number>    \`test-server\`: port on 127.0.0.1 (default 0: any that is free)
       --app <name>       \`tail\`: the application to follow
       --user <name>      \`token\`: user that the token stands for (default: yourself)
       --expires <time>   \`token\`: lifetime, such as 90d, 12h, 30m or 3600s (default 30d)
@@ -84,12 +87,18 @@ async function main(args: string[]): Promise<number> {
   const { commands } = await import('./operator/operate.ts');
   if (command !== undefined && Object.hasOwn(commands, command)) return ask(command, rest, values);
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
-  if (command === 'serve') return runServer(values);
-  if (command === 'check') return checkConfiguration(values.config);
-  if (command === 'ready') return askReady(values.config, values.wait);
-  if (command === 'import') return importFrom(values.from);
-  if (command === 'hash') return hash();
-  if (command !== undefined) return refuseUsage(`unknown command: ${command}`);
+  const withoutArguments: Readonly<Record<string, () => Promise<number>>> = {
+    serve: () => runServer(values),
+    check: () => checkConfiguration(values.config),
+    ready: () => askReady(values.config, values.wait),
+    import: () => importFrom(values.from),
+    hash,
+    'test-server': () => serveTests(values.port),
+  };
+  if (command !== undefined)
+    return Object.hasOwn(withoutArguments, command)
+      ? (withoutArguments[command] as () => Promise<number>)()
+      : refuseUsage(`unknown command: ${command}`);
   process.stderr.write(`hookswitch: no command given\n\n${await help()}`);
   return exitCode.usage;
 }
@@ -123,6 +132,7 @@ function parse(args: string[]) {
         contexts: { type: 'string' },
         endpoints: { type: 'string' },
         wait: { type: 'string' },
+        port: { type: 'string' },
       },
     });
   } catch (error) {
@@ -335,6 +345,24 @@ async function importFrom(directory: string | undefined): Promise<number> {
   if (imported.found) return print(imported.yaml);
   process.stderr.write(`hookswitch: no Asterisk configuration found in ${directory}\n`);
   return exitCode.failed;
+}
+
+/** Serves tests in other languages until a signal, or until the program that started it closes the pipe to it. */
+async function serveTests(port = '0'): Promise<number> {
+  const wanted = Number(port);
+  if (port === '' || !Number.isInteger(wanted) || wanted < 0 || wanted > 65_535)
+    return refuseUsage('--port needs a number from 0 to 65535');
+  const { serveTests: serve, untilTestsAreOver } = await import('../packages/testing/src/test-server.ts');
+  const served = await serve(wanted).catch((error: NodeJS.ErrnoException) => error);
+  if (served instanceof Error) {
+    process.stderr.write(`hookswitch: cannot listen on 127.0.0.1:${port}: ${served.message}\n`);
+    return exitCode.failed;
+  }
+  const { url, token } = served;
+  print(`${JSON.stringify({ url, token })}\n`);
+  await untilTestsAreOver();
+  await served.close();
+  process.exit(exitCode.ok);
 }
 
 async function hash(): Promise<number> {

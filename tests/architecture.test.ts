@@ -31,7 +31,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'packages/client': [],
   'packages/testing': [
     ...['lib', 'models', 'config', 'dialplan', 'telephony', 'drivers', 'sip', 'media', 'virtual', 'http', 'build'],
-    ...['settings.ts', 'logging.ts', 'packages/client'],
+    ...['recorder', 'settings.ts', 'logging.ts', 'packages/client'],
   ],
   // It runs in browsers.
   'packages/browser': [],
@@ -68,10 +68,10 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   koffi: ['media/rtp/system-calls.ts'],
   'sdp-transform': ['sip/sdp'],
   'node:dgram': ['sip/transport', 'media/rtp', 'drivers/external'],
-  'node:net': ['sip/transport', 'media/rtp', 'media/external', 'drivers/external'],
+  'node:net': ['sip/transport', 'media/rtp', 'media/external', 'drivers/external', 'packages/testing'],
   'node:tls': ['sip/transport', 'stores/certificates.ts', 'media/rtp', 'drivers/external'],
   'node:child_process': ['packages/testing'],
-  'node:http': ['http', 'sip/transport', 'operator/ready.ts'],
+  'node:http': ['http', 'sip/transport', 'operator/ready.ts', 'packages/testing'],
   'node:https': ['http', 'operator/ready.ts'],
   'node:fs': [
     'lib/open-within.ts',

@@ -1,4 +1,3 @@
-import type { StateValue } from 'xstate';
 import type { CallDetail, CallPage } from '../../../src/models/call.ts';
 import type { Chart, ChartSummary } from '../../../src/models/chart.ts';
 import { createTimeMachine } from '../../../src/recorder/time-travel.ts';
@@ -46,6 +45,9 @@ export class LiveCharts {
       );
   }
 }
+
+/** A state, or the states of its regions, by name. */
+type StateValue = string | { [region: string]: StateValue | undefined };
 
 /** The paths of all states in a state value. */
 function pathsOf(value: StateValue | undefined, above = ''): string[] {
