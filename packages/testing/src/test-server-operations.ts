@@ -9,7 +9,7 @@ export class InputError extends Error {
 }
 
 /** Parameters of an operation, as JSON has them. `end` refuses those that nobody has read. */
-export class Arguments {
+class Arguments {
   readonly #given: Record<string, unknown>;
   readonly #left: Set<string>;
 
