@@ -171,14 +171,14 @@ const isOf = (callees: readonly Callee[], id: string): boolean => callees.some((
 
 const { assign, raise, cancel } = dial;
 
-/** Failures in order of importance (Asterisk's order). */
-const telling: readonly DialOutcome[] = ['BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL'];
+/** Failures in order of importance, as in Asterisk: others than NOANSWER count only if nobody might have answered. */
+const telling: readonly DialOutcome[] = ['NOANSWER', 'BUSY', 'CONGESTION', 'CHANUNAVAIL'];
 
-/** The outcome of one call by its Q.850 cause. */
+/** The outcome of one call by its Q.850 cause, for DIALSTATUS. Dial events have a rule of their own. */
 export function dialOutcomeOf(cause: number): DialOutcome {
   if (cause === Cause.userBusy) return 'BUSY';
   if (cause === Cause.congestion) return 'CONGESTION';
-  return cause === Cause.noRouteDestination || cause === Cause.subscriberAbsent ? 'CHANUNAVAIL' : 'NOANSWER';
+  return cause === Cause.noAnswer || cause === Cause.normalClearing ? 'NOANSWER' : 'CHANUNAVAIL';
 }
 
 const keepTargets = assign(({ event }) =>

@@ -182,9 +182,12 @@ const refusals: readonly [causes: number[], status: string][] = [
   [[17], 'BUSY'],
   [[34], 'CONGESTION'],
   [[20], 'CHANUNAVAIL'],
-  [[21], 'NOANSWER'],
+  [[1], 'CHANUNAVAIL'],
+  [[21], 'CHANUNAVAIL'],
+  [[19], 'NOANSWER'],
   [[20, 17], 'BUSY'],
-  [[19, 34], 'CONGESTION'],
+  [[20, 34], 'CONGESTION'],
+  [[19, 17], 'NOANSWER'],
 ];
 for (const [causes, status] of refusals)
   test(`when those who are called end with ${causes}, DIALSTATUS is ${status} and the dialplan goes on`, async () => {
@@ -201,6 +204,8 @@ const ends: readonly [cause: number, hears: number][] = [
   [17, 17],
   [34, 34],
   [20, 34],
+  [1, 34],
+  [21, 34],
   [19, 19],
 ];
 for (const [cause, hears] of ends)
@@ -535,7 +540,7 @@ test('everybody who is called goes through a subroutine before the call (b), and
   const refused = w.called().at(-1)!;
   await settled();
   assert.equal(w.legs.get(refused)?.calls.includes('dial'), false);
-  assert.equal([w.channels.find(refused), w.variables('b')['DIALSTATUS']], [undefined, 'NOANSWER']);
+  assert.equal([w.channels.find(refused), w.variables('b')['DIALSTATUS']], [undefined, 'CHANUNAVAIL']);
 });
 
 test('a caller who goes while those it calls are made ready has nobody called', async () => {

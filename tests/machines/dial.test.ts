@@ -23,7 +23,7 @@ const answeredBy = (channelId: string): DialEvent => ({
   channelId,
   name: `Fake/${channelId}`,
 });
-const failed = (channelId: string, outcome: 'BUSY' | 'NOANSWER'): DialEvent => ({
+const failed = (channelId: string, outcome: 'BUSY' | 'CHANUNAVAIL' | 'NOANSWER'): DialEvent => ({
   ...{ type: 'callee.failed', channelId, outcome },
 });
 const stop = (hungUp: boolean): DialEvent => ({ type: 'stop', hungUp, elsewhere: false });
@@ -114,7 +114,8 @@ chart('the first that answers is joined with the caller; the others are told tha
 
 chart('when nobody is left the most telling reason is told', () => {
   const { end, value } = after(plain, opened, failed('a', 'BUSY'), failed('b', 'NOANSWER'));
-  assert.equal([value, end], ['over', { status: 'BUSY' }]);
+  assert.equal([value, end], ['over', { status: 'NOANSWER' }]);
+  assert.equal(after(plain, opened, failed('a', 'CHANUNAVAIL'), failed('b', 'BUSY')).end, { status: 'BUSY' });
   assert.equal(after(plain, { type: 'targets.opened', callees: [], failures: [] }).end, { status: 'CHANUNAVAIL' });
   const prepared = after({ ...plain, preparation: visit }, opened, failed('a', 'BUSY'), failed('b', 'NOANSWER'));
   assert.is(prepared.value, 'preparing');
@@ -213,10 +214,15 @@ chart('another channel may take the place of a callee, and of who has answered',
 });
 
 chart('why a call failed is told by its cause', () => {
-  const { userBusy, congestion, subscriberAbsent, noRouteDestination, noAnswer } = Cause;
-  assert.equal([userBusy, congestion, subscriberAbsent, noRouteDestination, noAnswer].map(dialOutcomeOf), [
-    ...['BUSY', 'CONGESTION', 'CHANUNAVAIL', 'CHANUNAVAIL', 'NOANSWER'],
+  const { userBusy, congestion, noAnswer, normalClearing } = Cause;
+  assert.equal([userBusy, congestion, noAnswer, normalClearing].map(dialOutcomeOf), [
+    ...['BUSY', 'CONGESTION', 'NOANSWER', 'NOANSWER'],
   ]);
+  const { subscriberAbsent, noRouteDestination, unallocated, callRejected, noUserResponse, networkOutOfOrder } = Cause;
+  for (const cause of [
+    ...[subscriberAbsent, noRouteDestination, unallocated, callRejected, noUserResponse, networkOutOfOrder],
+  ])
+    assert.is(dialOutcomeOf(cause), 'CHANUNAVAIL');
 });
 
 chart('every state and every transition is reached', () => {
