@@ -168,6 +168,10 @@ class ChannelDialplan implements DialplanChannel {
     return this.#context.cause;
   }
 
+  setHangupCause(cause: number): void {
+    this.#tell({ type: 'cause.set', cause });
+  }
+
   variable(name: string): string | undefined {
     return ownVariable(this.#context.variables, name);
   }

@@ -13,8 +13,7 @@ import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { type ChannelSnapshot, isEnding, lifeOf, type Position } from '../machines/channel.ts';
 import { noTimeout } from '../machines/channel-setup.ts';
-import { type Callee, type DialContext, type DialEvent, type dialMachine, dialOutcomeOf } from '../machines/dial.ts';
-import type { DialOutcome } from '../models/dial.ts';
+import type { Callee, DialContext, DialEvent, dialMachine } from '../machines/dial.ts';
 import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -100,7 +99,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
     this.beginWaiting(context);
     for (const entry of found) this.#look(snapshotOf(entry));
     for (const { channelId } of context.callees)
-      if (!channels.find(channelId)) this.#send({ type: 'callee.failed', channelId, outcome: 'NOANSWER' });
+      if (!channels.find(channelId)) this.#send({ type: 'callee.failed', channelId, cause: Cause.normalClearing });
   }
 
   /** The Dial is over. `crashed`: releases the callees here, as the chart cannot. */
@@ -184,7 +183,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
   openTargets({ targets }: DialContext): void {
     const { channels, log } = this.#options;
     const callees: Callee[] = [];
-    const failures: DialOutcome[] = [];
+    const failures: number[] = [];
     for (const target of targets) {
       try {
         const entry = openTarget(this.#caller, target, channels);
@@ -193,7 +192,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
       } catch (error) {
         if (!(error instanceof DriverError || error instanceof AriError)) throw error;
         log.info({ channel: this.#caller.id, target, reason: error.message }, 'a party could not be called');
-        failures.push('CHANUNAVAIL');
+        failures.push(Cause.subscriberAbsent);
       }
     }
     this.#send({ type: 'targets.opened', callees, failures });
@@ -264,9 +263,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
       // This is the last report of the callee.
       this.#unwatch(channelId);
       this.#send(
-        life === 'up'
-          ? { type: 'callee.answered', channelId, name }
-          : { type: 'callee.failed', channelId, outcome: dialOutcomeOf(cause) },
+        life === 'up' ? { type: 'callee.answered', channelId, name } : { type: 'callee.failed', channelId, cause },
       );
     }
   };

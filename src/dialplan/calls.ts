@@ -42,6 +42,8 @@ export type DialRequest = {
 
 export type DialResult = {
   status: DialOutcome;
+  /** The Q.850 cause of the last target that failed, if nobody answered. */
+  cause?: number;
   /** The channel that answered. */
   peer?: { name: string; number: string };
   /** How long both were joined, in ms. */

@@ -109,6 +109,8 @@ export interface DialplanChannel {
   channel(): Channel;
   /** The Q.850 cause known so far; 0 when none. */
   hangupCause(): number;
+  /** The cause that the channel ends with if nothing names another, as after a Dial that failed (Q.850). */
+  setHangupCause(cause: number): void;
 
   /** A plain channel variable, by exact name; undefined when not set. */
   variable(name: string): string | undefined;

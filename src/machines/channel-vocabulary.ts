@@ -120,6 +120,8 @@ export type ChannelCommand =
   | { type: 'connected.set'; party: Partial<Identity>; quietly?: boolean }
   | { type: 'language.set'; language: string }
   | { type: 'accountCode.set'; accountCode: string }
+  /** What it ends with if nothing names another cause. */
+  | { type: 'cause.set'; cause: number }
   | { type: 'tenantId.set'; tenantId: string }
   | { type: 'holdIntercept.set'; on: boolean }
   /** Sets the watched tones and resets counts; undefined: none. */

@@ -89,6 +89,10 @@ export const channelMachine = channel.createMachine({
     'accountCode.set': {
       actions: assign(({ event }) => ({ accountCode: eventOf(event, 'accountCode.set').accountCode })),
     },
+    'cause.set': {
+      guard: 'isNotEnding',
+      actions: assign(({ event }) => ({ cause: eventOf(event, 'cause.set').cause })),
+    },
     'tenantId.set': { actions: assign(({ event }) => ({ tenantId: eventOf(event, 'tenantId.set').tenantId })) },
     'holdIntercept.set': {
       actions: assign(({ event }) => ({ interceptsHold: eventOf(event, 'holdIntercept.set').on })),

@@ -36,6 +36,8 @@ export type Callee = { channelId: string; number: string };
 /** The result for the dialplan. */
 type DialEnd = {
   status: DialOutcome;
+  /** The Q.850 cause of the last target that failed, if nobody answered. */
+  cause?: number;
   peer?: { name: string; number: string };
   answeredMs?: number;
   goesOn?: true;
@@ -47,8 +49,8 @@ export type DialContext = DialInput & {
   targetUri: string;
   /** The channels being called. */
   callees: readonly Callee[];
-  /** Reasons of failed targets. */
-  failures: readonly DialOutcome[];
+  /** Q.850 causes of failed targets, in the order of their failures. */
+  failures: readonly number[];
   /** The answering party, or the channel that replaced it. Name and number are those of the answering party. */
   peer?: Callee & { name: string };
   /** The bridge of both, and since when, in ms since the epoch. */
@@ -61,14 +63,14 @@ export type DialContext = DialInput & {
 
 export type DialEvent =
   /** The targets were made channels, or could not be. */
-  | { type: 'targets.opened'; callees: readonly Callee[]; failures: readonly DialOutcome[] }
+  | { type: 'targets.opened'; callees: readonly Callee[]; failures: readonly number[] }
   /** All callees have come to the end of their subroutine. */
   | { type: 'targets.prepared' }
   /** It is heard before it answers. */
   | { type: 'callee.progressed'; channelId: string }
   | { type: 'callee.ringing'; channelId: string }
   | { type: 'callee.answered'; channelId: string; name: string }
-  | { type: 'callee.failed'; channelId: string; outcome: DialOutcome }
+  | { type: 'callee.failed'; channelId: string; cause: number }
   /** Another channel replaces a callee or the answering party. */
   | { type: 'callee.replaced'; channelId: string; by: string }
   /** They were called for long enough. */
@@ -175,7 +177,7 @@ const { assign, raise, cancel } = dial;
 const telling: readonly DialOutcome[] = ['NOANSWER', 'BUSY', 'CONGESTION', 'CHANUNAVAIL'];
 
 /** The outcome of one call by its Q.850 cause, for DIALSTATUS. Dial events have a rule of their own. */
-export function dialOutcomeOf(cause: number): DialOutcome {
+function dialOutcomeOf(cause: number): DialOutcome {
   if (cause === Cause.userBusy) return 'BUSY';
   if (cause === Cause.congestion) return 'CONGESTION';
   return cause === Cause.noAnswer || cause === Cause.normalClearing ? 'NOANSWER' : 'CHANUNAVAIL';
@@ -188,7 +190,7 @@ const keepFailure = assign(({ context: { callees, failures }, event }) =>
   event.type === 'callee.failed'
     ? {
         callees: callees.filter(({ channelId }) => channelId !== event.channelId),
-        failures: [...failures, event.outcome],
+        failures: [...failures, event.cause],
       }
     : {},
 );
@@ -219,10 +221,12 @@ const keepJoined = assign(({ event }) =>
 );
 const keepAbsence = assign(({ event }) => (event.type === 'party.absent' ? { absent: event.absent } : {}));
 
-const endedWith = (status: DialOutcome) => assign({ end: { status } });
-const keepNobody = assign(({ context: { failures } }) => ({
-  end: { status: telling.find((outcome) => failures.includes(outcome)) ?? 'CHANUNAVAIL' },
-}));
+const endedWith = (end: DialEnd) => assign({ end });
+const keepNobody = assign(({ context: { failures } }) => {
+  const outcomes = failures.map(dialOutcomeOf);
+  const status = telling.find((outcome) => outcomes.includes(outcome)) ?? 'CHANUNAVAIL';
+  return { end: { status, cause: failures.at(-1) ?? Cause.subscriberAbsent } };
+});
 const keepLeft = assign(({ event }) =>
   event.type === 'caller.left' ? { end: { status: 'CANCEL' as const, left: event.digit } } : {},
 );
@@ -275,7 +279,7 @@ const beforeAnswer = {
   'callee.failed': { guard: 'isCallee', actions: [keepFailure, { type: 'hearAnother', params: calleeOf }] },
   'callee.replaced': { guard: 'isCallee', actions: [keepReplacement, followed] },
   'caller.left': { target: 'over', actions: [keepLeft, ...givenUp] },
-  stop: { target: 'over', actions: [endedWith('CANCEL'), ...givenUp] },
+  stop: { target: 'over', actions: [endedWith({ status: 'CANCEL' }), ...givenUp] },
 } as const;
 
 const replacedPeer = { guard: 'isPeer', actions: [keepPeersPlace, followed] } as const;
@@ -329,7 +333,10 @@ export const dialMachine = dial.createMachine({
       always: { guard: 'nobodyIsLeft', target: 'over', actions: [keepNobody, 'ignoreCaller', 'endWaiting'] },
       on: {
         ...beforeAnswer,
-        'patience.over': { target: 'over', actions: [endedWith('NOANSWER'), ...givenUp] },
+        'patience.over': {
+          target: 'over',
+          actions: [endedWith({ status: 'NOANSWER', cause: Cause.noAnswer }), ...givenUp],
+        },
       },
     },
     /** A target has answered and runs its subroutine; the caller still waits. */

@@ -59,7 +59,7 @@ test('who is called when it is saved is called on, and the first that answers is
   assert.equal(again.owners.dials.dump(), []);
 });
 
-test('how long it calls counts from its begin, and so do those who could not be had', async () => {
+test('how long it calls counts from its begin', async () => {
   const w = world('Dial(Fake/bob&Fake/carol,20,g)');
   w.report(idOf(w, 'Fake/bob'), { type: 'leg.hungUp', cause: 17 });
   w.clock.advance(15_000);
@@ -69,6 +69,16 @@ test('how long it calls counts from its begin, and so do those who could not be 
   await settled();
   assert.is(again.channels.size, 2);
   again.clock.advance(1);
+  await settled();
+  assert.equal([status(again), again.channels.size, again.dialSessions.size], ['NOANSWER', 1, 0]);
+});
+
+test('who was busy before the restore still counts', async () => {
+  const w = world('Dial(Fake/bob&Fake/carol,20,g)');
+  w.report(idOf(w, 'Fake/bob'), { type: 'leg.hungUp', cause: 17 });
+  await settled();
+  const again = await takenUp(w);
+  again.report(idOf(again, 'Fake/carol'), { type: 'leg.hungUp', cause: 20 });
   await settled();
   assert.equal([status(again), again.channels.size, again.dialSessions.size], ['BUSY', 1, 0]);
 });

@@ -223,6 +223,30 @@ for (const [cause, hears] of ends)
     assert.is(w.channels.size, 0);
   });
 
+for (const cause of [1, 17, 19, 20, 21, 34])
+  test(`Hangup behind a Dial that ended with ${cause} gives the caller that cause`, async () => {
+    const w = world({ '202': ['Dial(Fake/bob)', 'Set(SEEN=${HANGUPCAUSE})', 'Wait(1)', 'Hangup'] });
+    const caller = w.incoming('a', '202');
+    w.report(w.called()[0]!, { type: 'leg.hungUp', cause });
+    await settled();
+    assert.is(w.variables('a')['SEEN'], String(cause));
+    w.clock.advance(1_000);
+    await settled();
+    assert.ok(caller.calls.includes(`hangup ${cause}`), caller.calls.join());
+  });
+
+test('after an answer the cause of an earlier Dial no longer counts', async () => {
+  const w = world({ '202': ['Dial(Fake/bob)', 'Dial(Fake/eve,20,g)', 'Hangup'] });
+  const caller = w.incoming('a', '202');
+  w.report(w.called()[0]!, { type: 'leg.hungUp', cause: 17 });
+  await settled();
+  w.report(w.called()[1]!, { type: 'leg.answered' });
+  await settled();
+  w.report(w.called()[1]!, { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.ok(caller.calls.includes('hangup 16'), caller.calls.join());
+});
+
 test('Local channels are numbered in the order in which they are made', async () => {
   const w = world({ '202': ['Dial(Local/300@default&Local/300@default)'], '300': ['Wait(60)'] });
   w.incoming('a', '202');

@@ -147,7 +147,7 @@ test('a caller that hangs up while the target rings has handed the one it called
 for (const [cause, status] of [
   [Cause.userBusy, 486],
   [Cause.noAnswer, 480],
-  [Cause.callRejected, 480],
+  [Cause.callRejected, 503],
   [Cause.congestion, 503],
 ] as const)
   test(`a target that refuses with cause ${cause} is told as ${status}, and both go on talking`, async () => {

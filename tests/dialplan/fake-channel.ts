@@ -69,6 +69,9 @@ export class FakeChannel implements DialplanChannel {
   hangupCause(): number {
     return this.cause;
   }
+  setHangupCause(cause: number): void {
+    this.cause = cause;
+  }
   variable(name: string): string | undefined {
     return this.variables.get(name);
   }

@@ -323,6 +323,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'connected.set', party: { ani: '1' } },
       { type: 'language.set', language: 'de' },
       { type: 'accountCode.set', accountCode: '7' },
+      { type: 'cause.set', cause: 17 },
       { type: 'tenantId.set', tenantId: 't' },
       { type: 'holdIntercept.set', on: true },
       { type: 'transferHandling.set', handling: 'client' },

@@ -103,7 +103,9 @@ function waitingOf(options: ReadonlyMap<string, string>): DialRequest['waiting']
 }
 
 /** Notes the result of a Dial in the variables of the caller. */
-function noteResult({ channel }: Step, { status, peer, answeredMs = 0 }: DialResult): void {
+function noteResult({ channel }: Step, { status, cause, peer, answeredMs = 0 }: DialResult): void {
+  if (cause !== undefined) channel.setHangupCause(cause);
+  else if (status === 'ANSWER' && channel.hangupCause() !== Cause.unknown) channel.setHangupCause(Cause.normalClearing);
   channel.note('DIALSTATUS', status);
   channel.note('DIALEDPEERNAME', peer?.name ?? '');
   channel.note('DIALEDPEERNUMBER', peer?.number ?? '');
