@@ -23,7 +23,7 @@ import { digitTerms } from './digit-modes.ts';
 import { EarlyMedia } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
 import { InfoDigits, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
-import { type LegCoreData, type LegCoreOptions, stateOf } from './leg-data.ts';
+import { type FindPeer, type LegCoreData, type LegCoreOptions, stateOf } from './leg-data.ts';
 import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
 import type { ReferReceiver } from './legs.ts';
 import { receiveMessage } from './messages.ts';
@@ -31,7 +31,7 @@ import { createNegotiation, type Negotiation } from './negotiation.ts';
 import { OwnTransfers } from './own-transfers.ts';
 import { assertedParty } from './party.ts';
 import { PictureUpdates } from './picture-updates.ts';
-import { mediaAddress, mediaHosts, srtpPolicy } from './services.ts';
+import { addressDependsOnPeer, mediaAddress, mediaHosts, srtpPolicy } from './services.ts';
 
 /** The common part of inbound and outbound legs: media, reports, and the call in its dialog. */
 export class LegCore {
@@ -331,7 +331,7 @@ export class LegCore {
   }
 
   #openMedia(from: MediaSessionDump | undefined): PendingSession {
-    const { services, channelId, near, video, locating } = this.#options;
+    const { services, channelId, near, video, findPeer } = this.#options;
     const { media, stack } = services;
     const told = this.#contain('a report of the media', (report: MediaReport) => this.#hear(report));
     const opening = from?.local ? media.reopenRtp(from, told) : media.openRtp(channelId, told, near);
@@ -339,12 +339,12 @@ export class LegCore {
     const withVideo = streams
       ? opening.then((opened) => streams.open(opened, video.offered).then(() => opened))
       : opening;
-    const located = async (found: Promise<Target | undefined>): Promise<RtpSession> => {
-      const [opened, peer] = await Promise.all([withVideo, found]);
-      this.#peer ??= peer;
+    const located = async (find: FindPeer): Promise<RtpSession> => {
+      const opened = await withVideo;
+      if (addressDependsOnPeer(services, opened)) this.#peer ??= await find();
       return opened;
     };
-    return new PendingSession(channelId, locating ? located(locating) : withVideo, stack.log, (error) => {
+    return new PendingSession(channelId, findPeer ? located(findPeer) : withVideo, stack.log, (error) => {
       // When ports run out this is logged for every call: the reason without a stack.
       const reason = error instanceof Error ? error.message : String(error);
       stack.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');

@@ -43,6 +43,9 @@ export type LegCoreData = {
   readonly media: MediaSessionDump;
 };
 
+/** Finds who is called; undefined if nobody can be found. */
+export type FindPeer = () => Promise<Target | undefined>;
+
 /** What a leg is made of. */
 export type LegCoreOptions = {
   services: Services;
@@ -55,8 +58,8 @@ export type LegCoreOptions = {
   video: { codecs: readonly VideoFormatName[]; offered: number };
   /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
   peer: Target | undefined;
-  /** Finds the peer, where that has to be known before anything is described; never rejects. */
-  locating?: Promise<Target | undefined> | undefined;
+  /** Finds the peer, if the address in our SDP depends on it; never rejects. */
+  findPeer?: FindPeer | undefined;
   report: Report;
   /** What is done when `when` was asked for it and the port is open, by name. */
   intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;

@@ -425,12 +425,12 @@ class OutboundLeg implements Leg {
   }
 }
 
-/** The peer for which our SDP's address is chosen: the first target, resolved if the choice depends on it. */
-function towards({ stack, config }: Services, resolved: Resolved): Pick<LegCoreOptions, 'peer' | 'locating'> {
+/** The peer for which our SDP's address is chosen: the first target, to be resolved if the choice depends on it. */
+function towards({ stack }: Services, resolved: Resolved): Pick<LegCoreOptions, 'peer' | 'findPeer'> {
   const [first] = resolved.destinations();
-  if (!first || first.target || config.outside?.(undefined) === undefined) return { peer: first?.target };
+  if (!first || first.target) return { peer: first?.target };
   const uri = first.routes[0]?.uri ?? first.uri;
-  return { peer: undefined, locating: new Promise((resolve) => locate(stack, uri, resolve)) };
+  return { peer: undefined, findPeer: () => new Promise((resolve) => locate(stack, uri, resolve)) };
 }
 
 function failureOf(

@@ -84,6 +84,10 @@ export function mediaAddress(
   return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
 }
 
+/** Whether {@link mediaAddress} differs from peer to peer. */
+export const addressDependsOnPeer = ({ config }: Services, { local }: Pick<RtpSession, 'local'>): boolean =>
+  isNowhere(local.address) || config.outside?.(undefined) !== undefined;
+
 /** How audio with an endpoint is encrypted. */
 export const encryptionOf = ({ webrtc, mediaEncryption }: EndpointConfig): SrtpPolicy['mode'] =>
   webrtc ? 'webrtc' : mediaEncryption;

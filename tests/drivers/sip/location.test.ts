@@ -143,4 +143,20 @@ for (const [about, resource, isLocal, expected] of [
     );
   });
 
+for (const host of ['0.0.0.0', '::'])
+  for (const resource of ['600@trunk', 'trunk/sip:600@{callee}'])
+    location(`a call to ${resource} names an address that reaches us, not ${host}`, async () => {
+      const callee = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp' });
+      const caller = await phone({ config: trunk, protocol: 'tcp', names: domainOf(callee.port) });
+      caller.media.host = host;
+      caller.open(resource.replace('{callee}', `127.0.0.1:${callee.port};transport=tcp`)).leg.dial();
+      const inbound = await callee.rung();
+      inbound.leg.answer();
+      await inbound.heard('leg.answered');
+      assert.equal(
+        callee.media.sessions.get(inbound.id)?.flows.map(({ remote }) => remote.address),
+        ['127.0.0.1'],
+      );
+    });
+
 location.run();

@@ -76,6 +76,8 @@ export class FakeMedia implements MediaPlane {
   readonly sessions = new Map<string, FakeSession>();
   failWith: Error | undefined;
   failVideo = false;
+  /** Where its ports are. */
+  host = '127.0.0.1';
   /** Below those that the system gives to whoever asks: what a real server sends here comes to nobody. */
   #port = 10_000;
 
@@ -89,7 +91,7 @@ export class FakeMedia implements MediaPlane {
     const ask = (what: string) => () => void asked.push(what);
     const session: FakeSession = {
       id,
-      local: { address: '127.0.0.1', port: (this.#port += 2) },
+      local: { address: this.host, port: (this.#port += 2) },
       flows: [],
       videos: new Map(),
       videoPorts: new Map(),
