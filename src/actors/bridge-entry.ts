@@ -37,6 +37,11 @@ export type Stay = {
   hasMusic: boolean;
 };
 
+export const bridgeSnapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();
+
+/** The channels in a bridge, in the order of entering. */
+export const staysIn = ({ stays }: BridgeEntry): Stay[] => [...stays.values()];
+
 /** What is to be heard of a bridge: the facts of its chart, and, after those of a step, that its snapshot has changed. */
 type BridgeNews = BridgeFact | { type: 'bridge.changed'; snapshot: BridgeSnapshot };
 /** The facts of all bridges. */

@@ -1,39 +1,33 @@
 import type { Bus } from '../bus/bus.ts';
-import { allBridges, bridgeTopic, bridgeTopics, type Topic } from '../bus/topics.ts';
+import { allBridges, bridgeTopic, bridgeTopics } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
-import { SlotMap } from '../lib/slot-map.ts';
 import {
   type BridgeCommand,
-  type BridgeEvent,
   type BridgeFact,
   type BridgeInput,
-  type BridgeMember,
   type BridgeSnapshot,
   bridgeMachine,
   bridgeModel,
   isOpen,
-  memberOf,
 } from '../machines/bridge.ts';
 import type { BridgeVideoCommand, BridgeVideoFact } from '../machines/bridge-video.ts';
-import { isEnding } from '../machines/channel.ts';
-import { isControlled } from '../machines/ownership.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
-import type { AudioMeeting, Mix, MixReport } from '../telephony/media.ts';
+import type { AudioMeeting, MixReport } from '../telephony/media.ts';
 import {
   type BridgeEntry,
   type BridgeFacts,
   bridgeEvent,
+  bridgeSnapshot,
   type Entry,
-  isAnnouncer,
   mixMember,
-  type Stay,
+  staysIn,
 } from './bridge-entry.ts';
-import { meet } from './bridge-meeting.ts';
+import { type BridgeMembers, createBridgeMembers, type Interests } from './bridge-members.ts';
 import { type BridgeVideos, createBridgeVideos } from './bridge-video.ts';
 import { BridgeViews } from './bridge-views.ts';
 import type { ChannelAudio } from './channel-audio.ts';
-import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import type { ChannelEntry } from './channel-entry.ts';
 import type { ChannelFacts } from './channel-facts.ts';
 import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
@@ -56,11 +50,7 @@ type BridgesOptions = {
   audio: Pick<ChannelAudio, 'tell'>;
   playbacks: Pick<Playbacks, 'targetGone' | 'isBusy'>;
   recordings: Pick<Recordings, 'targetGone' | 'whenSettled' | 'running'>;
-  applications: {
-    addInterest(app: string, topic: Topic): void;
-    removeInterest(app: string, topic: Topic): void;
-    forget(topic: Topic): void;
-  };
+  applications: Interests;
   /** Language of what is played to a bridge when the request names none. */
   defaultLanguage: string;
   limits: {
@@ -126,51 +116,14 @@ const withoutFeatureKeys = (dump: BridgeDump['actor']): BridgeDump['actor'] => {
     context: { ...context, members: context.members.map((each) => ({ ...each, absorbsDigits: false })) },
   };
 };
+type BridgeRegistry = Registry<BridgeEntry>;
+type Models = { model(bridge: BridgeEntry, leaving?: string): Bridge };
 
-export function createBridges(options: BridgesOptions): Bridges {
-  const { bus, runtime, log, media, channels, views, audio, playbacks, recordings, applications, limits } = options;
-  const facts: BridgeFacts = new Facts(log);
-  const registry = new Registry<BridgeEntry>('bridgeNotFound');
-  /** The one stay of each channel that is in a bridge. */
-  const whereabouts = new SlotMap<string, Stay>();
-
-  const snapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();
-  const tell = ({ actor }: BridgeEntry, event: BridgeEvent): void => actor.send(event);
-
-  /** @param leaving a member to leave out. */
-  const model = (bridge: BridgeEntry, leaving?: string): Bridge => {
-    const unseen = (playbacks.isBusy('bridge', bridge.id) ? 1 : 0) + recordings.running('bridge', bridge.id);
-    return bridgeModel(snapshot(bridge), { video: videos.snapshot(bridge.id), unseen, leaving });
-  };
-
-  const staysIn = ({ stays }: BridgeEntry): Stay[] => [...stays.values()];
-
-  const videos = createBridgeVideos({
-    runtime,
-    log,
-    roomOf(id) {
-      const bridge = registry.find(id);
-      return (
-        bridge && { context: snapshot(bridge).context, mix: bridge.mix, views: bridge.views, present: staysIn(bridge) }
-      );
-    },
-    publish(id, { old, leaving }: BridgeVideoFact) {
-      const bridge = registry.find(id);
-      if (!bridge) return;
-      const source = old === undefined ? {} : { old_video_source_id: old };
-      const event = { type: 'BridgeVideoSourceChanged', bridge: model(bridge, leaving), ...source } as const;
-      bus.publish({ event, topics: bridge.topics });
-    },
-  });
-
-  /* ---- Effects: named by the chart, performed when its transition is over and told ------------------------------ */
-
-  const perform = (id: string, effect: (bridge: BridgeEntry) => void): void => {
-    const bridge = registry.find(id);
-    if (bridge) effect(bridge);
-  };
-
-  const mixReports = (id: string) => (report: MixReport) => {
+/** What the media plane reports of a mix goes to the charts of its bridge. */
+const mixReports =
+  (registry: BridgeRegistry, videos: BridgeVideos, log: Logger) =>
+  (id: string) =>
+  (report: MixReport): void => {
     const bridge = registry.find(id);
     if (report.type === 'mix.videoSource' && bridge) {
       const { session: channelId } = report;
@@ -181,110 +134,86 @@ export function createBridges(options: BridgesOptions): Bridges {
     }
     if (report.type !== 'mix.lost') return;
     log.error({ bridge: id, reason: report.reason }, 'the media plane lost a bridge; it is joined again');
-    if (bridge) tell(bridge, { type: 'mix.lost' });
+    bridge?.actor.send({ type: 'mix.lost' });
   };
 
-  const openMix = (id: string, type: 'mixing' | 'holding'): Mix => media.openMix(id, type, mixReports(id));
-
-  const join = (bridge: BridgeEntry, member: BridgeMember): void => {
+/** All members join a mix that knows nothing yet. */
+function joinAll(bridge: BridgeEntry, videos: BridgeVideos): void {
+  const { members, musicClass } = bridgeSnapshot(bridge).context;
+  for (const member of members) {
     const stay = bridge.stays.get(member.channelId);
-    if (!stay) return;
-    const { channel } = stay;
-    bridge.mix.join(channel.leg.media, mixMember(member));
-    if (channel.leg.video) videos.tell(bridge.id, { type: 'members.changed' });
-    endHoldMusic(bridge);
-    channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
-    // An explicit participant of a holding bridge hears music (behaviour of Asterisk). Others hear announcers only.
-    if (snapshot(bridge).context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
-    meet(channels, snapshot(bridge).context, staysIn(bridge), member.channelId);
-  };
+    if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
+  }
+  if (musicClass !== undefined) bridge.mix.music(musicClass);
+  videos.arrange(bridge.id);
+}
 
-  const videoChanged = (channelId: string): void => {
-    const bridge = whereabouts.get(channelId)?.bridge;
-    if (bridge) videos.tell(bridge.id, { type: 'member.videoChanged', channelId });
-  };
+/** Ends playbacks and recordings. The chart hears when they have ended. */
+function endWorks({ playbacks, recordings }: BridgesOptions, { id, actor }: BridgeEntry): void {
+  playbacks.targetGone('bridge', id);
+  recordings.targetGone('bridge', id);
+  recordings.whenSettled('bridge', id, () => actor.send({ type: 'works.ended' }));
+}
 
-  const part = (bridge: BridgeEntry, channelId: string): void => {
-    const stay = bridge.stays.get(channelId);
-    if (!stay) return;
-    bridge.stays.delete(channelId);
-    whereabouts.delete(channelId);
-    bridge.mix.leave(stay.channel.leg.media);
-    if (stay.channel.leg.video) {
-      bridge.views.left(stay);
-      videos.told(bridge.id, { type: 'members.changed' });
-    }
-    setMusic(stay, undefined);
-    endHoldMusic(bridge);
-    // Of a channel that ends in the bridge the application still hears how the bridge ends, as in Asterisk.
-    const hasEnded = isEnding(snapshotOf(stay.channel));
-    if (stay.app !== undefined && !hasEnded) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
-    channels.tell(stay.channel, { type: 'bridge.left' });
-    meet(channels, snapshot(bridge).context, staysIn(bridge));
-  };
+type Parts = {
+  options: BridgesOptions;
+  registry: BridgeRegistry;
+  videos: BridgeVideos;
+  members: BridgeMembers;
+  openMix(id: string, type: BridgeInput['type']): BridgeEntry['mix'];
+};
 
-  const change = (bridge: BridgeEntry, channelId: string): void => {
-    const member = memberOf(snapshot(bridge), channelId);
-    const stay = bridge.stays.get(channelId);
-    if (member && stay) bridge.mix.change(stay.channel.leg.media, mixMember(member));
-  };
-
-  /** Music of one who was held by the other of two goes with that; in a holding bridge it is for waiting. */
-  const endHoldMusic = (bridge: BridgeEntry): void => {
-    if (snapshot(bridge).context.type === 'mixing') for (const stay of staysIn(bridge)) setMusic(stay, undefined);
-  };
-
-  const setMusic = (stay: Stay, musicClass: string | undefined): void => {
-    if (musicClass !== undefined) audio.tell(stay.channel, { type: 'startMoh', musicClass });
-    else if (stay.hasMusic) audio.tell(stay.channel, { type: 'stopMoh' });
-    stay.hasMusic = musicClass !== undefined;
-  };
-
-  const held: Bridges['held'] = (channelId, musicClass) => {
-    const bridge = whereabouts.get(channelId)?.bridge;
-    if (!bridge || snapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
-    for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(stay, musicClass);
+/** The bridge chart with its effects. They run when the transition is committed and its facts are published. */
+function bindEffects({ options, registry, videos, members, openMix }: Parts) {
+  const perform = (id: string, effect: (bridge: BridgeEntry) => void): void => {
+    const bridge = registry.find(id);
+    if (bridge) effect(bridge);
   };
 
   const reopen = (bridge: BridgeEntry): void => {
     bridge.mix.close();
-    bridge.mix = openMix(bridge.id, snapshot(bridge).context.type);
+    bridge.mix = openMix(bridge.id, bridgeSnapshot(bridge).context.type);
     bridge.views.reset();
-    joinAll(bridge);
+    joinAll(bridge, videos);
   };
 
-  const joinAll = (bridge: BridgeEntry): void => {
-    const { members, musicClass } = snapshot(bridge).context;
-    for (const member of members) {
-      const stay = bridge.stays.get(member.channelId);
-      if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
-    }
-    if (musicClass !== undefined) bridge.mix.music(musicClass);
-    videos.arrange(bridge.id);
-  };
-
-  const endWorks = (bridge: BridgeEntry): void => {
-    playbacks.targetGone('bridge', bridge.id);
-    recordings.targetGone('bridge', bridge.id);
-    recordings.whenSettled('bridge', bridge.id, () => tell(bridge, { type: 'works.ended' }));
-  };
-
-  const machine = bridgeMachine.provide({
+  return bridgeMachine.provide({
     actions: {
-      joinMix: ({ context }, { member }) => perform(context.id, (bridge) => join(bridge, member)),
-      leaveMix: ({ context }, { channelId }) => perform(context.id, (bridge) => part(bridge, channelId)),
-      changeMix: ({ context }, { channelId }) => perform(context.id, (bridge) => change(bridge, channelId)),
+      joinMix: ({ context }, { member }) => perform(context.id, (bridge) => members.join(bridge, member)),
+      leaveMix: ({ context }, { channelId }) => perform(context.id, (bridge) => members.part(bridge, channelId)),
+      changeMix: ({ context }, { channelId }) => perform(context.id, (bridge) => members.change(bridge, channelId)),
       reopenMix: ({ context }) => perform(context.id, reopen),
       playMusic: ({ context }, { musicClass }) => perform(context.id, ({ mix }) => mix.music(musicClass)),
       removeMembers: ({ context }) =>
         perform(context.id, (bridge) => {
-          for (const { channelId } of context.members) letGo(bridge, channelId);
+          for (const { channelId } of context.members) members.letGo(bridge, channelId);
         }),
-      endWorks: ({ context }) => perform(context.id, endWorks),
+      endWorks: ({ context }) => perform(context.id, (bridge) => endWorks(options, bridge)),
     },
   });
+}
 
-  /* ---- Facts: told by the chart after the commit, published as events ------------------------------------------- */
+/** Publishes the end to members and subscribers: after a crash the chart publishes nothing. */
+function tellCrash({ options, members }: Pick<Parts, 'options' | 'members'>, bridge: BridgeEntry, last: Bridge): void {
+  const { bus, views, playbacks, recordings } = options;
+  for (const stay of staysIn(bridge)) {
+    last.channels = last.channels.filter((id) => id !== stay.channel.id);
+    const event = { type: 'ChannelLeftBridge', bridge: { ...last }, channel: views.model(stay.channel) } as const;
+    bus.publish({ event, topics: bridge.topics });
+    members.part(bridge, stay.channel.id);
+  }
+  playbacks.targetGone('bridge', bridge.id);
+  recordings.targetGone('bridge', bridge.id);
+  bus.publish({ event: { type: 'BridgeDestroyed', bridge: { ...last, channels: [] } }, topics: bridge.topics });
+}
+
+type Start = (id: string, type: BridgeInput['type'], beginning: Beginning<BridgeInput>) => BridgeEntry;
+
+/** Starts the actors of bridges, publishes their facts, and releases what they held. */
+function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start {
+  const { options, registry, videos, openMix } = parts;
+  const { bus, runtime, log, views, applications } = options;
+  const machine = bindEffects(parts);
 
   const publish = (bridge: BridgeEntry, fact: BridgeFact): void => {
     const event = bridgeEvent(bridge, fact, { shown: model(bridge), views });
@@ -292,37 +221,16 @@ export function createBridges(options: BridgesOptions): Bridges {
     if (event) bus.publish({ event, topics: fact.type === 'BridgeCreated' ? [allBridges] : bridge.topics });
   };
 
-  /** After a crash the chart publishes nothing, so its members and subscribers get the end from here. */
-  const tellCrash = (bridge: BridgeEntry): void => {
-    const last = model(bridge);
-    for (const stay of staysIn(bridge)) {
-      last.channels = last.channels.filter((id) => id !== stay.channel.id);
-      const event = { type: 'ChannelLeftBridge', bridge: { ...last }, channel: views.model(stay.channel) } as const;
-      bus.publish({ event, topics: bridge.topics });
-      part(bridge, stay.channel.id);
-    }
-    playbacks.targetGone('bridge', bridge.id);
-    recordings.targetGone('bridge', bridge.id);
-    bus.publish({ event: { type: 'BridgeDestroyed', bridge: { ...last, channels: [] } }, topics: bridge.topics });
-  };
-
   const ended = (bridge: BridgeEntry, error: unknown): void => {
     videos.told(bridge.id, { type: 'bridge.gone' });
     registry.remove(bridge.id);
-    if (error !== undefined) tellCrash(bridge);
+    if (error !== undefined) tellCrash(parts, bridge, model(bridge));
     facts.forget(bridge.id);
     bridge.mix.close();
     applications.forget(bridgeTopic(bridge.id));
   };
 
-  const open = (input: BridgeInput): BridgeEntry => {
-    const { id, type } = input;
-    if (registry.has(id)) throw new AriError('bridgeIdExists', { bridge: id });
-    if (registry.size >= limits.bridges) throw new AriError('tooManyBridges', { bridges: String(limits.bridges) });
-    return start(id, type, { input });
-  };
-
-  const start = (id: string, type: BridgeInput['type'], beginning: Beginning<BridgeInput>): BridgeEntry => {
+  return (id, type, beginning) => {
     const bridge: BridgeEntry = {
       id,
       topics: bridgeTopics(id),
@@ -351,36 +259,10 @@ export function createBridges(options: BridgesOptions): Bridges {
     });
     return bridge;
   };
+}
 
-  /** A member leaves. Its video ends first. */
-  const letGo = (bridge: BridgeEntry, channelId: string): void => {
-    videos.told(bridge.id, { type: 'member.leaving', channelId });
-    tell(bridge, { type: 'leave', channelId });
-  };
-
-  const leave = (channelId: string): void => {
-    const stay = whereabouts.get(channelId);
-    if (stay) letGo(stay.bridge, channelId);
-  };
-
-  const enter: Bridges['enter'] = (bridge, channel, entry) => {
-    const { id: channelId, ownership } = channel;
-    const { members } = snapshot(bridge).context;
-    const others = members.filter((member) => member.channelId !== channelId);
-    if (others.length >= limits.members)
-      throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limits.members) });
-    leave(channelId);
-    const owner = ownership.getSnapshot();
-    const app = isControlled(owner) ? owner.context.app : undefined;
-    const stay = { bridge, channel, app, hasMusic: false };
-    bridge.stays.set(channelId, stay);
-    whereabouts.set(channelId, stay);
-    if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
-    tell(bridge, { type: 'enter', member: { channelId, ...entry } });
-    // There is one announcer at a time: a second one is sent out again, as in Asterisk.
-    if (snapshot(bridge).context.type === 'holding' && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
-  };
-
+/** Dump and restore of all bridges. */
+function createSaved({ options, registry, videos, members }: Parts, start: Start) {
   const shownTo = ({ views }: BridgeEntry, id: string): { shown?: string[] } => {
     const shown = views.shownTo(id);
     return shown === undefined ? {} : { shown };
@@ -391,50 +273,8 @@ export function createBridges(options: BridgesOptions): Bridges {
     return video === undefined ? {} : { video };
   };
 
-  const find = (id: string): BridgeEntry | undefined => {
-    const bridge = registry.find(id);
-    return bridge && isOpen(snapshot(bridge)) ? bridge : undefined;
-  };
-
-  options.channelFacts.on('channel.departed', ({ id }) => leave(id));
-  options.channelFacts.on('peer.held', ({ id }, { musicClass }) => held(id, musicClass));
-  options.channelFacts.on('video.changed', ({ id }) => videoChanged(id));
-
   return {
-    facts,
-    list: () =>
-      registry
-        .all()
-        .filter((bridge) => isOpen(snapshot(bridge)))
-        .map((bridge) => model(bridge)),
-    get(id) {
-      const bridge = find(id);
-      if (!bridge) throw new AriError('bridgeNotFound');
-      return model(bridge);
-    },
-    find,
-    open,
-    destroy: (bridge) => tell(bridge, { type: 'destroy' }),
-    enter,
-    leave,
-    held,
-    entertain(bridge, musicClass) {
-      for (const stay of staysIn(bridge)) setMusic(stay, musicClass);
-    },
-    bridgeOf: (channelId) => whereabouts.get(channelId)?.bridge,
-    tell,
-    tellVideo: ({ id }, command) => videos.tell(id, command),
-    snapshot,
-    videoSnapshot: ({ id }) => videos.snapshot(id),
-    model,
-    playTarget: ({ id, topics, mix }) => ({
-      kind: 'bridge',
-      id,
-      language: options.defaultLanguage,
-      topics,
-      media: mix,
-    }),
-    dump: (id) =>
+    dump: (id?: string): BridgeDump[] =>
       registry.those(id).map((bridge) => ({
         actor: bridge.actor.dump() as BridgeDump['actor'],
         ...videoOf(bridge),
@@ -446,31 +286,111 @@ export function createBridges(options: BridgesOptions): Bridges {
         })),
       })),
 
-    restore(dumps) {
+    restore(dumps: readonly BridgeDump[]): void {
       for (const { actor, video, stays } of dumps) {
         const { id, type } = actor.context;
         const bridge = start(id, type, { from: withoutFeatureKeys(actor) });
         for (const { channelId, app, hasMusic, shown } of stays) {
-          const channel = channels.find(channelId);
+          const channel = options.channels.find(channelId);
           if (!channel) continue;
-          const stay: Stay = { bridge, channel, app, hasMusic };
-          bridge.stays.set(channelId, stay);
-          whereabouts.set(channelId, stay);
+          members.seat({ bridge, channel, app, hasMusic });
           bridge.views.restore(channelId, shown);
         }
         if (video) videos.restore(video);
-        joinAll(bridge);
+        joinAll(bridge, videos);
       }
     },
 
-    resume() {
+    resume(): void {
       for (const bridge of registry.all()) {
-        for (const { channelId } of snapshot(bridge).context.members)
-          if (!bridge.stays.has(channelId)) letGo(bridge, channelId);
-        if (!isOpen(snapshot(bridge))) endWorks(bridge);
+        const { context } = bridgeSnapshot(bridge);
+        for (const { channelId } of context.members) if (!bridge.stays.has(channelId)) members.letGo(bridge, channelId);
+        if (!isOpen(bridgeSnapshot(bridge))) endWorks(options, bridge);
       }
     },
+  };
+}
 
+export function createBridges(options: BridgesOptions): Bridges {
+  const { bus, runtime, log, media, channels, audio, playbacks, recordings, applications, limits } = options;
+  const facts: BridgeFacts = new Facts(log);
+  const registry: BridgeRegistry = new Registry<BridgeEntry>('bridgeNotFound');
+
+  /** @param leaving a member to leave out. */
+  const model = (bridge: BridgeEntry, leaving?: string): Bridge => {
+    const unseen = (playbacks.isBusy('bridge', bridge.id) ? 1 : 0) + recordings.running('bridge', bridge.id);
+    return bridgeModel(bridgeSnapshot(bridge), { video: videos.snapshot(bridge.id), unseen, leaving });
+  };
+
+  const videos = createBridgeVideos({
+    runtime,
+    log,
+    roomOf(id) {
+      const bridge = registry.find(id);
+      if (!bridge) return undefined;
+      const { mix, views } = bridge;
+      return { context: bridgeSnapshot(bridge).context, mix, views, present: staysIn(bridge) };
+    },
+    publish(id, { old, leaving }: BridgeVideoFact) {
+      const bridge = registry.find(id);
+      if (!bridge) return;
+      const source = old === undefined ? {} : { old_video_source_id: old };
+      const event = { type: 'BridgeVideoSourceChanged', bridge: model(bridge, leaving), ...source } as const;
+      bus.publish({ event, topics: bridge.topics });
+    },
+  });
+  const members = createBridgeMembers({ channels, audio, applications, videos, limit: limits.members });
+  const { bridgeOf, leave, held } = members;
+  const hear = mixReports(registry, videos, log);
+  const parts: Parts = {
+    ...{ options, registry, videos, members },
+    openMix: (id, type) => media.openMix(id, type, hear(id)),
+  };
+  const start = createStart(parts, facts, { model });
+
+  const find = (id: string): BridgeEntry | undefined => {
+    const bridge = registry.find(id);
+    return bridge && isOpen(bridgeSnapshot(bridge)) ? bridge : undefined;
+  };
+
+  options.channelFacts.on('channel.departed', ({ id }) => leave(id));
+  options.channelFacts.on('peer.held', ({ id }, { musicClass }) => held(id, musicClass));
+  options.channelFacts.on('video.changed', ({ id: channelId }) => {
+    const bridge = bridgeOf(channelId);
+    if (bridge) videos.tell(bridge.id, { type: 'member.videoChanged', channelId });
+  });
+
+  return {
+    ...{ facts, find, model, bridgeOf, leave, held, enter: members.enter, entertain: members.entertain },
+    ...createSaved(parts, start),
+    list: () =>
+      registry
+        .all()
+        .filter((bridge) => isOpen(bridgeSnapshot(bridge)))
+        .map((bridge) => model(bridge)),
+    get(id) {
+      const bridge = find(id);
+      if (!bridge) throw new AriError('bridgeNotFound');
+      return model(bridge);
+    },
+    open(input) {
+      const { id, type } = input;
+      if (registry.has(id)) throw new AriError('bridgeIdExists', { bridge: id });
+      if (registry.size >= limits.bridges) throw new AriError('tooManyBridges', { bridges: String(limits.bridges) });
+      return start(id, type, { input });
+    },
+    destroy: ({ actor }) => actor.send({ type: 'destroy' }),
+    tell: ({ actor }, command) => actor.send(command),
+    tellVideo: ({ id }, command) => videos.tell(id, command),
+    snapshot: bridgeSnapshot,
+    videoSnapshot: ({ id }) => videos.snapshot(id),
+    playTarget: ({ id, topics, mix }) => ({
+      kind: 'bridge',
+      id,
+      language: options.defaultLanguage,
+      topics,
+      media: mix,
+    }),
     recordTarget: ({ id, topics, mix }) => ({ kind: 'bridge', id, topics, media: mix }),
     get size() {
       return registry.size;

@@ -1,86 +1,21 @@
-import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
-import type { Bridges } from '../actors/bridges.ts';
 import { controlledChannel } from '../actors/channel-control.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import { type ChannelFacts, hearChanges } from '../actors/channel-facts.ts';
-import type { ChannelViews } from '../actors/channel-views.ts';
-import type { Channels } from '../actors/channels.ts';
 import type { TransferDump } from '../actors/dumps.ts';
-import { type Actor, type Beginning, type Runtime, spawn } from '../actors/spawn.ts';
-import type { Bus } from '../bus/bus.ts';
-import type { Dialplan } from '../dialplan/dialplan.ts';
-import type { Ids } from '../lib/ids.ts';
-import type { Logger } from '../lib/log.ts';
-import { SlotMap } from '../lib/slot-map.ts';
-import { type ChannelSnapshot, isEnding, lifeOf } from '../machines/channel.ts';
-import { noTimeout, ownVariable } from '../machines/channel-setup.ts';
-import {
-  failureStatus,
-  refuseTransferCommand,
-  type TransferContext,
-  type TransferEvent,
-  type TransferFact,
-  transferMachine,
-} from '../machines/transfer.ts';
+import { type Beginning, spawn } from '../actors/spawn.ts';
+import { ownVariable } from '../machines/channel-setup.ts';
+import { refuseTransferCommand, type TransferContext, transferMachine } from '../machines/transfer.ts';
 import { AriError } from '../models/errors.ts';
-import type { TransferResult } from '../models/transfer.ts';
-import { Cause } from '../telephony/causes.ts';
-import { DriverError, type TransferRequest, transferHandlingIn } from '../telephony/driver.ts';
-import type { Consultations } from './consultations.ts';
-import { joinCalls } from './joining.ts';
-import { livingIn, type Swaps } from './swaps.ts';
+import { type TransferRequest, transferHandlingIn } from '../telephony/driver.ts';
+import { type KeyTransferor, type Notify, readTransferState } from './transfer-calls.ts';
+import { createTransferDialing, createTransferWatch, type TransferWatch } from './transfer-dialing.ts';
+import type { PartySnapshot } from './transfer-events.ts';
+import { createTransferJoining } from './transfer-joining.ts';
 import {
-  createTransferCalls,
-  failureCauseOf,
-  type KeyTransferor,
-  type Notify,
-  readTransferState,
-} from './transfer-calls.ts';
-import {
-  askedEvent,
-  blindEvent,
-  type Joining,
-  joinedEvent,
-  type PartySnapshot,
-  partyTopics,
-} from './transfer-events.ts';
-
-type TransferActor = Actor<typeof transferMachine>;
-
-/** The part of a transfer outside its chart. */
-type Entry = {
-  actor: TransferActor;
-  /** The transferor and its partners, as last seen. */
-  party: PartySnapshot;
-  joining: Joining | undefined;
-  /** Gets progress reports instead of the technology. */
-  notify: Notify | undefined;
-  unwatch: (() => void)[];
-};
-
-type TransfersOptions = {
-  bus: Bus;
-  runtime: Runtime;
-  ids: Ids;
-  log: Logger;
-  channels: Channels;
-  /** Hears the requests of far sides, the targets, and departing transferors. */
-  facts: ChannelFacts;
-  views: Pick<ChannelViews, 'model'>;
-  bridges: Bridges;
-  swaps: Swaps;
-  /** Consultation calls of attended transfers by keys. */
-  consultations: Consultations;
-  dialplan: Pick<Dialplan, 'hasExtension'>;
-  /** How long the outcome of a transfer is waited for, in ms. */
-  timeoutMs: number;
-  /** Whether a transferor that has hung up is called back when the target fails. */
-  callsBack?: boolean;
-  /** Time that a transferor has to hang up once it knows the outcome, in ms. */
-  byeTimeoutMs?: number;
-  /** Publishes events as Asterisk does: subscribers to all events get none of transfers. */
-  asteriskEvents?: boolean;
-};
+  createTransferTable,
+  type TransferEntry,
+  type TransfersOptions,
+  type TransferTable,
+} from './transfer-table.ts';
 
 /** Owns the transfers that parties ask for. */
 export interface Transfers {
@@ -108,181 +43,18 @@ export interface Transfers {
   readonly size: number;
 }
 
-const nowhere: Pick<Joining, 'destination'> = { destination: { destination_type: 'fail' } };
+type Parts = {
+  table: TransferTable;
+  watch: TransferWatch;
+  joining: ReturnType<typeof createTransferJoining>;
+  tellTransferer(context: TransferContext, status: number, own?: Notify): void;
+};
 
-/** Makes the owner of all transfers. */
-export function createTransfers(options: TransfersOptions): Transfers {
-  const { bus, runtime, log, channels, facts, views, bridges, swaps, consultations, dialplan } = options;
-  const { byeTimeoutMs = 0, asteriskEvents = false } = options;
-  const transfers = new SlotMap<string, Entry>();
-  const calls = createTransferCalls({ channels, swaps });
-
-  const partyOf = (channel: ChannelEntry): PartySnapshot => {
-    const bridge = bridges.bridgeOf(channel.id);
-    const [peer, ...others] = swaps.othersWith(channel);
-    return {
-      channel: views.model(channel),
-      ...(bridge && { bridge: bridges.model(bridge) }),
-      ...(peer && others.length === 0 && { peer: views.model(peer) }),
-    };
-  };
-
-  const living = livingIn(channels);
-
-  const send = (id: string, event: TransferEvent): void => transfers.get(id)?.actor.send(event);
-  const fail = (id: string, status: number, result: TransferResult): void =>
-    send(id, { type: 'target.failed', status, result });
-  const end = (channel: ChannelEntry | undefined): void => {
-    if (channel) channels.tell(channel, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
-  };
-
-  /* ---- Effects -------------------------------------------------------------------------------------------------- */
-
-  const dialTarget = (context: TransferContext): void => {
-    const { id, transferer: transfererId, extension } = context;
-    const transferer = living(transfererId);
-    if (!transferer || swaps.othersWith(transferer).length === 0) return void fail(id, 603, 'Invalid');
-    // Such an extension would be read as another one, in another context.
-    const exists = !/[/@]/.test(extension) && dialplan.hasExtension(context.context, extension);
-    if (!exists) return void fail(id, 404, 'Fail');
-    watchBridge(id, bridges.bridgeOf(transferer.id));
-    try {
-      const target = calls.openTarget(transferer, context);
-      watchTarget(id, target);
-      channels.tell(target, { type: 'dial', timeoutMs: noTimeout });
-    } catch (error) {
-      if (!(error instanceof DriverError || error instanceof AriError)) throw error;
-      log.info(
-        { channel: transfererId, extension, reason: error.message },
-        'the target of a transfer cannot be called',
-      );
-      fail(id, 503, 'Fail');
-    }
-  };
-
-  /** Calls the transferor back, in place of the target, or of itself if it has just ended. */
-  const callBack = ({ id, transferer, targetId, callBack: back, timeoutMs: patience }: TransferContext): void => {
-    const stands = [targetId, transferer].flatMap((each) => channels.find(each) ?? []);
-    const old = stands.find((each) => swaps.othersWith(each).length > 0);
-    const [transferee] = old ? swaps.othersWith(old) : [];
-    if (!old || !transferee || !back) return void send(id, { type: 'transferer.lost' });
-    try {
-      const newcomer = calls.openCallBack(back, transferee);
-      swaps.replace(newcomer, old);
-      watchCallBack(id, newcomer);
-      channels.tell(newcomer, { type: 'dial', timeoutMs: patience });
-      log.info({ channel: newcomer.id, target: back.target }, 'who asked for a transfer is called back');
-    } catch (error) {
-      if (!(error instanceof DriverError || error instanceof AriError)) throw error;
-      log.info({ target: back.target, reason: error.message }, 'who asked for a transfer cannot be called back');
-      send(id, { type: 'transferer.lost' });
-    }
-  };
-
-  const watchChannel = (id: string, channel: ChannelEntry, look: (snapshot: ChannelSnapshot) => void): void => {
-    transfers.get(id)?.unwatch.push(hearChanges(facts, channel.id, look));
-  };
-
-  const watchCallBack = (id: string, channel: ChannelEntry): void => {
-    watchChannel(id, channel, (snapshot) => {
-      if (isEnding(snapshot)) send(id, { type: 'transferer.lost' });
-      else if (lifeOf(snapshot) === 'up') send(id, { type: 'transferer.returned' });
-    });
-  };
-
-  const lookAtTarget = (
-    id: string,
-    target: ChannelEntry,
-    inDialplan = channels.find(target.companionId ?? ''),
-  ): void => {
-    const snapshot = snapshotOf(target);
-    if (isEnding(snapshot)) fail(id, failureStatus(failureCauseOf(target, inDialplan)), 'Fail');
-    else if (lifeOf(snapshot) === 'ringing') send(id, { type: 'target.ringing' });
-    else if (lifeOf(snapshot) === 'up') send(id, { type: 'target.answered' });
-  };
-
-  const watchTarget = (id: string, target: ChannelEntry): void => {
-    const inDialplan = channels.find(target.companionId ?? '');
-    watchChannel(id, target, () => lookAtTarget(id, target, inDialplan));
-  };
-
-  /** Reports that no transferee is left. */
-  const watchBridge = (id: string, bridge: BridgeEntry | undefined): void => {
-    const entry = transfers.get(id);
-    if (!bridge || !entry) return;
-    const { transferer, targetId, callBack: back } = entry.actor.getSnapshot().context;
-    const own = new Set([transferer, targetId, back?.channelId]);
-    const look = ({ context: { members } }: ReturnType<typeof bridges.snapshot>): void => {
-      const isElsewhere = entry.actor.getSnapshot().value === 'consulting';
-      const isThere = isElsewhere || members.some(({ channelId }) => own.has(channelId));
-      const isOther = members.some(({ channelId }) => !own.has(channelId));
-      if (!isThere || !isOther) send(id, { type: 'transferees.left' });
-    };
-    entry.unwatch.push(hearBridge(bridges, bridge.id, look));
-  };
-
-  const beginTalk = ({ id, transferer, targetId, consults }: TransferContext): void => {
-    if (consults) consultations.begin({ id, transferer, targetId, ...consults });
-  };
-
-  consultations.onReport((id, report) => {
-    const entry = transfers.get(id);
-    if (report.type === 'refused') fail(id, 503, 'Fail');
-    else if (report.type === 'parted') send(id, { type: 'transferer.aborts' });
-    else if (report.type === 'incomplete' || !entry) send(id, { type: 'parties.refused', status: 480, result: 'Fail' });
-    else {
-      const { into, from, parties } = report;
-      entry.joining = { ...parties, destination: { destination_type: 'bridge', destination_bridge: into.id } };
-      publishMerged([into, from]);
-      bridges.destroy(from);
-      send(id, { type: 'parties.joined' });
-    }
-  });
-
-  const join = (context: TransferContext): void => {
-    const { id, transferer, request, consults } = context;
-    const [first, second] = [living(transferer), living(request.replaces?.channelId ?? '')];
-    const entry = transfers.get(id);
-    if (consults) return void consultations.complete(id);
-    if (!first || !entry) return;
-    const before = { first: partyOf(first), ...(second && { second: partyOf(second) }) };
-    const joined = joinCalls({ first, second }, { channels, bridges, swaps });
-    entry.joining = {
-      ...before,
-      destination: 'destination' in joined ? joined.destination : { destination_type: 'fail' },
-    };
-    if ('destination' in joined) {
-      if (joined.merged) publishMerged(joined.merged);
-      send(id, { type: 'parties.joined' });
-    } else if ('early' in joined) {
-      end(second);
-      send(id, { type: 'parties.early', ...joined.early });
-    } else send(id, { type: 'parties.refused', ...joined });
-  };
-
-  const publishMerged = ([into, from]: readonly [BridgeEntry, BridgeEntry]): void =>
-    bus.publish({
-      event: { type: 'BridgeMerged', bridge: bridges.model(into), bridge_from: bridges.model(from) },
-      topics: [...into.topics, ...from.topics],
-    });
-
-  const abandon = (channelId = ''): void => {
-    const called = living(channelId);
-    if (called) channels.tell(called, { type: 'hangup', cause: Cause.normalClearing, cancels: true, by: 'server' });
-  };
-
-  const take = ({ id, transferer, targetId, consults }: TransferContext): void => {
-    const [old, newcomer] = [channels.find(transferer), living(targetId)];
-    const entry = transfers.get(id);
-    if (!old || !newcomer || !entry) return;
-    const { channel } = entry.party;
-    if (consults)
-      entry.joining = {
-        ...{ first: entry.party, second: { channel, peer: views.model(newcomer) } },
-        destination: { destination_type: 'bridge', destination_bridge: consults.waitingIn },
-      };
-    swaps.replace(newcomer, old);
-  };
+/** Binds the effects of the transfer chart. */
+function bindEffects(options: TransfersOptions, { table, watch, joining, tellTransferer }: Parts) {
+  const { channels, swaps, consultations, byeTimeoutMs = 0 } = options;
+  const { living, hangUp } = table;
+  const dialing = createTransferDialing(options, table, watch);
 
   /** The transferees, with the transferor's replacement. */
   const alert = ({ targetId, callBack: back }: TransferContext, type: 'ring' | 'ringStop'): void => {
@@ -290,58 +62,39 @@ export function createTransfers(options: TransfersOptions): Transfers {
     for (const other of stands.flatMap(swaps.othersWith)) channels.tell(other, { type });
   };
 
-  const tellTransferer = ({ id, transferer, request, byKeys }: TransferContext, status: number, own?: Notify): void => {
-    const tell = own ?? transfers.get(id)?.notify;
-    if (tell) tell(status);
-    else if (!byKeys) channels.find(transferer)?.leg.tellTransfer(request.id, status);
-  };
-
-  const machine = transferMachine.provide({
+  return transferMachine.provide({
     actions: {
       tellTransferer: ({ context }, { status }) => tellTransferer(context, status),
-      dialTarget: ({ context }) => dialTarget(context),
-      joinParties: ({ context }) => join(context),
-      takePlace: ({ context }) => take(context),
-      beginTalk: ({ context }) => beginTalk(context),
+      dialTarget: ({ context }) => dialing.dialTarget(context),
+      joinParties: ({ context }) => joining.join(context),
+      takePlace: ({ context }) => joining.take(context),
+      beginTalk: ({ context: { id, transferer, targetId, consults } }) => {
+        if (consults) consultations.begin({ id, transferer, targetId, ...consults });
+      },
       endTalk: ({ context }) => consultations.end(context.id),
       alertTransferees: ({ context }) => alert(context, 'ring'),
       calmTransferees: ({ context }) => alert(context, 'ringStop'),
       endTransferer: ({ context: { transferer, request, byKeys } }) => {
         for (const channel of [living(transferer), living(request.replaces?.channelId ?? '')]) {
           if (!byKeys) channel?.leg.expectEnd?.(byeTimeoutMs);
-          end(channel);
+          hangUp(channel);
         }
       },
-      callBack: ({ context }) => callBack(context),
-      abandonCallBack: ({ context }) => abandon(context.callBack?.channelId),
-      abandonTarget: ({ context }) => abandon(context.targetId),
+      callBack: ({ context }) => dialing.callBack(context),
+      abandonCallBack: ({ context }) => dialing.abandon(context.callBack?.channelId),
+      abandonTarget: ({ context }) => dialing.abandon(context.targetId),
     },
   });
+}
 
-  /* ---- Facts ---------------------------------------------------------------------------------------------------- */
+type Start = (id: string, party: PartySnapshot, beginning: Beginning<TransferContext>, notify?: Notify) => void;
 
-  const publish = (entry: Entry, context: TransferContext, fact: TransferFact): void => {
-    const channel = channels.find(context.transferer);
-    if (channel && bridges.bridgeOf(channel.id)) entry.party = partyOf(channel);
-    const { party } = entry;
-    if (fact.type === 'ChannelTransfer') {
-      const second = channels.find(context.request.replaces?.channelId ?? '');
-      const event = askedEvent(context, fact, party, second && partyOf(second));
-      return void bus.publish({ event, topics: channel?.topics ?? [] });
-    }
-    if (fact.type === 'BridgeBlindTransfer') {
-      const target = channels.find(context.targetId);
-      const replacing = fact.result === 'Success' && target ? views.model(target) : undefined;
-      const event = blindEvent(context, fact.result, party, replacing);
-      return void bus.publish({ event, topics: partyTopics([party], !asteriskEvents) });
-    }
-    const seen = entry.joining ?? consultations.parties(context.id) ?? { first: party };
-    const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
-    const joining: Joining = { ...seen, destination };
-    const event = joinedEvent(fact.result, joining);
-    const { first, second = first } = joining;
-    bus.publish({ event, topics: partyTopics([first, second], !asteriskEvents) });
-  };
+/** Starts the actors of transfers, and releases what they held. */
+function createStart(options: TransfersOptions, parts: Parts): Start {
+  const { runtime, consultations } = options;
+  const { transfers, living, hangUp } = parts.table;
+  const { joining, tellTransferer } = parts;
+  const machine = bindEffects(options, parts);
 
   const ended = (id: string, error: unknown): void => {
     const entry = transfers.get(id);
@@ -352,11 +105,11 @@ export function createTransfers(options: TransfersOptions): Transfers {
     // No other part would report it, and the channel called for it would have no owner.
     const { context } = entry.actor.getSnapshot();
     tellTransferer(context, 500, entry.notify);
-    end(living(context.targetId));
+    hangUp(living(context.targetId));
   };
 
-  const start = (id: string, party: PartySnapshot, beginning: Beginning<TransferContext>, notify?: Notify): void => {
-    const entry: Entry = { actor: undefined as never, party, joining: undefined, notify, unwatch: [] };
+  return (id, party, beginning, notify) => {
+    const entry: TransferEntry = { actor: undefined as never, party, joining: undefined, notify, unwatch: [] };
     spawn(machine, {
       id,
       ...beginning,
@@ -365,15 +118,54 @@ export function createTransfers(options: TransfersOptions): Transfers {
         entry.actor = actor;
         transfers.set(id, entry);
       },
-      onEmitted: (fact, { context }) => publish(entry, context, fact),
+      onEmitted: (fact, { context }) => joining.publish(entry, context, fact),
       onEnded: (error) => ended(id, error),
     });
   };
+}
 
-  const of = (channelId: string): TransferActor[] =>
-    [...transfers.values()]
-      .map(({ actor }) => actor)
-      .filter((actor) => actor.getSnapshot().context.transferer === channelId);
+/** Dump and restore of all transfers. */
+function createSaved({ channels, bridges }: TransfersOptions, { table, watch }: Parts, start: Start) {
+  const { transfers, partyOf } = table;
+  return {
+    dump: (): TransferDump[] => [...transfers.values()].map(({ actor }) => actor.dump() as TransferDump),
+
+    restore(dumps: readonly TransferDump[]): void {
+      for (const from of dumps) {
+        const { id, transferer, targetId, callBack: back } = from.context;
+        const channel = channels.find(transferer);
+        const target = channels.find(targetId);
+        const returning = channels.find(back?.channelId ?? '');
+        const seen = channel ?? target ?? returning;
+        // If none could be restored, their ends are reported.
+        if (!seen) continue;
+        start(id, partyOf(seen), { from });
+        const { consults } = from.context;
+        watch.bridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
+        if (target) watch.target(id, target);
+        if (returning) watch.callBack(id, returning);
+      }
+    },
+  };
+}
+
+/** Makes the owner of all transfers. */
+export function createTransfers(options: TransfersOptions): Transfers {
+  const { log, channels, facts, bridges } = options;
+  const table = createTransferTable(options);
+  const { transfers, of, partyOf } = table;
+  const watch = createTransferWatch(options, table);
+  const parts: Parts = {
+    table,
+    watch,
+    joining: createTransferJoining(options, table),
+    tellTransferer({ id, transferer, request, byKeys }, status, own) {
+      const tell = own ?? transfers.get(id)?.notify;
+      if (tell) tell(status);
+      else if (!byKeys) channels.find(transferer)?.leg.tellTransfer(request.id, status);
+    },
+  };
+  const start = createStart(options, parts);
 
   const ask: Transfers['ask'] = (channel, request, transferor) => {
     const input = inputOf(channel, request, transferor, { ...options, waitingIn: bridges.bridgeOf(channel.id)?.id });
@@ -394,7 +186,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     // A channel that stands in for the transferor stays until its replacement has come.
     for (const { actor } of stand ? [...transfers.values()] : []) {
       const { value, context } = actor.getSnapshot();
-      if (value === 'handedOver' && context.targetId === channelId) lookAtTarget(context.id, stand!);
+      if (value === 'handedOver' && context.targetId === channelId) watch.lookAtTarget(context.id, stand!);
     }
   };
 
@@ -431,24 +223,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
       actor.send({ type });
     },
 
-    dump: () => [...transfers.values()].map(({ actor }) => actor.dump() as TransferDump),
-
-    restore(dumps) {
-      for (const from of dumps) {
-        const { id, transferer, targetId, callBack: back } = from.context;
-        const channel = channels.find(transferer);
-        const target = channels.find(targetId);
-        const returning = channels.find(back?.channelId ?? '');
-        const seen = channel ?? target ?? returning;
-        // If none could be restored, their ends are reported.
-        if (!seen) continue;
-        start(id, partyOf(seen), { from });
-        const { consults } = from.context;
-        watchBridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
-        if (target) watchTarget(id, target);
-        if (returning) watchCallBack(id, returning);
-      }
-    },
+    ...createSaved(options, parts, start),
 
     get size() {
       return transfers.size;

@@ -1,0 +1,150 @@
+import { bridgeTopic, type Topic } from '../bus/topics.ts';
+import { SlotMap } from '../lib/slot-map.ts';
+import { type BridgeMember, memberOf } from '../machines/bridge.ts';
+import { isEnding } from '../machines/channel.ts';
+import { isControlled } from '../machines/ownership.ts';
+import { AriError } from '../models/errors.ts';
+import {
+  type BridgeEntry,
+  bridgeSnapshot,
+  type Entry,
+  isAnnouncer,
+  mixMember,
+  type Stay,
+  staysIn,
+} from './bridge-entry.ts';
+import { meet } from './bridge-meeting.ts';
+import type { BridgeVideos } from './bridge-video.ts';
+import type { ChannelAudio } from './channel-audio.ts';
+import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
+import type { Channels } from './channels.ts';
+
+/** Which applications get the events of a bridge because of its members. */
+export type Interests = {
+  addInterest(app: string, topic: Topic): void;
+  removeInterest(app: string, topic: Topic): void;
+  forget(topic: Topic): void;
+};
+
+type BridgeMembersOptions = {
+  channels: Pick<Channels, 'tell'>;
+  audio: Pick<ChannelAudio, 'tell'>;
+  applications: Interests;
+  videos: BridgeVideos;
+  /** Most channels in one bridge. */
+  limit: number;
+};
+
+/** The stays of all channels in bridges, and the effects of the bridge chart that concern one member. */
+export type BridgeMembers = ReturnType<typeof createBridgeMembers>;
+
+function setMusic(audio: Pick<ChannelAudio, 'tell'>, stay: Stay, musicClass: string | undefined): void {
+  if (musicClass !== undefined) audio.tell(stay.channel, { type: 'startMoh', musicClass });
+  else if (stay.hasMusic) audio.tell(stay.channel, { type: 'stopMoh' });
+  stay.hasMusic = musicClass !== undefined;
+}
+
+/** Ends the music of a member that the other of two holds. In a holding bridge music is for waiting and stays. */
+function endHoldMusic(audio: Pick<ChannelAudio, 'tell'>, bridge: BridgeEntry): void {
+  if (bridgeSnapshot(bridge).context.type !== 'mixing') return;
+  for (const stay of staysIn(bridge)) setMusic(audio, stay, undefined);
+}
+
+function change(bridge: BridgeEntry, channelId: string): void {
+  const member = memberOf(bridgeSnapshot(bridge), channelId);
+  const stay = bridge.stays.get(channelId);
+  if (member && stay) bridge.mix.change(stay.channel.leg.media, mixMember(member));
+}
+
+/** Creates the table of stays. A channel is in one bridge at most. */
+export function createBridgeMembers({ channels, audio, applications, videos, limit }: BridgeMembersOptions) {
+  const whereabouts = new SlotMap<string, Stay>();
+
+  const seat = (stay: Stay): void => {
+    stay.bridge.stays.set(stay.channel.id, stay);
+    whereabouts.set(stay.channel.id, stay);
+  };
+
+  /** A member leaves. Its video ends first. */
+  const letGo = (bridge: BridgeEntry, channelId: string): void => {
+    videos.told(bridge.id, { type: 'member.leaving', channelId });
+    bridge.actor.send({ type: 'leave', channelId });
+  };
+
+  const leave = (channelId: string): void => {
+    const stay = whereabouts.get(channelId);
+    if (stay) letGo(stay.bridge, channelId);
+  };
+
+  return {
+    seat,
+    letGo,
+    /** As `Bridges.leave`. */
+    leave,
+    change,
+    bridgeOf: (channelId: string): BridgeEntry | undefined => whereabouts.get(channelId)?.bridge,
+
+    /** As `Bridges.enter`. */
+    enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void {
+      const { id: channelId, ownership } = channel;
+      const others = bridgeSnapshot(bridge).context.members.filter((member) => member.channelId !== channelId);
+      if (others.length >= limit) throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limit) });
+      leave(channelId);
+      const owner = ownership.getSnapshot();
+      const app = isControlled(owner) ? owner.context.app : undefined;
+      seat({ bridge, channel, app, hasMusic: false });
+      if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
+      bridge.actor.send({ type: 'enter', member: { channelId, ...entry } });
+      // There is one announcer at a time: a second one is sent out again, as in Asterisk.
+      const isHolding = bridgeSnapshot(bridge).context.type === 'holding';
+      if (isHolding && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
+    },
+
+    /** Effect: the member joins the mix, and meets the others. */
+    join(bridge: BridgeEntry, member: BridgeMember): void {
+      const stay = bridge.stays.get(member.channelId);
+      if (!stay) return;
+      const { channel } = stay;
+      bridge.mix.join(channel.leg.media, mixMember(member));
+      if (channel.leg.video) videos.tell(bridge.id, { type: 'members.changed' });
+      endHoldMusic(audio, bridge);
+      channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
+      const { context } = bridgeSnapshot(bridge);
+      // An explicit participant of a holding bridge hears music (behaviour of Asterisk). Others hear announcers only.
+      if (context.type === 'holding' && member.role === 'holding_participant') setMusic(audio, stay, 'default');
+      meet(channels, context, staysIn(bridge), member.channelId);
+    },
+
+    /** Effect: the member has left. */
+    part(bridge: BridgeEntry, channelId: string): void {
+      const stay = bridge.stays.get(channelId);
+      if (!stay) return;
+      bridge.stays.delete(channelId);
+      whereabouts.delete(channelId);
+      bridge.mix.leave(stay.channel.leg.media);
+      if (stay.channel.leg.video) {
+        bridge.views.left(stay);
+        videos.told(bridge.id, { type: 'members.changed' });
+      }
+      setMusic(audio, stay, undefined);
+      endHoldMusic(audio, bridge);
+      // Of a channel that ends in the bridge the application still hears how the bridge ends, as in Asterisk.
+      const hasEnded = isEnding(snapshotOf(stay.channel));
+      if (stay.app !== undefined && !hasEnded) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
+      channels.tell(stay.channel, { type: 'bridge.left' });
+      meet(channels, bridgeSnapshot(bridge).context, staysIn(bridge));
+    },
+
+    /** As `Bridges.held`. */
+    held(channelId: string, musicClass: string | undefined): void {
+      const bridge = whereabouts.get(channelId)?.bridge;
+      if (!bridge || bridgeSnapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
+      for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(audio, stay, musicClass);
+    },
+
+    /** As `Bridges.entertain`. */
+    entertain(bridge: BridgeEntry, musicClass: string): void {
+      for (const stay of staysIn(bridge)) setMusic(audio, stay, musicClass);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { TransferContext, TransferFact } from '../machines/transfer.ts';
+import { joinCalls } from './joining.ts';
+import { askedEvent, blindEvent, type Joining, joinedEvent, partyTopics } from './transfer-events.ts';
+import type { TransferEntry, TransfersOptions, TransferTable } from './transfer-table.ts';
+
+const nowhere: Pick<Joining, 'destination'> = { destination: { destination_type: 'fail' } };
+
+const publishMerged = (
+  { bus, bridges }: Pick<TransfersOptions, 'bus' | 'bridges'>,
+  [into, from]: readonly [BridgeEntry, BridgeEntry],
+): void =>
+  bus.publish({
+    event: { type: 'BridgeMerged', bridge: bridges.model(into), bridge_from: bridges.model(from) },
+    topics: [...into.topics, ...from.topics],
+  });
+
+/** Effects of the transfer chart that join the parties, and the events of a transfer. */
+export function createTransferJoining(options: TransfersOptions, table: TransferTable) {
+  const { bus, channels, views, bridges, swaps, consultations, asteriskEvents = false } = options;
+  const { transfers, send, fail, living, hangUp, partyOf } = table;
+
+  consultations.onReport((id, report) => {
+    const entry = transfers.get(id);
+    if (report.type === 'refused') fail(id, 503, 'Fail');
+    else if (report.type === 'parted') send(id, { type: 'transferer.aborts' });
+    else if (report.type === 'incomplete' || !entry) send(id, { type: 'parties.refused', status: 480, result: 'Fail' });
+    else {
+      const { into, from, parties } = report;
+      entry.joining = { ...parties, destination: { destination_type: 'bridge', destination_bridge: into.id } };
+      publishMerged(options, [into, from]);
+      bridges.destroy(from);
+      send(id, { type: 'parties.joined' });
+    }
+  });
+
+  /** Effect: makes one call of both calls of the transferor. */
+  const join = (context: TransferContext): void => {
+    const { id, transferer, request, consults } = context;
+    const [first, second] = [living(transferer), living(request.replaces?.channelId ?? '')];
+    const entry = transfers.get(id);
+    if (consults) return void consultations.complete(id);
+    if (!first || !entry) return;
+    const before = { first: partyOf(first), ...(second && { second: partyOf(second) }) };
+    const joined = joinCalls({ first, second }, { channels, bridges, swaps });
+    entry.joining = {
+      ...before,
+      destination: 'destination' in joined ? joined.destination : { destination_type: 'fail' },
+    };
+    if ('destination' in joined) {
+      if (joined.merged) publishMerged(options, joined.merged);
+      send(id, { type: 'parties.joined' });
+    } else if ('early' in joined) {
+      hangUp(second);
+      send(id, { type: 'parties.early', ...joined.early });
+    } else send(id, { type: 'parties.refused', ...joined });
+  };
+
+  /** Effect: the target takes the place of the transferor. */
+  const take = ({ id, transferer, targetId, consults }: TransferContext): void => {
+    const [old, newcomer] = [channels.find(transferer), living(targetId)];
+    const entry = transfers.get(id);
+    if (!old || !newcomer || !entry) return;
+    const { channel } = entry.party;
+    if (consults)
+      entry.joining = {
+        ...{ first: entry.party, second: { channel, peer: views.model(newcomer) } },
+        destination: { destination_type: 'bridge', destination_bridge: consults.waitingIn },
+      };
+    swaps.replace(newcomer, old);
+  };
+
+  const publish = (entry: TransferEntry, context: TransferContext, fact: TransferFact): void => {
+    const channel = channels.find(context.transferer);
+    if (channel && bridges.bridgeOf(channel.id)) entry.party = partyOf(channel);
+    const { party } = entry;
+    if (fact.type === 'ChannelTransfer') {
+      const second = channels.find(context.request.replaces?.channelId ?? '');
+      const event = askedEvent(context, fact, party, second && partyOf(second));
+      return void bus.publish({ event, topics: channel?.topics ?? [] });
+    }
+    if (fact.type === 'BridgeBlindTransfer') {
+      const target = channels.find(context.targetId);
+      const replacing = fact.result === 'Success' && target ? views.model(target) : undefined;
+      const event = blindEvent(context, fact.result, party, replacing);
+      return void bus.publish({ event, topics: partyTopics([party], !asteriskEvents) });
+    }
+    const seen = entry.joining ?? consultations.parties(context.id) ?? { first: party };
+    const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
+    const joining: Joining = { ...seen, destination };
+    const event = joinedEvent(fact.result, joining);
+    const { first, second = first } = joining;
+    bus.publish({ event, topics: partyTopics([first, second], !asteriskEvents) });
+  };
+
+  return { join, take, publish };
+}
