@@ -9,7 +9,7 @@ import {
 } from 'node:os';
 import type { AwayPolicy } from './actors/away-policies.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connection-entry.ts';
-import type { FeatureSettings } from './calls/feature-keys.ts';
+import type { FeatureSettings } from './calls/feature-calls.ts';
 import { packageFile, packageVersion as version } from './config/package-files.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';

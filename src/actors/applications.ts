@@ -1,13 +1,12 @@
 import type { Bus } from '../bus/bus.ts';
 import {
-  type Connection,
   createDelivery,
+  type Delivery,
   type DeliveryOptions,
   type MessageCheck,
   type ReceiverDump,
 } from '../bus/delivery.ts';
-import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from '../bus/topics.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { Topic } from '../bus/topics.ts';
 import { lazily } from '../lib/lazily.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
@@ -17,68 +16,23 @@ import {
   applicationMachine,
   isActiveApplication,
 } from '../machines/application.ts';
-import { type Application, longestApplicationName } from '../models/application.ts';
-import { AriError } from '../models/errors.ts';
-import type { AriEventBodyOf } from '../models/events.ts';
-import { type Limits, requireWithin } from '../models/limits.ts';
-import { formatTimestamp } from '../models/timestamp.ts';
-import type { EventsLost } from '../models/websocket-messages.ts';
+import type { Application } from '../models/application.ts';
+import type { Limits } from '../models/limits.ts';
+import {
+  type ApplicationActor,
+  type ApplicationTable,
+  type Connected,
+  type ConnectRequest,
+  createApplicationConnections,
+  type EventKeeping,
+  eventsOf,
+} from './application-connections.ts';
+import { createApplicationSubscriptions, type UserEventRequest } from './application-subscriptions.ts';
 import type { ApplicationDump, Dump } from './dumps.ts';
-import { type EventSourceLookup, subjectOf, topicOf } from './event-sources.ts';
-import { createOutbox, type Outbox } from './outbox.ts';
+import type { EventSourceLookup } from './event-sources.ts';
+import { createOutbox } from './outbox.ts';
 import { Registry } from './registry.ts';
-import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
-
-type ApplicationActor = Actor<typeof applicationMachine>;
-
-/** A client's connection with the applications that it registers. */
-export type ConnectRequest = Connection & {
-  names: readonly string[];
-  /** Subscribes the applications to all channels, bridges, endpoints and device states. */
-  subscribeAll?: boolean | undefined;
-  /**
-   * For connections that this system makes: ApplicationRegistered is sent, now or only when {@link Connected.announce}
-   * is called, and ApplicationUnregistered in the end.
-   */
-  announce?: boolean | 'whenAsked' | undefined;
-  /**
-   * It only hears: no calls enter its applications, and it cannot take over a name. Other clients can take over its names.
-   */
-  observes?: boolean | undefined;
-  /** Applications that had events before, each with the number of the last one. Kept later events are sent first. */
-  resume?: ReadonlyMap<string, number> | undefined;
-  /** Whether its socket is open. For connections registered before they open; left out: always open. */
-  isOpen?(): boolean;
-  /** Made by this system, so the names may be as long as {@link longestOwnName}. */
-  own?: boolean | undefined;
-};
-
-/** The events that an application resumes with. */
-export type Resumption = {
-  /** The events after its last one, in order, as they were written. */
-  events: readonly string[];
-  /** Number of missed events that are no longer kept; undefined if unknown. */
-  lost: number | undefined;
-};
-
-/** A registered connection. */
-export type Connected = {
-  /**
-   * An outbound connection has been made again: takes back the applications that others registered meanwhile, and sends
-   * ApplicationRegistered once more.
-   */
-  announce(): void;
-  /** The connection has closed; applications that it still owns become inactive. Idempotent. */
-  close(): void;
-};
-
-type UserEventRequest = {
-  application?: string | undefined;
-  /** Event sources of the channels and endpoints that it is about. */
-  source?: readonly string[] | undefined;
-  /** Any value of the client. The members of an object appear in the event. */
-  variables?: unknown;
-};
+import { type Beginning, type Runtime, spawn } from './spawn.ts';
 
 export interface Applications {
   /** All applications known, inactive ones included. */
@@ -149,13 +103,10 @@ export interface Applications {
   close(): void;
 }
 
-type ApplicationsOptions = {
+type ApplicationsOptions = EventKeeping & {
   bus: Bus;
-  clock: Clock;
   log: Logger;
   runtime: Runtime;
-  /** `asterisk_id` of every event. */
-  entityId: string;
   resolve: EventSourceLookup;
   /** Applications that there may be, and subscriptions of one when a client adds to them; any number when left out. */
   limits?: Pick<Limits, 'applications' | 'subscriptions'> | undefined;
@@ -167,80 +118,21 @@ type ApplicationsOptions = {
   recorder?: DeliveryOptions['recorder'];
   /** Trace context of events. */
   traced?: DeliveryOptions['traced'];
-  /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
-  kept?: ((name: string, number: number, made: number) => Resumption) | undefined;
   /** The connection of an application has gone, or is there again. */
   presenceChanged?: ((name: string, present: boolean) => void) | undefined;
   /** Checks every outgoing event; for development mode. */
   check?: MessageCheck | undefined;
 };
 
-/** Longest name of an application that this system makes up itself. */
-export const longestOwnName = 255;
-
-/** Names of Asterisk for subscriptions to all objects of a type. */
-const allNames: ReadonlyMap<Topic, string> = new Map([
-  [allChannels, '__AST_CHANNEL_ALL_TOPIC'],
-  [allBridges, '__AST_BRIDGE_ALL_TOPIC'],
-  [allEndpoints, '__AST_ENDPOINT_ALL_TOPIC'],
-  [allDeviceStates, '__AST_DEVICE_STATE_ALL_TOPIC'],
-]);
-
-function namesOf(requested: readonly string[], longest: number): readonly string[] {
-  const names = [...new Set(requested)];
-  if (names.length === 0) throw new AriError('applicationNameInvalid', { name: '' });
-  for (const name of names)
-    if (name === '' || name.length > longest) throw new AriError('applicationNameInvalid', { name });
-  return names;
-}
-
-const membersOf = (body: unknown): object =>
-  typeof body === 'object' && body !== null && !Array.isArray(body) ? body : {};
-
 const unlimited = { applications: Number.POSITIVE_INFINITY, subscriptions: Number.POSITIVE_INFINITY };
 
-type Missed = { name: string; last: number; notBefore: number };
+type Parts = { options: ApplicationsOptions; table: ApplicationTable; delivery: Delivery };
+type Start = (name: string, beginning: Beginning<ApplicationInput>) => ApplicationActor;
 
-/** The kept events of an application behind its last one, of `made` events, and a message about those that are lost. */
-function eventsOf({ kept, entityId, clock }: ApplicationsOptions, made: number, { name, last, notBefore }: Missed) {
-  const from = Math.max(last, notBefore);
-  const nothingKept: Resumption = { events: [], lost: from === made ? 0 : undefined };
-  const { events, lost: gone } = kept && from !== made ? kept(name, from, made) : nothingKept;
-  const lost = gone === undefined ? undefined : gone + (from - last);
-  if (lost === 0) return { events };
-  const told: EventsLost = {
-    type: 'EventsLost',
-    application: name,
-    asterisk_id: entityId,
-    timestamp: formatTimestamp(clock.now()),
-    after: last,
-    ...(lost === undefined ? {} : { lost }),
-  };
-  return { events, lost: JSON.stringify(told) };
-}
-
-/** Owns every application: its chart, its connection, its place in delivery. */
-export function createApplications(options: ApplicationsOptions): Applications {
-  const { bus, clock, log, runtime, entityId, resolve, check, limits = unlimited, queueLimit = 0 } = options;
-  const registry = new Registry<ApplicationActor>('applicationNotFound');
-  const connections = new Map<string, Connection & Pick<ConnectRequest, 'isOpen'>>();
-  /** Applications whose last registration was by an observer. */
-  const observed = new Set<string>();
-  /** Events of applications that were restored and are not connected again yet. */
-  const away = new Map<string, Outbox>();
-  let connectionCount = 0;
-
-  const delivery = createDelivery({
-    bus,
-    clock,
-    log,
-    entityId,
-    check,
-    recorder: options.recorder,
-    traced: options.traced,
-    request: () => runtime.turn.request,
-    onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
-  });
+/** Starts the charts of applications, binds their effects, and releases what they held. */
+function createStart({ options, table, delivery }: Parts): Start {
+  const { runtime, log } = options;
+  const { registry, connections, observed, away } = table;
 
   const machine = applicationMachine.provide({
     actions: {
@@ -264,12 +156,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     if (replaced) delivery.send(name, replaced, { type: 'ApplicationReplaced' });
   };
 
-  const register = (name: string): ApplicationActor => {
-    delivery.add(name);
-    return start(name, { input: { name } });
-  };
-
-  const start = (name: string, beginning: Beginning<ApplicationInput>): ApplicationActor =>
+  return (name, beginning) =>
     spawn(machine, {
       id: name,
       ...beginning,
@@ -284,157 +171,107 @@ export function createApplications(options: ApplicationsOptions): Applications {
         log.info({ application: name }, 'an application is gone');
       },
     });
+}
 
-  const model = (name: string): Application => {
-    const ids: Record<string, string[]> = { channel: [], bridge: [], endpoint: [], deviceState: [] };
-    for (const topic of delivery.topicsOf(name)) {
-      const colon = topic.indexOf(':');
-      ids[topic.slice(0, colon)]?.push(allNames.get(topic) ?? topic.slice(colon + 1));
-    }
-    const { allowed, disallowed } = delivery.filterOf(name);
-    const sorted = (type: string): string[] => (ids[type] ?? []).sort();
-    return {
-      name,
-      channel_ids: sorted('channel'),
-      bridge_ids: sorted('bridge'),
-      endpoint_ids: sorted('endpoint'),
-      device_names: sorted('deviceState'),
-      events_allowed: [...allowed],
-      events_disallowed: [...disallowed],
-    };
+type Numbers = Pick<ReturnType<typeof createApplicationConnections>, 'count' | 'countFrom'>;
+
+/** Dump and restore of all applications. */
+function createSaved({ options, table, delivery }: Parts, start: Start, numbers: Numbers) {
+  const { log, queueLimit = 0, hit } = options;
+  const { registry, connections, observed, away } = table;
+  return {
+    dump: (name?: string): Pick<Dump, 'applications' | 'connections'> => ({
+      applications: registry.those(name).map((actor): ApplicationDump => {
+        const { filter, narrowed, ...rest } = delivery.dump(actor.id);
+        const { allowed, disallowed } = filter;
+        const own = actor.dump() as ApplicationDump['actor'];
+        const waiting = away.get(actor.id)?.waiting();
+        return {
+          actor: own,
+          filter: { allowed: [...allowed], disallowed: [...disallowed] },
+          ...rest,
+          ...(observed.has(actor.id) ? { observes: true } : {}),
+          ...(narrowed && { narrowed }),
+          ...(waiting ? { waiting: [...waiting] } : {}),
+        };
+      }),
+      connections: numbers.count(),
+    }),
+
+    restore(dump: Pick<Dump, 'applications' | 'connections'>): void {
+      numbers.countFrom(dump.connections);
+      for (const { actor, observes, waiting = [], ...rest } of dump.applications) {
+        const { name } = actor.context;
+        delivery.restore(name, rest as ReceiverDump);
+        if (observes) observed.add(name);
+        if (!isActiveApplication(start(name, { from: actor }).getSnapshot())) continue;
+        const outbox = createOutbox({ limit: queueLimit, log: log.child({ application: name }), hit });
+        outbox.restore(waiting);
+        away.set(name, outbox);
+        delivery.attach(name, { send: outbox.take, describe: 'not connected again yet' }, false);
+      }
+    },
+
+    settle(): void {
+      for (const actor of registry.all()) {
+        const { connection } = actor.getSnapshot().context;
+        if (connection === '' || connections.has(connection)) continue;
+        away.delete(actor.id);
+        actor.send({ type: 'disconnect', connection });
+      }
+    },
   };
+}
 
-  const each = (
-    name: string,
-    eventSources: readonly string[] | undefined,
-    missing: 'eventSourceNotFound' | 'eventSourceNotSubscribed',
-    apply: (topic: Topic) => void,
-  ): Application => {
-    if (!eventSources || eventSources.length === 0) throw new AriError('eventSourceRequired');
-    registry.get(name);
-    for (const source of eventSources) apply(topicOf(source, resolve, missing));
-    return model(name);
+/** Owns every application: its chart, its connection, its place in delivery. */
+export function createApplications(options: ApplicationsOptions): Applications {
+  const { bus, clock, log, runtime, entityId, resolve, check, limits = unlimited } = options;
+  const table: ApplicationTable = {
+    registry: new Registry<ApplicationActor>('applicationNotFound'),
+    connections: new Map(),
+    observed: new Set(),
+    away: new Map(),
   };
+  const { registry, connections, observed, away } = table;
 
-  /** Continues after the last event that the client names, if events are kept, else with those that waited. */
-  const comeBack = (name: string, { send, narrow }: Connection, last: number | undefined): void => {
-    const outbox = away.get(name);
-    away.delete(name);
-    if (last !== undefined && (options.kept || !outbox))
-      resume(name, send, last, narrow && delivery.narrowedAfter(name, narrow.by));
-    else if (outbox) {
-      outbox.connected(send);
-      outbox.flush();
-    }
+  const delivery = createDelivery({
+    bus,
+    clock,
+    log,
+    entityId,
+    check,
+    recorder: options.recorder,
+    traced: options.traced,
+    request: () => runtime.turn.request,
+    onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
+  });
+
+  const start = createStart({ options, table, delivery });
+  const register = (name: string): ApplicationActor => {
+    delivery.add(name);
+    return start(name, { input: { name } });
   };
+  const { model, ...subscriptions } = createApplicationSubscriptions({
+    ...{ bus, registry, delivery, resolve },
+    limit: limits.subscriptions,
+  });
 
-  /** @param notBefore events up to this number are not sent. */
-  const resume = (name: string, send: Connection['send'], last: number, notBefore = 0): void => {
-    const { events, lost } = eventsAfter(name, last, notBefore);
-    if (lost !== undefined) send(lost);
-    for (const json of events) send(json);
-  };
-
-  const eventsAfter = (name: string, last: number, notBefore = 0) =>
-    eventsOf(options, delivery.figures(name).events, { name, last, notBefore });
-
-  const requireRegistrable: Applications['requireRegistrable'] = (names, observes) => {
-    const taken = observes ? names.find((name) => registry.has(name) && !observed.has(name)) : undefined;
-    if (taken !== undefined) throw new AriError('applicationTaken', { name: taken });
-    const added = names.filter((name) => !registry.has(name)).length;
-    if (added > 0) requireWithin('applications', registry.size + added, limits.applications);
-  };
-
+  const { connect, requireRegistrable, ...numbers } = createApplicationConnections({
+    ...options,
+    limit: limits.applications,
+    table,
+    delivery,
+    register,
+  });
   const names = (): string[] => registry.all().map((actor) => actor.getSnapshot().context.name);
   return {
-    requireRegistrable,
+    ...subscriptions,
+    ...{ connect, requireRegistrable },
+    ...createSaved({ options, table, delivery }, start, numbers),
     list: () => lazily(names(), (name) => (registry.has(name) ? model(name) : undefined)),
     names,
 
     get: (name) => model(registry.get(name).getSnapshot().context.name),
-
-    subscribe(name, eventSources) {
-      const held = delivery.topicsOf(name);
-      if (registry.has(name) && held.length + (eventSources?.length ?? 0) > limits.subscriptions) {
-        const wanted = (eventSources ?? []).map((source) => topicOf(source, resolve, 'eventSourceNotFound'));
-        const all = new Set([...held, ...wanted]);
-        if (all.size > held.length) requireWithin('subscriptions', all.size, limits.subscriptions);
-      }
-      return each(name, eventSources, 'eventSourceNotFound', (topic) => void delivery.subscribe(name, topic));
-    },
-
-    unsubscribe: (name, eventSources) =>
-      each(name, eventSources, 'eventSourceNotSubscribed', (topic) => {
-        if (!delivery.unsubscribe(name, topic)) throw new AriError('eventSourceNotSubscribed');
-      }),
-
-    filter(name, body) {
-      registry.get(name);
-      delivery.setFilter(name, body);
-      return model(name);
-    },
-
-    userEvent(eventName, { application, source = [], variables }) {
-      if (!application) throw new AriError('userEventApplicationRequired');
-      registry.get(application);
-      const event: AriEventBodyOf<'ChannelUserevent'> = {
-        type: 'ChannelUserevent',
-        eventname: eventName,
-        userevent: { ...membersOf(variables), eventname: eventName },
-        ...subjectOf(source, resolve),
-      };
-      bus.publish({ event, topics: [], to: application });
-    },
-
-    connect(request) {
-      const { subscribeAll = false, announce = false, observes = false, describe, isOpen } = request;
-      const names = namesOf(request.names, request.own ? longestOwnName : longestApplicationName);
-      // Registrations by the configuration or for a call are not refused.
-      if (!announce) requireRegistrable(names, observes);
-      const id = `connection-${++connectionCount}`;
-      const connection: Connection & Pick<ConnectRequest, 'isOpen'> = {
-        ...(isOpen && { isOpen }),
-        send: (json) => request.send(json),
-        describe,
-        unread: () => request.unread?.() ?? 0,
-        get narrow() {
-          return request.narrow;
-        },
-      };
-      connections.set(id, connection);
-      const owned = (): readonly string[] =>
-        names.filter((name) => registry.find(name)?.getSnapshot().context.connection === id);
-      const take = (): void => {
-        const mine = owned();
-        for (const name of names.filter((each) => !mine.includes(each))) {
-          (registry.find(name) ?? register(name)).send({ type: 'connect', connection: id, subscribeAll });
-          comeBack(name, connection, request.resume?.get(name));
-          if (observes) observed.add(name);
-          else observed.delete(name);
-        }
-      };
-      take();
-      // The owner of a socket that is not open yet reports it later.
-      const tellsLater = announce === 'whenAsked';
-      if (!tellsLater) log.info({ applications: names, connection: describe }, 'applications are connected');
-      const tell = (type: 'ApplicationRegistered' | 'ApplicationUnregistered'): void => {
-        for (const name of owned()) delivery.send(name, connection, { type });
-      };
-      if (announce === true) tell('ApplicationRegistered');
-      return {
-        announce() {
-          take();
-          for (const name of owned()) delivery.review(name);
-          tell('ApplicationRegistered');
-        },
-        close() {
-          if (announce) tell('ApplicationUnregistered');
-          for (const name of owned()) registry.find(name)?.send({ type: 'disconnect', connection: id });
-          if (connections.delete(id) && !tellsLater)
-            log.info({ applications: names, connection: describe }, 'applications are disconnected');
-        },
-      };
-    },
 
     retire: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
 
@@ -450,50 +287,9 @@ export function createApplications(options: ApplicationsOptions): Applications {
     addInterest: (name, topic) => void delivery.subscribe(name, topic),
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),
     forget: (topic) => delivery.forget(topic),
-    eventsAfter: (name, number) => eventsAfter(name, number),
+    eventsAfter: (name, last) => eventsOf(options, delivery.figures(name).events, { name, last, notBefore: 0 }),
     figures: (name) => delivery.figures(name),
     waiting: () => [...away].map(([application, outbox]) => ({ application, events: outbox.waiting().length })),
-
-    dump: (name) => ({
-      applications: registry.those(name).map((actor): ApplicationDump => {
-        const { filter, narrowed, ...rest } = delivery.dump(actor.id);
-        const { allowed, disallowed } = filter;
-        const own = actor.dump() as ApplicationDump['actor'];
-        const waiting = away.get(actor.id)?.waiting();
-        return {
-          actor: own,
-          filter: { allowed: [...allowed], disallowed: [...disallowed] },
-          ...rest,
-          ...(observed.has(actor.id) ? { observes: true } : {}),
-          ...(narrowed && { narrowed }),
-          ...(waiting ? { waiting: [...waiting] } : {}),
-        };
-      }),
-      connections: connectionCount,
-    }),
-
-    restore(dump) {
-      connectionCount = dump.connections;
-      for (const { actor, observes, waiting = [], ...rest } of dump.applications) {
-        const { name } = actor.context;
-        delivery.restore(name, rest as ReceiverDump);
-        if (observes) observed.add(name);
-        if (!isActiveApplication(start(name, { from: actor }).getSnapshot())) continue;
-        const outbox = createOutbox({ limit: queueLimit, log: log.child({ application: name }), hit: options.hit });
-        outbox.restore(waiting);
-        away.set(name, outbox);
-        delivery.attach(name, { send: outbox.take, describe: 'not connected again yet' }, false);
-      }
-    },
-
-    settle() {
-      for (const actor of registry.all()) {
-        const { connection } = actor.getSnapshot().context;
-        if (connection === '' || connections.has(connection)) continue;
-        away.delete(actor.id);
-        actor.send({ type: 'disconnect', connection });
-      }
-    },
 
     close: () => delivery.close(),
   };

@@ -23,6 +23,9 @@ import { isFormat, type RecordingRequest, readRecordingRequest, refuseNegativeLi
 import type { Recordings } from './recordings.ts';
 import { videoVisibilityOf } from './video-visibility.ts';
 
+/** The commands of clients for bridges, by the names of the interface. */
+export type BridgeOperations = ReturnType<typeof createBridgeOperations>;
+
 /** Parameters of `addChannel`, by their names in the interface. */
 type AddChannelRequest = {
   channel?: string[] | undefined;
@@ -59,13 +62,8 @@ type BridgeOperationsOptions = {
   variablesLimit: number;
 };
 
-/** The commands of clients for bridges, by the names of the interface. */
-export type BridgeOperations = ReturnType<typeof createBridgeOperations>;
-
-/** Creates the commands of clients for bridges: each reads the request, then refuses it or carries it out. */
-export function createBridgeOperations(options: BridgeOperationsOptions) {
-  const { bridges, channels, playbacks, recordings, ids, clock, compatibility, variablesLimit } = options;
-
+/** Finds the bridges and channels that requests name. */
+function createLookup({ bridges, channels }: Pick<BridgeOperationsOptions, 'bridges' | 'channels'>) {
   const allowedOn = (bridge: BridgeEntry): AllowedOperations =>
     allowedOnBridge(bridges.snapshot(bridge), bridges.videoSnapshot(bridge));
 
@@ -76,13 +74,6 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     const refusal = refuseBridgeOperation(bridges.snapshot(bridge), operation);
     if (refusal) throw new AriError(refusal, {}, { allowed: () => allowedOn(bridge) });
     return bridge;
-  };
-
-  /** @throws AriError limitReached when the bridge would have too many variables with these. */
-  const requireRoom = (bridge: BridgeEntry, names: readonly string[]): void => {
-    const { variables } = bridges.snapshot(bridge).context;
-    const added = new Set(names.filter((name) => !Object.hasOwn(variables, name))).size;
-    if (added > 0) requireWithin('channel_variables', Object.keys(variables).length + added, variablesLimit);
   };
 
   /** A channel that a bridge is asked about. @throws AriError memberNotFound, memberNotInStasis. */
@@ -106,81 +97,15 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     return channel;
   };
 
-  const make = (request: BridgeRequest, id: string, invalid: AriError): Bridge => {
-    const requested = readVariables(request.variables);
-    requireWithin('channel_variables', new Set(requested.map(({ name }) => name)).size, variablesLimit);
-    const features = readFeatures(request.features);
-    const kind = readBridgeType(request.type);
-    if (!kind) throw invalid;
-    const bridge = bridges.open({
-      id,
-      name: request.name ?? '',
-      ...kind,
-      features,
-      class: 'stasis',
-      creationTime: clock.now(),
-      variables: Object.fromEntries(requested.map(({ name, value }) => [name, value])),
-      reported: requested.filter(({ report }) => report === true).map(({ name }) => name),
-    });
-    return bridges.model(bridge);
-  };
+  return { allowedOn, controlled, candidate, candidates, inside };
+}
 
-  /** Members that are not answered get an early audio path, or they would not hear what is played. */
-  const openEarlyMedia = (bridge: BridgeEntry): void => {
-    for (const { channel } of bridge.stays.values())
-      if (lifeOf(snapshotOf(channel)) === 'ring') channels.tell(channel, { type: 'progress' });
-  };
+type Lookup = ReturnType<typeof createLookup>;
 
-  const readVariable = (bridge: BridgeEntry, name: string): string => {
-    const { variables } = bridges.snapshot(bridge).context;
-    if (!Object.hasOwn(variables, name)) throw new AriError('variableNotFound');
-    return variables[name] ?? '';
-  };
-
-  /** The bridge whose variables are requested. Every error is reported as not found. */
-  const withVariables = (id: string): BridgeEntry => {
-    const bridge = bridges.find(id);
-    if (!bridge || refuseBridgeOperation(bridges.snapshot(bridge), 'variable'))
-      throw new AriError('bridgeVariablesNotFound');
-    return bridge;
-  };
-
+/** Commands about the members of bridges. */
+function createMemberOperations({ bridges, recordings, compatibility }: BridgeOperationsOptions, lookup: Lookup) {
+  const { controlled, candidate, candidates, inside } = lookup;
   return {
-    list: (): Bridge[] => bridges.list(),
-    get: (id: string): Bridge => bridges.get(id),
-    /** The operations that it allows now, and reasons for the others. @throws AriError bridgeNotFound. */
-    possible(id: string): AllowedOperations {
-      const bridge = bridges.find(id);
-      if (!bridge) throw new AriError('bridgeNotFound');
-      return allowedOn(bridge);
-    },
-
-    /** Which member sees which, and reasons. @throws AriError bridgeNotFound. */
-    async videoVisibility(id: string): Promise<VideoVisibility[]> {
-      const bridge = bridges.find(id);
-      if (!bridge) throw new AriError('bridgeNotFound');
-      const present = [...bridge.stays.values()];
-      const told = await Promise.all(
-        present.map(async ({ channel: { id: member, leg } }) => {
-          // A session that has ended meanwhile has no figures.
-          const figures = await leg.video?.statistics().catch(() => []);
-          return [member, figures ?? []] as const;
-        }),
-      );
-      const video = bridges.videoSnapshot(bridge);
-      const mode = video ? videoModeOf(video) : firstVideoMode(bridges.snapshot(bridge).context);
-      return videoVisibilityOf({ mode, views: bridge.views, present, figures: new Map(told) });
-    },
-
-    create(request: BridgeRequest): Bridge {
-      const id = request.bridgeId || ids.uuid();
-      return make(request, id, new AriError('bridgeTypeInvalid', { bridge: id }));
-    },
-    createWithId: (id: string, request: BridgeRequest): Bridge =>
-      make(request, id, new AriError('bridgeTypeInvalidWithId')),
-
-    destroy: (id: string): void => bridges.destroy(controlled(id, 'destroy')),
-
     addChannel(id: string, request: AddChannelRequest): void {
       const bridge = controlled(id, 'addChannel');
       const entering = candidates(request.channel);
@@ -211,7 +136,20 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
     },
     clearVideoSource: (id: string): void =>
       bridges.tellVideo(controlled(id, 'clearVideoSource'), { type: 'clearVideoSource' }),
+  };
+}
 
+/** Commands about what the members of bridges hear, and recordings of it. */
+function createMediaOperations(options: BridgeOperationsOptions, { controlled }: Lookup) {
+  const { bridges, channels, playbacks, recordings } = options;
+
+  /** Members that are not answered get an early audio path, or they would not hear what is played. */
+  const openEarlyMedia = (bridge: BridgeEntry): void => {
+    for (const { channel } of bridge.stays.values())
+      if (lifeOf(snapshotOf(channel)) === 'ring') channels.tell(channel, { type: 'progress' });
+  };
+
+  return {
     startMoh: (id: string, request: { mohClass?: string | undefined }): void =>
       bridges.tell(controlled(id, 'startMoh'), { type: 'startMoh', musicClass: request.mohClass || 'default' }),
     stopMoh: (id: string): void => bridges.tell(controlled(id, 'stopMoh'), { type: 'stopMoh' }),
@@ -230,7 +168,33 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
       refuseNegativeLimits(request);
       return recordings.recordOn(bridges.recordTarget(bridge), plan);
     },
+  };
+}
 
+/** Commands about the variables of bridges. */
+function createVariableOperations({ bridges, variablesLimit }: BridgeOperationsOptions, { controlled }: Lookup) {
+  /** @throws AriError limitReached when the bridge would have too many variables with these. */
+  const requireRoom = (bridge: BridgeEntry, names: readonly string[]): void => {
+    const { variables } = bridges.snapshot(bridge).context;
+    const added = new Set(names.filter((name) => !Object.hasOwn(variables, name))).size;
+    if (added > 0) requireWithin('channel_variables', Object.keys(variables).length + added, variablesLimit);
+  };
+
+  const readVariable = (bridge: BridgeEntry, name: string): string => {
+    const { variables } = bridges.snapshot(bridge).context;
+    if (!Object.hasOwn(variables, name)) throw new AriError('variableNotFound');
+    return variables[name] ?? '';
+  };
+
+  /** The bridge whose variables are requested. Every error is reported as not found. */
+  const withVariables = (id: string): BridgeEntry => {
+    const bridge = bridges.find(id);
+    if (!bridge || refuseBridgeOperation(bridges.snapshot(bridge), 'variable'))
+      throw new AriError('bridgeVariablesNotFound');
+    return bridge;
+  };
+
+  return {
     getVariable(id: string, { variable }: VariableRequest): Variable {
       if (!variable) throw new AriError('variableNameRequired');
       return { value: readVariable(controlled(id, 'variable'), variable) };
@@ -278,5 +242,71 @@ export function createBridgeOperations(options: BridgeOperationsOptions) {
           ...(report === undefined ? {} : { report }),
         });
     },
+  };
+}
+
+/** Creates the commands of clients for bridges: each reads the request, then refuses it or carries it out. */
+export function createBridgeOperations(options: BridgeOperationsOptions) {
+  const { bridges, ids, clock, variablesLimit } = options;
+  const lookup = createLookup(options);
+  const { allowedOn, controlled } = lookup;
+
+  const make = (request: BridgeRequest, id: string, invalid: AriError): Bridge => {
+    const requested = readVariables(request.variables);
+    requireWithin('channel_variables', new Set(requested.map(({ name }) => name)).size, variablesLimit);
+    const features = readFeatures(request.features);
+    const kind = readBridgeType(request.type);
+    if (!kind) throw invalid;
+    const bridge = bridges.open({
+      id,
+      name: request.name ?? '',
+      ...kind,
+      features,
+      class: 'stasis',
+      creationTime: clock.now(),
+      variables: Object.fromEntries(requested.map(({ name, value }) => [name, value])),
+      reported: requested.filter(({ report }) => report === true).map(({ name }) => name),
+    });
+    return bridges.model(bridge);
+  };
+
+  return {
+    list: (): Bridge[] => bridges.list(),
+    get: (id: string): Bridge => bridges.get(id),
+    /** The operations that it allows now, and reasons for the others. @throws AriError bridgeNotFound. */
+    possible(id: string): AllowedOperations {
+      const bridge = bridges.find(id);
+      if (!bridge) throw new AriError('bridgeNotFound');
+      return allowedOn(bridge);
+    },
+
+    /** Which member sees which, and reasons. @throws AriError bridgeNotFound. */
+    async videoVisibility(id: string): Promise<VideoVisibility[]> {
+      const bridge = bridges.find(id);
+      if (!bridge) throw new AriError('bridgeNotFound');
+      const present = [...bridge.stays.values()];
+      const told = await Promise.all(
+        present.map(async ({ channel: { id: member, leg } }) => {
+          // A session that has ended meanwhile has no figures.
+          const figures = await leg.video?.statistics().catch(() => []);
+          return [member, figures ?? []] as const;
+        }),
+      );
+      const video = bridges.videoSnapshot(bridge);
+      const mode = video ? videoModeOf(video) : firstVideoMode(bridges.snapshot(bridge).context);
+      return videoVisibilityOf({ mode, views: bridge.views, present, figures: new Map(told) });
+    },
+
+    create(request: BridgeRequest): Bridge {
+      const id = request.bridgeId || ids.uuid();
+      return make(request, id, new AriError('bridgeTypeInvalid', { bridge: id }));
+    },
+    createWithId: (id: string, request: BridgeRequest): Bridge =>
+      make(request, id, new AriError('bridgeTypeInvalidWithId')),
+
+    destroy: (id: string): void => bridges.destroy(controlled(id, 'destroy')),
+    ...createMemberOperations(options, lookup),
+    ...createMediaOperations(options, lookup),
+    ...createVariableOperations(options, lookup),
   };
 }

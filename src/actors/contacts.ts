@@ -70,16 +70,44 @@ function placeOf(snapshot: ContactSnapshot): ReturnType<Contacts['places']>[numb
   };
 }
 
+const endpointKey = ({ technology, endpoint }: Pick<ContactDetails, 'technology' | 'endpoint'>): string =>
+  `${technology}/${endpoint}`.toLowerCase();
+
 /**
- * Owns every contact. Publishes its status (ContactStatusChange), and derives from all contacts whether their endpoint
- * is online. If none is available and one still waits for its first response, the endpoint keeps its state.
+ * Derives from all contacts whether their endpoint is online. If none is available and one still waits for its first
+ * response, the endpoint keeps its state.
  */
+class ReachableEndpoints {
+  readonly #endpoints: Endpoints;
+  /** Statuses of the contacts that are there, by endpoint and id. */
+  readonly #statuses = new Map<string, Map<string, ContactStatus>>();
+
+  constructor(endpoints: Endpoints) {
+    this.#endpoints = endpoints;
+  }
+
+  note(contact: ContactDetails, status: ContactStatus): void {
+    const key = endpointKey(contact);
+    const known = this.#statuses.get(key) ?? new Map<string, ContactStatus>();
+    if (status === 'Removed') known.delete(contact.id);
+    else known.set(contact.id, status);
+    if (known.size > 0) this.#statuses.set(key, known);
+    else this.#statuses.delete(key);
+  }
+
+  evaluate(contact: ContactDetails): void {
+    const { technology, endpoint } = contact;
+    const known = [...(this.#statuses.get(endpointKey(contact))?.values() ?? [])];
+    if (known.some(isAvailable)) this.#endpoints.setState(technology, endpoint, 'online');
+    else if (!known.includes('Unknown')) this.#endpoints.setState(technology, endpoint, 'offline');
+  }
+}
+
+/** Owns every contact. Publishes its status (ContactStatusChange), and keeps the state of its endpoint. */
 export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions): Contacts {
   const actors = new Map<string, ContactActor>();
   const drivers = new Map<string, ContactDriver>();
-  /** Contacts that are there, by endpoint and id. */
-  const statuses = new Map<string, Map<string, ContactStatus>>();
-  const endpointKey = ({ technology, endpoint }: ContactDetails): string => `${technology}/${endpoint}`.toLowerCase();
+  const reachable = new ReachableEndpoints(endpoints);
 
   const qualify = (contact: ContactDetails, attempt: number, actor: Asking): void => {
     const driver = drivers.get(contact.technology);
@@ -104,33 +132,18 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
     },
   });
 
-  const evaluate = ({ technology, endpoint, ...rest }: ContactDetails): void => {
-    const known = [...(statuses.get(endpointKey({ technology, endpoint, ...rest }))?.values() ?? [])];
-    if (known.some(isAvailable)) endpoints.setState(technology, endpoint, 'online');
-    else if (!known.includes('Unknown')) endpoints.setState(technology, endpoint, 'offline');
-  };
-
-  const note = (contact: ContactDetails, status: ContactStatus): void => {
-    const key = endpointKey(contact);
-    const known = statuses.get(key) ?? new Map<string, ContactStatus>();
-    if (status === 'Removed') known.delete(contact.id);
-    else known.set(contact.id, status);
-    if (known.size > 0) statuses.set(key, known);
-    else statuses.delete(key);
-  };
-
   const publish = (snapshot: ContactSnapshot): void => {
     const { contact } = snapshot.context;
     const status = contactStatus(snapshot);
     log.info({ endpoint: contact.endpoint, contact: contact.uri, status }, 'the status of a contact has changed');
-    note(contact, status);
+    reachable.note(contact, status);
     const endpoint = endpoints.add(contact.technology, contact.endpoint);
     const { technology, resource } = endpoint;
     bus.publish({
       event: { type: 'ContactStatusChange', endpoint, contact_info: contactModel(snapshot) },
       topics: endpointTopics(technology, resource),
     });
-    evaluate(contact);
+    reachable.evaluate(contact);
   };
 
   const create = (contact: ContactDetails, beginning: Beginning<ContactInput> = { input: { contact } }): void => {
@@ -143,8 +156,8 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
       onEnded: (error) => {
         actors.delete(contact.id);
         if (!error) return;
-        note(contact, 'Removed');
-        evaluate(contact);
+        reachable.note(contact, 'Removed');
+        reachable.evaluate(contact);
       },
     });
   };
@@ -161,7 +174,7 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
     removed: (id) => actors.get(id)?.send({ type: 'contact.removed' }),
 
     of(technology, endpoint) {
-      const key = `${technology}/${endpoint}`.toLowerCase();
+      const key = endpointKey({ technology, endpoint });
       const snapshots = [...actors.values()].map((actor) => actor.getSnapshot());
       return snapshots.filter(({ context }) => endpointKey(context.contact) === key).map(contactModel);
     },
@@ -184,8 +197,8 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
         const actor = actors.get(contact.id);
         if (!actor) continue;
         const snapshot = actor.getSnapshot();
-        note(contact, contactStatus(snapshot));
-        evaluate(contact);
+        reachable.note(contact, contactStatus(snapshot));
+        reachable.evaluate(contact);
         if (isAsking(snapshot)) qualify(contact, snapshot.context.attempt, actor);
       }
     },

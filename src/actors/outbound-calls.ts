@@ -1,7 +1,8 @@
 import { type Bus, type Publication, readsNames } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { type Applications, longestOwnName } from './applications.ts';
+import { longestOwnName } from './application-connections.ts';
+import type { Applications } from './applications.ts';
 import type { ActorDump } from './chart-run.ts';
 import type { OutboundConnectionDump } from './dumps.ts';
 import { dropSocket } from './outbound-connection-effects.ts';

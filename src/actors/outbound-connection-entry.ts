@@ -2,7 +2,7 @@ import type { Narrow as HearsOnly } from '../bus/delivery.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { outboundConnectionMachine } from '../machines/outbound-connection.ts';
-import type { Connected } from './applications.ts';
+import type { Connected } from './application-connections.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { Actor } from './spawn.ts';
 

@@ -123,27 +123,54 @@ type Settle = (outcome: 'done' | 'failed') => void;
 const isOperation = (word: string): word is PlaybackOperation =>
   (playbackOperations as readonly string[]).includes(word);
 
-/** Owns every playback and the queue of every target that is played to. */
-export function createPlaybacks(deps: {
+type PlaybacksOptions = {
   bus: Bus;
   runtime: Runtime;
   ids: Ids;
   log: Logger;
   /** Limit of works on one target for requests of clients; left out: no limit. */
   queueLimit?: number | undefined;
-}): Playbacks {
-  const { bus, runtime, ids, log, queueLimit = Number.POSITIVE_INFINITY } = deps;
-  const budget = createLineBudget(runtime.clock, mostLines, linesMs);
-  const registry = new Registry<PlaybackActor>('playbackNotFound');
-  const running = new SlotMap<string, Running>();
-  const queues = new SlotMap<string, MediaQueue>();
+};
 
-  const startItem = (
-    context: PlaybackContext,
-    index: number,
-    from: { offsetMs: number; heardMs?: number },
-    actor: Told,
-  ): void => {
+/** The queues of all targets, as {@link Playbacks} describes them. */
+function createQueues(queueLimit = Number.POSITIVE_INFINITY) {
+  const queues = new SlotMap<string, MediaQueue>();
+  return {
+    queueOf({ kind, id }: Pick<PlayTarget, 'kind' | 'id'>): MediaQueue {
+      const key = `${kind}:${id}`;
+      const existing = queues.get(key);
+      if (existing) return existing;
+      const queue = new MediaQueue(() => queues.delete(key));
+      queues.set(key, queue);
+      return queue;
+    },
+    requireRoom: ({ kind, id }: Pick<PlayTarget, 'kind' | 'id'>): void =>
+      requireWithin('playbacks', (queues.get(`${kind}:${id}`)?.size ?? 0) + 1, queueLimit),
+    targetGone: (kind: PlayTarget['kind'], id: string): void => queues.get(`${kind}:${id}`)?.close(),
+    waiting: () =>
+      [...queues].flatMap(([key, { size }]) => {
+        const colon = key.indexOf(':');
+        return size < 2 ? [] : [{ kind: key.slice(0, colon), id: key.slice(colon + 1), works: size - 1 }];
+      }),
+    lastOn: ({ kind, id }: Pick<PlayTarget, 'kind' | 'id'>): MediaQueue['last'] => queues.get(`${kind}:${id}`)?.last,
+    isBusy: (kind: PlayTarget['kind'], id: string): boolean => queues.has(`${kind}:${id}`),
+  };
+}
+
+/** The part of playbacks outside their charts. */
+type Table = { registry: Registry<PlaybackActor>; running: SlotMap<string, Running> };
+
+type StartItem = (
+  context: PlaybackContext,
+  index: number,
+  from: { offsetMs: number; heardMs?: number },
+  actor: Told,
+) => void;
+
+/** Plays single items on the target of a playback. */
+function createStartItem({ runtime, log }: PlaybacksOptions, { running }: Table): StartItem {
+  const budget = createLineBudget(runtime.clock, mostLines, linesMs);
+  return (context, index, from, actor) => {
     const entry = running.get(context.id);
     const uri = context.media[index];
     if (!entry || uri === undefined) return;
@@ -161,6 +188,19 @@ export function createPlaybacks(deps: {
     };
     entry.handle = entry.target.media.play({ uri, language: context.language, ...from }, told);
   };
+}
+
+type Begin = (id: string, target: PlayTarget, beginning: Beginning<PlaybackInput>, settle?: Settle) => PlaybackActor;
+
+/** Starts the actors of playbacks, puts them into the queues of their targets, and publishes their facts. */
+function createBegin(
+  options: PlaybacksOptions,
+  table: Table,
+  parts: { startItem: StartItem; queueOf: Playbacks['queueOf'] },
+): Begin {
+  const { bus, runtime } = options;
+  const { registry, running } = table;
+  const { startItem, queueOf } = parts;
 
   const machine = playbackMachine.provide({
     actions: {
@@ -176,18 +216,6 @@ export function createPlaybacks(deps: {
     },
   });
 
-  const queueOf: Playbacks['queueOf'] = ({ kind, id }) => {
-    const key = `${kind}:${id}`;
-    const existing = queues.get(key);
-    if (existing) return existing;
-    const queue = new MediaQueue(() => queues.delete(key));
-    queues.set(key, queue);
-    return queue;
-  };
-
-  const requireRoom: Playbacks['requireRoom'] = ({ kind, id }) =>
-    requireWithin('playbacks', (queues.get(`${kind}:${id}`)?.size ?? 0) + 1, queueLimit);
-
   const publish = (topics: readonly Topic[], fact: PlaybackFact, snapshot: PlaybackSnapshot): void =>
     bus.publish({ event: { type: fact.type, playback: playbackModel(snapshot) }, topics });
 
@@ -199,25 +227,7 @@ export function createPlaybacks(deps: {
     bus.publish({ event: { type: 'PlaybackFinished', playback }, topics: target.topics });
   };
 
-  /** Starts the actor and puts it into the queue of its target. */
-  const start = (id: string, target: PlayTarget, request: PlayRequest, settle?: Settle): PlaybackActor => {
-    const input: PlaybackInput = {
-      id,
-      media: [...request.media],
-      targetUri: `${target.kind}:${target.id}`,
-      language: request.lang || target.language,
-      offsetMs: request.offsetms ?? 0,
-      skipMs: request.skipms || defaultSkipMs,
-    };
-    return begin(id, target, { input }, settle);
-  };
-
-  const begin = (
-    id: string,
-    target: PlayTarget,
-    beginning: Beginning<PlaybackInput>,
-    settle?: Settle,
-  ): PlaybackActor => {
+  return (id, target, beginning, settle) => {
     const queue = queueOf(target);
     const actor: PlaybackActor = spawn(machine, {
       id,
@@ -247,6 +257,61 @@ export function createPlaybacks(deps: {
     queue.add(work, hasTurn(actor.getSnapshot()));
     return actor;
   };
+}
+
+/** Dump and restore of all playbacks. */
+function createSaved({ registry, running }: Table, begin: Begin, startItem: StartItem) {
+  return {
+    dump: (id?: string): PlaybackDump[] =>
+      registry.those(id).flatMap((actor): PlaybackDump[] => {
+        const target = running.get(actor.id)?.target;
+        const own = actor.dump() as PlaybackDump['actor'];
+        if (!target) return [];
+        const isTurn = running.get(actor.id)?.handle !== undefined;
+        const heardMs = isTurn ? target.media.dump?.().item?.positionMs : undefined;
+        return [
+          { actor: own, target: { kind: target.kind, id: target.id }, ...(heardMs === undefined ? {} : { heardMs }) },
+        ];
+      }),
+
+    restore(
+      dumps: readonly PlaybackDump[],
+      targetOf: (kind: PlayTarget['kind'], id: string) => PlayTarget | undefined,
+    ): void {
+      for (const { actor: from, target: named, heardMs } of dumps) {
+        const target = targetOf(named.kind, named.id);
+        if (!target) continue;
+        const actor = begin(from.context.id, target, { from });
+        const { value, context } = actor.getSnapshot();
+        if (value !== 'playing' && value !== 'paused') continue;
+        startItem(context, context.index, { offsetMs: 0, ...(heardMs === undefined ? {} : { heardMs }) }, actor);
+        if (value === 'paused') running.get(context.id)?.handle?.pause();
+      }
+    },
+  };
+}
+
+/** Owns every playback and the queue of every target that is played to. */
+export function createPlaybacks(options: PlaybacksOptions): Playbacks {
+  const { ids, queueLimit } = options;
+  const table: Table = { registry: new Registry<PlaybackActor>('playbackNotFound'), running: new SlotMap() };
+  const { registry, running } = table;
+  const queues = createQueues(queueLimit);
+  const startItem = createStartItem(options, table);
+  const begin = createBegin(options, table, { startItem, queueOf: queues.queueOf });
+
+  /** Starts the actor and puts it into the queue of its target. */
+  const start = (id: string, target: PlayTarget, request: PlayRequest, settle?: Settle): PlaybackActor => {
+    const input: PlaybackInput = {
+      id,
+      media: [...request.media],
+      targetUri: `${target.kind}:${target.id}`,
+      language: request.lang || target.language,
+      offsetMs: request.offsetms ?? 0,
+      skipMs: request.skipms || defaultSkipMs,
+    };
+    return begin(id, target, { input }, settle);
+  };
 
   return {
     playOn(target, request) {
@@ -255,7 +320,7 @@ export function createPlaybacks(deps: {
       if (offsetms < 0) throw new AriError('offsetNegative');
       if (media.length === 0 || media.includes('')) throw new AriError('mediaRequired');
       if (playbackId && registry.has(playbackId)) throw new AriError('playbackIdExists');
-      requireRoom(target);
+      queues.requireRoom(target);
       return playbackModel(start(playbackId || ids.uuid(), target, request).getSnapshot());
     },
 
@@ -287,40 +352,8 @@ export function createPlaybacks(deps: {
       actor.send({ type: operation });
     },
 
-    targetGone: (kind, id) => queues.get(`${kind}:${id}`)?.close(),
-    waiting: () =>
-      [...queues].flatMap(([key, { size }]) => {
-        const colon = key.indexOf(':');
-        return size < 2 ? [] : [{ kind: key.slice(0, colon), id: key.slice(colon + 1), works: size - 1 }];
-      }),
-    lastOn: ({ kind, id }) => queues.get(`${kind}:${id}`)?.last,
-    requireRoom,
-    isBusy: (kind, id) => queues.has(`${kind}:${id}`),
-    queueOf,
-
-    dump: (id) =>
-      registry.those(id).flatMap((actor): PlaybackDump[] => {
-        const target = running.get(actor.id)?.target;
-        const own = actor.dump() as PlaybackDump['actor'];
-        if (!target) return [];
-        const isTurn = running.get(actor.id)?.handle !== undefined;
-        const heardMs = isTurn ? target.media.dump?.().item?.positionMs : undefined;
-        return [
-          { actor: own, target: { kind: target.kind, id: target.id }, ...(heardMs === undefined ? {} : { heardMs }) },
-        ];
-      }),
-
-    restore(dumps, targetOf) {
-      for (const { actor: from, target: named, heardMs } of dumps) {
-        const target = targetOf(named.kind, named.id);
-        if (!target) continue;
-        const actor = begin(from.context.id, target, { from });
-        const { value, context } = actor.getSnapshot();
-        if (value !== 'playing' && value !== 'paused') continue;
-        startItem(context, context.index, { offsetMs: 0, ...(heardMs === undefined ? {} : { heardMs }) }, actor);
-        if (value === 'paused') running.get(context.id)?.handle?.pause();
-      }
-    },
+    ...queues,
+    ...createSaved(table, begin, startItem),
 
     get size() {
       return running.size;

@@ -95,13 +95,46 @@ type RecordingsOptions = {
   onStarted?: (target: Pick<RecordTarget, 'kind' | 'id'>, name: string) => void;
 };
 
-/** Owns every live recording, found by the name it will be stored by. */
-export function createRecordings(options: RecordingsOptions): Recordings {
-  const { bus, runtime, log, stored, most, onStarted } = options;
-  const registry = new Registry<Entry>('recordingNotFound');
-  /** Recordings by target, and callbacks for their end. */
-  const byTarget = new SlotMap<string, { entries: Set<Entry>; settled: (() => void)[] }>();
+const keyOf = ({ kind, id }: Pick<RecordTarget, 'kind' | 'id'>): string => `${kind}:${id}`;
 
+/** Recordings by target, and callbacks for their end. */
+class TargetRecordings {
+  readonly #byTarget = new SlotMap<string, { entries: Set<Entry>; settled: (() => void)[] }>();
+
+  add(entry: Entry): void {
+    const key = keyOf(entry.target);
+    const others = this.#byTarget.get(key) ?? { entries: new Set(), settled: [] };
+    others.entries.add(entry);
+    this.#byTarget.set(key, others);
+  }
+
+  over(entry: Entry): void {
+    const key = keyOf(entry.target);
+    const others = this.#byTarget.get(key);
+    others?.entries.delete(entry);
+    if (others?.entries.size !== 0) return;
+    this.#byTarget.delete(key);
+    for (const told of others.settled) told();
+  }
+
+  /** All recordings of a target, also waiting ones. */
+  of(kind: RecordTarget['kind'], id: string): Entry[] {
+    return [...(this.#byTarget.get(keyOf({ kind, id }))?.entries ?? [])];
+  }
+
+  begunOf(kind: RecordTarget['kind'], id: string): Entry[] {
+    return this.of(kind, id).filter(({ actor }) => actor.getSnapshot().value !== 'queued');
+  }
+
+  whenSettled(kind: RecordTarget['kind'], id: string, then: () => void): void {
+    const others = this.#byTarget.get(keyOf({ kind, id }));
+    if (others) others.settled.push(then);
+    else then();
+  }
+}
+
+/** Effects of the recording chart that need its target. */
+function createTargetEffects({ log }: RecordingsOptions, registry: Registry<Entry>) {
   const record = (name: string): void => {
     const entry = registry.find(name);
     if (!entry) return;
@@ -129,7 +162,19 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     });
   };
 
-  const machine = liveRecordingMachine.provide({
+  return { record, prepare };
+}
+
+type Parts = {
+  options: RecordingsOptions;
+  registry: Registry<Entry>;
+  targets: TargetRecordings;
+  effects: ReturnType<typeof createTargetEffects>;
+};
+
+/** Binds the effects of the recording chart. */
+function bindEffects({ options: { stored }, registry, effects: { prepare, record } }: Parts) {
+  return liveRecordingMachine.provide({
     actions: {
       prepareTarget: ({ context }) => prepare(context.name),
       startRecorder: ({ context }) => record(context.name),
@@ -145,26 +190,21 @@ export function createRecordings(options: RecordingsOptions): Recordings {
       },
     },
   });
+}
+
+type Start = (target: RecordTarget, plan: RecordingPlan, path: string, from?: RecordingDump['actor']) => Entry;
+
+/** Starts the actors of recordings, puts them into the queues of their targets, and publishes their facts. */
+function createStart(parts: Parts): Start {
+  const { options, registry, targets } = parts;
+  const { bus, runtime, onStarted } = options;
+  const machine = bindEffects(parts);
 
   const publish = (topics: readonly Topic[], { type }: RecordingFact, snapshot: RecordingSnapshot): void => {
     const recording = recordingModel(snapshot);
     // The event says that recording began, even if its end has been requested meanwhile.
     if (type === 'RecordingStarted') recording.state = 'recording';
     bus.publish({ event: { type, recording }, topics });
-  };
-
-  const keyOf = (kind: string, id: string): string => `${kind}:${id}`;
-
-  const begunOf = (kind: RecordTarget['kind'], id: string): Entry[] =>
-    [...(byTarget.get(keyOf(kind, id))?.entries ?? [])].filter(({ actor }) => actor.getSnapshot().value !== 'queued');
-
-  const over = (entry: Entry): void => {
-    const key = keyOf(entry.target.kind, entry.target.id);
-    const others = byTarget.get(key);
-    others?.entries.delete(entry);
-    if (others?.entries.size !== 0) return;
-    byTarget.delete(key);
-    for (const told of others.settled) told();
   };
 
   /** A crashed chart publishes nothing, but clients wait for the end of the recording. */
@@ -178,9 +218,9 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     bus.publish({ event: { type: 'RecordingFailed', recording }, topics: target.topics });
   };
 
-  const start = (target: RecordTarget, plan: RecordingPlan, path: string, from?: RecordingDump['actor']): Entry => {
+  return (target, plan, path, from) => {
     const { name, format, maxSilenceMs } = plan;
-    const input = { name, format, targetUri: keyOf(target.kind, target.id), measuresSilence: maxSilenceMs > 0 };
+    const input = { name, format, targetUri: keyOf(target), measuresSilence: maxSilenceMs > 0 };
     const entry: Entry = { actor: undefined as never, target, plan, path, handle: undefined };
     const work: QueuedWork = {
       kind: 'recording',
@@ -195,9 +235,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
       onCreated: (actor) => {
         entry.actor = actor;
         registry.add(name, entry);
-        const others = byTarget.get(keyOf(target.kind, target.id)) ?? { entries: new Set(), settled: [] };
-        others.entries.add(entry);
-        byTarget.set(keyOf(target.kind, target.id), others);
+        targets.add(entry);
       },
       onEmitted: (fact, snapshot) => {
         publish(target.topics, fact, snapshot);
@@ -207,7 +245,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
         registry.remove(name);
         if (error !== undefined) tellCrash(entry);
         target.queue?.finished(work);
-        over(entry);
+        targets.over(entry);
       },
     });
     const begun = from !== undefined && from.value !== 'queued';
@@ -215,6 +253,48 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     else if (!begun) entry.actor.send({ type: 'turn' });
     return entry;
   };
+}
+
+/** Dump and restore of all recordings. */
+function createSaved({ options: { stored }, registry, effects }: Parts, start: Start) {
+  return {
+    dump: (name?: string): RecordingDump[] =>
+      registry.those(name).map(({ actor, target, plan, handle }) => {
+        const { goOn: _before, ...how } = plan;
+        return {
+          actor: actor.dump() as RecordingDump['actor'],
+          target: { kind: target.kind, id: target.id },
+          plan: how,
+          ...(hasFile(actor.getSnapshot()) && { begun: handle?.progress() ?? { durationMs: 0, talkingMs: 0 } }),
+        };
+      }),
+
+    restore(
+      dumps: readonly RecordingDump[],
+      targetOf: (kind: RecordTarget['kind'], id: string) => RecordTarget | undefined,
+    ): void {
+      for (const { actor: from, target: named, plan, begun } of dumps) {
+        const target = targetOf(named.kind, named.id);
+        if (!target) continue;
+        const path = stored.placeFor(plan.name, plan.format);
+        const entry = start(target, { ...plan, ...(begun && { goOn: begun }) }, path, from);
+        const { value } = entry.actor.getSnapshot();
+        if (value === 'preparing') effects.prepare(plan.name);
+        if (!begun) continue;
+        effects.record(plan.name);
+        for (const action of underWay[value] ?? []) entry.handle?.[action]();
+      }
+    },
+  };
+}
+
+/** Owns every live recording, found by the name it will be stored by. */
+export function createRecordings(options: RecordingsOptions): Recordings {
+  const { stored, most } = options;
+  const registry = new Registry<Entry>('recordingNotFound');
+  const targets = new TargetRecordings();
+  const parts: Parts = { options, registry, targets, effects: createTargetEffects(options, registry) };
+  const start = createStart(parts);
 
   return {
     recordOn(target, plan) {
@@ -236,41 +316,12 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     },
 
     targetGone(kind, id) {
-      for (const { actor } of [...(byTarget.get(keyOf(kind, id))?.entries ?? [])]) actor.send({ type: 'target.gone' });
+      for (const { actor } of targets.of(kind, id)) actor.send({ type: 'target.gone' });
     },
-
-    whenSettled(kind, id, then) {
-      const others = byTarget.get(keyOf(kind, id));
-      if (others) others.settled.push(then);
-      else then();
-    },
-
-    running: (kind, id) => begunOf(kind, id).length,
-    names: (kind, id) => begunOf(kind, id).map(({ plan }) => plan.name),
-    dump: (name) =>
-      registry.those(name).map(({ actor, target, plan, handle }) => {
-        const { goOn: _before, ...how } = plan;
-        return {
-          actor: actor.dump() as RecordingDump['actor'],
-          target: { kind: target.kind, id: target.id },
-          plan: how,
-          ...(hasFile(actor.getSnapshot()) && { begun: handle?.progress() ?? { durationMs: 0, talkingMs: 0 } }),
-        };
-      }),
-
-    restore(dumps, targetOf) {
-      for (const { actor: from, target: named, plan, begun } of dumps) {
-        const target = targetOf(named.kind, named.id);
-        if (!target) continue;
-        const path = stored.placeFor(plan.name, plan.format);
-        const entry = start(target, { ...plan, ...(begun && { goOn: begun }) }, path, from);
-        const { value } = entry.actor.getSnapshot();
-        if (value === 'preparing') prepare(plan.name);
-        if (!begun) continue;
-        record(plan.name);
-        for (const action of underWay[value] ?? []) entry.handle?.[action]();
-      }
-    },
+    whenSettled: (kind, id, then) => targets.whenSettled(kind, id, then),
+    running: (kind, id) => targets.begunOf(kind, id).length,
+    names: (kind, id) => targets.begunOf(kind, id).map(({ plan }) => plan.name),
+    ...createSaved(parts, start),
 
     get size() {
       return registry.size;

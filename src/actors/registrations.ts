@@ -15,6 +15,7 @@ import type {
   RegistrationDriver,
   RegistrationHost,
 } from '../telephony/registrations.ts';
+import { ActorTable } from './actor-table.ts';
 import type { RegistrationDump } from './dumps.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
 
@@ -40,11 +41,9 @@ export interface Registrations extends RegistrationHost {
 const spreadMs = 20;
 const longestSpreadMs = 10_000;
 
-/** Makes the owner of all registrations. */
-export function createRegistrations({ runtime, log, ids, endpoints }: RegistrationsOptions): Registrations {
-  const actors = new Map<string, RegistrationActor>();
+/** Sends REGISTER, and reports each answer to its chart. */
+function createRequests({ log, ids }: RegistrationsOptions, actors: ReadonlyMap<string, RegistrationActor>) {
   let driver: RegistrationDriver | undefined;
-  let closed: (() => void) | undefined;
 
   const chance = (): number => Number.parseInt(ids.hex(6), 16) / 2 ** 24;
 
@@ -66,6 +65,32 @@ export function createRegistrations({ runtime, log, ids, endpoints }: Registrati
     );
   };
 
+  return {
+    chance,
+    register,
+    attach(technology: RegistrationDriver): void {
+      driver = technology;
+    },
+    ended: (registration: RegistrationDetails): void => driver?.ended(registration),
+  };
+}
+
+/** Writes the line of a change. */
+function logChange(log: Logger, snapshot: RegistrationSnapshot): void {
+  const { registration, reason, waitMs } = snapshot.context;
+  const about = { endpoint: registration.endpoint, server: registration.server, client: registration.client };
+  if (snapshot.value === 'registered') log.info(about, 'registered');
+  else if (snapshot.value === 'rejected') log.warn({ ...about, reason }, 'a registrar refuses us');
+  else if (snapshot.value === 'backingOff')
+    log.warn({ ...about, reason, again_in_s: Math.round(waitMs / 1000) }, 'not registered');
+}
+
+/** Makes the owner of all registrations. */
+export function createRegistrations(options: RegistrationsOptions): Registrations {
+  const { runtime, log, endpoints } = options;
+  const actors = new ActorTable<RegistrationActor>();
+  const { chance, register, attach, ended } = createRequests(options, actors);
+
   const machine = registrationMachine.provide({
     actions: {
       sendRegister: ({ context }, { attempt, expiresMs }) => register(context.registration, expiresMs, attempt),
@@ -81,37 +106,27 @@ export function createRegistrations({ runtime, log, ids, endpoints }: Registrati
     endpoints.setRegistrations(technology, endpoint, models);
   };
 
-  const tell = (snapshot: RegistrationSnapshot): void => {
-    const { registration, reason, waitMs } = snapshot.context;
-    const about = { endpoint: registration.endpoint, server: registration.server, client: registration.client };
-    if (snapshot.value === 'registered') log.info(about, 'registered');
-    else if (snapshot.value === 'rejected') log.warn({ ...about, reason }, 'a registrar refuses us');
-    else if (snapshot.value === 'backingOff')
-      log.warn({ ...about, reason, again_in_s: Math.round(waitMs / 1000) }, 'not registered');
-    show(registration);
-  };
-
   const begin = (registration: RegistrationDetails, startDelayMs: number, from?: RegistrationDump): void => {
     spawn(machine, {
       id: registration.id,
       ...(from ? { from } : { input: { registration, startDelayMs } }),
       runtime,
       onCreated: (actor) => actors.set(registration.id, actor),
-      onEmitted: (_fact, snapshot) => tell(snapshot),
+      onEmitted: (_fact, snapshot) => {
+        logChange(log, snapshot);
+        show(registration);
+      },
       onEnded: () => {
         actors.delete(registration.id);
-        driver?.ended(registration);
+        ended(registration);
         show(registration);
-        if (actors.size === 0) closed?.();
       },
     });
     show(registration);
   };
 
   return {
-    attach(technology) {
-      driver = technology;
-    },
+    attach,
 
     follow(wanted) {
       const spread = Math.min(longestSpreadMs, wanted.length * spreadMs);
@@ -152,12 +167,6 @@ export function createRegistrations({ runtime, log, ids, endpoints }: Registrati
       return actors.size;
     },
 
-    async close() {
-      const ended = new Promise<void>((resolve) => {
-        closed = resolve;
-      });
-      for (const actor of [...actors.values()]) actor.send({ type: 'system.closing' });
-      if (actors.size > 0) await ended;
-    },
+    close: () => actors.close(),
   };
 }

@@ -2,6 +2,7 @@ import type { Logger } from '../lib/log.ts';
 import { isTelling, type WatcherEvent, type WatcherInput, watcherMachine } from '../machines/watcher.ts';
 import type { WatcherView } from '../models/watcher.ts';
 import type { WatcherAnswer, WatcherDetails, WatcherDriver, WatcherEnd, WatcherHost } from '../telephony/watchers.ts';
+import { ActorTable } from './actor-table.ts';
 import type { WatcherDump } from './dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
@@ -24,26 +25,34 @@ export interface Watchers extends WatcherHost {
   close(): Promise<void>;
 }
 
+/** Who watches which topic. */
+class TopicIndex {
+  readonly #topicsOf = new Map<string, readonly string[]>();
+  readonly #byTopic = new Map<string, Set<string>>();
+
+  /** Sets a watcher's topics; left out: none. */
+  follow(id: string, topics: readonly string[] = []): void {
+    for (const topic of this.#topicsOf.get(id) ?? []) {
+      const ids = this.#byTopic.get(topic);
+      ids?.delete(id);
+      if (ids?.size === 0) this.#byTopic.delete(topic);
+    }
+    if (topics.length > 0) this.#topicsOf.set(id, topics);
+    else this.#topicsOf.delete(id);
+    for (const topic of topics) this.#byTopic.set(topic, (this.#byTopic.get(topic) ?? new Set()).add(id));
+  }
+
+  /** A copy: watchers may go while each of them is told. */
+  watchersOf(topic: string): string[] {
+    return [...(this.#byTopic.get(topic) ?? [])];
+  }
+}
+
 /** Makes the owner of all watchers. */
 export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
-  const actors = new Map<string, WatcherActor>();
-  /** Topics of each watcher, and the watchers of each topic. */
-  const topicsOf = new Map<string, readonly string[]>();
-  const byTopic = new Map<string, Set<string>>();
+  const actors = new ActorTable<WatcherActor>();
+  const index = new TopicIndex();
   let driver: WatcherDriver | undefined;
-  let closed: (() => void) | undefined;
-
-  /** Sets a watcher's topics; undefined: none. */
-  const follow = (id: string, topics: readonly string[] = []): void => {
-    for (const topic of topicsOf.get(id) ?? []) {
-      const ids = byTopic.get(topic);
-      ids?.delete(id);
-      if (ids?.size === 0) byTopic.delete(topic);
-    }
-    if (topics.length > 0) topicsOf.set(id, topics);
-    else topicsOf.delete(id);
-    for (const topic of topics) byTopic.set(topic, (byTopic.get(topic) ?? new Set()).add(id));
-  };
 
   const notify = (id: string, attempt: number, end?: WatcherEnd): void => {
     const told: Promise<WatcherAnswer> =
@@ -72,16 +81,15 @@ export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
       runtime,
       onCreated: (actor) => {
         actors.set(id, actor);
-        follow(id, watcher.topics);
+        index.follow(id, watcher.topics);
       },
       onEnded: () => {
         const snapshot = actors.get(id)?.getSnapshot();
         actors.delete(id);
-        follow(id);
+        index.follow(id);
         if (snapshot?.value === 'lost')
           log.info({ endpoint, reason: snapshot.context.reason }, 'the subscription of a phone is lost');
         driver?.watcherEnded(id);
-        if (actors.size === 0) closed?.();
       },
     });
   };
@@ -94,7 +102,7 @@ export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
     subscribed(watcher) {
       const actor = actors.get(watcher.id);
       if (!actor) return begin(watcher, { input: { watcher } });
-      follow(watcher.id, watcher.topics);
+      index.follow(watcher.id, watcher.topics);
       actor.send({ type: 'watcher.renewed', watcher });
     },
 
@@ -103,14 +111,14 @@ export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
     moved(id, topics) {
       const actor = actors.get(id);
       if (!actor) return;
-      follow(id, topics);
+      index.follow(id, topics);
       actor.send({ type: 'subject.moved', topics });
     },
 
     gone: (id, end) => actors.get(id)?.send({ type: 'subject.gone', end }),
 
     changed(topic) {
-      for (const id of [...(byTopic.get(topic) ?? [])]) actors.get(id)?.send({ type: 'subject.changed' });
+      for (const id of index.watchersOf(topic)) actors.get(id)?.send({ type: 'subject.changed' });
     },
 
     list: () =>
@@ -138,12 +146,6 @@ export function createWatchers({ runtime, log }: WatchersOptions): Watchers {
       }
     },
 
-    async close() {
-      const ended = new Promise<void>((resolve) => {
-        closed = resolve;
-      });
-      for (const actor of [...actors.values()]) actor.send({ type: 'system.closing' });
-      if (actors.size > 0) await ended;
-    },
+    close: () => actors.close(),
   };
 }

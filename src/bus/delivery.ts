@@ -81,7 +81,7 @@ export type DeliveryOptions = {
  * counts that application's events. JSON is written once for all receivers. Events for an absent connection are
  * dropped, counted, and logged once per absence. Their numbers are used up, so that clients can see the gap.
  */
-interface Delivery {
+export interface Delivery {
   /** Makes an application known: nothing subscribed, nothing filtered, no connection. A known one is left as it is. */
   add(name: string): void;
   /** Forgets an application, its filter and its subscriptions. */

@@ -21,7 +21,8 @@ import { DriverError } from '../telephony/driver.ts';
 import type { DialSessions, RunningDials, Session } from './dial-sessions.ts';
 import { beginWaiting, declineOf, endWaiting, openTarget, pressKeys, release, resourceOf } from './dial-targets.ts';
 import { EarlyAudio, type EarlyAudioOptions } from './early-audio.ts';
-import type { FeatureKeys, FeatureParty, KeyListener } from './feature-keys.ts';
+import type { FeatureParty } from './feature-calls.ts';
+import type { FeatureKeys, KeyListener } from './feature-keys.ts';
 import { plainEntry } from './plain-bridges.ts';
 
 export type DialsOptions = EarlyAudioOptions & {

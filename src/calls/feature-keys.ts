@@ -1,16 +1,8 @@
 import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
-import type { Bridges } from '../actors/bridges.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import { type ChannelFacts, hearDigits } from '../actors/channel-facts.ts';
-import type { Channels } from '../actors/channels.ts';
+import { hearDigits } from '../actors/channel-facts.ts';
 import type { FeatureKeysDump } from '../actors/dumps.ts';
-import type { Recordings } from '../actors/recordings.ts';
-import { type Actor, type Runtime, spawn } from '../actors/spawn.ts';
-import type { Dialplan } from '../dialplan/dialplan.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Ids } from '../lib/ids.ts';
-import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
-import type { Logger } from '../lib/log.ts';
+import { type Actor, spawn } from '../actors/spawn.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { BridgeSnapshot } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
@@ -22,70 +14,10 @@ import {
   featureKeysMachine,
   type PressedKey,
 } from '../machines/feature-keys.ts';
-import { AriError } from '../models/errors.ts';
-import { countLimit } from '../models/limits.ts';
-import { recordingFormats } from '../models/live-recording.ts';
-import type { TransferRequest } from '../telephony/driver.ts';
-import {
-  type ConsultationCodes,
-  consultationFeatures,
-  type Feature,
-  type FeatureCodes,
-  features,
-} from '../telephony/features.ts';
+import { consultationFeatures, type Feature, features } from '../telephony/features.ts';
 import type { Indication } from '../telephony/media.ts';
-import type { KeyTransferor } from './transfer-calls.ts';
-
-/** How parties of calls ask for something by keys. */
-export type FeatureSettings = {
-  codes: FeatureCodes & ConsultationCodes;
-  /** Longest time between two keys of a code, in ms. */
-  digitTimeoutMs: number;
-  /** Longest time until the first key of a number, and between two of them, in ms. */
-  numberTimeoutMs: number;
-  /** How often a number may be dialed before the party is back in its call. */
-  attempts: number;
-  /** Time that the target of an attended transfer rings, in ms. */
-  noAnswerTimeoutMs: number;
-  /** Whether everybody in a call hears a beep when it begins to be recorded. */
-  beep: boolean;
-};
-
-/** A party of a call that the dialplan joins, and what it may ask for. */
-export type FeatureParty = { channel: ChannelEntry; features: readonly Feature[] };
-
-/** A call whose parties may ask for something. */
-type FeatureCall = {
-  /** Their bridge; left out while a party waits for an answer. */
-  bridge?: BridgeEntry;
-  parties: readonly FeatureParty[];
-  /** The caller and the called party, for names of recordings. */
-  names: readonly [caller: string, called: string];
-  /** A party ends it. */
-  end(by: ChannelEntry): void;
-};
-
-type FeatureKeysOptions = {
-  runtime: Runtime;
-  clock: Clock;
-  ids: Ids;
-  log: Logger;
-  channels: Pick<Channels, 'find' | 'tell'>;
-  /** Hears the keys of parties. */
-  facts: ChannelFacts;
-  bridges: Pick<Bridges, 'facts' | 'snapshot' | 'tell' | 'held' | 'recordTarget' | 'find' | 'bridgeOf'>;
-  /** Carries out transfers, and tells how they go. */
-  transfers: {
-    ask(channel: ChannelEntry, request: TransferRequest, transferor: KeyTransferor): void;
-    hear(channel: ChannelEntry, told: (status: number) => void): boolean;
-    decide(channel: ChannelEntry, what: 'completes' | 'aborts'): void;
-  };
-  recordings: Pick<Recordings, 'recordOn' | 'command' | 'names'>;
-  dialplan: Pick<Dialplan, 'hasExtension' | 'mayGrow'>;
-  settings: FeatureSettings;
-  /** Counts limits that were reached. */
-  hit?: LimitHit | undefined;
-};
+import type { FeatureCall, FeatureKeysOptions, FeatureParty, FeatureSettings } from './feature-calls.ts';
+import { createKeyRecording } from './key-recording.ts';
 
 /** Owns the keys by which parties of calls ask for something. */
 export interface FeatureKeys {
@@ -112,12 +44,6 @@ export type KeyListener = {
 /** A party that is listened to. */
 type Listener = { actor: Actor<typeof featureKeysMachine>; channel: ChannelEntry; call: FeatureCall; stop(): void };
 
-/** Variables that say what a recording is called, and its format, by how it was asked for. */
-const recordingVariables = {
-  automon: { name: 'TOUCH_MONITOR', format: 'TOUCH_MONITOR_FORMAT', told: 'TOUCH_MONITOR_OUTPUT' },
-  automixmon: { name: 'TOUCH_MIXMONITOR', format: 'TOUCH_MIXMONITOR_FORMAT', told: 'TOUCH_MIXMONITOR_OUTPUT' },
-} as const;
-
 /** Whether a party talks to whom it may put the others through to. */
 const isAway = ({ actor }: Listener): boolean => {
   const { value } = actor.getSnapshot();
@@ -136,38 +62,29 @@ const mayBePutTo = ({ leg }: ChannelEntry, number: string): boolean => leg.mayCa
 const codesOf = <F extends keyof FeatureSettings['codes']>(codes: FeatureSettings['codes'], wanted: readonly F[]) =>
   wanted.filter((feature) => codes[feature] !== '').map((feature) => ({ feature, code: codes[feature] }));
 
-/** Makes the owner of all feature keys. */
-export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
-  const {
-    runtime,
-    clock,
-    ids,
-    log,
-    channels,
-    facts,
-    bridges,
-    transfers,
-    recordings,
-    dialplan,
-    hit = uncounted,
-  } = options;
-  let { settings } = options;
-  /** By the id of the channel. */
-  const listeners = new SlotMap<string, Listener>();
+/** The codes of the features that a party may use. */
+const codesFor = (codes: FeatureSettings['codes'], wanted: readonly Feature[]): FeatureKeysInput['codes'] =>
+  codesOf(codes, features).filter(({ feature }) => wanted.includes(feature));
 
-  const codesFor = (wanted: readonly Feature[]): FeatureKeysInput['codes'] =>
-    codesOf(settings.codes, features).filter(({ feature }) => wanted.includes(feature));
+type Shared = {
+  options: FeatureKeysOptions;
+  /** By the id of the channel. */
+  listeners: SlotMap<string, Listener>;
+  recording: ReturnType<typeof createKeyRecording>;
+  settings(): FeatureSettings;
+  /** A party hears a tone, or no longer. */
+  indicate(id: string, tone: Indication | undefined): void;
+};
+
+/** Binds the effects of the chart of feature keys. */
+function bindEffects({ options, listeners, recording, settings, indicate }: Shared) {
+  const { ids, log, channels, bridges, transfers, dialplan } = options;
 
   /** Those whom a party talks to. */
   const othersOf = ({ channel }: Listener): ChannelEntry[] =>
     [...(bridges.bridgeOf(channel.id)?.stays.values() ?? [])]
       .map((stay) => stay.channel)
       .filter((each) => each !== channel);
-
-  const indicate = (id: string, tone: Indication | undefined): void => {
-    const channel = listeners.get(id)?.channel;
-    if (channel && !isEnding(snapshotOf(channel))) channel.leg.media.indicate(tone);
-  };
 
   const passKeys = (listener: Listener, keys: readonly PressedKey[]): void => {
     for (const other of othersOf(listener))
@@ -196,50 +113,9 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       { ...request, handling: 'core' },
       {
         notify: (status) => actor.send({ type: 'transfer.told', status }),
-        ...(consults && { consults: { timeoutMs: settings.noAnswerTimeoutMs } }),
+        ...(consults && { consults: { timeoutMs: settings().noAnswerTimeoutMs } }),
       },
     );
-  };
-
-  /** A recording that parties have begun in a bridge, until it ends: either may end it. */
-  const begun = new Map<string, string>();
-
-  const toggleRecording = ({ channel, call }: Listener, feature: 'automon' | 'automixmon'): void => {
-    const { bridge, names } = call;
-    if (!bridge) return;
-    const running = begun.get(bridge.id);
-    try {
-      if (running !== undefined && recordings.names('bridge', bridge.id).includes(running)) {
-        recordings.command(running, { type: 'stop' });
-        begun.delete(bridge.id);
-      } else begun.set(bridge.id, record(channel, bridge, names, feature));
-    } catch (error) {
-      if (!(error instanceof AriError)) throw error;
-      countLimit(error, hit);
-      log.warn({ channel: channel.id, reason: error.message }, 'a call could not be recorded');
-    }
-  };
-
-  /** @returns the name of the recording. @throws AriError as `Recordings.recordOn`. */
-  const record = (
-    channel: ChannelEntry,
-    bridge: BridgeEntry,
-    names: FeatureCall['names'],
-    feature: 'automon' | 'automixmon',
-  ): string => {
-    const { variables } = snapshotOf(channel).context;
-    const of = recordingVariables[feature];
-    const wanted = ownVariable(variables, of.format) ?? '';
-    const format = (recordingFormats as readonly string[]).includes(wanted) ? wanted : 'wav';
-    const suffix = ownVariable(variables, of.name) || names.join('-');
-    const name = `auto-${Math.floor(clock.now() / 1000)}-${suffix.replaceAll(/[^\w+-]/g, '_').slice(0, longestSuffix)}`;
-    recordings.recordOn(bridges.recordTarget(bridge), {
-      ...{ name, format, ifExists: 'append', beep: settings.beep, channels: 1 },
-      ...{ maxDurationMs: 0, maxSilenceMs: 0, terminateOn: 'none' },
-    });
-    for (const { channel: each } of bridge.stays.values())
-      channels.tell(each, { type: 'variable.set', name: of.told, value: `${name}.${format}` });
-    return name;
   };
 
   /** A party in a consultation call first returns to its call, so that the call ends for all. */
@@ -254,12 +130,12 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     if (listener) effect(listener);
   };
 
-  const machine = featureKeysMachine.provide({
+  return featureKeysMachine.provide({
     actions: {
       passKeys: ({ context }, { keys }) => perform(context.id, (listener) => passKeys(listener, keys)),
       endCall: ({ context }) => perform(context.id, endCall),
       toggleRecording: ({ context }, { feature }) =>
-        perform(context.id, (listener) => toggleRecording(listener, feature)),
+        perform(context.id, (listener) => recording.toggle(listener, feature)),
       inviteNumber: ({ context: { id } }) => {
         bridges.held(id, 'default');
         indicate(id, 'dial');
@@ -275,28 +151,32 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       resumeCall: ({ context: { id } }) => bridges.held(id, undefined),
     },
   });
+}
 
-  const inputFor = (id: string, wanted: readonly Feature[]): FeatureKeysInput | undefined => {
-    const codes = codesFor(wanted);
-    if (codes.length === 0) return undefined;
-    const { digitTimeoutMs, numberTimeoutMs, attempts } = settings;
-    return {
-      id,
-      codes,
-      consultationCodes: codesOf(settings.codes, consultationFeatures),
-      digitTimeoutMs,
-      numberTimeoutMs,
-      attempts,
-    };
-  };
+/** The input of a party's chart; undefined without a code for the features that it may use. */
+function inputFor(
+  { codes: all, digitTimeoutMs, numberTimeoutMs, attempts }: FeatureSettings,
+  id: string,
+  wanted: readonly Feature[],
+): FeatureKeysInput | undefined {
+  const codes = codesFor(all, wanted);
+  if (codes.length === 0) return undefined;
+  const consultationCodes = codesOf(all, consultationFeatures);
+  return { id, codes, consultationCodes, digitTimeoutMs, numberTimeoutMs, attempts };
+}
 
-  const listen = (
+/** Starts the charts of parties, and releases what they held. */
+function createListen({ options, listeners, settings, ...shared }: Shared, freeKeys: (bridge: BridgeEntry) => void) {
+  const { runtime, facts } = options;
+  const machine = bindEffects({ options, listeners, settings, ...shared });
+
+  return (
     { channel, features: wanted }: FeatureParty,
     call: FeatureCall,
     from: FeatureKeysDump | undefined,
   ): Listener | undefined => {
     const { id } = channel;
-    const input = inputFor(id, wanted);
+    const input = inputFor(settings(), id, wanted);
     if ((!input && !from) || listeners.has(id)) return undefined;
     const listener: Listener = {
       actor: undefined as never,
@@ -322,6 +202,19 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
     });
     return listener;
   };
+}
+
+/** Makes the owner of all feature keys. */
+export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
+  const { bridges, transfers } = options;
+  let { settings } = options;
+  const listeners = new SlotMap<string, Listener>();
+  const recording = createKeyRecording({ ...options, beep: () => settings.beep });
+
+  const indicate = (id: string, tone: Indication | undefined): void => {
+    const channel = listeners.get(id)?.channel;
+    if (channel && !isEnding(snapshotOf(channel))) channel.leg.media.indicate(tone);
+  };
 
   /** Restores what a party hears, and the reports that it gets. */
   const goOn = ({ actor, channel }: Listener): void => {
@@ -344,8 +237,10 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
         bridges.tell(bridge, { type: 'member.change', channelId, absorbsDigits: false });
   };
 
+  const listen = createListen({ options, listeners, recording, settings: () => settings, indicate }, freeKeys);
+
   return {
-    hasCode: (wanted) => codesFor(wanted).length > 0,
+    hasCode: (wanted) => codesFor(settings.codes, wanted).length > 0,
 
     attend(call, from = []) {
       const { bridge } = call;
@@ -362,7 +257,7 @@ export function createFeatureKeys(options: FeatureKeysOptions): FeatureKeys {
       return {
         end() {
           unwatch?.();
-          if (bridge) begun.delete(bridge.id);
+          if (bridge) recording.forget(bridge);
           for (const { stop } of attended) stop();
         },
         dump: () =>
@@ -397,6 +292,3 @@ const asking: ReadonlySet<FeatureKeysSnapshot['value']> = new Set([
   'collectingThere',
   'puttingThrough',
 ]);
-
-/** Longest part of a recording's name that calls decide, in characters. */
-const longestSuffix = 100;

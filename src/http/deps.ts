@@ -1,4 +1,5 @@
-import type { Applications, ConnectRequest } from '../actors/applications.ts';
+import type { ConnectRequest } from '../actors/application-connections.ts';
+import type { Applications } from '../actors/applications.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';

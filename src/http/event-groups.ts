@@ -1,4 +1,5 @@
-import type { Applications, ConnectRequest } from '../actors/applications.ts';
+import type { ConnectRequest } from '../actors/application-connections.ts';
+import type { Applications } from '../actors/applications.ts';
 import { ConsumerGroup, type GroupMember, type Replay } from '../bus/consumer-group.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';

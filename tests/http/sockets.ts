@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type RawData, WebSocket } from 'ws';
-import type { ConnectRequest } from '../../src/actors/applications.ts';
+import type { ConnectRequest } from '../../src/actors/application-connections.ts';
 import type { Deps } from '../../src/http/deps.ts';
 import { type HttpServer, type ServerOptions, startHttpServer } from '../../src/http/server.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
