@@ -103,13 +103,10 @@ class ReachableEndpoints {
   }
 }
 
-/** Owns every contact. Publishes its status (ContactStatusChange), and keeps the state of its endpoint. */
-export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions): Contacts {
-  const actors = new Map<string, ContactActor>();
-  const drivers = new Map<string, ContactDriver>();
-  const reachable = new ReachableEndpoints(endpoints);
-
-  const qualify = (contact: ContactDetails, attempt: number, actor: Asking): void => {
+/** Asks whether a contact answers, and reports that to its chart. */
+const createQualify =
+  (log: Logger, drivers: ReadonlyMap<string, ContactDriver>) =>
+  (contact: ContactDetails, attempt: number, actor: Asking): void => {
     const driver = drivers.get(contact.technology);
     if (!driver) {
       log.warn({ contact: contact.uri, technology: contact.technology }, 'no driver can qualify a contact');
@@ -124,6 +121,14 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
       },
     );
   };
+
+/** Owns every contact. Publishes its status (ContactStatusChange), and keeps the state of its endpoint. */
+export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions): Contacts {
+  const actors = new Map<string, ContactActor>();
+  const drivers = new Map<string, ContactDriver>();
+  const reachable = new ReachableEndpoints(endpoints);
+
+  const qualify = createQualify(log, drivers);
 
   const machine = contactMachine.provide({
     actions: {

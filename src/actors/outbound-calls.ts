@@ -3,10 +3,9 @@ import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { longestOwnName } from './application-connections.ts';
 import type { Applications } from './applications.ts';
-import type { ActorDump } from './chart-run.ts';
 import type { OutboundConnectionDump } from './dumps.ts';
 import { dropSocket } from './outbound-connection-effects.ts';
-import type { Connection, OutboundConnectionSettings } from './outbound-connection-entry.ts';
+import type { Connection, ConnectionStart, OutboundConnectionSettings } from './outbound-connection-entry.ts';
 
 /** A connection for a call; `left` once the call has left the application, or never entered it. */
 export type CallConnection = Connection & {
@@ -23,13 +22,7 @@ type OutboundCallsOptions = {
   log: Logger;
   make(settings: OutboundConnectionSettings, names: readonly string[]): Connection;
   /** Starts a connection's chart; `onEnded` when it has ended. */
-  begin(
-    connection: CallConnection,
-    id: string,
-    into: SlotMap<string, CallConnection>,
-    onEnded: () => void,
-    from?: ActorDump,
-  ): void;
+  begin(connection: CallConnection, start: ConnectionStart<CallConnection>): void;
 };
 
 /** Connections for one call each: opened when a channel enters, closed when it has left. */
@@ -49,16 +42,16 @@ interface OutboundCalls {
   readonly size: number;
 }
 
-/** Makes the owner of connections for calls. */
-export function createOutboundCalls(options: OutboundCallsOptions): OutboundCalls {
-  const { connections, applications, bus, log, make, begin } = options;
-  const perCall = new Map(
-    connections.filter(({ kind }) => kind === 'call').flatMap((each) => each.apps.map((app) => [app, each] as const)),
-  );
-  /** By instance. */
-  const calls = new SlotMap<string, CallConnection>();
-  /** Instances whose connection went before their call: instance to channel id. */
-  const orphans = new Map<string, string>();
+/**
+ * Tells connections of the ends of their calls. Events are only looked at while there are calls with a connection of
+ * their own.
+ * @returns a function to call after each change of `calls` and `orphans`.
+ */
+function createCallWatch(
+  { bus, applications }: Pick<OutboundCallsOptions, 'bus' | 'applications'>,
+  calls: SlotMap<string, CallConnection>,
+  orphans: Map<string, string>,
+): () => void {
   let unsubscribe: (() => void) | undefined;
 
   const callEnded = (instance: string, channelId: string): void => {
@@ -87,7 +80,6 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     }
   };
 
-  /** Events are only looked at while there are calls with a connection of their own. */
   const watchCalls = (): void => {
     const wanted = calls.size + orphans.size > 0;
     if (wanted) unsubscribe ??= bus.subscribe(listen, readsNames);
@@ -96,6 +88,21 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
       unsubscribe = undefined;
     }
   };
+
+  return watchCalls;
+}
+
+/** Makes the owner of connections for calls. */
+export function createOutboundCalls(options: OutboundCallsOptions): OutboundCalls {
+  const { connections, applications, log, make, begin } = options;
+  const perCall = new Map(
+    connections.filter(({ kind }) => kind === 'call').flatMap((each) => each.apps.map((app) => [app, each] as const)),
+  );
+  /** By instance. */
+  const calls = new SlotMap<string, CallConnection>();
+  /** Instances whose connection went before their call: instance to channel id. */
+  const orphans = new Map<string, string>();
+  const watchCalls = createCallWatch(options, calls, orphans);
 
   /** Ends a connection. Another program may take over its name while the call is in the application. */
   const ended = (call: CallConnection, instance: string): void => {
@@ -118,7 +125,7 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     });
     const call = Object.assign(make(settings, [instance]), { channelId, admission, decide, left: from?.left ?? true });
     if (from) call.outbox.restore(from.waiting);
-    begin(call, instance, calls, () => ended(call, instance), from?.actor);
+    begin(call, { id: instance, into: calls, onEnded: () => ended(call, instance), from: from?.actor });
     watchCalls();
     return call;
   };

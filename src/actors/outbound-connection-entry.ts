@@ -1,8 +1,10 @@
 import type { Narrow as HearsOnly } from '../bus/delivery.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
+import type { SlotMap } from '../lib/slot-map.ts';
 import type { outboundConnectionMachine } from '../machines/outbound-connection.ts';
 import type { Connected } from './application-connections.ts';
+import type { ActorDump } from './chart-run.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import type { Actor } from './spawn.ts';
 
@@ -86,3 +88,12 @@ export const makeConnection = (
   registration: undefined,
   complained: false,
 });
+
+/** How the chart of a connection starts. */
+export type ConnectionStart<C extends Connection> = {
+  id: string;
+  /** The table that it is in while its chart runs. */
+  into: SlotMap<string, C>;
+  onEnded(): void;
+  from: ActorDump | undefined;
+};

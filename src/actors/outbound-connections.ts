@@ -6,12 +6,12 @@ import { SlotMap } from '../lib/slot-map.ts';
 import { isConnected } from '../machines/outbound-connection.ts';
 import type { Connected } from './application-connections.ts';
 import type { Applications } from './applications.ts';
-import type { ActorDump } from './chart-run.ts';
 import type { Dump, OutboundConnectionDump } from './dumps.ts';
 import { type CallConnection, createOutboundCalls } from './outbound-calls.ts';
 import { bindOutboundConnectionEffects, describeConnection, dropSocket } from './outbound-connection-effects.ts';
 import {
   type Connection,
+  type ConnectionStart,
   makeConnection,
   type NarrowOf,
   type OpenSocket,
@@ -65,6 +65,33 @@ const dumpConnection = (connection: Connection | CallConnection): OutboundConnec
   waiting: [...connection.outbox.waiting()],
 });
 
+/** Starts the charts of connections. */
+const createBegin =
+  (machine: ReturnType<typeof bindOutboundConnectionEffects>, runtime: Runtime) =>
+  <C extends Connection>(connection: C, { id, into, onEnded, from }: ConnectionStart<C>): void => {
+    const { kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts } = connection.settings;
+    spawn(machine, {
+      id,
+      ...(from ? { from } : { input: { id, kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts } }),
+      runtime,
+      onCreated: (actor) => {
+        connection.actor = actor;
+        into.set(id, connection);
+      },
+      onEnded: () => {
+        into.delete(id);
+        connection.registration?.close();
+        onEnded();
+      },
+    });
+  };
+
+/** The socket of a connection that was restored is made anew, or counts as lost. */
+function revive({ actor }: Connection): void {
+  if (actor.getSnapshot().matches('connecting')) actor.send({ type: 'socket.failed' });
+  else if (isConnected(actor.getSnapshot())) actor.send({ type: 'socket.closed' });
+}
+
 /** Makes the owner of all connections to applications. */
 export function createOutboundConnections(options: OutboundConnectionsOptions): OutboundConnections {
   const { connections, applications, bus, runtime, log } = options;
@@ -104,30 +131,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     log,
   });
 
-  const begin = <C extends Connection>(
-    connection: C,
-    id: string,
-    into: SlotMap<string, C>,
-    onEnded: () => void,
-    from?: ActorDump,
-  ): void => {
-    const { kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts } = connection.settings;
-    spawn(machine, {
-      id,
-      ...(from ? { from } : { input: { id, kind, connectionTimeoutMs, reconnectIntervalMs, reconnectAttempts } }),
-      runtime,
-      onCreated: (actor) => {
-        connection.actor = actor;
-        into.set(id, connection);
-      },
-      onEnded: () => {
-        into.delete(id);
-        connection.registration?.close();
-        onEnded();
-      },
-    });
-  };
-
+  const begin = createBegin(machine, runtime);
   const make = (settings: OutboundConnectionSettings, names: readonly string[]) =>
     makeConnection(settings, names, options);
   const calls = createOutboundCalls({ connections, applications, bus, log, make, begin });
@@ -137,13 +141,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     if (from) connection.outbox.restore(from.waiting);
     connection.registration = register(connection, 'whenAsked');
     const ended = () => dropSocket(connection, 1001, 'the server is shutting down');
-    begin(connection, settings.name, persistent, ended, from?.actor);
-  };
-
-  /** The socket of a connection that was restored is made anew, or counts as lost. */
-  const revive = ({ actor }: Connection): void => {
-    if (actor.getSnapshot().matches('connecting')) actor.send({ type: 'socket.failed' });
-    else if (isConnected(actor.getSnapshot())) actor.send({ type: 'socket.closed' });
+    begin(connection, { id: settings.name, into: persistent, onEnded: ended, from: from?.actor });
   };
 
   return {
