@@ -59,11 +59,27 @@ export const failed = (snapshot: AnyMachineSnapshot, error: unknown): AnyMachine
 export class ChartRun {
   readonly machine: AnyStateMachine;
   /** Facts of the transitions since they were last taken, in order. */
-  facts: EventObject[] = [];
-  effects: Effect[] = [];
+  #facts: EventObject[] = [];
+  #effects: Effect[] = [];
   planned: Planned[] = [];
   readonly #logic: AnyStateMachine;
   readonly #scope: AnyActorScope;
+
+  /** The facts of the transition. Those of the next one are collected anew. */
+  takeFacts(): readonly EventObject[] {
+    if (this.#facts.length === 0) return none;
+    const facts = this.#facts;
+    this.#facts = [];
+    return facts;
+  }
+
+  /** Its effects, likewise. */
+  takeEffects(): readonly Effect[] {
+    if (this.#effects.length === 0) return none;
+    const effects = this.#effects;
+    this.#effects = [];
+    return effects;
+  }
 
   /**
    * @param scope of the actor that runs the chart; left out, the chart is only worked out.
@@ -107,13 +123,13 @@ export class ChartRun {
   }
 
   #collect({ type, info, params, exec }: Action): void {
-    if (type === 'xstate.emit') this.facts.push((params as { event: EventObject }).event);
+    if (type === 'xstate.emit') this.#facts.push((params as { event: EventObject }).event);
     else if (type === 'xstate.raise') {
       const { event, id, delay } = params as { event: EventObject; id?: string; delay?: number };
       // Without a delay the chart itself has it in its queue.
       if (delay !== undefined) this.planned.push({ id: id ?? event.type, event, delayMs: delay });
     } else if (type === 'xstate.cancel') this.planned.push({ id: (params as { sendId: string }).sendId, delayMs: 0 });
-    else if (exec) this.effects.push({ type, info, params, exec });
+    else if (exec) this.#effects.push({ type, info, params, exec });
   }
 }
 
@@ -144,9 +160,9 @@ export function workOut(run: ChartRun, before: AnyMachineSnapshot | undefined, s
   const after =
     before === undefined ? run.begin((source.event as { input?: unknown }).input) : went(run, before, source);
   const crashed = after.status === 'error';
-  const { facts, effects, planned } = run;
-  run.facts = [];
-  run.effects = [];
+  const { planned } = run;
+  const facts = run.takeFacts();
+  const effects = run.takeEffects();
   run.planned = [];
   return {
     after: crashed ? after : replan(after, planned, at),

@@ -279,10 +279,10 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
     const { turn, clock } = this.#options.runtime;
     const crashed = next.status === 'error';
     // A transition that failed half-way has no facts and effects.
-    const facts = crashed || run.facts.length === 0 ? none : run.facts;
-    const effects = crashed || run.effects.length === 0 ? none : run.effects;
-    if (run.facts.length > 0) run.facts = [];
-    if (run.effects.length > 0) run.effects = [];
+    const told = run.takeFacts();
+    const named = run.takeEffects();
+    const facts = crashed ? none : told;
+    const effects = crashed ? none : named;
     const isKept = turn.keeper !== undefined || turn.heard;
     const at = isKept || run.planned.length > 0 ? clock.now() : 0;
     const after = run.planned.length > 0 ? this.#plan(next, at) : next;

@@ -100,12 +100,17 @@ function apply(operator: string, left: string, right: string): string | undefine
   if (operator === '&') return isTrue(left) && isTrue(right) ? left : '0';
   if (operator === '~~') return left + right;
   if (operator === '=~' || operator === ':') return found(left, right, operator === ':');
-  const numbers = number.test(left) && number.test(right);
   const compare = comparisons[operator];
-  if (compare) return compare(numbers ? Number(left) - Number(right) : textOrder(left, right)) ? '1' : '0';
-  const result = numbers ? arithmetic[operator]?.(Number(left), Number(right)) : undefined;
+  if (compare) return compare(orderOf(left, right)) ? '1' : '0';
+  const result = areNumbers(left, right) ? arithmetic[operator]?.(Number(left), Number(right)) : undefined;
   return result !== undefined && Number.isFinite(result) ? String(result) : undefined;
 }
+
+const areNumbers = (left: string, right: string): boolean => number.test(left) && number.test(right);
+
+/** The sign is that of the left operand less the right one. Texts are compared unless both are numbers. */
+const orderOf = (left: string, right: string): number =>
+  areNumbers(left, right) ? Number(left) - Number(right) : textOrder(left, right);
 
 const textOrder = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
 

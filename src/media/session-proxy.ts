@@ -170,30 +170,6 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
       case 'recorded':
         this.#recordings.tell(report.recording, report.report);
         return;
-      case 'digit':
-        this.told({ type: 'media.digit', digit: report.digit, durationMs: report.durationMs });
-        return;
-      case 'talkingStarted':
-        this.#keepTalking(true);
-        this.told({ type: 'media.talkingStarted' });
-        return;
-      case 'talkingFinished':
-        this.#keepTalking(false);
-        this.told({ type: 'media.talkingFinished', durationMs: report.durationMs });
-        return;
-      case 'toneDetected':
-        this.told({
-          type: 'media.toneDetected',
-          direction: report.direction,
-          ...(report.signal && { signal: report.signal }),
-        });
-        return;
-      case 'timedOut':
-        this.told({ type: 'media.timedOut' });
-        return;
-      case 'keyFrameNeeded':
-        this.told({ type: 'media.keyFrameNeeded' });
-        return;
       case 'measured':
         this.#options.measured?.(report.measures);
         return;
@@ -209,6 +185,36 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
       case 'faulted':
         if (this.place) this.link?.remove(this.place);
         this.lost(report.reason);
+        return;
+      default:
+        this.#detected(report);
+    }
+  }
+
+  /** What call control hears of the audio. */
+  #detected(report: EngineReport): void {
+    switch (report.type) {
+      case 'digit':
+        this.told({ type: 'media.digit', digit: report.digit, durationMs: report.durationMs });
+        return;
+      case 'talkingStarted':
+        this.#keepTalking(true);
+        this.told({ type: 'media.talkingStarted' });
+        return;
+      case 'talkingFinished':
+        this.#keepTalking(false);
+        this.told({ type: 'media.talkingFinished', durationMs: report.durationMs });
+        return;
+      case 'toneDetected': {
+        const { direction, signal } = report;
+        this.told({ type: 'media.toneDetected', direction, ...(signal && { signal }) });
+        return;
+      }
+      case 'timedOut':
+        this.told({ type: 'media.timedOut' });
+        return;
+      case 'keyFrameNeeded':
+        this.told({ type: 'media.keyFrameNeeded' });
         return;
     }
   }

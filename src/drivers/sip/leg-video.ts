@@ -53,6 +53,8 @@ type VideoStreamsOptions = {
   from?: VideoStreamsData | undefined;
 };
 
+type LocalStream = LocalVideo['streams'][number];
+
 /**
  * The video of one leg: its ports, its negotiated streams, and the sources for the far side. Several changes become one
  * offer, no more often than the settings allow. A refused stream is not offered again.
@@ -175,23 +177,26 @@ export class VideoStreams implements LegVideo {
    * offered.
    */
   local(wished: Direction, purpose: 'first offer' | 'offer' | 'answer'): LocalVideo {
-    const streams: LocalVideo['streams'][number][] = [];
-    const only = purpose === 'offer' ? this.#askedFor() : undefined;
-    for (let stream = 0; stream < this.#portsInARow(); stream++) {
-      const { label } = this.#wanted[stream] ?? {};
-      const codec = stream === 0 ? only : this.#wanted[stream]?.codec;
-      const ours = stream > 0 && stream < this.#asked;
-      const first = stream === 0 && (purpose === 'first offer' || this.#isLost);
-      streams.push({
-        port: this.#ports.get(stream) ?? 0,
-        offered: first || (ours ? this.#isWanted(stream) : this.#of(stream) !== undefined),
-        direction: ours && purpose !== 'answer' ? 'sendonly' : wished,
-        ...(codec !== undefined && { codecs: [codec] }),
-        ...(label !== undefined && { label }),
-      });
-    }
+    const streams: LocalStream[] = [];
+    for (let stream = 0; stream < this.#portsInARow(); stream++)
+      streams.push(this.#localStream(stream, wished, purpose));
     const { maxBitrate } = this.#options;
     return { codecs: this.#codecs, streams, ...(maxBitrate !== undefined && { maxBitrate }) };
+  }
+
+  #localStream(stream: number, wished: Direction, purpose: 'first offer' | 'offer' | 'answer'): LocalStream {
+    const { label, codec: wanted } = this.#wanted[stream] ?? {};
+    const asked = stream === 0 && purpose === 'offer' ? this.#askedFor() : undefined;
+    const codec = stream === 0 ? asked : wanted;
+    const ours = stream > 0 && stream < this.#asked;
+    const first = stream === 0 && (purpose === 'first offer' || this.#isLost);
+    return {
+      port: this.#ports.get(stream) ?? 0,
+      offered: first || (ours ? this.#isWanted(stream) : this.#of(stream) !== undefined),
+      direction: ours && purpose !== 'answer' ? 'sendonly' : wished,
+      ...(codec !== undefined && { codecs: [codec] }),
+      ...(label !== undefined && { label }),
+    };
   }
 
   /**

@@ -107,34 +107,55 @@ type Telling = { state: string; calls: readonly string[]; document(version: numb
 /** Retry-After for phones when the server stops, in s. */
 const RETRY_SECONDS = 10;
 
-export function createSubscriptions(services: Services, { mailbox, hint, watchers }: Watched): Subscriptions {
-  const { stack, agent, endpoints, legs, config } = services;
-  const subscriptions = new Map<string, Subscription>();
-  /** Those, and the ended ones whose last NOTIFY is still repeated: in all and by endpoint. */
-  let counted = 0;
-  const perEndpoint = new Map<string, number>();
+/** All subscriptions, and how many count against the limits. */
+class SubscriptionTable extends Map<string, Subscription> {
+  /** These, and the ended ones whose last NOTIFY is still repeated: in all and by endpoint. */
+  #counted = 0;
+  readonly #perEndpoint = new Map<string, number>();
 
-  const count = (endpoint: string, by: 1 | -1): void => {
-    counted += by;
-    const now = (perEndpoint.get(endpoint) ?? 0) + by;
-    if (now > 0) perEndpoint.set(endpoint, now);
-    else perEndpoint.delete(endpoint);
-  };
-  const keep = (key: string, subscription: Subscription): void => {
-    if (!subscriptions.has(key)) count(subscription.endpoint, 1);
-    subscriptions.set(key, subscription);
-  };
-  const forget = (key: string): void => {
-    const subscription = subscriptions.get(key);
-    if (subscription && subscriptions.delete(key)) count(subscription.endpoint, -1);
-  };
+  get counted(): number {
+    return this.#counted;
+  }
 
-  legs.onChanged((endpoint) => subscriptions.size > 0 && watchers.changed(topicOf(`PJSIP/${endpoint}`)));
+  countedOf(endpoint: string): number {
+    return this.#perEndpoint.get(endpoint) ?? 0;
+  }
 
-  const topicsOf = (subject: Subject): string[] => {
-    if (subject.event === 'message-summary') return [`mailbox:${subject.mailbox}`];
-    return hint(subject.context, subject.extension)?.devices.map(topicOf) ?? [];
-  };
+  count(endpoint: string, by: 1 | -1): void {
+    this.#counted += by;
+    const now = this.countedOf(endpoint) + by;
+    if (now > 0) this.#perEndpoint.set(endpoint, now);
+    else this.#perEndpoint.delete(endpoint);
+  }
+
+  keep(key: string, subscription: Subscription): void {
+    if (!this.has(key)) this.count(subscription.endpoint, 1);
+    this.set(key, subscription);
+  }
+
+  forget(key: string): void {
+    const subscription = this.get(key);
+    if (subscription && this.delete(key)) this.count(subscription.endpoint, -1);
+  }
+
+  override clear(): void {
+    super.clear();
+    this.#perEndpoint.clear();
+    this.#counted = 0;
+  }
+}
+
+type Parts = { services: Services; watched: Watched; subscriptions: SubscriptionTable };
+
+/** The topics of {@link WatcherHost.changed} that a subject depends on. */
+function topicsOf({ hint }: Watched, subject: Subject): string[] {
+  if (subject.event === 'message-summary') return [`mailbox:${subject.mailbox}`];
+  return hint(subject.context, subject.extension)?.devices.map(topicOf) ?? [];
+}
+
+/** Reads the present state of subjects. */
+function createTelling(services: Services, { mailbox, hint }: Watched) {
+  const { endpoints, legs, config } = services;
 
   /** The calls of an endpoint as a watcher may see them: data that allows taking them over is withheld. */
   const callsFor = (watcher: string, endpoint: EndpointConfig): CallView[] => {
@@ -154,7 +175,7 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     return { entity: entityOf(uri), extension, state, calls: calls.slice(0, config.subscriptions.calls) };
   };
 
-  const tellingOf = ({ subject, dialog, told, endpoint }: Subscription, target: Target): Telling => {
+  return ({ subject, dialog, told, endpoint }: Subscription, target: Target): Telling => {
     if (subject.event === 'message-summary') {
       const { mailbox: name } = subject;
       const account = name.includes('@') ? name : `${name}@${localHost(services, target)}`;
@@ -172,6 +193,12 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
       document: (version) => dialogInfo(blf, version, told),
     };
   };
+}
+
+/** Sends NOTIFY requests. */
+function createNotifier({ services, watched, subscriptions }: Parts) {
+  const { stack, agent, endpoints } = services;
+  const tellingOf = createTelling(services, watched);
 
   /** Sends a NOTIFY to a place; `done` hears what came of it, once. */
   const send = (
@@ -213,6 +240,48 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     );
   };
 
+  return (id: string, end: WatcherEnd | undefined): Promise<WatcherAnswer> => {
+    const subscription = subscriptions.get(id);
+    if (!subscription) return Promise.resolve({ type: 'lost', reason: 'it is not known any more' });
+    // The last NOTIFY is not repeated, and the subscription counts until it is answered or times out. So single
+    // queries (Expires: 0) without response cannot cause more NOTIFYs than subscriptions.
+    const isLast = end !== undefined && subscriptions.delete(id);
+    return new Promise<WatcherAnswer>((done) => {
+      const resolve = (answer: WatcherAnswer): void => {
+        if (isLast) subscriptions.count(subscription.endpoint, -1);
+        done(answer);
+      };
+      const told = (target: Target | undefined) =>
+        target
+          ? send(subscription, target, end, resolve)
+          : resolve({ type: 'lost', reason: 'its address cannot be found' });
+      const hop = nextHop(subscription.dialog);
+      if ('flow' in hop) told(hop.flow);
+      else locate(stack, hop.uri, told);
+    });
+  };
+}
+
+/** What a phone may watch at an address; undefined where there is nothing. */
+function subjectOf(
+  hint: Watched['hint'],
+  endpoint: EndpointConfig,
+  event: EventPackage,
+  user: string,
+): Subject | undefined {
+  if (event === 'message-summary') {
+    const name = mailboxOf(endpoint, user);
+    return name === undefined ? undefined : { event, mailbox: name };
+  }
+  const context = endpoint.subscribeContext ?? endpoint.context;
+  return hint(context, user) && { event, context, extension: user };
+}
+
+/** Answers SUBSCRIBE requests, first and later ones. */
+function createReceiver({ services, watched, subscriptions }: Parts) {
+  const { stack, agent, endpoints, config } = services;
+  const { hint, watchers } = watched;
+
   /** Answers 200; then it is for the watcher's chart to tell how things stand. */
   const grant = (transaction: ServerTransaction, key: string, subscription: Subscription, seconds: number): void => {
     const contact = agent.contactFor(transaction.source, transaction.request.uri);
@@ -220,13 +289,13 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     const isKnown = subscriptions.has(key);
     subscription.endsAt = stack.clock.monotonic() + seconds * 1000;
     subscription.last = undefined;
-    keep(key, subscription);
+    subscriptions.keep(key, subscription);
     if (seconds === 0 && isKnown) return void watchers.unsubscribed(key);
     watchers.subscribed({
       id: key,
       technology: 'PJSIP',
       endpoint: subscription.endpoint,
-      topics: topicsOf(subscription.subject),
+      topics: topicsOf(watched, subscription.subject),
       expiresMs: seconds * 1000,
       intervalMs: config.subscriptions.intervalMs,
     });
@@ -249,35 +318,44 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     grant(transaction, key, subscription, seconds);
   };
 
-  const subjectOf = (endpoint: EndpointConfig, event: EventPackage, user: string): Subject | undefined => {
-    if (event === 'message-summary') {
-      const name = mailboxOf(endpoint, user);
-      return name === undefined ? undefined : { event, mailbox: name };
+  /** Refuses a subscription above a limit. @returns whether it did. */
+  const refuseAbove = (transaction: ServerTransaction, endpoint: string): boolean => {
+    const { perEndpoint, most, minimumSeconds } = config.subscriptions;
+    if (subscriptions.countedOf(endpoint) >= perEndpoint) {
+      services.hit('sip.subscriptions.per_endpoint');
+      transaction.reply(403);
+      return true;
     }
-    const context = endpoint.subscribeContext ?? endpoint.context;
-    return hint(context, user) && { event, context, extension: user };
+    if (subscriptions.counted < most) return false;
+    services.hit('sip.subscriptions.most');
+    transaction.reply(503, { headers: [['Retry-After', String(minimumSeconds)]] });
+    return true;
+  };
+
+  /** Who subscribes. Others are challenged. */
+  const identify = (
+    transaction: ServerTransaction,
+    related: ReturnType<typeof relatedTo>,
+  ): EndpointConfig | undefined => {
+    const identity = endpoints.identify(transaction);
+    if ('endpoint' in identity) return identity.endpoint;
+    // RFC 4538 4: who shows to be the far side of a call has proved who it is with that.
+    const known = typeof related === 'object' && related.isPeer ? endpoints.named(related.leg.endpoint) : undefined;
+    const isUnproved = 'challenge' in identity && identity.guessed === undefined && identity.forbidden === undefined;
+    if (isUnproved && known) return known;
+    if ('challenge' in identity) endpoints.challenge(transaction, identity);
+    return undefined;
   };
 
   const subscribe = (transaction: ServerTransaction, event: EventPackage, seconds: number): void => {
     const { request, source, toTag } = transaction;
     const related = relatedTo(services, transaction);
     if (related === 'malformed') return void transaction.reply(400);
-    const identity = endpoints.identify(transaction);
-    // RFC 4538 4: who shows to be the far side of a call has proved who it is with that.
-    const known = typeof related === 'object' && related.isPeer ? endpoints.named(related.leg.endpoint) : undefined;
-    const isUnproved = 'challenge' in identity && identity.guessed === undefined && identity.forbidden === undefined;
-    const endpoint = 'endpoint' in identity ? identity.endpoint : isUnproved ? known : undefined;
-    if (!endpoint) return void ('challenge' in identity && endpoints.challenge(transaction, identity));
-    const subject = subjectOf(endpoint, event, userOf(request.uri));
+    const endpoint = identify(transaction, related);
+    if (!endpoint) return;
+    const subject = subjectOf(hint, endpoint, event, userOf(request.uri));
     if (!subject) return void transaction.reply(404);
-    if ((perEndpoint.get(endpoint.name) ?? 0) >= config.subscriptions.perEndpoint) {
-      services.hit('sip.subscriptions.per_endpoint');
-      return void transaction.reply(403);
-    }
-    if (counted >= config.subscriptions.most) {
-      services.hit('sip.subscriptions.most');
-      return void transaction.reply(503, { headers: [['Retry-After', String(config.subscriptions.minimumSeconds)]] });
-    }
+    if (refuseAbove(transaction, endpoint.name)) return;
     // Every document repeats it, once for each call.
     if (formatUri(request.to.uri).length > LONGEST_URI) return void transaction.reply(414);
     const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
@@ -286,66 +364,25 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
     grant(transaction, keyOfDialog(dialog), { ...subscription, last: undefined }, seconds);
   };
 
+  return (transaction: ServerTransaction): void => {
+    const { request } = transaction;
+    const event = (request.header('Event') ?? '').split(';')[0]!.trim().toLowerCase();
+    if (!isEventPackage(event)) return void transaction.reply(489, { headers: [allowEvents] });
+    const type = contentTypes[event];
+    if (!takes(request, type)) return void transaction.reply(406, { headers: [['Accept', type]] });
+    const { expires } = request;
+    if (expires !== undefined && expires > 0 && expires < config.subscriptions.minimumSeconds)
+      return void transaction.reply(423, { headers: [['Min-Expires', String(config.subscriptions.minimumSeconds)]] });
+    const seconds = Math.min(expires ?? DEFAULT_SECONDS, config.subscriptions.maximumSeconds);
+    if (request.toTag === undefined) subscribe(transaction, event, seconds);
+    else refresh(transaction, event, seconds);
+  };
+}
+
+/** Dump and restore of all subscriptions. */
+function createSaved({ services: { stack, endpoints }, subscriptions }: Parts) {
   return {
-    receive(transaction) {
-      const { request } = transaction;
-      const event = (request.header('Event') ?? '').split(';')[0]!.trim().toLowerCase();
-      if (!isEventPackage(event)) return void transaction.reply(489, { headers: [allowEvents] });
-      const type = contentTypes[event];
-      if (!takes(request, type)) return void transaction.reply(406, { headers: [['Accept', type]] });
-      const { expires } = request;
-      if (expires !== undefined && expires > 0 && expires < config.subscriptions.minimumSeconds)
-        return void transaction.reply(423, { headers: [['Min-Expires', String(config.subscriptions.minimumSeconds)]] });
-      const seconds = Math.min(expires ?? DEFAULT_SECONDS, config.subscriptions.maximumSeconds);
-      if (request.toTag === undefined) subscribe(transaction, event, seconds);
-      else refresh(transaction, event, seconds);
-    },
-
-    tellWatcher(id, end) {
-      const subscription = subscriptions.get(id);
-      if (!subscription) return Promise.resolve({ type: 'lost', reason: 'it is not known any more' });
-      // The last NOTIFY is not repeated, and the subscription counts until it is answered or times out. So single
-      // queries (Expires: 0) without response cannot cause more NOTIFYs than subscriptions.
-      const isLast = end !== undefined && subscriptions.delete(id);
-      return new Promise<WatcherAnswer>((done) => {
-        const resolve = (answer: WatcherAnswer): void => {
-          if (isLast) count(subscription.endpoint, -1);
-          done(answer);
-        };
-        const told = (target: Target | undefined) =>
-          target
-            ? send(subscription, target, end, resolve)
-            : resolve({ type: 'lost', reason: 'its address cannot be found' });
-        const hop = nextHop(subscription.dialog);
-        if ('flow' in hop) told(hop.flow);
-        else locate(stack, hop.uri, told);
-      });
-    },
-
-    watcherEnded: forget,
-    has: (id) => subscriptions.has(id),
-
-    review() {
-      for (const [key, { subject }] of [...subscriptions]) {
-        if (subject.event === 'message-summary') continue;
-        if (hint(subject.context, subject.extension)) watchers.moved(key, topicsOf(subject));
-        else watchers.gone(key, 'noresource');
-      }
-    },
-
-    endpointRemoved(name) {
-      for (const [key, { endpoint }] of [...subscriptions]) if (endpoint === name) watchers.gone(key, 'rejected');
-    },
-
-    size: () => subscriptions.size,
-
-    close() {
-      subscriptions.clear();
-      perEndpoint.clear();
-      counted = 0;
-    },
-
-    dump() {
+    dump(): readonly SubscriptionData[] {
       const epoch = stack.clock.now() - stack.clock.monotonic();
       return [...subscriptions].map(([key, { endsAt, subject, eventId, last, ...rest }]) => ({
         key,
@@ -357,15 +394,47 @@ export function createSubscriptions(services: Services, { mailbox, hint, watcher
       }));
     },
 
-    restore(data) {
+    restore(data: readonly SubscriptionData[]): void {
       const epoch = stack.clock.now() - stack.clock.monotonic();
       for (const { key, ends, event = 'message-summary', mailbox: name = '', ...rest } of data) {
         const { context = '', extension = '', version = 0, told = [], last, eventId, dialog, endpoint } = rest;
         if (!endpoints.named(endpoint)) continue;
         const subject: Subject = event === 'message-summary' ? { event, mailbox: name } : { event, context, extension };
-        keep(key, { dialog, endpoint, subject, eventId, version, told, last, endsAt: ends - epoch });
+        subscriptions.keep(key, { dialog, endpoint, subject, eventId, version, told, last, endsAt: ends - epoch });
       }
     },
+  };
+}
+
+export function createSubscriptions(services: Services, watched: Watched): Subscriptions {
+  const { hint, watchers } = watched;
+  const subscriptions = new SubscriptionTable();
+  const parts: Parts = { services, watched, subscriptions };
+
+  services.legs.onChanged((endpoint) => subscriptions.size > 0 && watchers.changed(topicOf(`PJSIP/${endpoint}`)));
+
+  return {
+    receive: createReceiver(parts),
+    tellWatcher: createNotifier(parts),
+    watcherEnded: (id) => subscriptions.forget(id),
+    has: (id) => subscriptions.has(id),
+
+    review() {
+      for (const [key, { subject }] of [...subscriptions]) {
+        if (subject.event === 'message-summary') continue;
+        if (hint(subject.context, subject.extension)) watchers.moved(key, topicsOf(watched, subject));
+        else watchers.gone(key, 'noresource');
+      }
+    },
+
+    endpointRemoved(name) {
+      for (const [key, { endpoint }] of [...subscriptions]) if (endpoint === name) watchers.gone(key, 'rejected');
+    },
+
+    size: () => subscriptions.size,
+
+    close: () => subscriptions.clear(),
+    ...createSaved(parts),
   };
 }
 

@@ -1,4 +1,5 @@
 import { parseNameAddr } from '../../sip/message/name-addr.ts';
+import type { SipUri } from '../../sip/message/uri.ts';
 
 /**
  * A part of an address by Asterisk's word for it: `display`, `scheme`, `user`, `passwd`, `host`, `port`, `transport`,
@@ -12,20 +13,17 @@ export function uriPart(text: string, part: string): string | undefined {
   if (part === 'display') return displayName;
   if (part === 'scheme') return uri.scheme;
   if (uri.scheme === 'tel') return part === 'user' ? uri.number : parts.has(part) ? '' : undefined;
-  switch (part) {
-    case 'user':
-      return uri.user ?? '';
-    case 'passwd':
-      return uri.password ?? '';
-    case 'host':
-      return uri.host;
-    case 'port':
-      return uri.port === undefined ? '' : String(uri.port);
-    case 'lr':
-      return uri.params['lr'] === undefined ? '' : '1';
-    default:
-      return parts.has(part) ? (uri.params[part] ?? '') : undefined;
-  }
+  const read = readers[part];
+  if (read) return read(uri);
+  return parts.has(part) ? (uri.params[part] ?? '') : undefined;
 }
+
+const readers: Readonly<Record<string, (uri: SipUri) => string>> = {
+  user: ({ user = '' }) => user,
+  passwd: ({ password = '' }) => password,
+  host: ({ host }) => host,
+  port: ({ port = '' }) => String(port),
+  lr: ({ params }) => (params['lr'] === undefined ? '' : '1'),
+};
 
 const parts = new Set(['passwd', 'host', 'port', 'lr', 'transport', 'method', 'ttl', 'maddr']);

@@ -161,13 +161,16 @@ export class WebSocketEnd extends StreamEnd {
         this.mix?.reconsider();
         return;
       case 'SET_MEDIA_DIRECTION':
-        if (this.#form.json && (asked.direction === 'both' || asked.direction === 'in' || asked.direction === 'out'))
-          this.turn(asked.direction);
-        else this.#tellError('the direction is both, in or out, and asked for in JSON');
+        this.#turn(asked.direction);
         return;
       default:
         this.#tellError('this is no command');
     }
+  }
+
+  #turn(direction: unknown): void {
+    if (this.#form.json && (direction === 'both' || direction === 'in' || direction === 'out')) this.turn(direction);
+    else this.#tellError('the direction is both, in or out, and asked for in JSON');
   }
 
   #mark(event: Mark['event'], id: string): void {

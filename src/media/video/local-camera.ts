@@ -137,8 +137,7 @@ export class LocalCamera implements Camera {
     if (this.#isKnown(index)) return;
     const time = isFirst ? timestamp : this.#time + timestampDistance(this.#time % 0x1_0000_0000, timestamp);
     if (index > this.#highest) {
-      if (!isFirst && index > this.#highest + 1 && this.#viewers.size > 0)
-        this.missed.skipped(this.#highest + 1, index, now);
+      if (!isFirst) this.#skipTo(index, now);
       this.#highest = index;
       this.#time = time;
       this.#heardAt = now;
@@ -156,6 +155,11 @@ export class LocalCamera implements Camera {
       this.missed.before(index);
     }
     for (const viewer of this.#viewers) viewer.take(packet);
+  }
+
+  /** Packets between the highest so far and this one are missing. */
+  #skipTo(index: number, now: number): void {
+    if (index > this.#highest + 1 && this.#viewers.size > 0) this.missed.skipped(this.#highest + 1, index, now);
   }
 
   /** Asks for what is due. @param now monotonic ms. */

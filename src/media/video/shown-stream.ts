@@ -341,17 +341,8 @@ export class ShownStream implements Viewer, SentStream {
       return;
     }
     if (isNewer && !this.#rate.admits(now)) this.#tooMuch = true;
-    if (this.#tooMuch && this.#rate.recovered(now)) {
-      this.#tooMuch = false;
-      this.#waits = true;
-    }
-    if (this.#tooMuch || packet.generation !== this.#generation) this.#waits = true;
-    if (this.#waits) {
-      if (!packet.key || this.#tooMuch) {
-        this.leftOut++;
-        if (!this.#tooMuch && packet.camera !== this.#inParts) packet.camera.askKeyFrame();
-        return;
-      }
+    if (this.#mustWait(packet, now)) {
+      if (!packet.key || this.#tooMuch) return void this.#leaveOut(packet);
       this.#begin(packet, now);
     }
     if (packet.index < this.#firstIndex || packet.time < this.#firstTime) {
@@ -360,6 +351,22 @@ export class ShownStream implements Viewer, SentStream {
     }
     this.#forward(packet, now);
     if (packet.marker && packet.time === this.#lastTime && this.#held) this.#switch();
+  }
+
+  /** Whether it needs a key frame before it can go on. */
+  #mustWait({ generation }: VideoPacket, now: number): boolean {
+    if (this.#tooMuch && this.#rate.recovered(now)) {
+      this.#tooMuch = false;
+      this.#waits = true;
+    }
+    if (this.#tooMuch || generation !== this.#generation) this.#waits = true;
+    return this.#waits;
+  }
+
+  /** The packet cannot be shown; a key frame is asked for, unless the picture is in parts. */
+  #leaveOut({ camera }: VideoPacket): void {
+    this.leftOut++;
+    if (!this.#tooMuch && camera !== this.#inParts) camera.askKeyFrame();
   }
 
   /** Lets the numbers of a source go on where those of the one before ended. */

@@ -70,19 +70,19 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
     if (nonces.check(nonce, holder) !== 'fresh') return { result: 'stale' };
     if (!algorithm || !algorithms.includes(algorithm) || qop === 'malformed') return rejected;
     const secret = secretOf(username);
-    const expected = digestResponse({
+    const signed = parameters.get('uri') ?? '';
+    const proof = {
       algorithm,
       username,
       realm,
       secret: secret ?? nobody,
       method,
-      uri: parameters.get('uri') ?? '',
+      uri: signed,
       nonce,
       ...(qop && { qop }),
-    });
-    const proved = expected !== undefined && sameText(expected, parameters.get('response')?.toLowerCase() ?? '');
-    if (!secret || !proved) return rejected;
-    if (!isSameResource(parameters.get('uri') ?? '', uri)) return { result: 'absent' };
+    };
+    if (!isProved(parameters, proof) || !secret) return rejected;
+    if (!isSameResource(signed, uri)) return { result: 'absent' };
     const usable = nonces.use(nonce, holder, qop && Number.parseInt(qop.nc, 16));
     return usable ? { result: 'accepted', username } : { result: 'stale' };
   };
@@ -100,6 +100,12 @@ export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids 
     },
     size: () => nonces.size(),
   };
+}
+
+/** Whether the response of the credentials is the expected one. */
+function isProved(parameters: DigestParameters, proof: Parameters<typeof digestResponse>[0]): boolean {
+  const expected = digestResponse(proof);
+  return expected !== undefined && sameText(expected, parameters.get('response')?.toLowerCase() ?? '');
 }
 
 /**

@@ -209,18 +209,23 @@ class Usage implements InviteUsage {
     if (next) this.#requests.update(next);
     if (request.method === 'BYE') return void this.#receiveBye(transaction);
     if (this.#state === 'ending' || this.#state === 'closed') return void transaction.reply(481);
-    const { onPrack } = this.#options.handlers;
+    if (request.method === 'INVITE' || request.method === 'UPDATE') return void this.#receiveOffering(transaction);
+    const { onPrack, onRequest } = this.#options.handlers;
     if (request.method === 'PRACK') return void (onPrack ? onPrack(transaction) : transaction.reply(481));
-    const mayOffer = request.method === 'INVITE' || request.method === 'UPDATE';
-    // RFC 3261 14.2: a body that we cannot read is not the same as no offer.
-    const unread = mayOffer ? refuseBody(request) : undefined;
-    if (unread) return void transaction.reply(unread.status, { headers: unread.headers });
-    const tooShort = mayOffer ? tooShortSession(request, this.#options.session) : undefined;
-    if (tooShort) return void transaction.reply(422, { headers: tooShort });
-    if (request.method === 'INVITE') return void this.#receiveInvite(transaction);
-    if (request.method === 'UPDATE') return void this.#receiveUpdate(transaction);
     const contact = this.#options.contactFor(transaction.source);
-    replyTo(transaction, this.#options.handlers.onRequest(request), this.#options.allow, contact);
+    replyTo(transaction, onRequest(request), this.#options.allow, contact);
+  }
+
+  /** INVITE or UPDATE, which may have an offer. */
+  #receiveOffering(transaction: ServerTransaction): void {
+    const { request } = transaction;
+    // RFC 3261 14.2: a body that we cannot read is not the same as no offer.
+    const unread = refuseBody(request);
+    if (unread) return void transaction.reply(unread.status, { headers: unread.headers });
+    const tooShort = tooShortSession(request, this.#options.session);
+    if (tooShort) return void transaction.reply(422, { headers: tooShort });
+    if (request.method === 'INVITE') this.#receiveInvite(transaction);
+    else this.#receiveUpdate(transaction);
   }
 
   receiveAck(ack: SipRequest, source?: Target): void {
@@ -232,15 +237,19 @@ class Usage implements InviteUsage {
     this.#repeats.stop();
     if (accepted.first) this.#refreshes.begun();
     if (accepted.first && this.#state === 'confirmed') handlers.onAcknowledged?.();
-    if (accepted.offer && this.#state === 'confirmed') {
-      const answer = descriptionIn(ack);
-      const agreed = answer !== undefined && handlers.acceptAnswer(answer);
-      if (!agreed && accepted.first) return void this.#unusable();
+    if (accepted.offer && this.#state === 'confirmed' && !this.#acceptLateAnswer(ack)) {
+      if (accepted.first) return void this.#unusable();
       // A session that stands goes on without the offer of a re-INVITE, as in Asterisk.
-      if (!agreed) handlers.onOfferRefused?.(488);
+      handlers.onOfferRefused?.(488);
     }
     if (this.#byeHeaders) this.#sendWaitingBye();
     else this.#refreshes.proceed();
+  }
+
+  /** The answer to our offer in a 200. @returns false where there is none that we can accept. */
+  #acceptLateAnswer(ack: SipRequest): boolean {
+    const answer = descriptionIn(ack);
+    return answer !== undefined && this.#options.handlers.acceptAnswer(answer);
   }
 
   get isSettled(): boolean {

@@ -114,21 +114,60 @@ const REMEMBERED_CALLS = 1_000;
 /** Methods that only exist inside a dialog (RFC 3261 12.2.2, 15.1.2). */
 const methodsOfDialogs = new Set(['BYE', 'INFO', 'UPDATE', 'PRACK']);
 
-export function createUserAgent(stack: Stack): UserAgent {
-  const usages = new SlotMap<string, InviteUsage>();
+/** The usages of all calls by their dialogs, and the ended ones that are remembered. */
+class UsageTable {
+  readonly #usages = new SlotMap<string, InviteUsage>();
   /** Flows of the peers of usages: known while the dialog lives. */
-  const flows = new SlotMap<string, Target>();
+  readonly #flows = new SlotMap<string, Target>();
   /** Keys of calls that have ended, the latest last. */
-  const ended = new Set<string>();
-  const pending = new Set<object>();
-  const handlers = new Map<string, (transaction: ServerTransaction) => void>();
-  let inviteHandler: ((offer: CallOffer) => void) | undefined;
-  let closed = false;
+  readonly #ended = new Set<string>();
+  readonly #peers: Stack['peers'];
 
-  const allow = () => [...new Set([...methodsInCalls, ...handlers.keys()])].join(', ');
+  constructor(peers: Stack['peers']) {
+    this.#peers = peers;
+  }
 
-  const contactFor = (target: Target, asked?: Uri): NameAddr | undefined => {
-    const local = stack.transports.localAddress(target);
+  get(key: string): InviteUsage | undefined {
+    return this.#usages.get(key);
+  }
+
+  /** The usage; `ended` when there was one until lately. */
+  lately(key: string): InviteUsage | 'ended' | undefined {
+    return this.#usages.get(key) ?? (this.#ended.has(key) ? 'ended' : undefined);
+  }
+
+  get size(): number {
+    return this.#usages.size;
+  }
+
+  enlist(key: string, usage: InviteUsage, peer: Target): void {
+    this.discharge(key);
+    this.#usages.set(key, usage);
+    this.#flows.set(key, peer);
+    this.#peers?.hold(peer);
+  }
+
+  discharge(key: string): void {
+    const peer = this.#flows.get(key);
+    if (peer) this.#peers?.release(peer);
+    this.#flows.delete(key);
+    if (!this.#usages.delete(key)) return;
+    this.#ended.add(key);
+    for (const oldest of this.#ended)
+      if (this.#ended.size > REMEMBERED_CALLS) this.#ended.delete(oldest);
+      else break;
+  }
+
+  all(): InviteUsage[] {
+    return [...this.#usages.values()];
+  }
+}
+
+/** Our Contact for peers, as {@link UserAgent.contactFor}. */
+const createContactFor =
+  ({ transports }: Pick<Stack, 'transports'>): UserAgent['contactFor'] =>
+  (target, asked) => {
+    const local = transports.localAddress(target);
     if (!local) return undefined;
     const { uriTransport, secure } = kindOf(target.protocol);
     // RFC 5630 4.1, 4.2: who was asked for by SIPS, or asks so, is to be reached by SIPS; there TLS goes without saying.
@@ -138,23 +177,52 @@ export function createUserAgent(stack: Stack): UserAgent {
     return { uri: sipUri({ scheme, host: local.host, port: local.port, params }), params: {} };
   };
 
-  const enlist = (key: string, usage: InviteUsage, peer: Target) => {
-    discharge(key);
-    usages.set(key, usage);
-    flows.set(key, peer);
-    stack.peers?.hold(peer);
+type Handler = (transaction: ServerTransaction) => void;
+
+/** Routes each request to its dialog or to the handler of its method. */
+function createRouting(usages: UsageTable, handlers: ReadonlyMap<string, Handler>, receiveInvite: Handler) {
+  const allow = () => [...new Set([...methodsInCalls, ...handlers.keys()])].join(', ');
+
+  const receive = (transaction: ServerTransaction) => {
+    const { request } = transaction;
+    if (request.toTag !== undefined) return void receiveInDialog(transaction);
+    const handler = request.method === 'INVITE' ? receiveInvite : handlers.get(request.method);
+    if (!handler && methodsOfDialogs.has(request.method)) return void transaction.reply(481);
+    if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
+    if (request.uri.scheme === 'other') return void transaction.reply(416);
+    // RFC 5630 5.3: SIPS holds for each hop, so a SIPS request without TLS is wrong.
+    if (request.uri.scheme === 'sips' && !kindOf(transaction.source.protocol).secure)
+      return void transaction.reply(416);
+    if (transaction.merged) return void transaction.reply(482);
+    const unsupported = unsupportedOf(request);
+    if (unsupported) return void transaction.reply(420, { headers: unsupported });
+    handler(transaction);
   };
 
-  const discharge = (key: string) => {
-    const peer = flows.get(key);
-    if (peer) stack.peers?.release(peer);
-    flows.delete(key);
-    if (!usages.delete(key)) return;
-    ended.add(key);
-    for (const oldest of ended)
-      if (ended.size > REMEMBERED_CALLS) ended.delete(oldest);
-      else break;
+  const receiveInDialog = (transaction: ServerTransaction) => {
+    const { request } = transaction;
+    const unsupported = unsupportedOf(request);
+    const usage = usages.get(keyOfRequest(request));
+    // RFC 3261 8.2.2.3 holds for every request but CANCEL and ACK; BYE is always accepted.
+    if (usage && unsupported && request.method !== 'BYE') transaction.reply(420, { headers: unsupported });
+    else if (usage) usage.receive(transaction);
+    else (subscriptionHandler(request) ?? refuseUnknownDialog)(transaction);
   };
+
+  /** NOTIFY and SUBSCRIBE have dialogs of their own, kept by the handlers of those methods. */
+  const subscriptionHandler = (request: SipRequest) =>
+    request.method === 'NOTIFY' || request.method === 'SUBSCRIBE' ? handlers.get(request.method) : undefined;
+
+  return { allow, receive };
+}
+
+export function createUserAgent(stack: Stack): UserAgent {
+  const usages = new UsageTable(stack.peers);
+  const contactFor = createContactFor(stack);
+  const pending = new Set<object>();
+  const handlers = new Map<string, Handler>();
+  let inviteHandler: ((offer: CallOffer) => void) | undefined;
+  let closed = false;
 
   const take = (
     from: ServerTransaction | IncomingCallData,
@@ -172,43 +240,15 @@ export function createUserAgent(stack: Stack): UserAgent {
       handlers: {
         ...told,
         onClosed() {
-          discharge(key);
+          usages.discharge(key);
           told.onClosed();
         },
       },
     });
     const key = keyOfDialog(call.usage.dialog);
-    if (call.usage.state !== 'closed') enlist(key, call.usage, from.source);
+    if (call.usage.state !== 'closed') usages.enlist(key, call.usage, from.source);
     return call;
   };
-
-  const receive = (transaction: ServerTransaction) => {
-    const { request } = transaction;
-    if (request.toTag !== undefined) {
-      const unsupported = unsupportedOf(request);
-      const usage = usages.get(keyOfRequest(request));
-      // RFC 3261 8.2.2.3 holds for every request but CANCEL and ACK; BYE is always accepted.
-      if (usage && unsupported && request.method !== 'BYE') transaction.reply(420, { headers: unsupported });
-      else if (usage) usage.receive(transaction);
-      else (subscriptionHandler(request) ?? refuseUnknownDialog)(transaction);
-      return;
-    }
-    const handler = request.method === 'INVITE' ? receiveInvite : handlers.get(request.method);
-    if (!handler && methodsOfDialogs.has(request.method)) return void transaction.reply(481);
-    if (!handler) return void transaction.reply(405, { headers: [['Allow', allow()]] });
-    if (request.uri.scheme === 'other') return void transaction.reply(416);
-    // RFC 5630 5.3: SIPS holds for each hop, so a SIPS request without TLS is wrong.
-    if (request.uri.scheme === 'sips' && !kindOf(transaction.source.protocol).secure)
-      return void transaction.reply(416);
-    if (transaction.merged) return void transaction.reply(482);
-    const unsupported = unsupportedOf(request);
-    if (unsupported) return void transaction.reply(420, { headers: unsupported });
-    handler(transaction);
-  };
-
-  /** NOTIFY and SUBSCRIBE have dialogs of their own, kept by the handlers of those methods. */
-  const subscriptionHandler = (request: SipRequest) =>
-    request.method === 'NOTIFY' || request.method === 'SUBSCRIBE' ? handlers.get(request.method) : undefined;
 
   const receiveInvite = (transaction: ServerTransaction) => {
     if (!inviteHandler || closed) return void transaction.reply(503);
@@ -218,6 +258,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     inviteHandler({ transaction, take: (told, terms) => take(transaction, told, terms) });
   };
 
+  const { allow, receive } = createRouting(usages, handlers, receiveInvite);
   stack.transactions.onRequest(receive);
   stack.transactions.onAck((ack, source) => usages.get(keyOfRequest(ack))?.receiveAck(ack, source));
   stack.transactions.onStrayResponse((response) => {
@@ -234,10 +275,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     onRequest(method, handler) {
       handlers.set(method, handler);
     },
-    callOf({ callId, toTag, fromTag }) {
-      const key = dialogKey(callId, toTag, fromTag);
-      return usages.get(key) ?? (ended.has(key) ? 'ended' : undefined);
-    },
+    callOf: ({ callId, toTag, fromTag }) => usages.lately(dialogKey(callId, toTag, fromTag)),
     contactFor,
     get allow() {
       return allow();
@@ -262,8 +300,8 @@ export function createUserAgent(stack: Stack): UserAgent {
             told.onClosed();
           },
         },
-        enlist,
-        discharge,
+        enlist: (key, usage, peer) => usages.enlist(key, usage, peer),
+        discharge: (key) => usages.discharge(key),
       });
     },
     resume: (data, told, terms) => take(data, told, terms),
@@ -271,7 +309,7 @@ export function createUserAgent(stack: Stack): UserAgent {
     counts: () => ({ dialogs: usages.size, pending: pending.size }),
     close() {
       closed = true;
-      for (const usage of [...usages.values()]) usage.drop();
+      for (const usage of usages.all()) usage.drop();
       pending.clear();
     },
   };

@@ -140,7 +140,7 @@ function readHeaders(text: string, at: number, raw: RawHeaders): string | undefi
   let position = at;
   while (position < text.length) {
     const lf = text.indexOf('\n', position);
-    const end = lf < 0 ? text.length : lf > position && text.charCodeAt(lf - 1) === CR ? lf - 1 : lf;
+    const end = endOfLine(text, position, lf);
     if (end === position) break;
     if (raw.keys.length >= MAX_HEADER_LINES) return problem ?? 'there are too many headers';
     const first = text.charCodeAt(position);
@@ -155,6 +155,12 @@ function readHeaders(text: string, at: number, raw: RawHeaders): string | undefi
     position = lf < 0 ? text.length : lf + 1;
   }
   return problem;
+}
+
+/** Where the line from `start` ends, without its CR. @param lf position of its LF, -1 without. */
+function endOfLine(text: string, start: number, lf: number): number {
+  if (lf < 0) return text.length;
+  return lf > start && text.charCodeAt(lf - 1) === CR ? lf - 1 : lf;
 }
 
 /** Joins a line that begins with a space to the header before it (RFC 3261 7.3.1). */

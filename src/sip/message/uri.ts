@@ -66,18 +66,8 @@ export function parseUri(text: string): Uri | undefined {
 function parseSipUri(scheme: 'sip' | 'sips', text: string, start: number): SipUri | undefined {
   const at = text.indexOf('@', start);
   const hostStart = at < 0 ? start : at + 1;
-  let user: string | undefined;
-  let password: string | undefined;
-  if (at >= 0) {
-    const colon = text.indexOf(':', start);
-    const userEnd = colon < 0 || colon > at ? at : colon;
-    if (userEnd === start || !isEscapedText(userTable, text, start, userEnd)) return undefined;
-    user = percentDecode(text.slice(start, userEnd));
-    if (userEnd < at) {
-      if (userEnd + 1 < at && !isEscapedText(passwordTable, text, userEnd + 1, at)) return undefined;
-      password = percentDecode(text.slice(userEnd + 1, at));
-    }
-  }
+  const info = at < 0 ? noUserInfo : parseUserInfo(text, start, at);
+  if (!info) return undefined;
   const question = text.indexOf('?', hostStart);
   const paramsEnd = question < 0 ? text.length : question;
   const semicolon = text.indexOf(';', hostStart);
@@ -87,7 +77,23 @@ function parseSipUri(scheme: 'sip' | 'sips', text: string, start: number): SipUr
   const params = hostEnd === paramsEnd ? noParams : parsePairs(text, hostEnd + 1, paramsEnd, ';');
   const headers = question < 0 ? noParams : parsePairs(text, question + 1, text.length, '&');
   if (!params || !headers) return undefined;
+  const { user, password } = info;
   return { scheme, user, password, host: address.host, port: address.port, params, headers };
+}
+
+type UserInfo = { readonly user: string | undefined; readonly password: string | undefined };
+
+const noUserInfo: UserInfo = { user: undefined, password: undefined };
+
+/** `user[:password]` in text[start, end); undefined when malformed. */
+function parseUserInfo(text: string, start: number, end: number): UserInfo | undefined {
+  const colon = text.indexOf(':', start);
+  const userEnd = colon < 0 || colon > end ? end : colon;
+  if (userEnd === start || !isEscapedText(userTable, text, start, userEnd)) return undefined;
+  const user = percentDecode(text.slice(start, userEnd));
+  if (userEnd === end) return { user, password: undefined };
+  if (userEnd + 1 < end && !isEscapedText(passwordTable, text, userEnd + 1, end)) return undefined;
+  return { user, password: percentDecode(text.slice(userEnd + 1, end)) };
 }
 
 function parseTelUri(text: string, start: number): TelUri | undefined {
@@ -176,15 +182,21 @@ export function sameUri(a: Uri, b: Uri): boolean {
   if (a.scheme === 'tel' || b.scheme === 'tel') return a.scheme === b.scheme && sameTelUri(a as TelUri, b as TelUri);
   if (a.scheme !== b.scheme || a.user !== b.user || a.password !== b.password) return false;
   if (a.host.toLowerCase() !== b.host.toLowerCase() || a.port !== b.port) return false;
-  const mustMatch = ['user', 'ttl', 'method', 'maddr', 'transport'];
-  for (const name of new Set([...mustMatch, ...Object.keys(a.params)])) {
-    const left = a.params[name];
-    const right = b.params[name];
+  return sameParams(a.params, b.params) && sameHeaders(a.headers, b.headers);
+}
+
+/** Parameters that must be in both URIs or in neither. */
+const mustMatch = ['user', 'ttl', 'method', 'maddr', 'transport'];
+
+function sameParams(a: Params, b: Params): boolean {
+  for (const name of new Set([...mustMatch, ...Object.keys(a)])) {
+    const left = a[name];
+    const right = b[name];
     if (left === undefined || right === undefined) {
       if (left !== right && mustMatch.includes(name)) return false;
     } else if (percentDecode(left).toLowerCase() !== percentDecode(right).toLowerCase()) return false;
   }
-  return sameHeaders(a.headers, b.headers);
+  return true;
 }
 
 function sameTelUri(a: TelUri, b: TelUri): boolean {

@@ -168,10 +168,9 @@ export function answerOffer(
   const { remote, line } = found;
   const codec = local.codecs.find((wanted) => remote.codecs.some((offered) => offered.codec === wanted));
   const chosen = remote.codecs.find((offered) => offered.codec === codec)!;
-  const allowed = mirrored(remote.direction);
-  const direction = directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
+  const direction = allowedBy(remote.direction, wished);
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
-  const noise = codecNames[chosen.codec].rate === 8000 ? remote.comfortNoise : undefined;
+  const noise = noiseBeside(remote, chosen.codec);
   const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
   const ours = line && besideKey(line, keys);
   const { agreed: videos, ...video } = answerVideos(offer, local.video, local.srtp, memoryOf(session));
@@ -189,19 +188,28 @@ export function answerOffer(
     events: event ? [event] : [],
   };
   const said = say(spoken, local, audio, video);
-  const agreed = agree(remote, chosen, event, direction);
-  return {
-    ok: true,
-    ...said,
-    agreed: {
-      ...agreed,
-      ...(noise !== undefined && { comfortNoise: noise }),
-      ...(line && ours && { srtp: { local: ours, remote: line.key } }),
-      ...transportOf(ice, remote),
-    },
-    ...(local.video && { videos }),
+  const agreed = {
+    ...agree(remote, chosen, event, direction),
+    ...(noise !== undefined && { comfortNoise: noise }),
+    ...srtpOf(line, ours),
+    ...transportOf(ice, remote),
   };
+  return { ok: true, ...said, agreed, ...(local.video && { videos }) };
 }
+
+/** Both keys of a stream with SDES; nothing without. */
+const srtpOf = (line: SdesLine | undefined, local: SrtpKeys['local'] | undefined): { srtp?: SrtpKeys } =>
+  line && local ? { srtp: { local, remote: line.key } } : {};
+
+/** Of a direction that we want, what the other side's allows. */
+function allowedBy(theirs: Direction, ours: Direction): Direction {
+  const allowed = mirrored(theirs);
+  return directionOf(sends(ours) && sends(allowed), receives(ours) && receives(allowed));
+}
+
+/** Comfort noise is of 8000 Hz (RFC 3389), and only goes with codecs of that rate. */
+const noiseBeside = ({ comfortNoise }: AudioStream, codec: keyof typeof codecNames): number | undefined =>
+  codecNames[codec].rate === 8000 ? comfortNoise : undefined;
 
 /** The lines of an offer of ours. A line of audio that was refused, or none, becomes ours; later ones keep their profile. */
 function withAudio({ lines, audioLine }: SdpSession, ours: MediaLine): Pick<SdpSession, 'lines' | 'audioLine'> {
@@ -241,8 +249,7 @@ export function acceptAnswer(
   const ours = line && answeredKey(line, session.keys);
   const chosen = remote.codecs.find((entry) => local.codecs.includes(entry.codec));
   if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
-  const allowed = mirrored(remote.direction);
-  const direction = directionOf(sends(offered) && sends(allowed), receives(offered) && receives(allowed));
+  const direction = allowedBy(remote.direction, offered);
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
   const agreed = agree(remote, chosen, event, direction);
   const { ofCodec, ofEvents } = numbersOf(local, session);
@@ -252,7 +259,7 @@ export function acceptAnswer(
     ok: true,
     agreed: {
       ...agreed,
-      ...(line && ours && { srtp: { local: ours, remote: line.key } }),
+      ...srtpOf(line, ours),
       ...transportOf(session, remote),
       ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
       ...(offeredEvent !== undefined && offeredEvent !== event?.payloadType && { receiveTelephoneEvent: offeredEvent }),

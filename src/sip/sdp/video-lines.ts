@@ -123,16 +123,16 @@ export function offerVideos(
   const all = [...lines];
   const written = new Map<number, WrittenVideo>();
   let keys = told;
-  for (const [number, stream] of (local?.streams ?? []).entries()) {
+  if (!local) return { lines: all, written, keys, ...(numbers && { numbers }) };
+  for (const [number, stream] of local.streams.entries()) {
     // No place is left out: what comes behind it would be another stream's.
-    if (!local || (known[number] === undefined && !stream.offered)) break;
+    if (known[number] === undefined && !stream.offered) break;
     if (!stream.offered) continue;
     const formats = offersOf(local, stream, numbers?.[number]);
     const line = known[number] ?? all.length;
     if (line === all.length)
       all.push({ type: 'video', port: 0, protocol, formats: formats.map(({ payloadType }) => String(payloadType)) });
-    const isSecret = srtp?.mode === 'required' || srtp?.mode === 'best_effort' || keys[number] !== undefined;
-    if (srtp && isSecret) keys = { ...keys, [number]: offerKeys(keys[number] ?? {}, srtp) };
+    if (srtp && offersKeys(srtp, keys[number])) keys = { ...keys, [number]: offerKeys(keys[number] ?? {}, srtp) };
     written.set(line, {
       stream,
       formats,
@@ -145,6 +145,9 @@ export function offerVideos(
   return { lines: all, written, keys, ...(numbers && { numbers }) };
 }
 
+const offersKeys = ({ mode }: SrtpPolicy, told: ToldKeys | undefined): boolean =>
+  mode === 'required' || mode === 'best_effort' || told !== undefined;
+
 /** Answers the streams of an offer that we have a port for and a codec in common; the others are refused. */
 export function answerVideos(
   offer: Description,
@@ -156,19 +159,18 @@ export function answerVideos(
   const agreed: AgreedVideo[] = [];
   let keys = told;
   let numbers = before;
-  for (const [number, line] of local ? videoLines(offer.lines).entries() : []) {
-    const stream = local?.streams[number];
+  if (!local) return { lines: offer.lines, written, keys, agreed, ...(numbers && { numbers }) };
+  for (const [number, line] of videoLines(offer.lines).entries()) {
+    const stream = local.streams[number];
     const remote = offer.videos?.find((each) => each.line === line);
-    if (remote)
-      numbers = {
-        ...numbers,
-        [number]: withNumbers(numbers?.[number], remote.formats, offer.lines[line]!.formats),
-      };
-    const secret = remote && usableKeys(remote, srtp?.mode ?? 'off');
-    const chosen = local && remote && chooseFormat(local.codecs, remote.formats);
+    if (!remote) continue;
+    const { formats } = offer.lines[line]!;
+    numbers = { ...numbers, [number]: withNumbers(numbers?.[number], remote.formats, formats) };
+    const secret = usableKeys(remote, srtp?.mode ?? 'off');
+    const chosen = chooseFormat(local.codecs, remote.formats);
     if (!stream || !secret || !chosen) continue;
-    if (secret.line && srtp) keys = { ...keys, [number]: withKeys(keys[number] ?? {}, [secret.line.key.suite], srtp) };
     const { line: theirs } = secret;
+    if (theirs && srtp) keys = { ...keys, [number]: withKeys(keys[number] ?? {}, [theirs.key.suite], srtp) };
     const ours = theirs && { local: besideKey(theirs, keys[number]), remote: theirs.key };
     const direction = within(stream.direction, remote.direction);
     written.set(line, {
@@ -177,7 +179,7 @@ export function answerVideos(
       direction,
       sdes: theirs && ours ? [{ tag: theirs.tag, key: ours.local }] : [],
       feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
-      ...(local && bandwidthOf(local, direction)),
+      ...bandwidthOf(local, direction),
     });
     agreed.push({ ...agree(number, remote, chosen, direction, local.codecs), ...(ours && { srtp: ours }) });
   }
