@@ -239,4 +239,43 @@ need('baresip').test(phones, 'it puts whoever calls it through to somebody else'
   });
 });
 
+need('baresip').test(phones, 'it is called back where it hangs up because its transfer has failed', async (program) => {
+  const carolsPort = await freePort();
+  const endpoints = {
+    anonymous: { match: ['127.0.0.1'] },
+    alice: { auth: { username: 'alice', password: 'wonderland' }, aor: {} },
+    carol: { aor: { contacts: [`sip:carol@127.0.0.1:${carolsPort}`] } },
+  };
+  const dialplan = { default: { '100': ['Dial(PJSIP/alice)'], '300': ['Dial(PJSIP/carol)'] } };
+  await onServer({ endpoints, dialplan }, async (server) => {
+    const app = await server.app('desk', { subscribeAll: true });
+    const control = await freePort();
+    await startBaresip(program, server, 'alice', {
+      more: () => [...['module_app ctrl_tcp.so', `ctrl_tcp_listen 127.0.0.1:${control}`]],
+    });
+    await app.waitFor('ContactStatusChange', ({ contact_info }) => contact_info.aor === 'alice');
+    const caller = server.closing(await Phone.open('4711', server.sip()));
+    const carol = server.closing(await Phone.open('carol', server.sip(), carolsPort));
+    carol.refuses = '486 Busy Here';
+    await caller.call('100');
+    const first = await app.waitFor('ChannelStateChange', ({ channel }) =>
+      /alice.*Up/.test(channel.name + channel.state),
+    );
+    await tell(control, 'transfer', `sip:300@${server.sip()}`);
+    // baresip answers a NOTIFY of a failure with BYE.
+    await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === first.channel.id);
+    const again = await app.waitFor(
+      'ChannelEnteredBridge',
+      ({ channel }) => channel?.id !== first.channel.id && channel?.name.startsWith('PJSIP/alice-') === true,
+    );
+    await app.waitFor('ChannelLeftBridge', ({ channel }) => channel.id === first.channel.id);
+    const bridge = await app.ok<{ channels: string[] }>('GET', `/bridges/${again.bridge.id}`);
+    assert.is(bridge.channels.length, 2);
+    caller.audio.hum(400);
+    await untilAudioFlows(app, again.channel!.id);
+    caller.hangup();
+    await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === again.channel!.id);
+  });
+});
+
 phones.run();
