@@ -226,6 +226,75 @@ for (const [from, to] of [
     engine.close();
   });
 
+/** One who is transcoded speaks 7 ms behind each tick. `say` tells how many of its packets were passed on then. */
+async function transcoded() {
+  const { engine, sides, join, clock, deliver, collect } = await meeting([400, 620], {}, ['ulaw', 'alaw']);
+  const [speaker, hearer] = sides as [(typeof sides)[0], (typeof sides)[0]];
+  engine.openMix(1, 'mixing');
+  join(1);
+  join(2);
+  const pass = (ticks: number, packets: number, packet = () => speaker.packet()) => {
+    const before = hearer.heard.length;
+    for (let tick = 0; tick < ticks; tick++) {
+      clock.advance(7);
+      collect();
+      for (let each = 0; each < packets; each++) deliver(speaker, packet());
+      collect();
+      clock.advance(13);
+      collect();
+    }
+    const heard = hearer.heard.slice(before);
+    return [heard.length, heard.filter(({ at }) => at % 20 === 7).length] as const;
+  };
+  /** Nothing of two seconds waits. Between threads a frame may still be on its way. */
+  const isPassedOn = () => {
+    const [all, atOnce] = pass(100, 1);
+    assert.is(atOnce, all);
+    assert.ok(Math.abs(all - 100) <= 1, `${all} packets`);
+  };
+  return { engine, speaker, hearer, pass, isPassedOn };
+}
+
+for (const [how, counts] of [
+  ['timestamps that count it', true],
+  ['timestamps that do not', false],
+] as const)
+  test(`one who pauses, with ${how}, is passed on without a wait afterwards`, async () => {
+    const { engine, speaker, hearer, pass, isPassedOn } = await transcoded();
+    isPassedOn();
+    for (const ms of [200, 500, 3_000]) {
+      speaker.pause(ms, counts);
+      pass(ms / 20, 0);
+      isPassedOn();
+    }
+    assert.equal(hearer.hears(tones), [400]);
+    engine.close();
+  });
+
+test('one whose packets stood still in the network and then come together waits in the jitter buffer', async () => {
+  const { engine, pass, isPassedOn } = await transcoded();
+  isPassedOn();
+  pass(8, 0);
+  pass(1, 9);
+  const [, atOnce] = pass(100, 1);
+  assert.ok(atOnce < 10, `${atOnce} packets were passed on without a wait`);
+  engine.close();
+});
+
+test('one who presses a key is passed on without a wait afterwards', async () => {
+  const { engine, speaker, pass, isPassedOn } = await transcoded();
+  isPassedOn();
+  const five = speaker.digit(5);
+  let units = 0;
+  pass(8, 1, () => five((units += 160)));
+  pass(1, 3, () => five(units, true));
+  speaker.pause(180, true);
+  // The key is sent on for a while.
+  pass(20, 1);
+  isPassedOn();
+  engine.close();
+});
+
 test('a snoop, a playback or a mute of one who is transcoded at once have what they need, and it goes on', async () => {
   const { engine, sides, ask, join, pass } = await meeting([400, 620], {}, ['ulaw', 'alaw']);
   engine.openMix(1, 'mixing');

@@ -105,6 +105,11 @@ export class ToneFarSide {
     };
   }
 
+  /** Says nothing for so long; its timestamps count that, or are as if no time had passed. */
+  pause(ms: number, counts: boolean): void {
+    if (counts) this.#timestamp = (this.#timestamp + (ms * this.codec.clockRate) / 1000) >>> 0;
+  }
+
   /** Numbers a packet that is lost on its way. */
   lose(): void {
     this.packet();

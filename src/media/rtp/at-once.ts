@@ -10,8 +10,8 @@ type AtOnceOptions = {
   changed: () => void;
 };
 
-/** A packet, how long it lasts, and the interarrival jitter of its stream. */
-type FollowedPacket = { sequence: number; isAudio: boolean; lastsMs: number; jitterMs: number };
+/** A packet, and how long its audio lasts, in ms; undefined if it has none. */
+type FollowedPacket = { sequence: number; lastsMs: number | undefined };
 
 /** Passes a far side's audio to another end on arrival, while its stream needs no jitter buffer. */
 export class AtOnce {
@@ -44,9 +44,9 @@ export class AtOnce {
 
   /** Takes a packet into account that the playout has already, or, of a digit, has not. */
   follow(packet: FollowedPacket, playout: Playout | undefined, now: number): void {
-    const { sequence, lastsMs, jitterMs } = packet;
-    if (!packet.isAudio && this.#hearer) playout?.pass(sequence);
-    if (this.#steadiness.hear(sequence, lastsMs, jitterMs, now)) this.#options.changed();
+    const { sequence, lastsMs } = packet;
+    if (lastsMs === undefined && this.#hearer) playout?.pass(sequence);
+    if (this.#steadiness.hear(sequence, lastsMs, now)) this.#options.changed();
     this.#say(playout, now);
   }
 

@@ -365,9 +365,8 @@ export class RtpEnd extends End {
 
   #followAtOnce(playout: Playout, octets: number, now: number): void {
     const unitsPerMs = this.#codec.clockRate / 1000;
-    const lastsMs = octets > 0 ? this.#packets.unitsOf(octets) / unitsPerMs : 2 * tickMs;
-    const jitterMs = this.#reception.jitter / unitsPerMs;
-    this.#atOnce.follow({ sequence: this.#header.sequence, isAudio: octets > 0, lastsMs, jitterMs }, playout, now);
+    const lastsMs = octets > 0 ? this.#packets.unitsOf(octets) / unitsPerMs : undefined;
+    this.#atOnce.follow({ sequence: this.#header.sequence, lastsMs }, playout, now);
   }
 
   #forward(packet: Uint8Array, isEvent: boolean, now: number): void {
