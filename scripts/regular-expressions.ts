@@ -41,7 +41,7 @@ type Fields = Node & Record<string, any>;
 
 /** Why an expression is not proved to be linear; undefined when it is. A guess that it may be is no proof. */
 export function problemOf({ source, flags }: Expression): string | undefined {
-  const diagnosis = checkSync(source, flags, { checker: 'automaton', timeout: 20_000 });
+  const diagnosis = checkSync(source, flags, { checker: 'automaton', timeout: 120_000 });
   if (diagnosis.status === 'vulnerable') return `${diagnosis.complexity.summary} time`;
   if (diagnosis.status === 'unknown') return `not proved: ${diagnosis.error.kind}`;
   return undefined;

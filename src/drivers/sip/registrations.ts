@@ -230,6 +230,9 @@ function answerOf(response: SipResponse, token: string, asked: number, failoverM
   if (status < 300) {
     const ours = response.contacts.find(({ uri }) => uri.scheme === 'sip' && uri.params['line'] === token);
     const seconds = deltaSeconds(ours?.params['expires']) ?? response.expires ?? asked;
+    // A time of 0 means that we are not registered (RFC 3261 10.2.2).
+    if (seconds === 0 && asked > 0)
+      return { type: 'refused', reason: `${status}, but registered for 0 s`, permanent: false };
     return {
       type: 'accepted',
       expiresMs: Math.max(1, seconds) * 1000,

@@ -1,3 +1,5 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultAor, type EndpointConfig } from '../../../src/drivers/sip/config.ts';
@@ -108,6 +110,25 @@ lines('an interval that is too brief comes back with the least that is taken', a
     },
     { provider: { config: { endpoints: [patient] } } },
   );
+});
+
+lines('a registrar that takes us for no time has refused', async () => {
+  const registrar = createSocket('udp4');
+  registrar.on('message', (octets, { port, address }) => {
+    const header = (name: string) => new RegExp(`^${name}: .*`, 'm').exec(octets.toString())?.[0] ?? '';
+    const lines = ['Via', 'From', 'To', 'Call-ID', 'CSeq', 'Contact'].map(header);
+    registrar.send(`SIP/2.0 200 OK\r\n${lines.join('\r\n')};expires=0\r\nContent-Length: 0\r\n\r\n`, port, address);
+  });
+  registrar.bind(0, '127.0.0.1');
+  await once(registrar, 'listening');
+  await world(
+    async ({ ours }) => {
+      const answer = await ours.driver.register(wantedOf(ours), 600_000);
+      assert.equal(answer, { type: 'refused', reason: '200, but registered for 0 s', permanent: false });
+    },
+    { server: `sip:127.0.0.1:${registrar.address().port}` },
+  );
+  registrar.close();
 });
 
 lines('a registrar that says nothing, or is nowhere, has not answered', async () => {
