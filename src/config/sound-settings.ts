@@ -136,7 +136,8 @@ export const media = group(
     rtp_ports: Type.Tuple([whole(0, 65_535, { description: 'first' }), whole(0, 65_535, { description: 'last' })], {
       default: [10_000, 20_000],
       unit: 'port',
-      description: 'First and last UDP port of RTP. A call uses two. [0, 0]: the system chooses.',
+      description:
+        'First and last UDP port of RTP. A call uses two. [0, 0]: the system chooses, and another program may take the port of a call whose media thread restarts.',
     }),
     codecs: list(codec, {
       default: ['ulaw', 'alaw', 'g722', 'opus', 'slin', 'slin16', 'slin24', 'slin48'],

@@ -11,6 +11,7 @@ import { defaultMediaConfig } from '../../src/media/config.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import { Sealer } from '../../src/media/srtp/sealer.ts';
 import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
+import { freePort } from '../support/free-port.ts';
 import { untilAsked } from '../support/waiting.ts';
 import { FloodingServers } from './flooding-servers.ts';
 import { encodePacket, memoryLogger, ramp, usualFlow } from './support.ts';
@@ -56,8 +57,16 @@ async function loseThreads(
 ): Promise<void> {
   const threads: MediaThread[] = [];
   const log = memoryLogger();
+  // Not ports of the system's choice: another process may get one of them before it is opened again.
+  const first = await freePort();
   const plane = createMediaPlane({
-    config: { ...defaultMediaConfig, sockets, threads: 1, ports: { first: 0, last: 0 }, threadTimeoutMs: 60_000 },
+    config: {
+      ...defaultMediaConfig,
+      sockets,
+      threads: 1,
+      ports: { first, last: first + 199 },
+      threadTimeoutMs: 60_000,
+    },
     clock: systemClock,
     log,
     startThread: (start) => {
