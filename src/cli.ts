@@ -38,6 +38,8 @@ Commands:
   check    check the configuration and report every problem
   ready    exit with 0 if the server takes calls (HOOKSWITCH_URL, or the address in the configuration)
   import   translate the Asterisk configuration in --from <directory>; the report goes to standard error
+  replay <file>
+           play a bundle again against an application (--run <command>, or one that connects) and show what differs
   test-server
            run servers with simulated phones and time for tests in any language; prints its URL and token
   hash     read a password from standard input and print its password_hash
@@ -60,6 +62,8 @@ Options:
       --inspect-url <url>
                          URL of the inspector's relay (default ws://localhost:8080)
       --wait <seconds>   \`ready\`: how long to keep asking (default 0)
+      --run <command>    \`replay\`: starts the application; it finds HOOKSWITCH_URL, _USERNAME and _PASSWORD in its environment
+      --as-test          \`bundle\`: print a test of the call instead, for \`node --test\`
       --from <directory> \`import\`: directory of the Asterisk configuration, such as /etc/asterisk
       --port <number>    \`test-server\`: port on 127.0.0.1 (default 0: any that is free)
       --app <name>       \`tail\`: the application to follow
@@ -84,6 +88,7 @@ async function main(args: string[]): Promise<number> {
   const command = renamed(asked);
   if (command === 'certificate') return makeCertificate(rest);
   if (command === 'token') return askForTokens(rest, values);
+  if (command === 'replay') return replayBundle(rest, values);
   const { commands } = await import('./operator/operate.ts');
   if (command !== undefined && Object.hasOwn(commands, command)) return ask(command, rest, values);
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
@@ -133,6 +138,8 @@ function parse(args: string[]) {
         endpoints: { type: 'string' },
         wait: { type: 'string' },
         port: { type: 'string' },
+        run: { type: 'string' },
+        'as-test': { type: 'boolean' },
       },
     });
   } catch (error) {
@@ -243,8 +250,9 @@ async function runServer(options: ServeOptions): Promise<number> {
 async function ask(
   command: string,
   rest: readonly string[],
-  { json = false, app }: { json?: boolean; app?: string },
+  { json = false, app, 'as-test': asTest = false }: { json?: boolean; app?: string; 'as-test'?: boolean },
 ): Promise<number> {
+  if (asTest && command !== 'bundle') return refuseUsage('--as-test is an option of `bundle`');
   const { commands, operate } = await import('./operator/operate.ts');
   const { readClientSettings } = await import('./config/client-file.ts');
   const { systemClock } = await import('./lib/clock.ts');
@@ -257,14 +265,38 @@ async function ask(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
   // The reader may stop early (`| head`).
   process.stdout.on('error', () => process.exit(exitCode.ok));
+  const write = asTest ? await writerOfTest() : (text: string) => void process.stdout.write(text);
   return reportErrors(() =>
     operate({ command, id: rest[0], app, json }, readClientSettings(process.env), {
-      write: (text) => void process.stdout.write(text),
+      write,
       now: () => systemClock.now(),
       signal: end.signal,
       style: styleOf(process.stdout),
     }),
   );
+}
+
+/** Prints a bundle as the test that it makes. */
+async function writerOfTest(): Promise<(bundle: string) => void> {
+  const { readBundle } = await import('../packages/testing/src/recorded-call.ts');
+  const { testOf } = await import('../packages/testing/src/test-source.ts');
+  return (bundle) => void process.stdout.write(testOf(readBundle(bundle)));
+}
+
+/** Plays a recorded call against an application. Exit code 1 when it went another way. */
+async function replayBundle([file, ...more]: readonly string[], { run }: { run?: string }) {
+  if (file === undefined)
+    return refuseUsage('replay needs a bundle; `hookswitch bundle <call> > bundle.json` writes one');
+  if (more[0] !== undefined) return refuseUsage(`unexpected argument: ${more[0]}`);
+  const { replayFile } = await import('../packages/testing/src/replay-command.ts');
+  try {
+    const { same, text } = await replayFile(file, { run }, (note) => void process.stderr.write(note));
+    print(text);
+    return same ? exitCode.ok : exitCode.failed;
+  } catch (error) {
+    process.stderr.write(`hookswitch: ${file}: ${(error as Error).message}\n`);
+    return exitCode.failed;
+  }
 }
 
 /** On a terminal, lines are cut to its width and coloured unless NO_COLOR is set (no-color.org). */

@@ -14,8 +14,11 @@ import { ExpectationError, type World, within } from './world.ts';
 
 /** What a phone does when it is called. */
 export type Behaviour = {
-  /** `ring` (default): it rings until `answer()` or `hangup()`. `answer`, `busy`, `reject`: at once, or `after` a time. */
-  when?: 'ring' | 'answer' | 'busy' | 'reject';
+  /**
+   * `ring` (default): it rings until `answer()` or `hangup()`. `answer`, `busy`, `reject`: at once, or `after` a time.
+   * `silent`: it takes the call and does nothing, until `ring()`, `progress()`, `answer()` or `hangup()`.
+   */
+  when?: 'ring' | 'answer' | 'busy' | 'reject' | 'silent';
   after?: Duration;
   /** What the caller hears before the answer. */
   earlyMedia?: Sound;
@@ -116,6 +119,22 @@ export class Phone {
   /** Waits until somebody calls. */
   rings({ within: most = '10s' }: Wait = {}): Promise<void> {
     return this.#until(() => this.#current?.state === 'ringing', most, 'a call');
+  }
+
+  /** Tells the caller that it rings (180), where `does` has it silent. Waits for a call first. */
+  async ring(wait: Wait = {}): Promise<void> {
+    await this.rings(wait);
+    this.#current?.call.leg.ring();
+    await this.#parts.world.settle();
+  }
+
+  /** Opens early media (183), and says something in it. Waits for a call first. */
+  async progress(sound?: Sound, wait: Wait = {}): Promise<void> {
+    await this.rings(wait);
+    const { leg } = (this.#current as Current).call;
+    leg.progress();
+    if (sound) this.#play(leg, audioOf(sound), () => {});
+    await this.#parts.world.settle();
   }
 
   /** Answers the call that rings; waits for one first. */
@@ -248,6 +267,7 @@ export class Phone {
     const { when = 'ring', after, earlyMedia } = this.#behaviour;
     const acts = {
       ring: () => {},
+      silent: () => {},
       answer: () => leg.answer(),
       busy: () => leg.hangup(busy),
       reject: () => leg.hangup(rejected),

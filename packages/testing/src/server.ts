@@ -27,6 +27,8 @@ export interface TestServerOptions {
   dialplan?: Record<string, Record<string, unknown>>;
   /** Names of the phones. Default: alice, bob, carol, dave. */
   phones?: readonly string[];
+  /** More settings of endpoints by the names of their phones, such as `{ alice: { context: 'inside' } }`. */
+  endpoints?: Readonly<Record<string, Record<string, unknown>>>;
   /** More settings, as in the configuration file. `http`, transports and endpoints are the test server's own. */
   config?: Record<string, unknown>;
   /** Decides what chance decides: the same seed, the same run. Default: 1. */
@@ -85,7 +87,7 @@ export class TestServer {
   readonly #phones = new Map<string, Phone>();
   readonly #programs: { child: ChildProcess; ended: Promise<void> }[] = [];
   readonly #prompts: Prompts;
-  readonly #charts = new LiveCharts((path) => this.#ask(path));
+  readonly #charts = new LiveCharts((path) => this.ask(path));
   readonly #lines: string[] = [];
   #server: VirtualServer | undefined;
 
@@ -164,12 +166,23 @@ export class TestServer {
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
     let over = false;
     void ended.then(() => (over = true));
+    if (!(await this.#isConnected(() => over)))
+      throw new ExpectationError(`${command} ${args.join(' ')} has not connected:\n${output}`);
+    await this.#world.settle();
+  }
+
+  /** Waits until an application has connected that the test has not started with {@link run}; up to a minute of real time. */
+  async connected(): Promise<void> {
+    if (!(await this.#isConnected(() => false))) throw new ExpectationError('no application has connected');
+    await this.#world.settle();
+  }
+
+  async #isConnected(isOver: () => boolean): Promise<boolean> {
     for (let waited = 0; !this.#world.http.isConnected(); waited += 5) {
-      if (over || waited > startMs)
-        throw new ExpectationError(`${command} ${args.join(' ')} has not connected:\n${output}`);
+      if (isOver() || waited > startMs) return false;
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    await this.#world.settle();
+    return true;
   }
 
   /** Waits until the programs under test have nothing more to do. Time stands still. */
@@ -197,7 +210,7 @@ export class TestServer {
 
   /** The ids and states of channels that there are now. */
   channels(): Promise<{ id: string; name: string; state: string }[]> {
-    return this.#ask('/ari/channels');
+    return this.ask('/ari/channels');
   }
 
   /** The objects of live calls, with the states of their charts. */
@@ -277,8 +290,8 @@ export class TestServer {
     if (this.events.length > mostEvents) this.events.shift();
   }
 
-  /** Asks the interface without a socket, in no time. */
-  async #ask<T>(path: string): Promise<T> {
+  /** @internal Asks the interface without a socket, in no time. */
+  async ask<T>(path: string): Promise<T> {
     const login = Buffer.from(`${username}:${password}`).toString('base64');
     const request = new Request(`${this.url}${path}`, { headers: { authorization: `Basic ${login}` } });
     return (await this.#running().ask(request)).json() as Promise<T>;
@@ -339,7 +352,7 @@ function settings(options: TestServerOptions): object {
   const endpoints = Object.fromEntries(
     namesOf(options).map((name, place) => {
       const at = addressOf(place);
-      return [name, { match: [at], aor: { contacts: [`sip:${name}@${at}:${sipPort}`] } }];
+      return [name, { ...options.endpoints?.[name], match: [at], aor: { contacts: [`sip:${name}@${at}:${sipPort}`] } }];
     }),
   );
   return {

@@ -104,8 +104,8 @@ const textOrSound = (value: unknown, name: string): Sound | string =>
 function behaviour(args: Arguments): Behaviour {
   const when = args.optional(
     'when',
-    reader<NonNullable<Behaviour['when']>>('one of ring, answer, busy, reject', (value) =>
-      ['ring', 'answer', 'busy', 'reject'].includes(value as string),
+    reader<NonNullable<Behaviour['when']>>('one of ring, answer, busy, reject, silent', (value) =>
+      ['ring', 'answer', 'busy', 'reject', 'silent'].includes(value as string),
     ),
   );
   const after = args.optional('after', duration);
