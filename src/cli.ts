@@ -278,9 +278,8 @@ async function ask(
 
 /** Prints a bundle as the test that it makes. */
 async function writerOfTest(): Promise<(bundle: string) => void> {
-  const { readBundle } = await import('../packages/testing/src/recorded-call.ts');
   const { testOf } = await import('../packages/testing/src/test-source.ts');
-  return (bundle) => void process.stdout.write(testOf(readBundle(bundle)));
+  return (bundle) => void process.stdout.write(testOf(bundle));
 }
 
 /** Plays a recorded call against an application. Exit code 1 when it went another way. */

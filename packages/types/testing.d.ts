@@ -14,8 +14,11 @@ export type ObjectState = {
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}` | number;
 /** What a phone does when it is called. */
 export type Behaviour = {
-    /** `ring` (default): it rings until `answer()` or `hangup()`. `answer`, `busy`, `reject`: at once, or `after` a time. */
-    when?: 'ring' | 'answer' | 'busy' | 'reject';
+    /**
+     * `ring` (default): it rings until `answer()` or `hangup()`. `answer`, `busy`, `reject`: at once, or `after` a time.
+     * `silent`: it takes the call and does nothing, until `ring()`, `progress()`, `answer()` or `hangup()`.
+     */
+    when?: 'ring' | 'answer' | 'busy' | 'reject' | 'silent';
     after?: Duration;
     /** What the caller hears before the answer. */
     earlyMedia?: Sound;
@@ -40,6 +43,10 @@ export declare class Phone {
     call(extension: string, { within: most }?: Wait): Promise<void>;
     /** Waits until somebody calls. */
     rings({ within: most }?: Wait): Promise<void>;
+    /** Tells the caller that it rings (180), where `does` has it silent. Waits for a call first. */
+    ring(wait?: Wait): Promise<void>;
+    /** Opens early media (183), and says something in it. Waits for a call first. */
+    progress(sound?: Sound, wait?: Wait): Promise<void>;
     /** Answers the call that rings; waits for one first. */
     answer(wait?: Wait): Promise<void>;
     /** Hangs up, or refuses the call that rings. */
@@ -70,6 +77,47 @@ export declare class Phone {
     /** Unplugs it: from here on it sends and answers nothing. */
     close(): Promise<void>;
 }
+/** An event or a command of a recorded call, without what differs from run to run: ids are numbered by kind. */
+type Line = {
+    /** When, in ms since the call began. */
+    atMs: number;
+    /** What it is about: lines of one object have one order in every run. */
+    object: string;
+    text: string;
+};
+/** Options of {@link replay}. */
+export interface ReplayOptions {
+    /** Starts the application, such as `(pbx) => pbx.run('node', ['app.js'])`. */
+    start(pbx: TestServer): Promise<unknown>;
+    /** As {@link TestServerOptions.config}: applied over what the bundle says. */
+    config?: Record<string, unknown>;
+    seed?: number;
+}
+/** How a call went when it was played again. */
+export interface ReplayReport {
+    /** Whether the application got and asked the same. */
+    same: boolean;
+    /** The first difference: what was recorded, and what came instead; undefined = nothing. */
+    difference?: {
+        atMs: number;
+        object: string;
+        recorded: string | undefined;
+        now: string | undefined;
+    };
+    /** Events and commands as recorded, and now. */
+    recorded: readonly Line[];
+    now: readonly Line[];
+    /** Parts of the recorded call that could not be played again, in words. */
+    missing: readonly string[];
+    /** All of it as text. */
+    text: string;
+}
+/**
+ * Plays the far sides of a recorded call again, at their times, against an application and this version of the server.
+ * Prompts that are not there are silence of the recorded length; what callers said is not in a bundle.
+ * @param text the bundle, as `hookswitch bundle` prints it. @throws TypeError if it is none.
+ */
+export declare function replay(text: string, { start, config, seed }: ReplayOptions): Promise<ReplayReport>;
 /** Options of {@link startTestServer}. */
 export interface TestServerOptions {
     /** The application that gets all calls; a `dialplan` replaces that. Default: `hello`. */
@@ -78,6 +126,8 @@ export interface TestServerOptions {
     dialplan?: Record<string, Record<string, unknown>>;
     /** Names of the phones. Default: alice, bob, carol, dave. */
     phones?: readonly string[];
+    /** More settings of endpoints by the names of their phones, such as `{ alice: { context: 'inside' } }`. */
+    endpoints?: Readonly<Record<string, Record<string, unknown>>>;
     /** More settings, as in the configuration file. `http`, transports and endpoints are the test server's own. */
     config?: Record<string, unknown>;
     /** Decides what chance decides: the same seed, the same run. Default: 1. */
@@ -132,6 +182,8 @@ export declare class TestServer {
     phone(name: string): Phone;
     /** Runs a program with {@link env}, and waits until an application of it is connected. It ends with the server. */
     run(command: string, args?: readonly string[], env?: Record<string, string>): Promise<void>;
+    /** Waits until an application has connected that the test has not started with {@link run}; up to a minute of real time. */
+    connected(): Promise<void>;
     /** Waits until the programs under test have nothing more to do. Time stands still. */
     settle(): Promise<void>;
     /**

@@ -1,7 +1,6 @@
 export type { ObjectState } from './charts.ts';
 export type { Duration } from './duration.ts';
 export type { Behaviour, Phone, Wait } from './phone.ts';
-export { readBundle } from './recorded-call.ts';
 export { type ReplayOptions, type ReplayReport, replay } from './replay.ts';
 export { type Faults, startTestServer, type TestEvent, type TestServer, type TestServerOptions } from './server.ts';
 export { type Sound, samples, silence, tone, wav } from './sounds.ts';

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { readBundle } from './recorded-call.ts';
 import { type ReplayReport, replay } from './replay.ts';
 import type { TestServer } from './server.ts';
 
@@ -15,7 +14,7 @@ type ReplayOrder = {
  * @throws Error when the file cannot be read, or the application does not connect.
  */
 export function replayFile(file: string, { run }: ReplayOrder, note: (text: string) => void): Promise<ReplayReport> {
-  const bundle = readBundle(readFileSync(file, 'utf8'));
+  const bundle = readFileSync(file, 'utf8');
   const start = (pbx: TestServer): Promise<void> => {
     // The shell gives its process to the program, so that it ends with the server.
     if (run !== undefined) return pbx.run('sh', ['-c', `exec ${run}`]);

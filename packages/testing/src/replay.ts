@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path';
 import { wavHeader } from '../../../src/media/file/wav.ts';
 import type { CallDetail, CallPage } from '../../../src/models/call.ts';
 import type { Bundle } from '../../../src/recorder/bundle.ts';
-import { type Act, type Line, type Played, type RecordedCall, readCall } from './recorded-call.ts';
+import { type Act, type Line, type Played, type RecordedCall, readBundle, readCall } from './recorded-call.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './server.ts';
 import { ExpectationError } from './world.ts';
 
@@ -40,8 +40,10 @@ const shownLines = 8;
 /**
  * Plays the far sides of a recorded call again, at their times, against an application and this version of the server.
  * Prompts that are not there are silence of the recorded length; what callers said is not in a bundle.
+ * @param text the bundle, as `hookswitch bundle` prints it. @throws TypeError if it is none.
  */
-export async function replay(bundle: Bundle, { start, config = {}, seed = 1 }: ReplayOptions): Promise<ReplayReport> {
+export async function replay(text: string, { start, config = {}, seed = 1 }: ReplayOptions): Promise<ReplayReport> {
+  const bundle = readBundle(text);
   const { timeline, began } = bundle.call;
   const recorded = readCall(timeline, began);
   const missing = [...recorded.missing];

@@ -1,5 +1,4 @@
-import type { Bundle } from '../../../src/recorder/bundle.ts';
-import { type Act, type Played, type RecordedCall, readCall } from './recorded-call.ts';
+import { type Act, type Played, type RecordedCall, readBundle, readCall } from './recorded-call.ts';
 
 /** A statement of the test, and the time when what it waits for was recorded, in ms since the call began. */
 type Statement = { atMs: number; code: string /** It waits itself: no time is moved before it. */; waits: boolean };
@@ -84,8 +83,10 @@ const option = (name: string, value: unknown): string =>
 /**
  * Writes a test of a recorded call: phones do what far sides did, hear the prompts, and the events of the call come
  * again. It runs under `node --test`; `APPLICATION` is the command that starts the application.
+ * @param text the bundle. @throws TypeError if it is none.
  */
-export function testOf(bundle: Bundle): string {
+export function testOf(text: string): string {
+  const bundle = readBundle(text);
   const call = readCall(bundle.call.timeline, bundle.call.began);
   const phones = variablesOf(call.phones.keys());
   const { dialplan } = (bundle.config ?? {}) as { dialplan?: unknown };
