@@ -80,6 +80,14 @@ function eventsOf({ lines, applications }: RecordedCall): Map<string, string[]> 
 const option = (name: string, value: unknown): string =>
   `    ${name}: ${JSON.stringify(value, undefined, 2).replaceAll('\n', '\n    ')},\n`;
 
+const imports = [
+  ['assert', 'node:assert/strict'],
+  ['{ test }', 'node:test'],
+  ['{ startTestServer }', 'hookswitch/testing'],
+]
+  .map(([what, from]) => `import ${what} from '${from}';\n`)
+  .join('');
+
 /**
  * Writes a test of a recorded call: phones do what far sides did, hear the prompts, and the events of the call come
  * again. It runs under `node --test`; `APPLICATION` is the command that starts the application.
@@ -118,10 +126,7 @@ export function testOf(text: string): string {
     `assert.deepEqual(wanted.filter((type) => !types.has(type)), [], 'these events did not come');`,
   ];
   const notes = call.missing.map((each) => `// Not in this test: ${plain(each)}.\n`).join('');
-  return `import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { startTestServer } from 'hookswitch/testing';
-
+  return `${imports}
 // Call ${plain(bundle.call.id)}, recorded ${new Date(bundle.call.began).toISOString()}. What callers said is not in the recording.
 ${notes}test(${quoted(`call ${bundle.call.id}`)}, async () => {
   const pbx = await startTestServer({
