@@ -1,15 +1,14 @@
 import type { Connection, Delivery } from '../bus/delivery.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { applicationMachine } from '../machines/application.ts';
 import { longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
-import { formatTimestamp } from '../models/timestamp.ts';
-import type { EventsLost } from '../models/websocket-messages.ts';
 import type { Outbox } from './outbox.ts';
 import type { Registry } from './registry.ts';
+import type { Bookmark, Resumptions } from './resumptions.ts';
 import type { Actor } from './spawn.ts';
+
 export type ApplicationActor = Actor<typeof applicationMachine>;
 
 /** A client's connection with the applications that it registers. */
@@ -26,8 +25,10 @@ export type ConnectRequest = Connection & {
    * It only hears: no calls enter its applications, and it cannot take over a name. Other clients can take over its names.
    */
   observes?: boolean | undefined;
-  /** Applications that had events before, each with the number of the last one. Kept later events are sent first. */
-  resume?: ReadonlyMap<string, number> | undefined;
+  /** Where each application that was connected before goes on. Kept later events are sent first. */
+  resume?: ReadonlyMap<string, Bookmark> | undefined;
+  /** It tells which events it has handled. Without a bookmark it goes on behind the last of these. */
+  acknowledges?: boolean | undefined;
   /** Whether its socket is open. For connections registered before they open; left out: always open. */
   isOpen?(): boolean;
   /** Made by this system, so the names may be as long as {@link longestOwnName}. */
@@ -41,6 +42,11 @@ export type Connected = {
    * ApplicationRegistered once more.
    */
   announce(): void;
+  /**
+   * The client has handled all events of an application up to a number. False for an event that was never made, and for
+   * an application that is not this connection's.
+   */
+  acknowledge(application: string, seq: number): boolean;
   /** The connection has closed; applications that it still owns become inactive. Idempotent. */
   close(): void;
 };
@@ -56,14 +62,6 @@ function namesOf(requested: readonly string[], longest: number): readonly string
   return names;
 }
 
-/** The events that an application resumes with. */
-export type Resumption = {
-  /** The events after its last one, in order, as they were written. */
-  events: readonly string[];
-  /** Number of missed events that are no longer kept; undefined if unknown. */
-  lost: number | undefined;
-};
-
 /** What is kept of applications beside their charts. */
 export type ApplicationTable = {
   registry: Registry<ApplicationActor>;
@@ -74,68 +72,21 @@ export type ApplicationTable = {
   away: Map<string, Outbox>;
 };
 
-/** The events that are kept for applications, and what is said of those that are not. */
-export type EventKeeping = {
-  clock: Clock;
-  /** `asterisk_id` of every event. */
-  entityId: string;
-  /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
-  kept?: ((name: string, number: number, made: number) => Resumption) | undefined;
-};
-
-type Missed = { name: string; last: number; notBefore: number };
-
-/** The kept events of an application behind its last one, of `made` events, and a message about those that are lost. */
-export function eventsOf({ kept, entityId, clock }: EventKeeping, made: number, { name, last, notBefore }: Missed) {
-  const from = Math.max(last, notBefore);
-  const nothingKept: Resumption = { events: [], lost: from === made ? 0 : undefined };
-  const { events, lost: gone } = kept && from !== made ? kept(name, from, made) : nothingKept;
-  const lost = gone === undefined ? undefined : gone + (from - last);
-  if (lost === 0) return { events };
-  const told: EventsLost = {
-    type: 'EventsLost',
-    application: name,
-    asterisk_id: entityId,
-    timestamp: formatTimestamp(clock.now()),
-    after: last,
-    ...(lost === undefined ? {} : { lost }),
-  };
-  return { events, lost: JSON.stringify(told) };
-}
-
-type ApplicationConnectionsOptions = EventKeeping & {
+type ApplicationConnectionsOptions = {
   log: Logger;
   /** Most applications. */
   limit: number;
   table: ApplicationTable;
   delivery: Delivery;
+  resumptions: Pick<Resumptions, 'comeBack'>;
   register(name: string): ApplicationActor;
 };
 
 /** Connects clients with their applications, as {@link Applications} describes it. */
 export function createApplicationConnections(options: ApplicationConnectionsOptions) {
-  const { log, limit, table, delivery, register } = options;
+  const { log, limit, table, delivery, resumptions, register } = options;
   const { registry, connections, observed, away } = table;
   let connectionCount = 0;
-
-  /** Continues after the last event that the client names, if events are kept, else with those that waited. */
-  const comeBack = (name: string, { send, narrow }: Connection, last: number | undefined): void => {
-    const outbox = away.get(name);
-    away.delete(name);
-    if (last !== undefined && (options.kept || !outbox))
-      resume(name, send, last, narrow && delivery.narrowedAfter(name, narrow.by));
-    else if (outbox) {
-      outbox.connected(send);
-      outbox.flush();
-    }
-  };
-
-  /** @param notBefore events up to this number are not sent. */
-  const resume = (name: string, send: Connection['send'], last: number, notBefore = 0): void => {
-    const { events, lost } = eventsOf(options, delivery.figures(name).events, { name, last, notBefore });
-    if (lost !== undefined) send(lost);
-    for (const json of events) send(json);
-  };
 
   const requireRegistrable = (names: readonly string[], observes: boolean): void => {
     const taken = observes ? names.find((name) => registry.has(name) && !observed.has(name)) : undefined;
@@ -176,7 +127,10 @@ export function createApplicationConnections(options: ApplicationConnectionsOpti
         const mine = owned();
         for (const name of names.filter((each) => !mine.includes(each))) {
           (registry.find(name) ?? register(name)).send({ type: 'connect', connection: id, subscribeAll });
-          comeBack(name, connection, request.resume?.get(name));
+          const outbox = away.get(name);
+          away.delete(name);
+          const { resume, acknowledges } = request;
+          resumptions.comeBack({ name, connection, outbox, bookmark: resume?.get(name), acknowledges });
           if (observes) observed.add(name);
           else observed.delete(name);
         }
@@ -195,6 +149,7 @@ export function createApplicationConnections(options: ApplicationConnectionsOpti
           for (const name of owned()) delivery.review(name);
           tell('ApplicationRegistered');
         },
+        acknowledge: (name, seq) => owned().includes(name) && delivery.acknowledge(name, seq),
         close() {
           if (announce) tell('ApplicationUnregistered');
           for (const name of owned()) registry.find(name)?.send({ type: 'disconnect', connection: id });

@@ -24,14 +24,13 @@ import {
   type Connected,
   type ConnectRequest,
   createApplicationConnections,
-  type EventKeeping,
-  eventsOf,
 } from './application-connections.ts';
 import { createApplicationSubscriptions, type UserEventRequest } from './application-subscriptions.ts';
 import type { ApplicationDump, Dump } from './dumps.ts';
 import type { EventSourceLookup } from './event-sources.ts';
 import { createOutbox } from './outbox.ts';
 import { Registry } from './registry.ts';
+import { createResumptions, type ResumptionOptions } from './resumptions.ts';
 import { type Beginning, type Runtime, spawn } from './spawn.ts';
 
 export interface Applications {
@@ -80,6 +79,8 @@ export interface Applications {
   isConnected(name: string): boolean;
   /** Call control subscribes an application by one reference; an unknown application is ignored. */
   addInterest(name: string, topic: Topic): void;
+  /** Whether it has a subscription to one object or topic. */
+  isSubscribed(name: string, topic: Topic): boolean;
   /** Takes such a reference away; one that is not there is ignored. */
   removeInterest(name: string, topic: Topic): void;
   /** Removes all subscriptions to an object that has ended. */
@@ -103,7 +104,7 @@ export interface Applications {
   close(): void;
 }
 
-type ApplicationsOptions = EventKeeping & {
+type ApplicationsOptions = Omit<ResumptionOptions, 'delivery'> & {
   bus: Bus;
   log: Logger;
   runtime: Runtime;
@@ -118,6 +119,8 @@ type ApplicationsOptions = EventKeeping & {
   recorder?: DeliveryOptions['recorder'];
   /** Trace context of events. */
   traced?: DeliveryOptions['traced'];
+  /** Names of epochs, as {@link DeliveryOptions}. */
+  epoch?: DeliveryOptions['epoch'];
   /** The connection of an application has gone, or is there again. */
   presenceChanged?: ((name: string, present: boolean) => void) | undefined;
   /** Checks every outgoing event; for development mode. */
@@ -242,10 +245,12 @@ export function createApplications(options: ApplicationsOptions): Applications {
     check,
     recorder: options.recorder,
     traced: options.traced,
+    epoch: options.epoch,
     request: () => runtime.turn.request,
     onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
   });
 
+  const resumptions = createResumptions({ ...options, delivery });
   const start = createStart({ options, table, delivery });
   const register = (name: string): ApplicationActor => {
     delivery.add(name);
@@ -261,6 +266,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     limit: limits.applications,
     table,
     delivery,
+    resumptions,
     register,
   });
   const names = (): string[] => registry.all().map((actor) => actor.getSnapshot().context.name);
@@ -284,10 +290,11 @@ export function createApplications(options: ApplicationsOptions): Applications {
       const made = connection === undefined ? undefined : connections.get(connection);
       return made !== undefined && made.isOpen?.() !== false;
     },
+    isSubscribed: (name, topic) => delivery.isSubscribed(name, topic),
     addInterest: (name, topic) => void delivery.subscribe(name, topic),
     removeInterest: (name, topic) => void delivery.unsubscribe(name, topic),
     forget: (topic) => delivery.forget(topic),
-    eventsAfter: (name, last) => eventsOf(options, delivery.figures(name).events, { name, last, notBefore: 0 }),
+    eventsAfter: (name, number) => resumptions.after(name, number),
     figures: (name) => delivery.figures(name),
     waiting: () => [...away].map(([application, outbox]) => ({ application, events: outbox.waiting().length })),
 

@@ -127,6 +127,10 @@ const ApplicationDump = Type.Object({
   observes: optional(Type.Boolean()),
   /** Whose connection it was narrowed for, and the number of the last event before. */
   narrowed: optional(Type.Object({ by: text, after: Type.Integer({ minimum: 0 }) })),
+  /** The epochs of its numbers, each with the last number before it. */
+  epochs: optional(list(Type.Tuple([text, Type.Integer({ minimum: 0 })]))),
+  /** The last event that its client has handled. */
+  acknowledged: optional(Type.Integer({ minimum: 0 })),
   /** Events that wait for its connection to be made again, as JSON texts. */
   waiting: optional(list(text)),
 });

@@ -136,7 +136,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
 }
 
 const openState = (
-  { general, state_store: { compact_above, events, retry } }: Config,
+  { general, state_store: { compact_above, events, events_memory, events_minutes, retry } }: Config,
   clock: Clock,
   log: Logger,
 ): StateStore =>
@@ -145,6 +145,9 @@ const openState = (
     version: serverDataVersion,
     compactAbove: compact_above * 1024 * 1024,
     mostEvents: events,
+    mostEventCharacters: events_memory * 1024 * 1024,
+    keepEventsMs: events_minutes * 60_000,
+    wallClock: () => clock.now(),
     retryMs: retry * 1000,
     now: () => clock.monotonic(),
     log,

@@ -1,5 +1,6 @@
 import { createAwayPolicies } from '../actors/away-policies.ts';
 import { snapshotOf } from '../actors/channel-entry.ts';
+import { createHeldObjects } from '../actors/held-objects.ts';
 import { hasApplication } from '../machines/ownership.ts';
 import { awayPolicies, featureSettings } from '../settings.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -26,6 +27,13 @@ export function buildCallControl(base: Base, state: State, { media }: Network) {
   };
   const firstIn = (bridge: string) => meeting.bridges.find(bridge)?.actor.getSnapshot().context.members[0]?.channelId;
   log.nameCalls((kind, id) => callOf((kind === 'channel' ? id : firstIn(id)) ?? ''));
+  const { limits } = base.config.http;
+  state.later.held = createHeldObjects({
+    ...{ channels, views, bridges: meeting.bridges, playbacks: floor.playbacks, recordings: floor.recordings },
+    isSubscribed: (name, topic) => state.applications.isSubscribed(name, topic),
+    most: limits.resume_objects,
+    hit: () => base.limitCounts.hit('http.limits.resume_objects'),
+  });
   const away = buildAwayPolicies(base, state, floor);
   const reloads: Reloadable[] = [
     away.reload,

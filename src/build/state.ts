@@ -3,6 +3,7 @@ import type { AwayPolicies } from '../actors/away-policies.ts';
 import { createContacts } from '../actors/contacts.ts';
 import { createDialplanSystem } from '../actors/dialplan-system.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
+import type { createHeldObjects } from '../actors/held-objects.ts';
 import { createObjectOwnership } from '../actors/object-ownership.ts';
 import { createRegistrations } from '../actors/registrations.ts';
 import { createWatchers } from '../actors/watchers.ts';
@@ -11,6 +12,7 @@ import { readSystemFunction, writeSystemFunction } from '../dialplan/functions.t
 import type { DialplanSystem } from '../dialplan/host.ts';
 import type { Logger } from '../lib/log.ts';
 import { createEventCheck } from '../models/check-event.ts';
+import type { HeldObjects } from '../models/websocket-messages.ts';
 import { banSettings } from '../settings.ts';
 import { createBans } from '../stores/bans.ts';
 import { createDeviceStates } from '../stores/device-states.ts';
@@ -36,6 +38,7 @@ export function buildState({
   scope,
   entityId,
   changes,
+  stateStore,
   io: { hear },
 }: Base) {
   const { limits } = config;
@@ -47,6 +50,7 @@ export function buildState({
   // Away policies are created above this floor.
   const keeping: Keeping = { early: [] };
   const presenceChanged: { to?: AwayPolicies['changed'] } = {};
+  const later: { held?: ReturnType<typeof createHeldObjects> } = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());
   const applications = createApplications({
@@ -56,7 +60,9 @@ export function buildState({
     traced: tracing && ((causedBy, channel) => tracing.fieldsOf(causedBy, channel)),
     recorder: config.state_store.on ? keptToo(recorder, keeping) : recorder,
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
-    kept: (...asked) => recorder.events.after(...asked),
+    kept: keptIn(recorder, stateStore),
+    epoch: () => ids.secret(10),
+    held: (...asked) => later.held?.(...asked) ?? nothingHeld,
   });
   scope.defer(() => applications.close());
   objectOwnership.forgetWhatIsGone();
@@ -103,6 +109,7 @@ export function buildState({
   return {
     reloads,
     presenceChanged,
+    later,
     dialplanSystem,
     bus,
     eventSources,
@@ -119,6 +126,17 @@ export function buildState({
     keeping,
   };
 }
+
+/** Finds the events of applications in the recorder, else in the state store. */
+const keptIn =
+  (recorder: Base['recorder'], stateStore: Base['stateStore']) =>
+  (...asked: [name: string, number: number, made: number]) => {
+    const recorded = recorder.events.after(...asked);
+    return recorded.lost === 0 ? recorded : (stateStore?.eventsAfter(...asked) ?? recorded);
+  };
+
+/** Before there are calls. */
+const nothingHeld: HeldObjects = { channels: [], bridges: [], playbacks: [], recordings: [], complete: true };
 
 /** Who keeps what changes of applications: set when the server has been built. */
 type Keeping = {

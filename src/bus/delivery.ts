@@ -47,7 +47,17 @@ type Receiver = {
   hears: Hears | undefined;
   /** Whose connection that was decided for, and the number of the last event before. */
   narrowed: { by: string; after: number } | undefined;
+  /** The epochs of its numbers, oldest first. */
+  epochs: Epoch[];
+  /** The last event that its client has handled; undefined if none was acknowledged. */
+  acknowledged: number | undefined;
 };
+
+/** A run of numbers by one process, and the last number before it. */
+type Epoch = [name: string, after: number];
+
+/** Earlier epochs of an application that are known, the present one included. */
+const mostEpochs = 16;
 
 /** The recorder of events. */
 type EventRecorder = {
@@ -67,6 +77,8 @@ export type DeliveryOptions = {
   check?: MessageCheck | undefined;
   /** Records, while it is on, every event made for an application, delivered or not. */
   recorder?: EventRecorder | undefined;
+  /** Makes a name that no epoch had before. Left out: all have one name. */
+  epoch?: (() => string) | undefined;
   /** The request that an event follows from which is written for one application. */
   request?: (() => string | undefined) | undefined;
   /** Trace context of an event that follows from a request, or concerns a channel. Left out without tracing. */
@@ -93,6 +105,12 @@ export interface Delivery {
   attach(name: string, connection: Connection, subscribeAll: boolean): void;
   /** Its connection's filter has changed. */
   review(name: string): void;
+  /** The present epoch of its numbers, the number of its last event, and of the last one acknowledged. */
+  placeOf(name: string): { epoch: string; seq: number; acknowledged: number | undefined };
+  /** Whether an event of that epoch and number is one of this application. An earlier server may have made it. */
+  has(name: string, epoch: string, seq: number): boolean;
+  /** The client has handled all events up to a number. False for a number that no event has had. */
+  acknowledge(name: string, seq: number): boolean;
   /** The number of the last event that was made for it when it was not yet narrowed for `by`; 0 when it always was. */
   narrowedAfter(name: string, by: string): number;
   /** Its connection is away; each subscription to all of a type loses one reference. */
@@ -110,6 +128,7 @@ export interface Delivery {
   forget(topic: Topic): void;
   /** Whether a subscription to a channel, bridge or endpoint is left; device states do not count. */
   isHeld(name: string): boolean;
+  isSubscribed(name: string, topic: Topic): boolean;
   topicsOf(name: string): readonly Topic[];
   filterOf(name: string): FilterLists;
   /** @throws AriError eventFilterInvalid; then the filter stays as it was. */
@@ -135,6 +154,8 @@ export type ReceiverDump = {
   subscriptions: [topic: Topic, references: number][];
   /** Whose connection it was narrowed for, since which event. */
   narrowed?: { by: string; after: number } | undefined;
+  epochs?: Epoch[];
+  acknowledged?: number;
 };
 
 /** Fields as they are written behind other members of an object. */
@@ -164,6 +185,51 @@ function checked({ check, log }: DeliveryOptions, application: string, json: str
   if (problem === undefined) return json;
   log.error({ application, problem, message: json }, 'dropped an event that does not match its model');
   return invalidMessage;
+}
+
+/** An application without a connection. @param idMember the stamp behind its name. */
+const newReceiver = (name: string, idMember: string, epoch: string): Receiver => ({
+  name,
+  filter: new EventFilter(),
+  stamp: `,"application":${JSON.stringify(name)}${idMember}`,
+  connection: undefined,
+  seq: 0,
+  missed: 0,
+  given: 0,
+  hears: undefined,
+  narrowed: undefined,
+  epochs: [[epoch, 0]],
+  acknowledged: undefined,
+});
+
+/** The numbers of events: their epochs, and what clients have handled. */
+function createPlaces(
+  receivers: ReadonlyMap<string, Receiver>,
+  receiverOf: (name: string) => Receiver,
+  recorder: EventRecorder | undefined,
+): Pick<Delivery, 'placeOf' | 'has' | 'acknowledge'> {
+  return {
+    placeOf(name) {
+      const { epochs, seq, acknowledged } = receivers.get(name) ?? receiverOf(name);
+      return { epoch: epochs.at(-1)![0], seq, acknowledged };
+    },
+
+    has(name, epoch, seq) {
+      const receiver = receivers.get(name);
+      const at = receiver?.epochs.findIndex(([known]) => known === epoch) ?? -1;
+      // A later process may have lost the last events of that epoch: then it has given their numbers to others.
+      return at >= 0 && seq <= (receiver!.epochs[at + 1]?.[1] ?? receiver!.seq);
+    },
+
+    acknowledge(name, seq) {
+      const receiver = receivers.get(name);
+      if (!receiver || seq > receiver.seq) return false;
+      if (seq <= (receiver.acknowledged ?? -1)) return true;
+      receiver.acknowledged = seq;
+      recorder?.changes?.changed(name);
+      return true;
+    },
+  };
 }
 
 export function createDelivery(options: DeliveryOptions): Delivery {
@@ -235,17 +301,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (isHolding(topic) && !subscriptions.some(receiver, isHolding)) onReleased(receiver.name);
   };
 
-  const receiverOf = (name: string): Receiver => ({
-    name,
-    filter: new EventFilter(),
-    stamp: `,"application":${JSON.stringify(name)}${idMember}`,
-    connection: undefined,
-    seq: 0,
-    missed: 0,
-    given: 0,
-    hears: undefined,
-    narrowed: undefined,
-  });
+  const receiverOf = (name: string): Receiver => newReceiver(name, idMember, options.epoch?.() ?? 'one');
 
   const narrow = (receiver: Receiver, to: Narrow | undefined): void => {
     receiver.hears = to?.hears;
@@ -253,6 +309,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   };
 
   return {
+    ...createPlaces(receivers, receiverOf, recorder),
+    isSubscribed: (name, topic) => receivers.has(name) && subscriptions.count(receivers.get(name)!, topic) > 0,
     add(name) {
       if (!receivers.has(name)) receivers.set(name, receiverOf(name));
     },
@@ -337,13 +395,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
     dump(name) {
       const receiver = receivers.get(name) ?? receiverOf(name);
-      const { filter, seq, missed, narrowed } = receiver;
+      const { filter, seq, missed, narrowed, epochs, acknowledged } = receiver;
       const subscribed = subscriptions.countsOf(receiver);
-      return { filter: filter.lists, seq, missed, subscriptions: subscribed, ...(narrowed && { narrowed }) };
+      return {
+        ...{ filter: filter.lists, seq, missed, subscriptions: subscribed, epochs: [...epochs] },
+        ...(narrowed && { narrowed }),
+        ...(acknowledged !== undefined && { acknowledged }),
+      };
     },
 
-    restore(name, { filter, seq, missed, subscriptions: counts, narrowed }) {
-      const receiver = Object.assign(receiverOf(name), { seq, missed, narrowed });
+    restore(name, { filter, seq, missed, subscriptions: counts, narrowed, epochs = [], acknowledged }) {
+      const receiver = Object.assign(receiverOf(name), { seq, missed, narrowed, acknowledged });
+      const [[epoch]] = receiver.epochs as [Epoch];
+      receiver.epochs = [...epochs.slice(1 - mostEpochs), [epoch, seq]];
       // Until it is connected again it only gets events of its named subscriptions.
       if (narrowed)
         receiver.hears = (_event, topics) =>

@@ -158,6 +158,12 @@ export const http = group(
           unit: 'bytes',
           description: 'Unread events of one client. Beyond this its WebSocket is closed.',
         }),
+        resume_objects: whole(0, 1_000_000, {
+          default: 1_000,
+          unit: 'objects',
+          description:
+            'Objects in the snapshot that an application gets in place of missed events that are gone (ResumeGap).',
+        }),
         unread_total: whole(65_536, 17_179_869_184, {
           default: 67_108_864,
           unit: 'bytes',

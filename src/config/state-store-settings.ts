@@ -19,6 +19,16 @@ export const stateStore = group(
       unit: 'events',
       description: 'Last events of each application that are kept, so that it can resume behind them after a restart.',
     }),
+    events_memory: whole(1, 1_024, {
+      default: 8,
+      unit: 'MB',
+      description: 'Size of the kept events of each application. The oldest go first.',
+    }),
+    events_minutes: number(0.1, 10_080, {
+      default: 60,
+      unit: 'minutes',
+      description: 'How long an event is kept.',
+    }),
     compact_above: whole(1, 100_000, {
       default: 16,
       unit: 'MB',

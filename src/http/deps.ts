@@ -1,4 +1,4 @@
-import type { ConnectRequest } from '../actors/application-connections.ts';
+import type { Connected, ConnectRequest } from '../actors/application-connections.ts';
 import type { Applications } from '../actors/applications.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
@@ -41,7 +41,7 @@ import type { TokenOperations } from './token-operations.ts';
  */
 
 /** Registers the applications of a WebSocket. `close` is called once, when the socket is gone. */
-export type Connect = (connection: ConnectRequest) => { close(): void };
+export type Connect = (connection: ConnectRequest) => { close(): void; acknowledge?: Connected['acknowledge'] };
 
 /** Every owner by the name operations ask for. */
 export type Owners = {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Hono } from 'hono';
 import type { WSContext } from 'hono/ws';
 import type { WebSocket } from 'ws';
+import type { Bookmark } from '../actors/resumptions.ts';
 import type { Narrow } from '../bus/delivery.ts';
 import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
@@ -31,8 +32,10 @@ export type Session = {
 export type SessionOptions = {
   names: string[];
   subscribeAll: boolean;
-  /** The last event that applications had; see the owner's `connect`. */
-  resume?: ReadonlyMap<string, number>;
+  /** Where applications go on; see the owner's `connect`. */
+  resume?: ReadonlyMap<string, Bookmark>;
+  /** The client says which events it has handled. */
+  acknowledges?: boolean;
   /** The client only hears; see the owner's `connect`. */
   observes: boolean;
   /** Its event filter; left out: all events. */
@@ -70,7 +73,7 @@ export function createSession(
   const { names, subscribeAll, observes, authorization, localUser, socket } = session;
   const peer = socket.remoteAddress ?? '';
   const describe = `${peer}:${socket.remotePort}`;
-  let connection: { close(): void } | undefined;
+  let connection: ReturnType<Connect> | undefined;
   let rest: RestOverWebSocket | undefined;
   let output: WatchedOutput | undefined;
   let ended = () => {};
@@ -84,7 +87,7 @@ export function createSession(
     deps.unread.watch({
       address: sourceNetwork(socket.remoteAddress ?? ''),
       client: `${names.join(',')} at ${describe}`,
-      carries: { applications: names, resumed: session.resume !== undefined },
+      carries: { applications: names, resumed: session.resume !== undefined || session.acknowledges === true },
       unread,
       cut: (excess, bytes) => {
         log.warn({ applications: names, client: describe, bytes, excess }, 'slow consumer is cut off');
@@ -96,9 +99,8 @@ export function createSession(
     });
   const register = (writer: MessageWriter, send: (json: string) => void, unread: () => number) => {
     try {
-      const { resume } = session;
-      const { narrow } = session;
-      const request = { names, subscribeAll, resume, observes, narrow, send, describe, unread };
+      const { resume, acknowledges, narrow } = session;
+      const request = { names, subscribeAll, resume, acknowledges, observes, narrow, send, describe, unread };
       connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');
@@ -138,6 +140,9 @@ export function createSession(
         localUser,
         send,
         raw,
+        ...(session.acknowledges && {
+          acknowledge: (application, seq) => connection?.acknowledge?.(application, seq) ?? false,
+        }),
       });
       register(writer, send, unread);
     },

@@ -1,5 +1,6 @@
 import { createNodeWebSocket } from '@hono/node-ws';
 import type { Context } from 'hono';
+import type { Bookmark } from '../actors/resumptions.ts';
 import { longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
 import type { MissingParams } from '../models/websocket-messages.ts';
@@ -56,7 +57,8 @@ export type SocketStart = Pick<SessionOptions, 'socket' | 'opened'>;
 type Names = {
   names: string[];
   subscribeAll: boolean;
-  resume?: ReadonlyMap<string, number>;
+  resume?: ReadonlyMap<string, Bookmark>;
+  acknowledges?: boolean;
   group?: GroupRequest;
 };
 
@@ -68,17 +70,21 @@ function readNames(sources: Sources): Names | undefined {
     app?: string[];
     subscribeAll?: boolean;
     resume?: string[];
+    ack?: boolean;
     group?: string;
     member?: string;
   };
-  const { app, subscribeAll, resume } = asked;
+  const { app, subscribeAll, resume, ack, group } = asked;
   if (!app || (app.length === 1 && app[0] === '')) return undefined;
   const wrong = app.find((name) => name === '' || name.length > longestApplicationName);
   if (wrong !== undefined) throw new AriError('applicationNameInvalid', { name: wrong });
+  if (ack && group !== undefined)
+    throw new AriError('parameterInvalid', { name: 'ack', expected: 'not given with `group`' });
   return {
     names: [...new Set(app)],
     subscribeAll: subscribeAll === true,
-    ...(resume && { resume: readResume(app, resume) }),
+    ...(resume && { resume: readResume(app, resume, group !== undefined) }),
+    ...(ack && { acknowledges: true }),
     ...readGroup(asked),
   };
 }
@@ -93,12 +99,34 @@ function readGroup({ group, member }: { group?: string; member?: string }): { gr
   return group === undefined ? {} : { group: { group, member } };
 }
 
-/** The last event that each application had; an empty place stands for one that does not ask. @throws AriError 400. */
-function readResume(names: readonly string[], asked: readonly string[]): ReadonlyMap<string, number> {
-  const wrong = asked.find((word) => !/^\d{0,15}$/.test(word.trim()));
-  if (wrong !== undefined || asked.length > names.length)
-    throw new AriError('parameterInvalid', { name: 'resume', expected: 'one number for each application' });
-  return new Map(asked.flatMap((word, at) => (word.trim() === '' ? [] : [[names[at] ?? '', Number(word)] as const])));
+/** An empty place, or a bookmark: the number of an event, also with its epoch, or the word for none. */
+const bookmark = /^(?:(?:(?<epoch>[\w-]{1,32}):)?(?<seq>\d{1,15})|(?<word>new))?$/;
+
+/** Where each application goes on; an empty place stands for one that does not ask. @throws AriError 400. */
+function readResume(
+  names: readonly string[],
+  asked: readonly string[],
+  inGroup: boolean,
+): ReadonlyMap<string, Bookmark> {
+  const read = asked.map((word) => bookmark.exec(word.trim())?.groups);
+  const isOld = (groups: Record<string, string> | undefined) => !groups?.['epoch'] && !groups?.['word'];
+  // Members of a group go on with whole calls.
+  if (read.includes(undefined) || asked.length > names.length || (inGroup && !read.every(isOld)))
+    throw new AriError('parameterInvalid', {
+      name: 'resume',
+      expected: inGroup
+        ? 'one number for each application'
+        : 'for each application one number, `<epoch>:<seq>` or `new`',
+    });
+  return new Map(
+    read.flatMap((groups, at): [string, Bookmark][] => {
+      const { epoch, seq, word } = groups ?? {};
+      const name = names[at] ?? '';
+      if (word !== undefined) return [[name, 'new']];
+      if (seq === undefined) return [];
+      return [[name, epoch === undefined ? Number(seq) : { epoch, seq: Number(seq) }]];
+    }),
+  );
 }
 
 /** Credentials of inner requests: the upgrade's header, or its api_key in that form. */

@@ -26,6 +26,8 @@ type RestOverWebSocketDeps = {
   localUser?: HttpUser | undefined;
   send(json: string): void;
   raw: Pick<WebSocket, 'pause' | 'resume'>;
+  /** Takes what the client has handled; false for what it cannot have. Left out: the client does not acknowledge. */
+  acknowledge?(application: string, seq: number): boolean;
 };
 
 /** The REST interface of one WebSocket. */
@@ -53,6 +55,7 @@ const contentTypes = ['application/json', 'application/x-www-form-urlencoded', '
 
 /** Only of what is a request at all the answer repeats the `uri`. */
 const isRequest = ({ type }: Json): boolean => type === 'RESTRequest';
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const isPair = (pair: unknown): pair is { name: string; value: string } =>
   typeof (pair as Json | null)?.name === 'string' && typeof (pair as Json).value === 'string';
@@ -139,6 +142,9 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status_code: status, reason_phrase: reason, content_type: type, message_body: compact };
 }
 
+const notHandled =
+  "An EventsAcknowledged needs an 'application' of this WebSocket and the 'seq' of an event that was sent to it.";
+
 const refusal = (problem: string): Answer => ({
   status_code: 400,
   reason_phrase: 'Bad request',
@@ -192,6 +198,12 @@ export function createRestOverWebSocket(deps: RestOverWebSocketDeps): RestOverWe
     const request = parseObject(message);
     if (!request) {
       return respond({}, { status_code: 400, reason_phrase: 'Failed to parse request message JSON' });
+    }
+    if (deps.acknowledge && request.type === 'EventsAcknowledged') {
+      const { application, seq } = request;
+      const isTaken = typeof application === 'string' && isNumber(seq) && deps.acknowledge(application, seq);
+      if (!isTaken) respond(request, refusal(notHandled));
+      return;
     }
     const inner = readInner(request);
     if ('problem' in inner) return respond(request, refusal(inner.problem));

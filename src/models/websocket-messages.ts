@@ -1,5 +1,9 @@
 import Type, { type Static } from 'typebox';
-import { int, model, text, texts } from './schema.ts';
+import { Bridge } from './bridge.ts';
+import { Channel } from './channel.ts';
+import { LiveRecording } from './live-recording.ts';
+import { Playback } from './playback.ts';
+import { flag, int, model, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
 /** Messages on the events WebSocket that are no events: requests carried over it, their answers, and complaints. */
@@ -72,6 +76,41 @@ export const EventsLost = model('EventsLost', 'Events that a connection asked fo
   ),
 });
 export type EventsLost = Static<typeof EventsLost>;
+
+/** Told first to a connection that resumes by epoch or acknowledges events, unless its place is gone. */
+export const ResumePoint = model('ResumePoint', 'Where the events of a connection go on.', {
+  type: Type.Literal('ResumePoint'),
+  application: text('Application whose events follow.'),
+  asterisk_id: text('Id of this system.'),
+  timestamp: Timestamp,
+  epoch: text('Epoch of the numbers (`seq`) of all events that follow: resume with `<epoch>:<seq>`.'),
+  seq: int('Number of the event before the next one.'),
+});
+export type ResumePoint = Static<typeof ResumePoint>;
+
+/** What an application has and controls, at one moment. */
+export const HeldObjects = model('HeldObjects', 'The objects of an application.', {
+  channels: Type.Array(Channel, { description: 'Channels in the application, and those that it is subscribed to.' }),
+  bridges: Type.Array(Bridge, { description: 'Bridges that it is subscribed to, and those with its channels.' }),
+  playbacks: Type.Array(Playback, { description: 'What plays or waits on these.' }),
+  recordings: Type.Array(LiveRecording, { description: 'What is recorded of these.' }),
+  complete: flag('Whether these are all: `http.limits.resume_objects` bounds them.'),
+});
+export type HeldObjects = Static<typeof HeldObjects>;
+
+/** Told first, in place of ResumePoint, to a connection whose missed events are no longer kept or unknown. */
+export const ResumeGap = model('ResumeGap', 'Missed events are gone; a snapshot takes their place.', {
+  type: Type.Literal('ResumeGap'),
+  application: text('Application whose events they were.'),
+  asterisk_id: text('Id of this system.'),
+  timestamp: Timestamp,
+  epoch: text('Epoch of the numbers of all events that follow.'),
+  seq: int('Number of the event before the next one.'),
+  after: int('Number of the last event that it had.'),
+  lost: Type.Optional(int('Number of lost events; left out if unknown, because the epoch is not known.')),
+  snapshot: HeldObjects,
+});
+export type ResumeGap = Static<typeof ResumeGap>;
 
 /** Told to a member of a group of connections that drains, when its last call is over. */
 export const GroupMemberDrained = model(

@@ -1,4 +1,4 @@
-import type { Resumption } from '../actors/application-connections.ts';
+import type { Resumption } from '../actors/resumptions.ts';
 import type { EventEntry } from './entries.ts';
 import { type Journal, numberOf, type Segment } from './journal.ts';
 import { readRow } from './rows.ts';

@@ -37,6 +37,11 @@ export interface StateStore {
    * later. Of an application only the last events are kept.
    */
   commit(changes: readonly StateChange[], events?: readonly ApplicationEvent[]): void;
+  /**
+   * The kept events of an application behind a number, of which `made` were made so far, and how many are no longer kept;
+   * undefined if that is unknown.
+   */
+  eventsAfter(application: string, number: number, made: number): { events: string[]; lost: number | undefined };
   /** Drops the events of an application, behind those that are written. */
   forgetEvents(application: string): void;
   /** The keys of the entries that there are now. */
@@ -60,6 +65,12 @@ type FileOptions = {
   compactAbove: number;
   /** Last events of each application that are kept. */
   mostEvents: number;
+  /** Characters of the last events of each application that are kept. */
+  mostEventCharacters: number;
+  /** How long an event is kept, in ms. */
+  keepEventsMs: number;
+  /** Time in ms since the Unix epoch, for the age of events. */
+  wallClock(): number;
   /** Pause in ms before a failed writing is tried again. */
   retryMs: number;
   now(): number;
@@ -96,6 +107,7 @@ class StateFile implements StateStore {
     this.#options = options;
     this.#path = join(options.directory, fileName);
     this.#load();
+    this.#expire();
     this.left = new Map(this.#entries);
     this.leftEvents = new Map([...this.#events].map(([name, events]) => [name, events.all()]));
     try {
@@ -126,6 +138,13 @@ class StateFile implements StateStore {
     }
   }
 
+  eventsAfter(application: string, number: number, made: number): { events: string[]; lost: number | undefined } {
+    if (number > made) return { events: [], lost: undefined };
+    this.#expire();
+    const missed = (this.#events.get(application)?.all() ?? []).filter(([seq]) => seq > number && seq <= made);
+    return { events: missed.map(([, json]) => json), lost: made - number - missed.length };
+  }
+
   forgetEvents(application: string): void {
     const events = this.#events.get(application);
     if (!events) return;
@@ -136,6 +155,7 @@ class StateFile implements StateStore {
   }
 
   check(): void {
+    this.#expire();
     if (this.#descriptor === undefined || this.#retryAt !== undefined || !this.#isGone()) return;
     this.#options.log.warn({ file: this.#path }, 'the file of the state was removed; it is written anew');
     try {
@@ -178,10 +198,21 @@ class StateFile implements StateStore {
   #keep(application: string, seq: number, json: string): void {
     if (this.#options.mostEvents === 0) return;
     let events = this.#events.get(application);
-    if (!events) this.#events.set(application, (events = new LastEvents(this.#options.mostEvents)));
+    if (!events) this.#events.set(application, (events = new LastEvents()));
     const before = events.characters;
     events.add(seq, json);
+    events.keep(this.#options.mostEvents, this.#options.mostEventCharacters);
     this.#current += events.characters - before;
+  }
+
+  /** Drops events that are too old. In the file they stay until it is written anew. */
+  #expire(): void {
+    const since = this.#options.wallClock() - this.#options.keepEventsMs;
+    for (const events of this.#events.values()) {
+      const before = events.characters;
+      events.dropBefore(since);
+      this.#current += events.characters - before;
+    }
   }
 
   /** One `write` of a whole record: part of one is cut off again. */
@@ -280,33 +311,52 @@ class StateFile implements StateStore {
   }
 }
 
-/** The last events of an application: a ring. */
+/** The last events of an application, oldest first. */
 class LastEvents {
-  readonly #most: number;
-  #ring: KeptEvent[] = [];
-  /** Where the oldest is, once the ring is full. */
-  #oldest = 0;
+  #events: KeptEvent[] = [];
+  /** Events in front that are dropped: the list is shortened when they are half of it. */
+  #dropped = 0;
   characters = 0;
-
-  constructor(most: number) {
-    this.#most = most;
-  }
 
   add(seq: number, json: string): void {
     this.characters += json.length;
-    if (this.#ring.length < this.#most) {
-      this.#ring.push([seq, json]);
-      return;
-    }
-    this.characters -= this.#ring[this.#oldest]![1].length;
-    this.#ring[this.#oldest] = [seq, json];
-    this.#oldest = (this.#oldest + 1) % this.#most;
+    this.#events.push([seq, json]);
+  }
+
+  /** Drops the oldest until no more are left than these. */
+  keep(most: number, mostCharacters: number): void {
+    while (this.#events.length - this.#dropped > most || this.characters > mostCharacters) this.#drop();
+  }
+
+  /** Drops those that were made before a time. */
+  dropBefore(time: number): void {
+    while (this.#dropped < this.#events.length && timeOf(this.#events[this.#dropped]![1]) < time) this.#drop();
   }
 
   all(): KeptEvent[] {
-    return [...this.#ring.slice(this.#oldest), ...this.#ring.slice(0, this.#oldest)];
+    return this.#events.slice(this.#dropped);
+  }
+
+  #drop(): void {
+    this.characters -= this.#events[this.#dropped]![1].length;
+    this.#events[this.#dropped] = gone;
+    if (++this.#dropped * 2 <= this.#events.length || this.#dropped < fewEvents) return;
+    this.#events = this.#events.slice(this.#dropped);
+    this.#dropped = 0;
   }
 }
+
+const gone: KeptEvent = [0, ''];
+const fewEvents = 64;
+
+/** When an event was made: its own time is behind all times within it. */
+function timeOf(json: string): number {
+  const at = json.lastIndexOf(timeMark);
+  const time =
+    at < 0 ? Number.NaN : Date.parse(json.slice(at + timeMark.length, json.indexOf('"', at + timeMark.length)));
+  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
+}
+const timeMark = '"timestamp":"';
 
 /** Changes that other programs of the same version of the data cannot read have another number. */
 const format = 2;

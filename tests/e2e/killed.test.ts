@@ -145,6 +145,49 @@ test('an application resumes without a gap and controls its call', async (server
   }
 });
 
+test('events that were sent and not acknowledged come again after a kill, all by their epoch', async (server) => {
+  const phone = await Phone.open('4711', server.sip);
+  const first = await server.client().connect('desk', { ack: 'true' });
+  const [later, third] = [server.client(), server.client()];
+  const set = (client: AriClient, id: string, name: string) =>
+    client.ok('POST', `/channels/${id}/variable?variable=${name}&value=1`);
+  const names = (client: AriClient) =>
+    client.events.flatMap((event) => (event.type === 'ChannelVarset' ? [event.variable] : []));
+  try {
+    const { epoch } = await first.message('ResumePoint');
+    const calling = phone.call('desk');
+    const { channel } = await first.waitFor('StasisStart');
+    await first.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    await set(first, channel.id, 'HANDLED');
+    const { seq } = await first.waitFor('ChannelVarset', ({ variable }) => variable === 'HANDLED');
+    first.say({ type: 'EventsAcknowledged', application: 'desk', seq });
+    first.say({ type: 'RESTRequest', method: 'GET', uri: 'asterisk/ping', transaction_id: 't', request_id: 'r' });
+    await first.message('RESTResponse');
+    await set(first, channel.id, 'SENT');
+    await first.waitFor('ChannelVarset', ({ variable }) => variable === 'SENT');
+    await server.kill();
+    await server.start();
+    await later.connect('desk', { ack: 'true' });
+    await set(later, channel.id, 'LATER');
+    await later.waitFor('ChannelVarset', ({ variable }) => variable === 'LATER');
+    const point = await later.message('ResumePoint');
+    assert.is(point['seq'], seq);
+    assert.is.not(point['epoch'], epoch);
+    assert.equal(names(later), ['SENT', 'LATER']);
+    await server.kill();
+    await server.start();
+    // The epoch of the process before the last one is known, and its numbers go on.
+    await third.connect('desk', { resume: `${epoch}:${seq}` });
+    await third.waitFor('ChannelVarset', ({ variable }) => variable === 'LATER');
+    assert.equal(names(third), ['SENT', 'LATER']);
+    await third.ok('DELETE', `/channels/${channel.id}`);
+    await phone.over();
+  } finally {
+    await Promise.all([first.close(), later.close(), third.close(), phone.close()]);
+  }
+});
+
 test('a Dial that rings goes on, and its answer joins the calls', async (server) => {
   const caller = await Phone.open('4711', server.sip);
   const callee = await Phone.open('bob', server.sip, server.bob);

@@ -11,7 +11,7 @@ import { createCallControl } from '../support/call-control.ts';
 import { recordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { createTestRecorder } from '../support/recorder.ts';
-import { onServer, password, user } from '../support/server.ts';
+import { onServer, password, type TestServer, user } from '../support/server.ts';
 
 const away = suite('applications that were away');
 
@@ -111,6 +111,129 @@ away(
       assert.not(back.events.some(({ type }) => type === 'ApplicationReplaced'));
       await back.ok('DELETE', '/channels/call-1');
     }),
+);
+
+/** A server with a call of `desk`, and clients that connect to it. */
+const onDesk = (test: (server: TestServer, connect: (how: object) => Promise<AriClient>) => Promise<void>) =>
+  onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(3600)'] } } }, async (server) => {
+    const clients: AriClient[] = [];
+    const connect = async (how: object): Promise<AriClient> => {
+      const client = server.closing(new AriClient(server.url, `${user}:${password}`));
+      clients.push(client);
+      return client.connect('desk', how);
+    };
+    await test(server, connect);
+    await clients[0]!.ok('DELETE', '/channels/call-1');
+  });
+
+const colour = (client: AriClient, value: string) =>
+  client.ok('POST', `/channels/call-1/variable?variable=COLOUR&value=${value}`);
+const coloured = (client: AriClient, value: string) =>
+  client.waitFor('ChannelVarset', (event) => event.variable === 'COLOUR' && event.value === value);
+
+away('a client that asks is told the epoch of its numbers, and goes on by it', () =>
+  onDesk(async (server, connect) => {
+    const first = await connect({ resume: 'new' });
+    const point = await first.message('ResumePoint');
+    assert.equal([point['application'], point['seq']], ['desk', 0]);
+    await first.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
+    const { seq } = await first.waitFor('StasisStart');
+    await first.close();
+    await colour(server.client(), 'green');
+    const back = await connect({ resume: `${point['epoch']}:${seq}` });
+    await colour(back, 'red');
+    await coloured(back, 'red');
+    const [told, ...events] = back.events as unknown as Record<string, unknown>[];
+    assert.equal([told!['type'], told!['epoch'], told!['seq']], ['ResumePoint', point['epoch'], seq]);
+    assert.equal(
+      events.map((event) => event['seq']),
+      Array.from({ length: events.length }, (_, at) => seq + 1 + at),
+    );
+    // Old clients see nothing new.
+    const old = await connect({ resume: String(seq) });
+    await coloured(old, 'red');
+    assert.not(old.events.some((event) => String(event.type).startsWith('Resume')));
+  }),
+);
+
+away('a gap gives what the application holds in place of the events', () =>
+  onDesk(async (_server, connect) => {
+    const first = await connect({});
+    await first.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
+    await first.waitFor('StasisStart');
+    await first.ok('POST', '/bridges/room?type=mixing');
+    await first.ok('POST', '/bridges/room/addChannel?channel=call-1');
+    await first.ok('POST', '/channels/call-1/play?media=tone:busy&playbackId=tune');
+    await first.ok('POST', '/bridges/room/record?name=talk&format=wav');
+    for (const resume of ['elsewhere:2', 'new']) {
+      const back = await connect({ resume });
+      const gap = (await back.message(resume === 'new' ? 'ResumePoint' : 'ResumeGap')) as Record<string, unknown>;
+      if (resume !== 'new') {
+        const snapshot = gap['snapshot'] as Record<string, { id: string; name: string }[]>;
+        const ids = (kind: string) => snapshot[kind]!.map(({ id, name }) => id ?? name);
+        assert.equal(
+          [ids('channels'), ids('bridges'), ids('playbacks'), ids('recordings'), snapshot['complete']],
+          [['call-1', 'call-1;2'], ['room'], ['tune'], ['talk'], true],
+        );
+        assert.equal([gap['after'], gap['lost']], [2, undefined]);
+      }
+      await colour(back, resume.slice(0, 3));
+      const { seq } = await coloured(back, resume.slice(0, 3));
+      const next = back.events.find((event) => event.seq !== undefined && event.seq > (gap['seq'] as number));
+      assert.is(next?.seq, (gap['seq'] as number) + 1);
+      assert.ok(seq > (gap['seq'] as number));
+    }
+    await first.ok('DELETE', '/bridges/room');
+  }),
+);
+
+away('what was sent but not acknowledged comes again', () =>
+  onDesk(async (_server, connect) => {
+    const first = await connect({ ack: 'true' });
+    await first.message('ResumePoint');
+    await first.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
+    const { seq } = await first.waitFor('StasisStart');
+    await colour(first, 'green');
+    await coloured(first, 'green');
+    for (const wrong of [{ seq: 9_999 }, { seq: 'x' }, { seq: 1, application: 'other' }]) {
+      first.say({ type: 'EventsAcknowledged', application: 'desk', ...wrong });
+      const answer = await first.message('RESTResponse');
+      assert.is(answer['status_code'], 400);
+      first.events.splice(first.events.indexOf(answer as never), 1);
+    }
+    first.say({ type: 'EventsAcknowledged', application: 'desk', seq });
+    // Its answer tells that the message before it was taken.
+    first.say({ type: 'RESTRequest', method: 'GET', uri: 'asterisk/ping', transaction_id: 't', request_id: 'r' });
+    await first.message('RESTResponse');
+    await first.close();
+    const back = await connect({ ack: 'true' });
+    await coloured(back, 'green');
+    const [point, next] = back.events as unknown as Record<string, unknown>[];
+    assert.equal([point!['type'], point!['seq'], next!['seq']], ['ResumePoint', seq, seq + 1]);
+  }),
+);
+
+away('places that cannot be are refused', () =>
+  onServer({}, async (server) => {
+    const ask = async (query: string): Promise<[number, string]> => {
+      const response = await fetch(`${server.url}/events?app=desk&${query}`, {
+        headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
+      });
+      return [response.status, ((await response.json()) as { message: string }).message];
+    };
+    for (const wrong of [
+      'resume=a:b',
+      'resume=newer',
+      'resume=:3',
+      'resume=1,2',
+      'ack=true%26group=g',
+      'resume=e:1%26group=g',
+    ]) {
+      const [status, message] = await ask(wrong.replace('%26', '&'));
+      assert.is(status, 400, wrong);
+      assert.ok(/^Invalid|resume|ack/.test(message), message);
+    }
+  }),
 );
 
 away('channels of an application that stays away are let go of as it is configured', () => {

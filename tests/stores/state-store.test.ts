@@ -35,6 +35,9 @@ store.before.each((context) => {
         compactAbove: 1e9,
         mostEvents: 3,
         retryMs: 1_000,
+        mostEventCharacters: 1e6,
+        keepEventsMs: 3_600_000,
+        wallClock: () => 0,
         now: () => 0,
         ...changes,
       }),
@@ -113,6 +116,30 @@ store('writes the file anew when most of it is outdated', ({ open, directory }) 
   assert.ok(first.size <= 1_100, `${first.size}`);
   assert.is(statSync(file(directory)).size, first.size);
   assert.equal([...open().left], [['a', '"999"']]);
+});
+
+store('keeps events as long as their number, size and age allow, also in the next process', ({ open }) => {
+  let now = 0;
+  const options = { mostEvents: 5, mostEventCharacters: 200, keepEventsMs: 60_000, wallClock: () => now };
+  const json = (text: string, at = now): string => JSON.stringify({ text, timestamp: new Date(at).toISOString() });
+  const first = open(options);
+  const seqs = (store: StateStore, number = 0, made = 9) => {
+    const { events, lost } = store.eventsAfter('app', number, made);
+    return [events.length, lost];
+  };
+  for (let seq = 1; seq <= 9; seq++) first.commit([], [['app', seq, json('')]]);
+  assert.equal(seqs(first), [4, 5], 'size');
+  assert.equal(seqs(open(options)), [4, 5]);
+  assert.equal(seqs(open({ ...options, mostEvents: 3 })), [3, 6], 'number');
+  const second = open(options);
+  now = 30_000;
+  second.commit([], [['app', 10, json('"timestamp":"1970-01-01')]]);
+  now = 60_001;
+  assert.equal(seqs(second, 8, 10), [1, 1], 'age');
+  now = 90_001;
+  assert.equal(seqs(second, 8, 10), [0, 2]);
+  assert.equal(open(options).leftEvents.get('app')?.length, 0);
+  assert.equal(seqs(second, 12, 11), [0, undefined]);
 });
 
 store('is written for the owner alone', ({ open, directory }) => {

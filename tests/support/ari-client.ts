@@ -27,7 +27,7 @@ export class AriClient {
     {
       subscribeAll = false,
       ...more
-    }: { subscribeAll?: boolean; resume?: string; group?: string; member?: string } = {},
+    }: { subscribeAll?: boolean; resume?: string; ack?: string; group?: string; member?: string } = {},
   ): Promise<this> {
     const query = new URLSearchParams({
       app: apps,
@@ -71,6 +71,21 @@ export class AriClient {
     const found = () => this.events.find(wanted) as AriEventOf<T> | undefined;
     const late = () => `no ${type} as wanted; heard:\n${this.events.map(describe).join('\n')}`;
     return untilFound(this.#waiting, found, late);
+  }
+
+  /** The first message of a type that is no event, heard already or still to come. */
+  message(type: string): Promise<Record<string, unknown>> {
+    const all = this.events as unknown as Record<string, unknown>[];
+    return untilFound(
+      this.#waiting,
+      () => all.find((each) => each['type'] === type),
+      () => `no ${type}; heard:\n${this.events.map(describe).join('\n')}`,
+    );
+  }
+
+  /** Sends a message over the WebSocket. */
+  say(message: object): void {
+    this.#socket?.send(JSON.stringify(message));
   }
 
   /** The types of the events about one channel, in order; `Dial` with its status. */

@@ -28,6 +28,9 @@ function written(directory: string): Record<string, unknown> {
       compactAbove: 1e9,
       mostEvents: 1_000,
       retryMs: 1_000,
+      mostEventCharacters: 1e6,
+      keepEventsMs: 3_600_000,
+      wallClock: () => 0,
       now: () => 0,
     },
   });

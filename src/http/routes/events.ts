@@ -10,7 +10,12 @@ export const connectParams = {
   subscribeAll: queryParam('boolean', 'Listen to everything there is.'),
   resume: queryParam(
     'list',
-    'The `seq` of the last received event, for each application in order. Later events are sent first, if they are still kept. EventsLost reports a gap.',
+    'The `seq` of the last received event, for each application in order. Later events are sent first, if they are still kept. EventsLost reports a gap. As `<epoch>:<seq>`, or `new` without a last event, ResumePoint comes first with the epoch, or ResumeGap with a snapshot.',
+    { own: true },
+  ),
+  ack: queryParam(
+    'boolean',
+    'The client acknowledges events: it sends EventsAcknowledged with the `seq` up to which it has handled them. Without `resume` later events are sent again. Not with `group`.',
     { own: true },
   ),
   group: queryParam(
