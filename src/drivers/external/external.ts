@@ -59,19 +59,36 @@ function frameOctets(codec: Codec): number {
   return 20 * kilohertz * (codec.startsWith('slin') ? 2 : 1);
 }
 
-/** Drivers of channels whose far side is a server. */
-export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
-  const { media, connections, ids, webSockets, learned, authorities: authoritiesNow } = options;
-  /** Connections that a server opens, by the id that it names. */
-  const awaited = new SlotMap<string, Awaited>();
+/** A session that waits for a server's WebSocket, or has it. */
+class Awaited implements AwaitedConnection {
+  readonly channelId: string;
+  readonly #session: ExternalSession;
+  #taken = false;
 
-  const unicastRtp = createUnicastRtp(options);
+  constructor(channelId: string, session: ExternalSession) {
+    this.channelId = channelId;
+    this.#session = session;
+  }
 
-  /** Opens a session with a watched connection, and later its leg. */
-  const connect = (
+  get taken(): boolean {
+    return this.#taken;
+  }
+
+  attach(socket: ArrivedSocket): void {
+    this.#taken = true;
+    this.#session.attach(socket);
+  }
+}
+
+type Told = { started(local: { address: string; port: number }): void; lost(reason: string): void };
+type Connect = ReturnType<typeof createConnect>;
+
+/** Opens sessions with a watched connection, and later their legs. */
+function createConnect({ media, connections, learned }: ExternalDriverOptions, awaited: SlotMap<string, Awaited>) {
+  return (
     channelId: string,
     { request, answered, near }: Pick<Planned, 'request' | 'answered'> & { near?: string | undefined },
-    told: { started(local: { address: string; port: number }): void; lost(reason: string): void },
+    told: Told,
   ) => {
     let session: ExternalSession | undefined;
     let leg: ExternalLeg | undefined;
@@ -132,7 +149,10 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       },
     };
   };
+}
 
+/** Reads requests for connections. @throws DriverError format, resource. */
+function createPlans({ ids, webSockets, authorities: authoritiesNow }: ExternalDriverOptions) {
   const planAudioSocket = (server: string, uuid: string, format: string, direction: ExternalDirection): Planned => {
     const codec = readCodec(format);
     if (codec === 'opus') throw new DriverError('format', "'opus' cannot be sent over AudioSocket");
@@ -183,6 +203,11 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     return { technology: webSocket, request, answered, name, variables, protocolId: connectionId };
   };
 
+  return { planAudioSocket, planWebSocket };
+}
+
+/** Channels that exist when their connection does, or that wait for it. */
+function createPreparation(connect: Connect) {
   /** Waits for a connection, so that there is only a channel when that is there. */
   const prepareConnection = (channelId: string, server: string, planned: Planned) => {
     const { technology, name, variables, protocolId } = planned;
@@ -230,37 +255,54 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
     return { name, leg, variables };
   };
 
-  const resume = (): never => {
-    throw new DriverError('data', 'a connection to a server ends with the process that made it');
-  };
+  return { prepareConnection, prepareAwaited, opened };
+}
 
-  const audioSocketDriver: Driver = {
-    technology: audioSocket,
-    /** `AudioSocket/host:port/uuid/c(slin)`; without a format the first of the request, or else `slin`. */
-    open(request, report) {
-      const { resource, formats } = request;
-      const [server = '', uuid = '', parameters = ''] = resource.split('/');
-      const format = readOptions(parameters).get('c') || formats?.[0] || 'slin';
-      return opened(request, planAudioSocket(server, uuid, format, 'both'), report);
-    },
-    resume,
-  };
+type Plans = ReturnType<typeof createPlans>;
+type Opened = (request: LegRequest, planned: Planned, report: Report) => OpenedLeg;
 
-  const webSocketDriver: Driver = {
-    technology: webSocket,
-    /** `WebSocket/name/c(ulaw)f(json)n`, or `INCOMING` for a name; without a format the first of the request, or else `ulaw`. */
-    open(request, report) {
-      const { channelId, resource, formats } = request;
-      const [server = '', parameters = ''] = resource.split('/');
-      const options = readOptions(parameters);
-      const format = options.get('c') || formats?.[0] || 'ulaw';
-      return opened(request, planWebSocket(channelId, server, { format, direction: 'both', options }), report);
-    },
-    resume,
-  };
+const resume = (): never => {
+  throw new DriverError('data', 'a connection to a server ends with the process that made it');
+};
+
+const audioSocketDriver = ({ planAudioSocket }: Plans, opened: Opened): Driver => ({
+  technology: audioSocket,
+  /** `AudioSocket/host:port/uuid/c(slin)`; without a format the first of the request, or else `slin`. */
+  open(request, report) {
+    const { resource, formats } = request;
+    const [server = '', uuid = '', parameters = ''] = resource.split('/');
+    const format = readOptions(parameters).get('c') || formats?.[0] || 'slin';
+    return opened(request, planAudioSocket(server, uuid, format, 'both'), report);
+  },
+  resume,
+});
+
+const webSocketDriver = ({ planWebSocket }: Plans, opened: Opened): Driver => ({
+  technology: webSocket,
+  /** `WebSocket/name/c(ulaw)f(json)n`, or `INCOMING` for a name; without a format the first of the request, or else `ulaw`. */
+  open(request, report) {
+    const { channelId, resource, formats } = request;
+    const [server = '', parameters = ''] = resource.split('/');
+    const options = readOptions(parameters);
+    const format = options.get('c') || formats?.[0] || 'ulaw';
+    return opened(request, planWebSocket(channelId, server, { format, direction: 'both', options }), report);
+  },
+  resume,
+});
+
+/** Drivers of channels whose far side is a server. */
+export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
+  const { webSockets } = options;
+  /** Connections that a server opens, by the id that it names. */
+  const awaited = new SlotMap<string, Awaited>();
+
+  const unicastRtp = createUnicastRtp(options);
+  const plans = createPlans(options);
+  const { planAudioSocket, planWebSocket } = plans;
+  const { prepareConnection, prepareAwaited, opened } = createPreparation(createConnect(options, awaited));
 
   return {
-    drivers: [audioSocketDriver, webSocketDriver, unicastRtp.driver],
+    drivers: [audioSocketDriver(plans, opened), webSocketDriver(plans, opened), unicastRtp.driver],
     hasClient: (name) => webSockets.has(name),
     awaited: (connectionId) => awaited.get(connectionId),
     async prepare(request) {
@@ -278,25 +320,4 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
       }
     },
   };
-}
-
-/** A session that waits for a server's WebSocket, or has it. */
-class Awaited implements AwaitedConnection {
-  readonly channelId: string;
-  readonly #session: ExternalSession;
-  #taken = false;
-
-  constructor(channelId: string, session: ExternalSession) {
-    this.channelId = channelId;
-    this.#session = session;
-  }
-
-  get taken(): boolean {
-    return this.#taken;
-  }
-
-  attach(socket: ArrivedSocket): void {
-    this.#taken = true;
-    this.#session.attach(socket);
-  }
 }

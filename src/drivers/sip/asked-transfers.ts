@@ -70,12 +70,8 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
   const notify = ({ id, event }: AskedTransfer, status: number): void => {
     if (event === undefined) return;
     const state = status < 200 ? `active;expires=${seconds}` : 'terminated;reason=noresource';
-    const headers: HeaderLines = [
-      ['Event', event],
-      ['Subscription-State', state],
-    ];
     const sendTo = outside.get(id) ?? send;
-    sendTo(LABEL + id, headers, `SIP/2.0 ${status} ${reasonPhrase(status)}\r\n`);
+    sendTo(LABEL + id, about(event, state), `SIP/2.0 ${status} ${reasonPhrase(status)}\r\n`);
     if (status >= 200) outside.delete(id);
   };
 
@@ -119,10 +115,9 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
     },
     receiveSubscribe(request) {
       const event = request.header('Event') ?? '';
-      const id = /;\s*id=([^;\s]+)/i.exec(event)?.[1];
-      const inside = [...pending.values()].filter((each) => !outside.has(each.id));
-      const transfer = inside.find((each) =>
-        id === undefined ? each.event === 'refer' : each.id === id && each.event !== undefined,
+      const transfer = namedIn(
+        event,
+        [...pending.values()].filter(({ id }) => !outside.has(id)),
       );
       if (!/^refer\b/i.test(event.trim())) return 489;
       if (!transfer) return 481;
@@ -133,10 +128,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
         headers: [['Expires', ends ? '0' : String(seconds)]],
         afterwards() {
           if (!ends) return notify(transfer, 100);
-          const headers: HeaderLines = [
-            ['Event', transfer.event ?? 'refer'],
-            ['Subscription-State', 'terminated;reason=timeout'],
-          ];
+          const headers = about(transfer.event ?? 'refer', 'terminated;reason=timeout');
           send(LABEL + transfer.id, headers, 'SIP/2.0 100 Trying\r\n');
         },
       };
@@ -153,6 +145,20 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       for (const id of [...outside.keys()]) tell(id, 487);
     },
   };
+}
+
+/** Headers of a NOTIFY. */
+const about = (event: string, state: string): HeaderLines => [
+  ['Event', event],
+  ['Subscription-State', state],
+];
+
+/** The transfer whose progress an Event header names: the first of the call has no id (RFC 3515 2.4.6). */
+function namedIn(event: string, transfers: readonly AskedTransfer[]): AskedTransfer | undefined {
+  const id = /;\s*id=([^;\s]+)/i.exec(event)?.[1];
+  return transfers.find((each) =>
+    id === undefined ? each.event === 'refer' : each.id === id && each.event !== undefined,
+  );
 }
 
 /** Contents of a REFER. */

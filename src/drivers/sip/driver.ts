@@ -166,10 +166,10 @@ const given = ({ hit, resolveHost, names, peers }: SipDriverOptions): Partial<St
 const probesOf = ({ openProbe, config, hit = uncounted }: SipDriverOptions): Partial<Stack> =>
   openProbe ? { probes: new Probes(openProbe, () => config.failover.mostProbes, hit) } : {};
 
-export function createSipDriver(options: SipDriverOptions): SipDriver {
-  const { config, transports, transactions, media, host, contacts, clock, ids } = options;
-  const log = options.log.child({ technology: 'PJSIP' });
-  const stack: Stack = {
+/** The SIP stack with the limits of the configuration, which may be loaded again. */
+function createStack(options: SipDriverOptions, log: Logger): Stack {
+  const { config, transports, transactions, clock, ids } = options;
+  return {
     transactions,
     transports,
     clock,
@@ -185,6 +185,140 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     ...probesOf(options),
     announceDelayMs: () => config.announceDelayMs,
   };
+}
+
+/** Where endpoints can be reached: configured and registered contacts. */
+function createPlaces({ bindings, endpoints }: Services, contacts: ContactHost) {
+  let started = false;
+
+  const remove = (id: string): void => {
+    bindings.delete(id);
+    contacts.removed(id);
+  };
+
+  const forgetContacts = (name: string) => {
+    for (const { id } of bindings.of(name)) remove(id);
+  };
+
+  const announce = (endpoint: EndpointConfig, isKnown = (_contact: ContactDetails) => false) => {
+    for (const binding of staticBindings(endpoint)) {
+      bindings.put(binding);
+      const details = contactDetails(endpoint, binding);
+      if (started && !isKnown(details)) contacts.registered(details);
+    }
+  };
+
+  const setEndpoint = (endpoint: EndpointConfig) => {
+    const old = endpoints.named(endpoint.name);
+    const kept = new Set(staticBindings(endpoint).map(({ id }) => id));
+    for (const { id } of old ? staticBindings(old) : []) if (!kept.has(id)) remove(id);
+    endpoints.set(endpoint);
+    announce(endpoint);
+  };
+
+  return {
+    remove,
+    forgetContacts,
+    setEndpoint,
+    /** As `SipDriver.start`. */
+    start(isKnown?: (contact: ContactDetails) => boolean): void {
+      if (started) return;
+      started = true;
+      for (const endpoint of endpoints.all()) announce(endpoint, isKnown);
+    },
+  };
+}
+
+type Receivers = {
+  subscriptions: ReturnType<typeof createSubscriptions> | undefined;
+  outsideRefers: ReturnType<typeof createOutsideRefers>;
+  referrals: ReturnType<typeof createReferrals>;
+  isDraining(): boolean;
+};
+
+/** Binds the receivers of requests outside dialogs. */
+function bindRequests(
+  services: Services,
+  { host, contacts }: Pick<SipDriverOptions, 'host' | 'contacts'>,
+  { subscriptions, outsideRefers, referrals, isDraining }: Receivers,
+): void {
+  const { agent, endpoints, bindings, config, stack } = services;
+  agent.onInvite(createInviteReceiver(services, host, isDraining));
+  agent.onRequest(
+    'REGISTER',
+    createRegistrar({
+      ...{ endpoints, bindings, contacts, userAgent: config.userAgent },
+      ...{ clock: stack.clock, log: stack.log },
+    }),
+  );
+  agent.onRequest('OPTIONS', (transaction) => answerOptions(services, transaction, isDraining()));
+  agent.onRequest('MESSAGE', (transaction) => {
+    const identity = endpoints.identify(transaction);
+    if ('challenge' in identity) endpoints.challenge(transaction, identity);
+    else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
+  });
+
+  if (subscriptions)
+    agent.onRequest('SUBSCRIBE', (transaction) => {
+      if (!outsideRefers.receiveSubscribe(transaction)) subscriptions.receive(transaction);
+    });
+  agent.onRequest('REFER', (transaction) => outsideRefers.receive(transaction));
+  agent.onRequest('NOTIFY', (transaction) => referrals.receiveNotify(transaction));
+}
+
+type Parts = {
+  bindings: ReturnType<typeof createBindings>;
+  departing: ReturnType<typeof createDepartingCalls>;
+  lines: ReturnType<typeof createLineRegistrations>;
+  outsideRefers: ReturnType<typeof createOutsideRefers>;
+  qualifier: ReturnType<typeof createQualifier>;
+  referrals: ReturnType<typeof createReferrals>;
+  subscriptions: ReturnType<typeof createSubscriptions>;
+  verifier: ReturnType<typeof createVerifier>;
+};
+
+/** Dump and restore of what the driver keeps outside calls. */
+function createSaved({
+  bindings,
+  subscriptions,
+  lines,
+  outsideRefers,
+  departing,
+}: Parts): Pick<SipDriver, 'dump' | 'dumpPart' | 'restore'> {
+  return {
+    dump: () => ({
+      ...{ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() },
+      ...{ outsideRefers: outsideRefers.dump(), departing: departing.dump() },
+    }),
+    dumpPart: (part, id) => ({ bindings, subscriptions, lines, outsideRefers, departing })[part].dump(id),
+    restore(data) {
+      bindings.restore(data.bindings);
+      subscriptions.restore(data.subscriptions);
+      lines.restore(data.lines ?? []);
+      outsideRefers.restore(data.outsideRefers ?? []);
+      departing.restore(data.departing ?? []);
+    },
+  };
+}
+
+function countsOf({ agent, legs }: Services, parts: Parts): SipDriverCounts {
+  const { bindings, qualifier, subscriptions, lines, referrals, outsideRefers, verifier } = parts;
+  return {
+    ...agent.counts(),
+    legs: legs.size,
+    bindings: bindings.size(),
+    qualifying: qualifier.size(),
+    subscriptions: subscriptions.size(),
+    lines: lines.size(),
+    referrals: referrals.size() + outsideRefers.size(),
+    nonces: verifier.size(),
+  };
+}
+
+export function createSipDriver(options: SipDriverOptions): SipDriver {
+  const { config, transports, media, contacts, clock, ids } = options;
+  const log = options.log.child({ technology: 'PJSIP' });
+  const stack = createStack(options, log);
   const { realm, algorithms, nonceLifetimeMs } = config;
   const verifier = createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids });
   const agent = createUserAgent(stack);
@@ -222,61 +356,19 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     hint: (context, extension) => options.hint?.(context, extension),
     watchers: options.watchers ?? nobody,
   });
-  let started = false;
+  const parts = { bindings, departing, lines, outsideRefers, qualifier, referrals, subscriptions, verifier };
   let draining = false;
+  const places = createPlaces(services, contacts);
+  const { setEndpoint } = places;
 
   transports.onConnectionClosed((connection, peer) => {
-    for (const { id } of bindings.connectionClosed(connection)) {
-      bindings.delete(id);
-      contacts.removed(id);
-    }
+    for (const { id } of bindings.connectionClosed(connection)) places.remove(id);
     lines.connectionClosed(peer);
   });
-  agent.onInvite(createInviteReceiver(services, host, () => draining));
-  agent.onRequest(
-    'REGISTER',
-    createRegistrar({ endpoints, bindings, contacts, clock, log, userAgent: config.userAgent }),
-  );
-  agent.onRequest('OPTIONS', (transaction) => answerOptions(services, transaction, draining));
-  agent.onRequest('MESSAGE', (transaction) => {
-    const identity = endpoints.identify(transaction);
-    if ('challenge' in identity) endpoints.challenge(transaction, identity);
-    else transaction.reply(receiveMessage(services, identity.endpoint, transaction.request));
+  bindRequests(services, options, {
+    subscriptions: options.watchers && subscriptions,
+    ...{ outsideRefers, referrals, isDraining: () => draining },
   });
-
-  if (options.watchers)
-    agent.onRequest('SUBSCRIBE', (transaction) => {
-      if (!outsideRefers.receiveSubscribe(transaction)) subscriptions.receive(transaction);
-    });
-  agent.onRequest('REFER', (transaction) => outsideRefers.receive(transaction));
-  agent.onRequest('NOTIFY', (transaction) => referrals.receiveNotify(transaction));
-
-  const forgetContacts = (name: string) => {
-    for (const binding of bindings.of(name)) {
-      bindings.delete(binding.id);
-      contacts.removed(binding.id);
-    }
-  };
-
-  const announce = (endpoint: EndpointConfig, isKnown = (_contact: ContactDetails) => false) => {
-    for (const binding of staticBindings(endpoint)) {
-      bindings.put(binding);
-      const details = contactDetails(endpoint, binding);
-      if (started && !isKnown(details)) contacts.registered(details);
-    }
-  };
-
-  const setEndpoint = (endpoint: EndpointConfig) => {
-    const old = endpoints.named(endpoint.name);
-    const kept = new Set(staticBindings(endpoint).map(({ id }) => id));
-    for (const binding of old ? staticBindings(old) : [])
-      if (!kept.has(binding.id)) {
-        bindings.delete(binding.id);
-        contacts.removed(binding.id);
-      }
-    endpoints.set(endpoint);
-    announce(endpoint);
-  };
 
   for (const endpoint of config.endpoints) setEndpoint(endpoint);
 
@@ -290,18 +382,14 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     register: lines.register,
     ended: lines.ended,
     wantedRegistrations: lines.wanted,
-    start(isKnown) {
-      if (started) return;
-      started = true;
-      for (const endpoint of endpoints.all()) announce(endpoint, isKnown);
-    },
+    start: places.start,
     hasContact: (id) => bindings.byId(id) !== undefined,
     setEndpoint,
     removeEndpoint(name) {
       const endpoint = endpoints.named(name);
       if (!endpoint) return;
       endpoints.remove(name);
-      forgetContacts(endpoint.name);
+      places.forgetContacts(endpoint.name);
       subscriptions.endpointRemoved(endpoint.name);
     },
     endpoints: () => endpoints.all(),
@@ -321,28 +409,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     drain() {
       draining = true;
     },
-    counts: () => ({
-      ...agent.counts(),
-      legs: services.legs.size,
-      bindings: bindings.size(),
-      qualifying: qualifier.size(),
-      subscriptions: subscriptions.size(),
-      lines: lines.size(),
-      referrals: referrals.size() + outsideRefers.size(),
-      nonces: verifier.size(),
-    }),
-    dump: () => ({
-      ...{ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() },
-      ...{ outsideRefers: outsideRefers.dump(), departing: departing.dump() },
-    }),
-    dumpPart: (part, id) => ({ bindings, subscriptions, lines, outsideRefers, departing })[part].dump(id),
-    restore(data) {
-      bindings.restore(data.bindings);
-      subscriptions.restore(data.subscriptions);
-      lines.restore(data.lines ?? []);
-      outsideRefers.restore(data.outsideRefers ?? []);
-      departing.restore(data.departing ?? []);
-    },
+    ...createSaved(parts),
+    counts: () => countsOf(services, parts),
     close() {
       draining = true;
       qualifier.close();

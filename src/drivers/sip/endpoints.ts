@@ -87,12 +87,8 @@ const LATEST_MS = 4_000;
 /** Addresses whose trust is remembered at most. */
 const REMEMBERED = 10_000;
 
-export function createEndpoints(
-  configs: readonly EndpointConfig[],
-  { verifier, clock, log, logIns, lineOf, listenerHost }: EndpointsOptions,
-): Endpoints {
-  const timers = new Timers({ clock, log }, 'a late challenge');
-  const tellRefusal = createRefusals(log, clock, 'a request');
+/** The endpoints by their names, and by what requests say of them. */
+function createDirectory(listenerHost: EndpointsOptions['listenerHost']) {
   /** Whether addresses that asked lately are in some `match`. */
   const trusted = new Map<string, boolean>();
   const byName = new Map<string, Entry>();
@@ -121,33 +117,60 @@ export function createEndpoints(
     if (old?.auth && byUsername.get(old.auth.username) === old) byUsername.delete(old.auth.username);
   };
 
-  for (const config of configs) set(config);
-
-  const challenge = (source: string, stale = false): { challenge: HeaderLines } => ({
-    challenge: verifier.challenges(source, { stale }).map((value) => ['WWW-Authenticate', value] as const),
-  });
-
   const isTrusted = (address: string): boolean => {
     for (const { matches } of byName.values()) if (matches.some((match) => match(address))) return true;
     return false;
   };
 
-  /** The endpoint that this address identifies without password; of several the one in From, else the first. */
-  const byAddress = (source: Source, from: EndpointConfig | undefined): EndpointConfig | undefined => {
-    // A listener on a loopback address is only reachable from this machine, from any of its addresses.
-    const host = listenerHost?.(source.listener) ?? '';
-    const addresses = isLoopback(host) ? [source.address, host] : [source.address];
-    const isThere = ({ config, matches }: Entry) => !config.auth && matches.some((match) => addresses.some(match));
-    const named = from && byName.get(from.name.toLowerCase());
-    if (named && isThere(named)) return named.config;
-    for (const entry of byName.values()) if (isThere(entry)) return entry.config;
-    return undefined;
-  };
+  return {
+    set,
+    remove,
+    entry: (name: string): Entry | undefined => byName.get(name.toLowerCase()),
+    all: (): EndpointConfig[] => [...byName.values()].map(({ config }) => config),
+    byUsername: (username: string): EndpointConfig | undefined => byUsername.get(username),
 
-  const claimed = (request: SipRequest): EndpointConfig | undefined => {
-    const user = userOf(request.from.uri);
-    return byName.get(user.toLowerCase())?.config ?? byUsername.get(user) ?? byAor.get(user.toLowerCase());
+    /** The endpoint that this address identifies without password; of several the one in From, else the first. */
+    byAddress(source: Source, from: EndpointConfig | undefined): EndpointConfig | undefined {
+      // A listener on a loopback address is only reachable from this machine, from any of its addresses.
+      const host = listenerHost?.(source.listener) ?? '';
+      const addresses = isLoopback(host) ? [source.address, host] : [source.address];
+      const isThere = ({ config, matches }: Entry) => !config.auth && matches.some((match) => addresses.some(match));
+      const named = from && byName.get(from.name.toLowerCase());
+      if (named && isThere(named)) return named.config;
+      for (const entry of byName.values()) if (isThere(entry)) return entry.config;
+      return undefined;
+    },
+
+    /** The endpoint that a request says it is from. */
+    claimed(request: SipRequest): EndpointConfig | undefined {
+      const user = userOf(request.from.uri);
+      return byName.get(user.toLowerCase())?.config ?? byUsername.get(user) ?? byAor.get(user.toLowerCase());
+    },
+
+    trusts(address: string): boolean {
+      const known = trusted.get(address);
+      if (known !== undefined) return known;
+      if (trusted.size >= REMEMBERED) trusted.clear();
+      const trust = isTrusted(address);
+      trusted.set(address, trust);
+      return trust;
+    },
   };
+}
+
+export function createEndpoints(
+  configs: readonly EndpointConfig[],
+  { verifier, clock, log, logIns, lineOf, listenerHost }: EndpointsOptions,
+): Endpoints {
+  const directory = createDirectory(listenerHost);
+  const { claimed } = directory;
+  const timers = new Timers({ clock, log }, 'a late challenge');
+  const tellRefusal = createRefusals(log, clock, 'a request');
+  for (const config of configs) directory.set(config);
+
+  const challenge = (source: string, stale = false): { challenge: HeaderLines } => ({
+    challenge: verifier.challenges(source, { stale }).map((value) => ['WWW-Authenticate', value] as const),
+  });
 
   const verify = (request: SipRequest, source: string): Verdict =>
     verifier.verify({
@@ -155,7 +178,7 @@ export function createEndpoints(
       method: request.method,
       uri: request.requestUri,
       source,
-      secretOf: (username): DigestSecret | undefined => byUsername.get(username)?.auth,
+      secretOf: (username): DigestSecret | undefined => directory.byUsername(username)?.auth,
     });
 
   const refusal = (verdict: Verdict, source: string): Refusal => ({
@@ -169,7 +192,7 @@ export function createEndpoints(
     { request, source }: ServerTransaction,
     checksName: boolean,
   ): Identity => {
-    const { admits } = byName.get(endpoint.name.toLowerCase())!;
+    const { admits } = directory.entry(endpoint.name)!;
     const other = checksName && !endpoint.trustIdentity ? claimed(request) : undefined;
     const pretends = other && other !== endpoint ? `it calls itself ${other.name}` : undefined;
     const forbidden = admits(source, request.method) ?? pretends;
@@ -188,26 +211,27 @@ export function createEndpoints(
   };
 
   return {
-    all: () => [...byName.values()].map(({ config }) => config),
-    named: (name) => byName.get(name.toLowerCase())?.config,
-    set,
-    remove,
+    all: directory.all,
+    named: (name) => directory.entry(name)?.config,
+    set: directory.set,
+    remove: directory.remove,
+    trusts: directory.trusts,
     identify(transaction) {
       const { request, source } = transaction;
       const verdict = verify(request, source.address);
-      if (verdict.result === 'accepted') return admitted(byUsername.get(verdict.username)!, transaction, true);
+      if (verdict.result === 'accepted') return admitted(directory.byUsername(verdict.username)!, transaction, true);
       const line = verdict.result === 'absent' ? lineOf?.(request.uri) : undefined;
       if (line) return admitted(line, transaction, false);
       const from = claimed(request);
       // A sender that claims a phone with password must authenticate, also where anonymous calls are allowed.
       const isOpen = verdict.result === 'absent' && !from?.auth;
-      const local = isOpen ? byAddress(source, from) : undefined;
+      const local = isOpen ? directory.byAddress(source, from) : undefined;
       return local ? admitted(local, transaction, true) : refusal(verdict, source.address);
     },
     challengeStranger({ name, auth, match }, transaction, dialog) {
       const { request, source } = transaction;
       const { address } = source;
-      const entry = byName.get(name.toLowerCase());
+      const entry = directory.entry(name);
       // Of an endpoint that was changed or removed meanwhile the call goes by what it was.
       const matches = entry?.config.match === match ? entry.matches : match.map(addressMatcher);
       if (matches.some((matching) => matching(address)) || isOnRoute(dialog, address)) return false;
@@ -218,14 +242,6 @@ export function createEndpoints(
       return true;
     },
     challenge: ask,
-    trusts(address) {
-      const known = trusted.get(address);
-      if (known !== undefined) return known;
-      if (trusted.size >= REMEMBERED) trusted.clear();
-      const trust = isTrusted(address);
-      trusted.set(address, trust);
-      return trust;
-    },
     close: () => timers.clearAll(),
   };
 }

@@ -110,121 +110,148 @@ function flowOf(next: AgreedAudio, { inbandDigits, opus }: NegotiationOptions, n
   };
 }
 
-export function createNegotiation(options: NegotiationOptions): Negotiation {
-  const { from } = options;
-  const address = from?.address ?? options.address;
-  let terms = options;
-  let local: LocalAudio = {
-    address,
-    port: options.session.local.port,
-    codecs: options.codecs,
-    telephoneEvents: options.telephoneEvents,
-    opus: options.opus?.wishes,
-    srtp: options.srtp,
-  };
-  let memory: SdpSession = from?.session ?? newSession(options.sessionId);
-  let wished: Direction = from?.wished ?? 'sendrecv';
-  let agreed: AgreedAudio | undefined = from?.agreed;
-  let videos: readonly AgreedVideo[] = from?.videos ?? [];
-  let offered: LocalVideo | undefined = from?.offered;
-  let silent = options.silent ?? false;
-  const { video } = options;
-  const names = new MediaNames(options.findAddress, () => silent || configureAll());
-  // Another process may have asked for it in vain.
-  if (agreed) names.place(agreed);
+/** Offer and answer of one call. */
+export const createNegotiation = (options: NegotiationOptions): Negotiation => new CallNegotiation(options);
 
-  const configure = (next: AgreedAudio) => options.session.configure(flowOf(next, terms, names));
+class CallNegotiation implements Negotiation {
+  readonly #address: string;
+  readonly #video: VideoStreams | undefined;
+  readonly #names: MediaNames;
+  #terms: NegotiationOptions;
+  #local: LocalAudio;
+  #memory: SdpSession;
+  #wished: Direction;
+  #agreed: AgreedAudio | undefined;
+  #videos: readonly AgreedVideo[];
+  #offered: LocalVideo | undefined;
+  #silent: boolean;
 
-  const settle = (next: AgreedAudio) => {
-    const wasHeld = agreed?.held ?? false;
+  constructor(options: NegotiationOptions) {
+    const { from, session, codecs, telephoneEvents, opus, srtp } = options;
+    const address = from?.address ?? options.address;
+    this.#address = address;
+    this.#terms = options;
+    this.#local = { address, port: session.local.port, codecs, telephoneEvents, opus: opus?.wishes, srtp };
+    this.#memory = from?.session ?? newSession(options.sessionId);
+    this.#wished = from?.wished ?? 'sendrecv';
+    this.#agreed = from?.agreed;
+    this.#videos = from?.videos ?? [];
+    this.#offered = from?.offered;
+    this.#silent = options.silent ?? false;
+    this.#video = options.video;
+    this.#names = new MediaNames(options.findAddress, () => this.#silent || this.#configureAll());
+    // Another process may have asked for it in vain.
+    if (this.#agreed) this.#names.place(this.#agreed);
+  }
+
+  get agreed(): AgreedAudio | undefined {
+    return this.#agreed;
+  }
+
+  offer(): string {
+    const ours = this.#media(this.#memory.body === '' ? 'first offer' : 'offer');
+    const { session, body } = writeOffer(this.#memory, ours, this.#wished);
+    this.#memory = session;
+    this.#offered = ours.video;
+    return body;
+  }
+
+  answer(sdp: string): string | OfferRefusal {
+    const offer = parseDescription(sdp);
+    if (!offer.ok) return { headers: [warningHeader(offer.problem)] };
+    const ours = this.#media('answer');
+    const answer = answerOffer(this.#memory, offer.description, ours, this.#wished);
+    if (!answer.ok) return { headers: [warningHeader(answer.problem, answer.code)] };
+    this.#memory = answer.session;
+    this.#settle(answer.agreed);
+    this.#settleVideo(answer.videos, ours.video, false);
+    return answer.body;
+  }
+
+  reject(sdp: string): string | undefined {
+    const offer = parseDescription(sdp);
+    if (!offer.ok) return undefined;
+    const { session, body } = rejectOffer(this.#memory, offer.description, this.#local);
+    this.#memory = session;
+    if (this.#agreed) this.#settle({ ...this.#agreed, send: false, receive: false });
+    this.#settleVideo([], this.#media('answer').video, false);
+    return body;
+  }
+
+  accept(sdp: string): boolean {
+    const answer = parseDescription(sdp);
+    const offered = this.#offered;
+    const ours = offered ? { ...this.#local, video: offered } : this.#local;
+    const accepted = answer.ok ? acceptAnswer(answer.description, ours, this.#wished, this.#memory) : undefined;
+    if (!accepted?.ok) return false;
+    this.#settle(accepted.agreed);
+    this.#settleVideo(accepted.videos, offered, true);
+    return true;
+  }
+
+  hold(on: boolean): void {
+    this.#wished = directionOf(true, !on);
+  }
+
+  renew(): void {
+    if (this.#agreed) this.#configure(this.#agreed);
+  }
+
+  fork(silent: boolean, from?: NegotiationData): Negotiation {
+    const offered = this.#offered;
+    const own = { address: this.#address, session: this.#memory, wished: this.#wished, ...(offered && { offered }) };
+    return createNegotiation({ ...this.#terms, from: from ?? own, silent });
+  }
+
+  speakUp(): void {
+    this.#silent = false;
+    this.#configureAll();
+  }
+
+  change(change: Parameters<Negotiation['change']>[0]): void {
+    this.#terms = { ...this.#terms, ...change };
+    const { codecs, telephoneEvents } = this.#terms;
+    this.#local = { ...this.#local, codecs, telephoneEvents };
+  }
+
+  dump(): NegotiationData {
+    return {
+      address: this.#address,
+      session: this.#memory,
+      wished: this.#wished,
+      ...(this.#agreed && { agreed: this.#agreed }),
+      ...(this.#videos.length > 0 && { videos: this.#videos }),
+      ...(this.#offered && { offered: this.#offered }),
+    };
+  }
+
+  #configure(next: AgreedAudio): void {
+    this.#terms.session.configure(flowOf(next, this.#terms, this.#names));
+  }
+
+  #settle(next: AgreedAudio): void {
+    const wasHeld = this.#agreed?.held ?? false;
     const { held } = next;
-    agreed = next;
-    names.retry();
-    if (silent) return;
-    configure(next);
-    if (held !== wasHeld) options.onHeld(held);
-  };
+    this.#agreed = next;
+    this.#names.retry();
+    if (this.#silent) return;
+    this.#configure(next);
+    if (held !== wasHeld) this.#terms.onHeld(held);
+  }
 
-  const settleVideo = (next: readonly AgreedVideo[] | undefined, said: LocalVideo | undefined, isOurOffer: boolean) => {
-    videos = next ?? [];
-    if (!silent && said) video?.settle(names.placed(videos), said, isOurOffer);
-  };
+  #settleVideo(next: readonly AgreedVideo[] | undefined, said: LocalVideo | undefined, isOurOffer: boolean): void {
+    this.#videos = next ?? [];
+    if (!this.#silent && said) this.#video?.settle(this.#names.placed(this.#videos), said, isOurOffer);
+  }
 
-  const configureAll = () => {
-    if (!agreed) return;
-    configure(agreed);
-    video?.resettle(names.placed(videos));
-  };
+  #configureAll(): void {
+    if (!this.#agreed) return;
+    this.#configure(this.#agreed);
+    this.#video?.resettle(this.#names.placed(this.#videos));
+  }
 
   /** Our present capabilities, including video. */
-  const media = (purpose: Parameters<VideoStreams['local']>[1]): LocalMedia =>
-    video ? { ...local, video: video.local(wished, purpose) } : local;
-
-  const dump = (): NegotiationData => ({
-    address,
-    session: memory,
-    wished,
-    ...(agreed && { agreed }),
-    ...(videos.length > 0 && { videos }),
-    ...(offered && { offered }),
-  });
-
-  return {
-    offer() {
-      const ours = media(memory.body === '' ? 'first offer' : 'offer');
-      const { session, body } = writeOffer(memory, ours, wished);
-      memory = session;
-      offered = ours.video;
-      return body;
-    },
-    answer(sdp) {
-      const offer = parseDescription(sdp);
-      if (!offer.ok) return { headers: [warningHeader(offer.problem)] };
-      const ours = media('answer');
-      const answer = answerOffer(memory, offer.description, ours, wished);
-      if (!answer.ok) return { headers: [warningHeader(answer.problem, answer.code)] };
-      memory = answer.session;
-      settle(answer.agreed);
-      settleVideo(answer.videos, ours.video, false);
-      return answer.body;
-    },
-    reject(sdp) {
-      const offer = parseDescription(sdp);
-      if (!offer.ok) return undefined;
-      const { session, body } = rejectOffer(memory, offer.description, local);
-      memory = session;
-      if (agreed) settle({ ...agreed, send: false, receive: false });
-      settleVideo([], media('answer').video, false);
-      return body;
-    },
-    accept(sdp) {
-      const answer = parseDescription(sdp);
-      const ours = offered ? { ...local, video: offered } : local;
-      const accepted = answer.ok ? acceptAnswer(answer.description, ours, wished, memory) : undefined;
-      if (!accepted?.ok) return false;
-      settle(accepted.agreed);
-      settleVideo(accepted.videos, offered, true);
-      return true;
-    },
-    hold(on) {
-      wished = directionOf(true, !on);
-    },
-    renew() {
-      if (agreed) configure(agreed);
-    },
-    fork: (isSilent, data = { address, session: memory, wished, ...(offered && { offered }) }) =>
-      createNegotiation({ ...terms, from: data, silent: isSilent }),
-    speakUp() {
-      silent = false;
-      configureAll();
-    },
-    change(change) {
-      terms = { ...terms, ...change };
-      local = { ...local, codecs: terms.codecs, telephoneEvents: terms.telephoneEvents };
-    },
-    get agreed() {
-      return agreed;
-    },
-    dump,
-  };
+  #media(purpose: Parameters<VideoStreams['local']>[1]): LocalMedia {
+    return this.#video ? { ...this.#local, video: this.#video.local(this.#wished, purpose) } : this.#local;
+  }
 }

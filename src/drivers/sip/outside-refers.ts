@@ -106,11 +106,10 @@ function openSubscription(services: Services, options: SubscriptionOptions): Sub
   return subscription;
 }
 
-export function createOutsideRefers(services: Services): OutsideRefers {
-  const { agent, endpoints, stack } = services;
+/** Finds the call that a REFER outside it names. */
+function createLegSearch(services: Services) {
+  const { endpoints, stack } = services;
   const tellRefusal = createRefusals(stack.log, stack.clock, 'a transfer');
-  const subscriptions = new Map<string, Subscription>();
-  let closed = false;
 
   const refuse = (transaction: ServerTransaction, status: number, why: string): void => {
     tellRefusal(transaction, status, why);
@@ -118,7 +117,7 @@ export function createOutsideRefers(services: Services): OutsideRefers {
   };
 
   /** The leg whose far side asks, and its endpoint; undefined when the request has been answered. */
-  const legOf = (transaction: ServerTransaction): { leg: LegToken; endpoint: EndpointConfig } | undefined => {
+  return (transaction: ServerTransaction): { leg: LegToken; endpoint: EndpointConfig } | undefined => {
     const related = relatedTo(services, transaction);
     if (related === 'malformed') return void refuse(transaction, 400, 'a Target-Dialog that cannot be read');
     const leg = typeof related === 'object' ? related.leg : undefined;
@@ -132,6 +131,13 @@ export function createOutsideRefers(services: Services): OutsideRefers {
     if (identity.endpoint !== endpoint) return void refuse(transaction, 403, `it names a call of ${endpoint.name}`);
     return { leg, endpoint };
   };
+}
+
+export function createOutsideRefers(services: Services): OutsideRefers {
+  const { agent, endpoints } = services;
+  const legOf = createLegSearch(services);
+  const subscriptions = new Map<string, Subscription>();
+  let closed = false;
 
   const open = (key: string, endpoint: EndpointConfig, dialog: Dialog, last?: Subscription['last']): Subscription =>
     openSubscription(services, { key, endpoint, dialog, last, subscriptions, isClosed: () => closed });

@@ -26,15 +26,8 @@ type RegistrarOptions = {
 /** One Contact of a REGISTER. */
 type Wish = { contact: NameAddr; seconds: number; known: Binding | undefined; outbound: string | undefined };
 
-/** Answers REGISTER (RFC 3261 10.3): all of its contacts are taken, or none. */
-export function createRegistrar(options: RegistrarOptions): (transaction: ServerTransaction) => void {
-  const { endpoints, bindings, contacts, clock, log } = options;
-  const tellRefusal = createRefusals(log, clock, 'a registration');
-  const refuse = (transaction: ServerTransaction, status: number, reason: string, headers: HeaderLines = []): void => {
-    tellRefusal(transaction, status, reason);
-    transaction.reply(status, { headers });
-  };
-
+/** Changes the bindings of endpoints, and tells their contacts. */
+function createBindingChanges({ bindings, contacts, clock }: RegistrarOptions) {
   const remove = (binding: Binding) => {
     bindings.delete(binding.id);
     contacts.removed(binding.id);
@@ -71,7 +64,20 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
     for (const displaced of all.slice(0, Math.max(0, all.length - endpoint.aor.maxContacts))) remove(displaced);
   };
 
-  const accept = (endpoint: EndpointConfig, transaction: ServerTransaction) => {
+  /** The binding that a contact is for: that of its phone and flow, or else that of its URI. */
+  const knownOf = ({ name }: EndpointConfig, contact: NameAddr, request: SipRequest) => {
+    const outbound = outboundOf(contact, request);
+    const byFlow = outbound === undefined ? undefined : bindings.findFlow(name, outbound);
+    return { outbound, known: byFlow ?? bindings.find(name, contact.uri) };
+  };
+
+  return { remove, registered, apply, knownOf };
+}
+
+/** Writes the 200 of a REGISTER: all bindings of the endpoint. */
+const createAccept =
+  ({ clock, userAgent }: RegistrarOptions, registered: (endpoint: EndpointConfig) => Binding[]) =>
+  (endpoint: EndpointConfig, transaction: ServerTransaction): void => {
     const { request } = transaction;
     const all = registered(endpoint);
     const headers: HeaderLines = all.map(({ uri, expiresAt, outbound }) => {
@@ -86,14 +92,18 @@ export function createRegistrar(options: RegistrarOptions): (transaction: Server
       ...request.headerLines('Path').map((value) => ['Path', value] as const),
     ];
     const date = new Date(clock.now()).toUTCString();
-    transaction.reply(200, { headers: [...headers, ...told, ['Date', date], ['Server', options.userAgent]] });
+    transaction.reply(200, { headers: [...headers, ...told, ['Date', date], ['Server', userAgent]] });
   };
 
-  /** The binding that a contact is for: that of its phone and flow, or else that of its URI. */
-  const knownOf = ({ name }: EndpointConfig, contact: NameAddr, request: SipRequest) => {
-    const outbound = outboundOf(contact, request);
-    const byFlow = outbound === undefined ? undefined : bindings.findFlow(name, outbound);
-    return { outbound, known: byFlow ?? bindings.find(name, contact.uri) };
+/** Answers REGISTER (RFC 3261 10.3): all of its contacts are taken, or none. */
+export function createRegistrar(options: RegistrarOptions): (transaction: ServerTransaction) => void {
+  const { endpoints, clock, log } = options;
+  const { remove, registered, apply, knownOf } = createBindingChanges(options);
+  const accept = createAccept(options, registered);
+  const tellRefusal = createRefusals(log, clock, 'a registration');
+  const refuse = (transaction: ServerTransaction, status: number, reason: string, headers: HeaderLines = []): void => {
+    tellRefusal(transaction, status, reason);
+    transaction.reply(status, { headers });
   };
 
   const removeAll = (endpoint: EndpointConfig, transaction: ServerTransaction) => {

@@ -99,8 +99,69 @@ function contactOf({ config, token }: Line, client: SipUri, own: NameAddr): Name
  * Creates the registration part of the SIP driver.
  * @param connectionLost gets registrations whose connection is lost.
  */
+/** Keeps the flow over which a line is registered; undefined: it is not any more. */
+function hold({ peers, targets }: Services['stack'], line: Line, peer: Target | undefined): void {
+  if (peer) {
+    peers?.hold(peer);
+    targets?.registered(peer, 1);
+  }
+  if (line.peer) {
+    peers?.release(line.peer);
+    targets?.registered(line.peer, -1);
+  }
+  line.peer = peer;
+}
+
+/** Sends REGISTER for a line. @param isCurrent whether the line is still wanted when the answer comes. */
+function sendRegister(
+  services: Services,
+  line: Line,
+  expiresMs: number,
+  { isCurrent, answer }: { isCurrent(): boolean; answer(answer: RegistrationAnswer): void },
+): void {
+  const { stack, agent } = services;
+  const { endpoint, config } = line;
+  const server = parseUri(config.server);
+  const client = registeredUri(endpoint, config);
+  if (!server || !client) return void answer({ type: 'refused', reason: 'its server is no SIP URI', permanent: true });
+  let peer: Target | undefined;
+  let servers = 0;
+  const seconds = Math.round(expiresMs / 1000);
+  const self: NameAddr = { uri: client, params: {} };
+  agent.request(
+    {
+      method: 'REGISTER',
+      uri: { ...(server as SipUri), user: undefined, password: undefined },
+      from: self,
+      to: self,
+      callId: line.callId,
+      nextCseq: () => ++line.cseq,
+      contact: (own, target) => {
+        peer = target;
+        return contactOf(line, client, own);
+      },
+      routes: proxyRoutes(endpoint),
+      headers: [
+        ['Expires', String(seconds)],
+        ['Allow', agent.allow],
+      ],
+      digest: endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids),
+    },
+    {
+      onLocated: (count) => void (servers = count > 1 ? count : 0),
+      onFinal(response) {
+        const made = answerOf(response, line.token, seconds, servers * services.config.failover.patienceMs);
+        if (isCurrent()) hold(stack, line, made.type === 'accepted' && seconds > 0 ? peer : undefined);
+        answer(made);
+      },
+      onFailure: (status) =>
+        answer({ type: 'unanswered', reason: status === 408 ? 'no answer' : 'it cannot be reached' }),
+    },
+  );
+}
+
 export function createLineRegistrations(services: Services, connectionLost: (id: string) => void): LineRegistrations {
-  const { stack, agent, endpoints } = services;
+  const { stack, endpoints } = services;
   const lines = new Map<string, Line>();
   const byToken = new Map<string, Line>();
 
@@ -124,60 +185,6 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     return put({ id, endpoint, config, callId: ids.uuid(), cseq: 0, token: ids.secret(20), peer: undefined });
   };
 
-  const hold = (line: Line, peer: Target | undefined): void => {
-    if (peer) {
-      stack.peers?.hold(peer);
-      stack.targets?.registered(peer, 1);
-    }
-    if (line.peer) {
-      stack.peers?.release(line.peer);
-      stack.targets?.registered(line.peer, -1);
-    }
-    line.peer = peer;
-  };
-
-  const ask = (line: Line, expiresMs: number, answer: (answer: RegistrationAnswer) => void): void => {
-    const { endpoint, config } = line;
-    const server = parseUri(config.server);
-    const client = registeredUri(endpoint, config);
-    if (!server || !client)
-      return void answer({ type: 'refused', reason: 'its server is no SIP URI', permanent: true });
-    let peer: Target | undefined;
-    let servers = 0;
-    const seconds = Math.round(expiresMs / 1000);
-    const self: NameAddr = { uri: client, params: {} };
-    agent.request(
-      {
-        method: 'REGISTER',
-        uri: { ...(server as SipUri), user: undefined, password: undefined },
-        from: self,
-        to: self,
-        callId: line.callId,
-        nextCseq: () => ++line.cseq,
-        contact: (own, target) => {
-          peer = target;
-          return contactOf(line, client, own);
-        },
-        routes: proxyRoutes(endpoint),
-        headers: [
-          ['Expires', String(seconds)],
-          ['Allow', agent.allow],
-        ],
-        digest: endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids),
-      },
-      {
-        onLocated: (count) => void (servers = count > 1 ? count : 0),
-        onFinal(response) {
-          const made = answerOf(response, line.token, seconds, servers * services.config.failover.patienceMs);
-          if (lines.get(line.id) === line) hold(line, made.type === 'accepted' && seconds > 0 ? peer : undefined);
-          answer(made);
-        },
-        onFailure: (status) =>
-          answer({ type: 'unanswered', reason: status === 408 ? 'no answer' : 'it cannot be reached' }),
-      },
-    );
-  };
-
   return {
     wanted: () =>
       endpoints
@@ -186,13 +193,17 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     register: (details, expiresMs) =>
       new Promise((resolve) => {
         const line = lineOf(details);
-        if (line) ask(line, expiresMs, resolve);
+        if (line)
+          sendRegister(services, line, expiresMs, {
+            isCurrent: () => lines.get(line.id) === line,
+            answer: resolve,
+          });
         else resolve({ type: 'refused', reason: 'the endpoint is gone', permanent: true });
       }),
     ended({ id }) {
       const line = lines.get(id);
       if (!line) return;
-      hold(line, undefined);
+      hold(stack, line, undefined);
       lines.delete(id);
       byToken.delete(line.token);
     },
@@ -213,7 +224,7 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     },
     size: () => lines.size,
     close() {
-      for (const line of lines.values()) hold(line, undefined);
+      for (const line of lines.values()) hold(stack, line, undefined);
       lines.clear();
       byToken.clear();
     },
