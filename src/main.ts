@@ -101,14 +101,10 @@ async function build(base: Base): Promise<RunningServer> {
     { network, state, calls, technologies, records: records.figures, audit, oneWay },
     answers,
   );
-  const { http, reloads } = await buildInterface(base, network, state, calls, technologies, {
-    usage,
-    answers,
-    audit,
-    monitoring,
-    records: records.figures,
-    oneWay,
-  });
+  const { http, reloads } = await buildInterface(
+    { base, network, state, calls, technologies },
+    { usage, answers, audit, monitoring, records: records.figures, oneWay },
+  );
   const { channels } = calls;
   const { sip, listeners } = technologies;
   // Last: at the end it is the first that stops.

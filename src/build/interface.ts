@@ -68,27 +68,25 @@ const followedLimits = [
   'pipelined',
 ] as const satisfies (keyof Config['http']['limits'])[];
 
+/** The parts of the server below its interface. */
+type Built = { base: Base; network: Network; state: State; calls: CallControl; technologies: Technologies };
+
+/** What watches these parts. */
+type Watching = {
+  usage: ReturnType<typeof buildUsage>;
+  answers: AnswerCounts;
+  monitoring: Monitoring;
+  audit: AuditLog;
+  records: CallDetailRecords['figures'];
+  oneWay: OneWayAudio;
+};
+
 /**
  * Creates the interface, open when this resolves, and our outbound WebSockets.
  * @throws Error (rejects) with `code` if its address cannot be used.
  */
-export async function buildInterface(
-  base: Base,
-  network: Network,
-  state: State,
-  calls: CallControl,
-  technologies: Technologies,
-  watched: {
-    usage: ReturnType<typeof buildUsage>;
-    answers: AnswerCounts;
-    monitoring: Monitoring;
-    audit: AuditLog;
-    records: CallDetailRecords['figures'];
-    oneWay: OneWayAudio;
-  },
-) {
-  const { config, clock, ids, log, scope, entityId, runtime, recorder } = base;
-  const { outbound } = calls;
+export async function buildInterface({ base, network, state, calls, technologies }: Built, watched: Watching) {
+  const { config, clock, ids, log, scope, entityId, recorder } = base;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const mailboxes = buildMailboxes(state, calls, watched.records, network.homer);
   const views = buildViews(recorder, opened, base, { ...state, ...calls, mailboxes, oneWay: watched.oneWay });
@@ -120,13 +118,6 @@ export async function buildInterface(
     },
     logLevels: createLogLevels(log),
   };
-  const followers: RequestFollowers = {
-    following: (request, run) => runtime.turn.following(request, run),
-    recorder,
-    traced: base.tracing && ((request) => base.tracing?.request(request) ?? (() => {})),
-    // Of the start alone: ids that chance makes are the same whether or not the server was restored in between.
-    prefix: Math.floor(base.clock.now()).toString(36),
-  };
   const { answers, monitoring } = watched;
   const options = httpSettings(config);
   const { tokens, keptAnswers } = openStores(base, options);
@@ -134,7 +125,7 @@ export async function buildInterface(
     owners,
     options,
     entityId,
-    followers,
+    followers: followersOf(base),
     page: { version, files: page },
     secret: () => ids.secret(secretLength),
     tokens,
@@ -154,11 +145,7 @@ export async function buildInterface(
   });
   scope.defer(() => http.close());
   const outboundSockets = createOutboundSockets({ ...parts, ...served, tls: network.certificates });
-  scope.defer(() => {
-    outbound.close();
-    return outboundSockets.close(closingGraceMs);
-  });
-  outbound.start(outboundSockets.open, outboundSockets.narrowOf);
+  startOutbound(base, calls, outboundSockets);
   const reloads: Reloadable[] = [
     {
       settings: [
@@ -192,6 +179,24 @@ export async function buildInterface(
   return { http, reloads };
 }
 
+/** Opens the WebSockets that this server makes to applications. */
+function startOutbound({ scope }: Base, { outbound }: CallControl, sockets: ReturnType<typeof createOutboundSockets>) {
+  scope.defer(() => {
+    outbound.close();
+    return sockets.close(closingGraceMs);
+  });
+  outbound.start(sockets.open, sockets.narrowOf);
+}
+
+/** Links requests with their consequences. */
+const followersOf = ({ runtime, recorder, tracing, clock }: Base): RequestFollowers => ({
+  following: (request, run) => runtime.turn.following(request, run),
+  recorder,
+  traced: tracing && ((request) => tracing.request(request) ?? (() => {})),
+  // Of the start alone: ids that chance makes are the same whether or not the server was restored in between.
+  prefix: Math.floor(clock.now()).toString(36),
+});
+
 /** Stores of the interface in the data directory. */
 function openStores({ config, clock, ids, log, scope, limitCounts }: Base, options: AppDeps['options']) {
   const kept = { directory: config.general.data_directory, clock, log: log.child({ part: 'http' }) };
@@ -216,10 +221,8 @@ function buildViews(
     Pick<CallControl, 'awayPolicyOf'> & { mailboxes: () => Mailbox[]; oneWay: OneWayAudio },
 ) {
   const lagging = (octets: number) => served.unread?.lagging(octets) ?? [];
-  const stuck = createStuck(recorder, lagging, mailboxes, awayPolicyOf, {
-    unheard: oneWay.legs,
-    ringingMs: () => inForce.config.stuck.ringing * 1000,
-  });
+  const expected = { unheard: oneWay.legs, ringingMs: () => inForce.config.stuck.ringing * 1000 };
+  const stuck = createStuck({ recorder, lagging, mailboxes, awayPolicyOf, expected });
   const server = { versions: versions(), config: () => inForce.config };
   const calls = createCalls(recorder, stuck, server);
   const inNumbers = (name: string): LiveApplication => {

@@ -49,12 +49,8 @@ const trafficOf = (recorder: Base['recorder']): TrafficWatch => ({
     recorder.sip(direction, bytes, protocol, { address, port }, remote),
 });
 
-/**
- * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
- * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
- */
-export async function buildNetwork(base: Base) {
-  const { config, clock, ids, log, scope, io, from, recorder } = base;
+/** Checks the address for audio and the directories of sounds and recordings; finishes recordings of a crash. */
+async function checkDirectories({ config, log, io, from }: Base): Promise<void> {
   await tryMediaAddress(audioAddress(config), io.openUdp);
   for (const directory of await unreadableDirectories(soundDirectories(config)))
     log.warn(
@@ -70,6 +66,15 @@ export async function buildNetwork(base: Base) {
   );
   for (const recording of await finishLeftovers(config.recordings.directory, new Set(goOn)))
     log.warn({ recording }, 'finished a recording of a previous run');
+}
+
+/**
+ * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
+ * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
+ */
+export async function buildNetwork(base: Base) {
+  const { config, clock, ids, log, scope, io, from, recorder } = base;
+  await checkDirectories(base);
   const own = browserCertificate(base);
   const media: MediaPlane =
     io.media ??

@@ -44,9 +44,9 @@ export type Technologies = Awaited<ReturnType<typeof buildTechnologies>>;
  * ListenError (rejects) if an address cannot be used.
  */
 export async function buildTechnologies(base: Base, network: Network, state: State, calls: CallControl) {
-  const { config, clock, ids, log, scope } = base;
-  const { media, transports, transactions, peers, rateLimiter, certificates } = network;
-  const { bus, endpoints, contacts, registrations, watchers, mailboxes, deviceStates, bans } = state;
+  const { config, scope } = base;
+  const { media, transports, certificates } = network;
+  const { contacts, registrations, watchers } = state;
   const { channels, dialplan } = calls;
   const local = createLocalDriver({ media, freshId: () => channels.freshId(), hasContext: dialplan.hasContext });
   channels.addDriver(local);
@@ -58,10 +58,34 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     ? buildExternal(base, state, calls, { media, resolveHost, authorities: () => certificates.client.ca })
     : undefined;
   const webrtc = buildBrowsers(base, network, state, calls);
+  const { names, sipConfig, reloads: followed } = followSettings(base, network);
+  const { sip, messages } = buildSip(base, network, state, { channels, dialplan, names, sipConfig, resolveHost });
 
+  const provisioned = buildProvisioning(base, state, sip, sipConfig.endpoints);
+
+  const listeners = await transports.bind(sipListens(config));
+  if (base.from) restore({ base, network, state, calls }, { sip, local }, base.from);
+  sip.start(contacts.knows);
+  registrations.follow(sip.wantedRegistrations());
+  // Before SIP closes: registrations are removed and subscriptions ended.
+  scope.defer(() => registrations.close());
+  scope.defer(() => watchers.close());
+  const reloads: Reloadable[] = [
+    { settings: ['sip.endpoints'], apply: followEndpoints(state, sip, provisioned, sipConfig.endpoints) },
+    { settings: ['dialplan'], apply: () => sip.reviewHints() },
+    ...followed,
+  ];
+  const { dynamicConfig } = provisioned;
+  return { reloads, sip, messages, dynamicConfig, listeners, external, webrtc };
+}
+
+type SipEndpoints = ReturnType<typeof sipSettings>['endpoints'];
+
+/** Settings of SIP that follow the configuration, and the name servers. */
+function followSettings({ config, clock, io }: Base, { outside, fingerprint }: Network) {
   const namesOf = (of: Config) => cachedNames(createNameServer(of.sip.dns.servers), clock, dnsLimits(of));
   let known = namesOf(config);
-  const names: NameServer | undefined = base.io.resolveHost
+  const names: NameServer | undefined = io.resolveHost
     ? undefined
     : {
         naptr: (name) => known.naptr(name),
@@ -71,7 +95,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   let bounds = sipSettings(config);
   const sipConfig = {
     ...bounds,
-    ...{ outside: network.outside, fingerprint: network.fingerprint },
+    ...{ outside, fingerprint },
     get subscriptions() {
       return bounds.subscriptions;
     },
@@ -88,6 +112,44 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       return bounds.location;
     },
   };
+  const reloads: Reloadable[] = [
+    {
+      // State beyond new limits stays as long as it was granted.
+      settings: ['sip.subscriptions', 'sip.most_redirections', 'sip.dns', 'sip.connected_line_delay'],
+      apply(next) {
+        bounds = sipSettings(next);
+      },
+    },
+    {
+      // Results of other name servers are dropped.
+      settings: ['sip.dns'],
+      apply(next) {
+        known = namesOf(next);
+      },
+    },
+  ];
+  return { names, sipConfig, reloads };
+}
+
+type Sip = ReturnType<typeof buildSip>['sip'];
+
+/** The SIP driver, and what phones can watch. */
+function buildSip(
+  base: Base,
+  network: Network,
+  state: State,
+  {
+    channels,
+    dialplan,
+    names,
+    sipConfig,
+    resolveHost,
+  }: Pick<CallControl, 'channels' | 'dialplan'> &
+    Pick<ReturnType<typeof followSettings>, 'names' | 'sipConfig'> & { resolveHost: (host: string) => Promise<string> },
+) {
+  const { config, clock, ids, log, scope } = base;
+  const { media, transports, transactions, peers, rateLimiter } = network;
+  const { bus, endpoints, contacts, registrations, watchers, mailboxes, deviceStates, bans } = state;
   const hints = createHints({
     ...{ bus, mailboxes, devicesOf: dialplan.hint },
     deviceState: (name) => deviceStates.get(name).state,
@@ -129,8 +191,12 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   mailboxes.onChanged(({ name }) => watchers.changed(`mailbox:${name}`));
   hints.onChanged((device) => watchers.changed(`device:${device.toLowerCase()}`));
   for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
+  return { sip, messages };
+}
 
-  // Phones made at run time: known before the first message comes in.
+/** Phones made at run time: known before the first message comes in. */
+function buildProvisioning({ config, clock, log, scope }: Base, state: State, sip: Sip, configured: SipEndpoints) {
+  const { endpoints, registrations, contacts } = state;
   const provisioning = createProvisioning({
     callerIds,
     driver: sip,
@@ -144,7 +210,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     log,
     configClass: 'res_pjsip',
     types: sipObjectTypes,
-    fixed: objectsOf(sipConfig.endpoints, callerIds),
+    fixed: objectsOf(configured, callerIds),
     limit: config.limits.dynamic_objects,
     refuses: provisioning.refuses,
     onChanged(kind, id) {
@@ -166,15 +232,18 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   });
   provisioning.start({ find: dynamicConfig.find, made: dynamicConfig.made });
 
-  const listeners = await transports.bind(sipListens(config));
-  if (base.from) restore({ base, network, state, calls }, { sip, local }, base.from);
-  sip.start(contacts.knows);
-  registrations.follow(sip.wantedRegistrations());
-  // Before SIP closes: registrations are removed and subscriptions ended.
-  scope.defer(() => registrations.close());
-  scope.defer(() => watchers.close());
-  let configured = sipConfig.endpoints;
-  const followEndpoints = (next: Config): void => {
+  return { provisioning, dynamicConfig };
+}
+
+/** Applies the endpoints of a new configuration. */
+function followEndpoints(
+  { endpoints, registrations }: State,
+  sip: Sip,
+  { provisioning, dynamicConfig }: ReturnType<typeof buildProvisioning>,
+  first: SipEndpoints,
+): (next: Config) => void {
+  let configured = first;
+  return (next) => {
     const before = new Map(configured.map((endpoint) => [endpoint.name, endpoint]));
     configured = sipSettings(next).endpoints;
     const gone = [...before.keys()].filter((name) => !configured.some((endpoint) => endpoint.name === name));
@@ -191,25 +260,6 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     provisioning.review();
     registrations.follow(sip.wantedRegistrations());
   };
-  const reloads: Reloadable[] = [
-    { settings: ['sip.endpoints'], apply: followEndpoints },
-    { settings: ['dialplan'], apply: () => sip.reviewHints() },
-    {
-      // State beyond new limits stays as long as it was granted.
-      settings: ['sip.subscriptions', 'sip.most_redirections', 'sip.dns', 'sip.connected_line_delay'],
-      apply(next) {
-        bounds = sipSettings(next);
-      },
-    },
-    {
-      // Results of other name servers are dropped.
-      settings: ['sip.dns'],
-      apply(next) {
-        known = namesOf(next);
-      },
-    },
-  ];
-  return { reloads, sip, messages, dynamicConfig, listeners, external, webrtc };
 }
 
 /** Channels of browsers without SIP. */

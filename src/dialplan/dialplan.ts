@@ -72,31 +72,17 @@ const standardDepth = 100;
 const mostSteps = 1000;
 
 /** A dialplan made of its configuration; all parsing is done here. @throws Error listing every problem with its path. */
-export function createDialplan({
-  contexts: configured,
-  clock,
-  log,
-  subroutineDepth = standardDepth,
-  hit = uncounted,
-}: DialplanOptions): Dialplan {
-  let current = parse(configured);
+const lookUp = (contexts: ParsedContexts, context: string, extension: string): ParsedExtension | undefined =>
+  findExtension(contexts.get(context), extension);
+const labelIn = (contexts: ParsedContexts) => (context: string, extension: string, label: string) =>
+  lookUp(contexts, context, extension)?.labels.get(label);
 
-  const lookUp = (contexts: ParsedContexts, context: string, extension: string): ParsedExtension | undefined =>
-    findExtension(contexts.get(context), extension);
-  const labelIn = (contexts: ParsedContexts) => (context: string, extension: string, label: string) =>
-    lookUp(contexts, context, extension)?.labels.get(label);
+type RunnerOptions = Pick<DialplanOptions, 'clock' | 'log' | 'subroutineDepth' | 'hit'>;
+type ScopeOf = (channel: DialplanChannel, position?: Position) => Scope;
 
-  const surroundingsIn = (contexts: ParsedContexts): Surroundings => ({
-    resolveLabel: labelIn(contexts),
-    hasExtension: (context, extension) => lookUp(contexts, context, extension) !== undefined,
-    mayGrow: (context, digits) => mayGrow(contexts.get(context), digits),
-    applicationAt: ({ context, extension, priority }) =>
-      lookUp(contexts, context, extension)?.steps[priority - 1]?.application.name,
-    subroutineDepth,
-    hit,
-  });
-
-  const scopeOf = (channel: DialplanChannel, position?: Position): Scope => {
+/** Reads the variables and functions of channels; problems go to the log. */
+function createScopes({ clock, log }: RunnerOptions): ScopeOf {
+  return (channel, position) => {
     const warn = (message: string): void => log.warn({ channel: channel.id, ...position }, message);
     const value = (name: string): string => {
       const read = readVariableOrFunction(channel, name, clock, { position });
@@ -105,7 +91,10 @@ export function createDialplan({
     };
     return { value, warn };
   };
+}
 
+/** Runs single steps. */
+function createSteps({ clock, log }: RunnerOptions, scopeOf: ScopeOf) {
   /** Position of a call to an unknown extension. */
   const invalid = (
     channel: DialplanChannel,
@@ -152,9 +141,27 @@ export function createDialplan({
     return outcome;
   };
 
-  const proceed = async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {
+  return { invalid, perform };
+}
+
+/** Runs channels from a position to their outcome, in the contexts of the moment. */
+function createRunner(options: RunnerOptions, scopeOf: ScopeOf, contextsNow: () => ParsedContexts) {
+  const { clock, log, subroutineDepth = standardDepth, hit = uncounted } = options;
+  const { invalid, perform } = createSteps(options, scopeOf);
+
+  const surroundingsIn = (contexts: ParsedContexts): Surroundings => ({
+    resolveLabel: labelIn(contexts),
+    hasExtension: (context, extension) => lookUp(contexts, context, extension) !== undefined,
+    mayGrow: (context, digits) => mayGrow(contexts.get(context), digits),
+    applicationAt: ({ context, extension, priority }) =>
+      lookUp(contexts, context, extension)?.steps[priority - 1]?.application.name,
+    subroutineDepth,
+    hit,
+  });
+
+  return async (channel: DialplanChannel, from: Position, signal: CancelSignal): Promise<Outcome> => {
     const guard = new LoopGuard(clock);
-    const contexts = current;
+    const contexts = contextsNow();
     const run = { signal, surroundings: surroundingsIn(contexts) };
     let position = from;
     while (!signal.aborted) {
@@ -179,6 +186,13 @@ export function createDialplan({
     }
     return { type: 'aborted' };
   };
+}
+
+export function createDialplan({ contexts: configured, ...options }: DialplanOptions): Dialplan {
+  const { log } = options;
+  let current = parse(configured);
+  const scopeOf = createScopes(options);
+  const proceed = createRunner(options, scopeOf, () => current);
 
   return {
     find: (context, extension, priority) => {

@@ -96,13 +96,13 @@ export function hostEngine(
     hasOpus = true;
     loadOpus().catch((error: unknown) => tell({ type: 'log', level: 'error', fields: { error }, message: 'no Opus' }));
   };
-  const memory = createMemory();
+  const host: Host = { engine, memory: createMemory(), tell, loopDelay };
   return (commands) => {
     for (const command of commands) {
       if (command.type === 'configure' && command.flow.codec === 'opus' && !hasOpus) needOpus();
       if (command.type === 'shutdown') warmUp?.stop();
       if (command.type === 'compact') compact?.();
-      carryOut(engine, command, memory, tell, loopDelay);
+      carryOut(host, command);
     }
   };
 }
@@ -115,114 +115,81 @@ function beginWarmUp(options: MediaEngineOptions, openSockets: OpenSockets, done
   return warmUp;
 }
 
-function carryOut(
-  engine: MediaEngine,
-  command: MediaCommand,
-  memory: ReturnType<typeof createMemory>,
-  tell: (message: MediaMessage) => void,
-  loopDelay: EngineWorld['loopDelay'],
-): void {
-  switch (command.type) {
-    case 'memory':
-      memory.add(command.block);
-      return;
-    case 'openRtp': {
-      const { request, session, slot, port, source, trace } = command;
-      engine.openRtp(session, { memory: memory.of(slot), port, source, trace }).then(
-        (local) => tell({ type: 'opened', request, ...local }),
-        (error: unknown) => tell({ type: 'refused', request, reason: error instanceof Error ? error.message : '' }),
-      );
-      return;
-    }
-    case 'openVideo': {
-      const { request, session, stream } = command;
-      engine.openVideo(session, command).then(
-        (local) => tell({ type: 'opened', request, ...local }),
-        (error: unknown) => {
-          const reason = error instanceof Error ? error.message : '';
-          tell({
-            type: 'log',
-            level: 'warn',
-            fields: { session, stream, reason },
-            message: 'no video: it cannot be opened',
-          });
-          tell({ type: 'refused', request, reason });
-        },
-      );
-      return;
-    }
-    case 'openLocal':
-      engine.openLocal(command.session, memory.of(command.slot), command.peer);
-      return;
-    case 'openSnoop':
-      engine.openSnoop(command.session, command.target, command, memory.of(command.slot));
-      return;
-    case 'openExternal':
-      engine.openExternal(command.session, command.external, memory.of(command.slot));
-      return;
-    case 'relay':
-      engine.relay(command.session, command.relay);
-      return;
-    case 'openPipe':
-      engine.openPipe(command.session, command.plan);
-      return;
-    case 'closePipe':
-      engine.closePipe(command.session, command.pipe);
-      return;
-    case 'openPipeEnd':
-      engine.openPipeEnd(command.session, command.plan);
-      return;
-    case 'openVideoPipe':
-      engine.openVideoPipe(command);
-      return;
-    case 'openMix':
-      engine.openMix(command.mix, command.kind);
-      return;
-    case 'mix':
-      engine.applyToMix(command.mix, command.command);
-      return;
-    case 'overhear':
-      engine.overhear(command);
-      return;
-    case 'statistics':
-      tell({ type: 'statistics', request: command.request, statistics: engine.statistics(command.session) });
-      return;
-    case 'videoStatistics':
-      tell({
-        type: 'videoStatistics',
-        request: command.request,
-        statistics: engine.videoStatistics(command.session),
-      });
-      return;
-    case 'usage':
-      tell({ type: 'usage', request: command.request, usage: engine.usage() });
-      return;
-    case 'load': {
-      const { late: lateTicks, skipped: skippedTicks } = engine.ticks;
-      tell({
-        type: 'load',
-        request: command.request,
-        load: { lateTicks, skippedTicks, loopDelay: loopDelay?.(command.reader) },
-      });
-      return;
-    }
-    case 'measure':
-      engine.measure(command.everyMs);
-      return;
-    case 'compact':
-      // The host does it.
-      return;
-    case 'ping':
-      tell({ type: 'pong' });
-      return;
-    case 'shutdown':
-      engine.close();
-      tell({ type: 'ended', request: command.request });
-      return;
-    default:
-      engine.apply(command);
-      return;
-  }
+type Host = {
+  readonly engine: MediaEngine;
+  readonly memory: ReturnType<typeof createMemory>;
+  readonly tell: (message: MediaMessage) => void;
+  readonly loopDelay: EngineWorld['loopDelay'];
+};
+
+type Command<Type extends MediaCommand['type']> = Extract<MediaCommand, { type: Type }>;
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : '');
+
+function openRtp({ engine, memory, tell }: Host, command: Command<'openRtp'>): void {
+  const { request, session, slot, port, source, trace } = command;
+  engine.openRtp(session, { memory: memory.of(slot), port, source, trace }).then(
+    (local) => tell({ type: 'opened', request, ...local }),
+    (error: unknown) => tell({ type: 'refused', request, reason: reasonOf(error) }),
+  );
+}
+
+function openVideo({ engine, tell }: Host, command: Command<'openVideo'>): void {
+  const { request, session, stream } = command;
+  engine.openVideo(session, command).then(
+    (local) => tell({ type: 'opened', request, ...local }),
+    (error: unknown) => {
+      const reason = reasonOf(error);
+      const fields = { session, stream, reason };
+      tell({ type: 'log', level: 'warn', fields, message: 'no video: it cannot be opened' });
+      tell({ type: 'refused', request, reason });
+    },
+  );
+}
+
+function tellLoad({ engine, tell, loopDelay }: Host, { request, reader }: Command<'load'>): void {
+  const { late: lateTicks, skipped: skippedTicks } = engine.ticks;
+  tell({ type: 'load', request, load: { lateTicks, skippedTicks, loopDelay: loopDelay?.(reader) } });
+}
+
+/** Commands that are not for one session, or that make one. All others go to `MediaEngine.apply`. */
+const commands: { readonly [Type in MediaCommand['type']]?: (host: Host, command: Command<Type>) => void } = {
+  memory: ({ memory }, { block }) => memory.add(block),
+  openRtp,
+  openVideo,
+  openLocal: ({ engine, memory }, { session, slot, peer }) => engine.openLocal(session, memory.of(slot), peer),
+  openSnoop: ({ engine, memory }, command) =>
+    engine.openSnoop(command.session, command.target, command, memory.of(command.slot)),
+  openExternal: ({ engine, memory }, { session, external, slot }) =>
+    engine.openExternal(session, external, memory.of(slot)),
+  relay: ({ engine }, { session, relay }) => engine.relay(session, relay),
+  openPipe: ({ engine }, { session, plan }) => engine.openPipe(session, plan),
+  closePipe: ({ engine }, { session, pipe }) => engine.closePipe(session, pipe),
+  openPipeEnd: ({ engine }, { session, plan }) => engine.openPipeEnd(session, plan),
+  openVideoPipe: ({ engine }, command) => engine.openVideoPipe(command),
+  openMix: ({ engine }, { mix, kind }) => engine.openMix(mix, kind),
+  mix: ({ engine }, { mix, command }) => engine.applyToMix(mix, command),
+  overhear: ({ engine }, command) => engine.overhear(command),
+  statistics: ({ engine, tell }, { request, session }) =>
+    tell({ type: 'statistics', request, statistics: engine.statistics(session) }),
+  videoStatistics: ({ engine, tell }, { request, session }) =>
+    tell({ type: 'videoStatistics', request, statistics: engine.videoStatistics(session) }),
+  usage: ({ engine, tell }, { request }) => tell({ type: 'usage', request, usage: engine.usage() }),
+  load: tellLoad,
+  measure: ({ engine }, { everyMs }) => engine.measure(everyMs),
+  // The receiver of all commands does it.
+  compact: () => undefined,
+  ping: ({ tell }) => tell({ type: 'pong' }),
+  shutdown({ engine, tell }, { request }) {
+    engine.close();
+    tell({ type: 'ended', request });
+  },
+};
+
+function carryOut(host: Host, command: MediaCommand): void {
+  const run = commands[command.type] as ((host: Host, command: MediaCommand) => void) | undefined;
+  if (run) run(host, command);
+  else host.engine.apply(command as Parameters<MediaEngine['apply']>[0]);
 }
 
 /** The blocks that sessions share with the main thread, in the order they came. */

@@ -72,21 +72,174 @@ type Watcher = {
 };
 
 /** Creates the live updates. Without subscribers it listens to nothing. */
+type Watching = Omit<Watcher, 'send'>;
+
+const placeOf = ({ clock, recorder }: LiveOptions) => ({ at: clock.now(), seq: recorder.order });
+
+const figuresOf = (recorder: LiveOptions['recorder'], all: readonly CallRecord[]): LiveFigures => ({
+  live_calls: all.filter(({ ended }) => ended === undefined).length,
+  kept_calls: all.length,
+  evicted: recorder.evicted,
+  recorded: recorder.order,
+  octets: recorder.octets,
+  recording: recorder.on,
+});
+
+/** Changed calls, and what is stuck. @param allKept all calls that are kept. */
+function watchOverview(
+  options: LiveOptions,
+  allKept: () => readonly CallRecord[],
+  visibility: LiveVisibility | undefined,
+): Watching {
+  const { recorder, calls } = options;
+  const mayShow = ({ applications }: CallRecord): boolean => visibility?.seesAll(applications) ?? true;
+  const seen = (): readonly CallRecord[] => (visibility ? allKept().filter(mayShow) : allKept());
+  const seesWaiting = ({ kind, call, object }: WaitingFor): boolean => {
+    if (!visibility) return true;
+    if (call !== undefined) return visibility.sees('call', call) === true;
+    return kind === 'application' && visibility.seesAll([object]);
+  };
+  const shown = new Set<CallRecord>();
+  let quiet = 0;
+  // The newest are sent directly, then all live ones.
+  const all = seen().toReversed();
+  const living = all.filter(({ ended }) => ended === undefined);
+  let changed = new Set([...all.slice(0, mostCalls), ...living].slice(0, mostAtFirst));
+  return {
+    hear: (_entry, call) => void (call && changed.add(call)),
+    next(): LiveOverview | undefined {
+      if (changed.size === 0 && quiet > 0) {
+        quiet--;
+        return undefined;
+      }
+      quiet = quietTicks;
+      const isThere = (call: CallRecord): boolean => !call.gone && current(call) === call && mayShow(call);
+      const removed: string[] = [];
+      for (const call of shown) {
+        if (isThere(call)) continue;
+        shown.delete(call);
+        removed.push(call.id);
+      }
+      const waiting = [...new Set([...changed].map(current))].filter(isThere);
+      const told = waiting.slice(0, mostCalls);
+      for (const call of told) shown.add(call);
+      changed = new Set(waiting.slice(mostCalls));
+      return {
+        type: 'overview',
+        ...placeOf(options),
+        calls: told.map(calls.model),
+        removed,
+        figures: figuresOf(recorder, seen()),
+        applications: options.applications().filter(({ name }) => visibility?.seesAll([name]) ?? true),
+        stuck: options.stuck().filter(seesWaiting),
+      };
+    },
+  };
+}
+
+/** One call and its timeline. @throws AriError as `Calls.record`. */
+function watchCall(options: LiveOptions, id: string): Watching {
+  const { recorder, calls, clock } = options;
+  let record = calls.record(id);
+  let { mask } = record;
+  let writer: TimelineWriter = createTimelineWriter(mask);
+  let reader = new StepReader();
+  let whole = true;
+  let dirty = true;
+  let last = 0;
+  let told = Number.POSITIVE_INFINITY;
+  let shown: Call | undefined;
+  let isLetGo = false;
+  return {
+    hear(_entry, call) {
+      if (call && current(call) === current(record)) dirty = true;
+    },
+    next(): LiveCall | undefined {
+      let now = current(record);
+      if (now.gone) {
+        const anew = recorder.on ? (recorder.store.find(id) ?? recorder.store.ofChannel(id)) : undefined;
+        if (!anew) {
+          if (isLetGo || !shown) return undefined;
+          isLetGo = true;
+          return { type: 'call', ...placeOf(options), call: shown, entries: [], let_go: clock.now() };
+        }
+        now = anew;
+        dirty = true;
+        isLetGo = false;
+      }
+      if (!dirty) return undefined;
+      dirty = false;
+      // Earlier entries may have been masked or dropped meanwhile.
+      if (now !== record || now.mask !== mask || now.dropped > told) {
+        record = now;
+        ({ mask } = record);
+        writer = createTimelineWriter(mask);
+        reader = new StepReader();
+        whole = true;
+        last = 0;
+      }
+      const fresh = record.kept().filter(({ order }) => order > last);
+      const entries: TimelineEntry[] = readAll(fresh, reader).map((entry) => writer.write(entry));
+      last = recorder.order;
+      told = record.dropped + record.size;
+      shown = calls.model(record);
+      const message: LiveCall = {
+        type: 'call',
+        ...placeOf(options),
+        ...(whole ? { whole } : {}),
+        call: shown,
+        entries,
+      };
+      whole = false;
+      return message;
+    },
+  };
+}
+
+/** One application and its events. @throws AriError as `LiveOptions.application`. */
+function watchApplication(options: LiveOptions, name: string): Watching {
+  const { recorder } = options;
+  options.application(name);
+  let waiting: EventEntry[] = recorder.events.last(name, mostEvents);
+  let skipped = 0;
+  let dirty = true;
+  const write = (entry: EventEntry): EventTimelineEntry => {
+    const call = recorder.callOf(entry);
+    return createTimelineWriter(call?.mask ?? recorder.settings.mask).write(entry) as EventTimelineEntry;
+  };
+  return {
+    hear(entry) {
+      if (entry?.kind !== 'event' || entry.application !== name) return;
+      dirty = true;
+      waiting.push(entry);
+      if (waiting.length <= mostEvents) return;
+      waiting.shift();
+      skipped++;
+    },
+    next(): LiveApplicationEvents | undefined {
+      if (!dirty) return undefined;
+      const application = options.applications().find((each) => each.name === name);
+      const events = waiting.map(write);
+      const message = {
+        type: 'application' as const,
+        ...placeOf(options),
+        application: application ?? { name, connected: false, events: 0, missed: 0 },
+        events,
+        skipped,
+      };
+      waiting = [];
+      skipped = 0;
+      dirty = false;
+      return message;
+    },
+  };
+}
+
 export function createLive(options: LiveOptions): Live {
-  const { recorder, calls, clock, log } = options;
+  const { recorder, clock, log } = options;
   const watchers = new Set<Watcher>();
   let unlisten: (() => void) | undefined;
   let timer: unknown;
-
-  const place = () => ({ at: clock.now(), seq: recorder.order });
-  const figures = (all: readonly CallRecord[]): LiveFigures => ({
-    live_calls: all.filter(({ ended }) => ended === undefined).length,
-    kept_calls: all.length,
-    evicted: recorder.evicted,
-    recorded: recorder.order,
-    octets: recorder.octets,
-    recording: recorder.on,
-  });
 
   /** All calls that are kept: looked for once a tick, however many watch. */
   let keptNow: readonly CallRecord[] | undefined;
@@ -95,143 +248,9 @@ export function createLive(options: LiveOptions): Live {
     return keptNow;
   };
 
-  const overview = (visibility: LiveVisibility | undefined): Omit<Watcher, 'send'> => {
-    const mayShow = ({ applications }: CallRecord): boolean => visibility?.seesAll(applications) ?? true;
-    const seen = (): readonly CallRecord[] => (visibility ? allKept().filter(mayShow) : allKept());
-    const seesWaiting = ({ kind, call, object }: WaitingFor): boolean => {
-      if (!visibility) return true;
-      if (call !== undefined) return visibility.sees('call', call) === true;
-      return kind === 'application' && visibility.seesAll([object]);
-    };
-    const shown = new Set<CallRecord>();
-    let quiet = 0;
-    // The newest are sent directly, then all live ones.
-    const all = seen().toReversed();
-    const living = all.filter(({ ended }) => ended === undefined);
-    let changed = new Set([...all.slice(0, mostCalls), ...living].slice(0, mostAtFirst));
-    return {
-      hear: (_entry, call) => void (call && changed.add(call)),
-      next(): LiveOverview | undefined {
-        if (changed.size === 0 && quiet > 0) {
-          quiet--;
-          return undefined;
-        }
-        quiet = quietTicks;
-        const isThere = (call: CallRecord): boolean => !call.gone && current(call) === call && mayShow(call);
-        const removed: string[] = [];
-        for (const call of shown) {
-          if (isThere(call)) continue;
-          shown.delete(call);
-          removed.push(call.id);
-        }
-        const waiting = [...new Set([...changed].map(current))].filter(isThere);
-        const told = waiting.slice(0, mostCalls);
-        for (const call of told) shown.add(call);
-        changed = new Set(waiting.slice(mostCalls));
-        return {
-          type: 'overview',
-          ...place(),
-          calls: told.map(calls.model),
-          removed,
-          figures: figures(seen()),
-          applications: options.applications().filter(({ name }) => visibility?.seesAll([name]) ?? true),
-          stuck: options.stuck().filter(seesWaiting),
-        };
-      },
-    };
-  };
-
-  const oneCall = (id: string): Omit<Watcher, 'send'> => {
-    let record = calls.record(id);
-    let { mask } = record;
-    let writer: TimelineWriter = createTimelineWriter(mask);
-    let reader = new StepReader();
-    let whole = true;
-    let dirty = true;
-    let last = 0;
-    let told = Number.POSITIVE_INFINITY;
-    let shown: Call | undefined;
-    let isLetGo = false;
-    return {
-      hear(_entry, call) {
-        if (call && current(call) === current(record)) dirty = true;
-      },
-      next(): LiveCall | undefined {
-        let now = current(record);
-        if (now.gone) {
-          const anew = recorder.on ? (recorder.store.find(id) ?? recorder.store.ofChannel(id)) : undefined;
-          if (!anew) {
-            if (isLetGo || !shown) return undefined;
-            isLetGo = true;
-            return { type: 'call', ...place(), call: shown, entries: [], let_go: clock.now() };
-          }
-          now = anew;
-          dirty = true;
-          isLetGo = false;
-        }
-        if (!dirty) return undefined;
-        dirty = false;
-        // Earlier entries may have been masked or dropped meanwhile.
-        if (now !== record || now.mask !== mask || now.dropped > told) {
-          record = now;
-          ({ mask } = record);
-          writer = createTimelineWriter(mask);
-          reader = new StepReader();
-          whole = true;
-          last = 0;
-        }
-        const fresh = record.kept().filter(({ order }) => order > last);
-        const entries: TimelineEntry[] = readAll(fresh, reader).map((entry) => writer.write(entry));
-        last = recorder.order;
-        told = record.dropped + record.size;
-        shown = calls.model(record);
-        const message: LiveCall = { type: 'call', ...place(), ...(whole ? { whole } : {}), call: shown, entries };
-        whole = false;
-        return message;
-      },
-    };
-  };
-
-  const oneApplication = (name: string): Omit<Watcher, 'send'> => {
-    options.application(name);
-    let waiting: EventEntry[] = recorder.events.last(name, mostEvents);
-    let skipped = 0;
-    let dirty = true;
-    const write = (entry: EventEntry): EventTimelineEntry => {
-      const call = recorder.callOf(entry);
-      return createTimelineWriter(call?.mask ?? recorder.settings.mask).write(entry) as EventTimelineEntry;
-    };
-    return {
-      hear(entry) {
-        if (entry?.kind !== 'event' || entry.application !== name) return;
-        dirty = true;
-        waiting.push(entry);
-        if (waiting.length <= mostEvents) return;
-        waiting.shift();
-        skipped++;
-      },
-      next(): LiveApplicationEvents | undefined {
-        if (!dirty) return undefined;
-        const application = options.applications().find((each) => each.name === name);
-        const events = waiting.map(write);
-        const message = {
-          type: 'application' as const,
-          ...place(),
-          application: application ?? { name, connected: false, events: 0, missed: 0 },
-          events,
-          skipped,
-        };
-        waiting = [];
-        skipped = 0;
-        dirty = false;
-        return message;
-      },
-    };
-  };
-
-  const watcherOf = (scope: LiveScope, visibility?: LiveVisibility): Omit<Watcher, 'send'> => {
-    if (scope.kind === 'overview') return overview(visibility);
-    return scope.kind === 'call' ? oneCall(scope.id) : oneApplication(scope.name);
+  const watcherOf = (scope: LiveScope, visibility?: LiveVisibility): Watching => {
+    if (scope.kind === 'overview') return watchOverview(options, allKept, visibility);
+    return scope.kind === 'call' ? watchCall(options, scope.id) : watchApplication(options, scope.name);
   };
 
   const tell = (watcher: Watcher): void => {

@@ -106,17 +106,21 @@ export interface Stuck {
  * @param awayPolicyOf the away policy of an application. Channels that will be moved are listed from the start, with
  * that action. Others are listed after the policy's time.
  */
-export function createStuck(
-  recorder: Recorder,
-  lagging: (octets: number) => readonly Lagging[],
-  mailboxes: () => readonly Mailbox[] = () => [],
-  awayPolicyOf: (application: string) => AwayPolicy | undefined = () => undefined,
-  { unheard = () => [], ringingMs = () => 0 }: CallExpectations = {},
-): Stuck {
-  const { clock } = recorder;
-  /** Since when the mailboxes and sockets that stood there last have done so. */
-  let stood = new Map<string, number>();
+type StuckOptions = {
+  recorder: Recorder;
+  /** Sockets of clients that do not read so many octets. */
+  lagging(octets: number): readonly Lagging[];
+  mailboxes?: (() => readonly Mailbox[]) | undefined;
+  awayPolicyOf?: ((application: string) => AwayPolicy | undefined) | undefined;
+  expected?: CallExpectations | undefined;
+};
 
+/** Says for how long an object has been in its state, where that is too long. */
+function createJudge({
+  recorder,
+  awayPolicyOf = () => undefined,
+  expected: { ringingMs = () => 0 } = {},
+}: StuckOptions) {
   const judge = ({ chart, object, value, since, call }: ObjectHistory, now: number): WaitingFor | undefined => {
     const expected = expectations[chart]?.[String(value)];
     if (!expected) return undefined;
@@ -154,6 +158,7 @@ export function createStuck(
       ...(call ? { call: call.id } : {}),
     };
   };
+
   /** A channel that rings too long in its application: that does nothing with it. */
   const judgeRinging = (history: ObjectHistory, owner: ObjectHistory, now: number): WaitingFor | undefined => {
     const since = Math.max(history.since, owner.since);
@@ -165,14 +170,24 @@ export function createStuck(
       ...(call ? { call: call.id } : {}),
     };
   };
+
   /** Adds what is stuck of an object. Nothing is allocated for the others, of which there are tens of thousands. */
-  const judgeAll = (history: ObjectHistory, now: number, found: WaitingFor[]): void => {
+  return (history: ObjectHistory, now: number, found: WaitingFor[]): void => {
     const owner = ringingMs() === 0 ? undefined : ringsFor(history);
     const own = owner ? judgeRinging(history, owner, now) : judge(history, now);
     if (own) found.push(own);
     const away = judgeAway(history, now);
     if (away) found.push(away);
   };
+}
+
+export function createStuck(options: StuckOptions): Stuck {
+  const { recorder, lagging, mailboxes = () => [], expected: { unheard = () => [] } = {} } = options;
+  const { clock } = recorder;
+  const judgeAll = createJudge(options);
+  /** Since when the mailboxes and sockets that stood there last have done so. */
+  let stood = new Map<string, number>();
+
   const showUnheard = ({ channel, since, expectedMs, remote }: Unheard): WaitingFor => {
     const call = recorder.store.ofChannel(channel);
     const from = remote === undefined ? '' : ` from ${remote}`;

@@ -169,27 +169,16 @@ type Value = readonly [labels: Readonly<Record<string, string>>, value: number];
 
 const threadName = (index: number): string => `media ${index + 1}`;
 
-/** Shows what was read: gauges as they are, counters that others count. */
-function createFigureMetrics(registry: Registry): (figures: Figures) => void {
-  const shown: ((figures: Figures) => void)[] = [];
-  const gauge = (name: string, help: string, labelNames: string[], read: (figures: Figures) => readonly Value[]) => {
-    const metric = new Gauge({ name: prefix + name, help, labelNames, registers: [registry] });
-    shown.push((figures) => {
-      metric.reset();
-      for (const [labels, value] of read(figures)) metric.set(labels, value);
-    });
-  };
-  const counter = (name: string, help: string, labelNames: string[], read: (figures: Figures) => readonly Value[]) => {
-    const metric = new Counter({ name: prefix + name, help, labelNames, registers: [registry] });
-    shown.push((figures) => {
-      metric.reset();
-      for (const [labels, value] of read(figures)) metric.inc(labels, value);
-    });
-  };
-  const one = (value: number): readonly Value[] => [[{}, value]];
-  const each = (values: Readonly<Record<string, number>>, label: string, more = {}): Value[] =>
-    Object.entries(values).map(([name, value]) => [{ [label]: name, ...more }, value]);
+type Declare = (name: string, help: string, labelNames: string[], read: (figures: Figures) => readonly Value[]) => void;
+/** Declares gauges as they are read, and counters that others count. */
+type Declaring = { gauge: Declare; counter: Declare };
 
+const one = (value: number): readonly Value[] => [[{}, value]];
+const each = (values: Readonly<Record<string, number>>, label: string, more = {}): Value[] =>
+  Object.entries(values).map(([name, value]) => [{ [label]: name, ...more }, value]);
+
+/** Channels, actors and applications. */
+function declareCalls({ gauge, counter }: Declaring): void {
   gauge('channels', 'Channels by state and technology.', ['state', 'technology'], ({ channels }) =>
     channels.map(({ state, technology, count }) => [{ state, technology }, count]),
   );
@@ -208,7 +197,10 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
   gauge('application_unread_bytes', 'How far an application is behind.', ['application'], ({ applications }) =>
     applications.map(({ name, unread }) => [{ application: name }, unread]),
   );
+}
 
+/** Messages, transactions and registrations. */
+function declareSip({ gauge, counter }: Declaring): void {
   counter('sip_requests_total', 'SIP requests by direction and method.', ['direction', 'method'], ({ sip }) =>
     (['received', 'sent'] as const).flatMap((direction) =>
       each(sip.messages[direction].requests, 'method', { direction }),
@@ -232,7 +224,10 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
   gauge('sip_connections', 'SIP connections.', [], ({ sip }) => one(sip.connections));
   gauge('sip_registrations', 'Places of phones, registered or configured.', [], ({ sip }) => one(sip.registrations));
   gauge('sip_dialogs', 'SIP dialogs of calls.', [], ({ sip }) => one(sip.dialogs));
+}
 
+/** Sessions and ticks of media threads. */
+function declareMedia({ gauge, counter }: Declaring): void {
   gauge('media_sessions', 'Media sessions.', [], ({ media }) => one(media.sessions));
   gauge('media_ports', 'Pairs of ports for RTP and RTCP.', [], ({ media }) => one(media.ports));
   gauge('media_players', 'Sessions that play something.', [], ({ media }) => one(media.players));
@@ -248,7 +243,10 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
   counter('media_ticks_skipped_total', 'Media ticks that were left out.', ['thread'], ({ load }) =>
     load.map(({ skippedTicks }, index) => [{ thread: threadName(index) }, skippedTicks]),
   );
+}
 
+/** Answers, limits, records and audit lines. */
+function declareInterface({ gauge, counter }: Declaring): void {
   counter('http_responses_total', 'Answers of the interface by status.', ['status'], ({ http }) =>
     each(http.responses, 'status'),
   );
@@ -273,7 +271,10 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
     one(records.waitingOctets),
   );
   gauge('banned_addresses', 'Addresses that wrong log-ins count against.', [], ({ bans }) => one(bans));
+}
 
+/** Memory, time and delays of the process. */
+function declareProcess({ gauge, counter }: Declaring): void {
   gauge(
     'event_loop_delay_seconds',
     'How late an event loop was since the last scrape.',
@@ -293,7 +294,27 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
     each({ user: cpuUser, system: cpuSystem }, 'mode'),
   );
   gauge('uptime_seconds', 'How long the process has run.', [], ({ process: { uptime } }) => one(uptime));
+}
 
+/** Shows what was read: gauges as they are, counters that others count. */
+function createFigureMetrics(registry: Registry): (figures: Figures) => void {
+  const shown: ((figures: Figures) => void)[] = [];
+  const gauge: Declare = (name, help, labelNames, read) => {
+    const metric = new Gauge({ name: prefix + name, help, labelNames, registers: [registry] });
+    shown.push((figures) => {
+      metric.reset();
+      for (const [labels, value] of read(figures)) metric.set(labels, value);
+    });
+  };
+  const counter: Declare = (name, help, labelNames, read) => {
+    const metric = new Counter({ name: prefix + name, help, labelNames, registers: [registry] });
+    shown.push((figures) => {
+      metric.reset();
+      for (const [labels, value] of read(figures)) metric.inc(labels, value);
+    });
+  };
+  for (const declare of [declareCalls, declareSip, declareMedia, declareInterface, declareProcess])
+    declare({ gauge, counter });
   return (figures) => {
     for (const update of shown) update(figures);
   };

@@ -9,6 +9,7 @@ import {
   type Span,
   SpanKind,
   SpanStatusCode,
+  type Tracer,
   trace,
 } from '@opentelemetry/api';
 import type { CallLeg } from '../actors/call-leg.ts';
@@ -54,6 +55,45 @@ const name = 'hookswitch';
  * Creates tracing; undefined without a registered SDK.
  * @param requestOf the request that the present step follows from.
  */
+const within = (span: Span): Context => trace.setSpan(ROOT_CONTEXT, span);
+
+/** As the SDK writes it into headers. */
+const written = (place: Context | undefined): Record<string, string> => {
+  const headers: Record<string, string> = {};
+  if (place) propagation.inject(place, headers);
+  return headers;
+};
+
+/** Spans of legs. @param parentOf the context that a leg follows from. */
+const callSpans = (tracer: Tracer, legs: SlotMap<string, Span>, parentOf: (leg: CallLeg) => Context): CallListener => ({
+  // A request may create a Local channel with events for applications.
+  hearsInternal: () => true,
+  began(leg) {
+    const kind = leg.direction === 'in' ? SpanKind.SERVER : SpanKind.CLIENT;
+    legs.set(
+      leg.channel,
+      tracer.startSpan(`call ${leg.direction}`, { kind, attributes: partiesOf(leg) }, parentOf(leg)),
+    );
+  },
+  answered: ({ channel }) => void legs.get(channel)?.addEvent('answered'),
+  entered: ({ channel }, application) =>
+    void legs.get(channel)?.addEvent('entered', { 'hookswitch.application': application }),
+  joined({ channel, call }, was) {
+    const span = legs.get(channel);
+    span?.addEvent('joined', { 'hookswitch.was': was });
+    span?.setAttribute('hookswitch.call', call);
+    const other = legs.get(call)?.spanContext();
+    if (other) span?.addLink({ context: other });
+  },
+  ended({ channel }, end) {
+    const span = legs.get(channel);
+    span?.setAttributes(endOf(end));
+    if (end.by === 'fault') span?.setStatus({ code: SpanStatusCode.ERROR });
+    span?.end();
+    legs.delete(channel);
+  },
+});
+
 export function createTracing(version: string, requestOf: () => string | undefined): Tracing | undefined {
   const provider = trace.getTracerProvider();
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(name) === undefined) return undefined;
@@ -63,7 +103,6 @@ export function createTracing(version: string, requestOf: () => string | undefin
   /** By request id; the oldest go. */
   const requests = new SlotMap<string, Context>();
 
-  const within = (span: Span): Context => trace.setSpan(ROOT_CONTEXT, span);
   const causeOf = (): Context | undefined => {
     const id = requestOf();
     return id === undefined ? undefined : requests.get(id);
@@ -73,40 +112,12 @@ export function createTracing(version: string, requestOf: () => string | undefin
     return span && within(span);
   };
 
-  const calls: CallListener = {
-    // A request may create a Local channel with events for applications.
-    hearsInternal: () => true,
-    began(leg) {
-      // A leg that a request made follows from that; one of an older call from the leg that this began with.
-      const parent = causeOf() ?? (leg.call === leg.channel ? undefined : callOf(leg.call)) ?? ROOT_CONTEXT;
-      const kind = leg.direction === 'in' ? SpanKind.SERVER : SpanKind.CLIENT;
-      legs.set(leg.channel, tracer.startSpan(`call ${leg.direction}`, { kind, attributes: partiesOf(leg) }, parent));
-    },
-    answered: ({ channel }) => void legs.get(channel)?.addEvent('answered'),
-    entered: ({ channel }, application) =>
-      void legs.get(channel)?.addEvent('entered', { 'hookswitch.application': application }),
-    joined({ channel, call }, was) {
-      const span = legs.get(channel);
-      span?.addEvent('joined', { 'hookswitch.was': was });
-      span?.setAttribute('hookswitch.call', call);
-      const other = legs.get(call)?.spanContext();
-      if (other) span?.addLink({ context: other });
-    },
-    ended({ channel }, end) {
-      const span = legs.get(channel);
-      span?.setAttributes(endOf(end));
-      if (end.by === 'fault') span?.setStatus({ code: SpanStatusCode.ERROR });
-      span?.end();
-      legs.delete(channel);
-    },
-  };
-
-  /** As the SDK writes it into headers. */
-  const written = (place: Context | undefined): Record<string, string> => {
-    const headers: Record<string, string> = {};
-    if (place) propagation.inject(place, headers);
-    return headers;
-  };
+  // A leg that a request made follows from that; one of an older call from the leg that this began with.
+  const calls = callSpans(
+    tracer,
+    legs,
+    (leg) => causeOf() ?? (leg.call === leg.channel ? undefined : callOf(leg.call)) ?? ROOT_CONTEXT,
+  );
 
   return {
     calls,

@@ -69,11 +69,10 @@ bundles('hold what is needed to run a call again: fresh actors tell the same fac
     fc.property(scenario, (acts) => {
       const world = createCallControl();
       const recorder = createTestRecorder(world.runtime, world.clock);
-      const calls = createCalls(
-        recorder,
-        createStuck(recorder, () => []),
-        { versions: {}, config: () => ({}) },
-      );
+      const calls = createCalls(recorder, createStuck({ recorder, lagging: () => [] }), {
+        versions: {},
+        config: () => ({}),
+      });
       world.connect('desk');
       for (const each of acts) perform(world, each);
       for (const { id } of recorder.store.calls()) {

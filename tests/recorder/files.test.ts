@@ -73,11 +73,7 @@ function record(changes: Partial<RecorderSettings> = {}) {
   return {
     world,
     recorder,
-    calls: createCalls(
-      recorder,
-      createStuck(recorder, () => []),
-      server,
-    ),
+    calls: createCalls(recorder, createStuck({ recorder, lagging: () => [] }), server),
   };
 }
 

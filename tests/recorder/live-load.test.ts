@@ -16,7 +16,7 @@ function busyServer() {
   const world = createCallControl();
   const { clock, log, operations } = world;
   const recorder = createTestRecorder(world.runtime, clock, { octets: 20_000_000, keepEndedMs: 1_000 });
-  const stuck = createStuck(recorder, () => []);
+  const stuck = createStuck({ recorder, lagging: () => [] });
   const calls = createCalls(recorder, stuck, { versions: {}, config: () => ({}) });
   const work = { models: 0, lists: 0 };
   const desk = { name: 'desk', connected: true, events: 0, missed: 0 };

@@ -72,7 +72,7 @@ turned(
   () => {
     const world = createCallControl();
     const recorder = createTestRecorder(world.runtime, world.clock);
-    const stuck = createStuck(recorder, () => []);
+    const stuck = createStuck({ recorder, lagging: () => [] });
     const calls = createCalls(recorder, stuck, { versions: {} });
     const desk = { name: 'desk', connected: true, events: 0, missed: 0 };
     const live = createLive({
@@ -101,11 +101,7 @@ turned(
 turned('what was hidden of a call stays hidden when recording begins again', () => {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
-  const calls = createCalls(
-    recorder,
-    createStuck(recorder, () => []),
-    { versions: {} },
-  );
+  const calls = createCalls(recorder, createStuck({ recorder, lagging: () => [] }), { versions: {} });
   world.incoming('a');
   world.incoming('b');
   calls.mask('a', { digits: true, variables: ['PIN'] });

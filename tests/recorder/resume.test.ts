@@ -268,14 +268,14 @@ away('a mailbox in which much waits is stuck, since it was seen so first, and st
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
   const events = { robot: 99, queue: 0 };
-  const stuck = createStuck(
+  const stuck = createStuck({
     recorder,
-    () => [],
-    () => [
+    lagging: () => [],
+    mailboxes: () => [
       { owner: 'robot', waiting: events.robot, atMost: 100, waitsFor: `the application, ${events.robot} events` },
       { owner: 'channel:b', waiting: events.queue, atMost: 10, waitsFor: 'what sounds to end', channel: 'b' },
     ],
-  );
+  });
   assert.equal(stuck.all(), []);
   world.incoming('b');
   events.robot = 100;
@@ -297,7 +297,7 @@ away('a mailbox in which much waits is stuck, since it was seen so first, and st
 away('a channel whose application is away is stuck, and so its call, until the application is there again', () => {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
-  const stuck = createStuck(recorder, () => []);
+  const stuck = createStuck({ recorder, lagging: () => [] });
   const connection = world.connect('desk');
   world.operations.originate({ channelId: 'a', endpoint: 'Fake/phone', app: 'desk', timeout: -1 });
   world.report('a', { type: 'leg.answered' });
@@ -336,12 +336,7 @@ away(
       kept: { afterMs: 60_000, action: 'keep' },
     } as const;
     const policyOf = (name: string) => policies[name as keyof typeof policies];
-    const stuck = createStuck(
-      recorder,
-      () => [],
-      () => [],
-      policyOf,
-    );
+    const stuck = createStuck({ recorder, lagging: () => [], awayPolicyOf: policyOf });
     for (const app of Object.keys(policies)) {
       const connection = world.connect(app);
       world.operations.originate({ channelId: `in-${app}`, endpoint: 'Fake/phone', app, timeout: -1 });
@@ -374,7 +369,7 @@ away(
 away('what stays longer than expected is stuck, and says what it waits for', () => {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock);
-  const stuck = createStuck(recorder, () => [{ client: 'slow', octets: 70_000 }]);
+  const stuck = createStuck({ recorder, lagging: () => [{ client: 'slow', octets: 70_000 }] });
   const connection = world.connect('desk');
   world.operations.originate({ channelId: 'a', endpoint: 'Fake/phone', app: 'desk', timeout: -1 });
   world.incoming('b');

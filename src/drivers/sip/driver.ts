@@ -315,6 +315,15 @@ function countsOf({ agent, legs }: Services, parts: Parts): SipDriverCounts {
   };
 }
 
+/** As {@link SipDriver.dialContacts}. */
+function dialContacts(services: Services, ...[name, aor, user]: Parameters<SipDriver['dialContacts']>) {
+  const endpoint = services.endpoints.named(name);
+  if (!endpoint) return undefined;
+  const own = endpoint.aor.name ?? endpoint.name;
+  if (aor !== undefined && aor.toLowerCase() !== own.toLowerCase()) return [];
+  return contactsOf(services, endpoint, user).map(({ uri }) => formatUri(uri));
+}
+
 export function createSipDriver(options: SipDriverOptions): SipDriver {
   const { config, transports, media, contacts, clock, ids } = options;
   const log = options.log.child({ technology: 'PJSIP' });
@@ -351,11 +360,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const outsideRefers = createOutsideRefers(services);
   const departing = createDepartingCalls(services);
   const lines = createLineRegistrations(services, (id) => options.registrations?.connectionLost(id));
-  const subscriptions = createSubscriptions(services, {
-    mailbox: (name) => options.mailbox?.(name),
-    hint: (context, extension) => options.hint?.(context, extension),
-    watchers: options.watchers ?? nobody,
-  });
+  const subscriptions = createSubscriptions(services, watchedBy(options));
   const parts = { bindings, departing, lines, outsideRefers, qualifier, referrals, subscriptions, verifier };
   let draining = false;
   const places = createPlaces(services, contacts);
@@ -393,13 +398,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
       subscriptions.endpointRemoved(endpoint.name);
     },
     endpoints: () => endpoints.all(),
-    dialContacts(name, aor, user) {
-      const endpoint = endpoints.named(name);
-      if (!endpoint) return undefined;
-      const own = endpoint.aor.name ?? endpoint.name;
-      if (aor !== undefined && aor.toLowerCase() !== own.toLowerCase()) return [];
-      return contactsOf(services, endpoint, user).map(({ uri }) => formatUri(uri));
-    },
+    dialContacts: (...asked) => dialContacts(services, ...asked),
     sendMessage: (message) => sendMessage(services, message),
     refer: (request) => referrals.refer(request),
     tellWatcher: subscriptions.tellWatcher,
@@ -424,6 +423,12 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     },
   };
 }
+
+const watchedBy = ({ mailbox, hint, watchers = nobody }: SipDriverOptions): Watched => ({
+  mailbox: (name) => mailbox?.(name),
+  hint: (context, extension) => hint?.(context, extension),
+  watchers,
+});
 
 /** Used without watchers. */
 const nobody: WatcherHost = {

@@ -175,24 +175,16 @@ export class FastRelays {
     const rows = this.#rows;
     const address = this.#address;
     const row = descriptor * rowWords;
-    if (address[0] !== rows[row + word.sourceFirst]) return false;
-    if (rows[row + word.isLong] === 1 ? !this.#isSource(descriptor) : address[1] !== rows[row + word.sourceSecond])
-      return false;
+    if (!this.#isFromSource(descriptor, row)) return false;
     const size = length - headerLength - rows[row + word.overhead]!;
+    const units = this.#unitsIn(row, memory, start, size);
+    if (units < 0) return false;
     const marked = memory[start + 1]!;
-    if (size < 0 || memory[start] !== 0x80 || (marked & 0x7f) !== rows[row + word.payloadType]) return false;
-    if ((readUint32(memory, start + 8) | 0) !== rows[row + word.ssrc]) return false;
     const number = (memory[start + 2]! << 8) | memory[start + 3]!;
     const highest = rows[row + word.highest]!;
-    const ahead = sequenceDistance(highest, number);
-    if (ahead <= 0 || ahead > longestDisorder) return false;
     const theirs = readUint32(memory, start + 4) | 0;
     const later = (theirs - rows[row + word.timestamp]!) | 0;
     const clockRate = rows[row + word.clockRate]!;
-    if (later < 0 || later > longestJumpS * clockRate) return false;
-    const perUnit = rows[row + word.octetsPerUnit]!;
-    if (perUnit > 1 && size % perUnit !== 0) return false;
-    const units = perUnit === 0 ? rows[row + word.units]! : size / perUnit;
     const plan = rows[row + word.isSecret] === 1 ? this.#plans[descriptor] : undefined;
     let octets = memory;
     let at = start;
@@ -238,6 +230,28 @@ export class FastRelays {
     if (plan) this.#sendSecret(plan, octets.subarray(at, at + headerLength + size), rows[row + word.to]!, toLength);
     else this.#calls.sendtoAt(rows[row + word.to]!, packetAt, length, 0, this.#addressAt, toLength);
     return true;
+  }
+
+  /** Whether the packet came from the far side. */
+  #isFromSource(descriptor: number, row: number): boolean {
+    const rows = this.#rows;
+    const address = this.#address;
+    if (address[0] !== rows[row + word.sourceFirst]) return false;
+    return rows[row + word.isLong] === 1 ? this.#isSource(descriptor) : address[1] === rows[row + word.sourceSecond];
+  }
+
+  /** Duration of the next packet of the stream, in units of its clock; -1 for another packet, which needs inspection. */
+  #unitsIn(row: number, memory: Uint8Array, start: number, size: number): number {
+    const rows = this.#rows;
+    if (size < 0 || memory[start] !== 0x80 || (memory[start + 1]! & 0x7f) !== rows[row + word.payloadType]) return -1;
+    if ((readUint32(memory, start + 8) | 0) !== rows[row + word.ssrc]) return -1;
+    const ahead = sequenceDistance(rows[row + word.highest]!, (memory[start + 2]! << 8) | memory[start + 3]!);
+    if (ahead <= 0 || ahead > longestDisorder) return -1;
+    const later = ((readUint32(memory, start + 4) | 0) - rows[row + word.timestamp]!) | 0;
+    if (later < 0 || later > longestJumpS * rows[row + word.clockRate]!) return -1;
+    const perUnit = rows[row + word.octetsPerUnit]!;
+    if (perUnit > 1 && size % perUnit !== 0) return -1;
+    return perUnit === 0 ? rows[row + word.units]! : size / perUnit;
   }
 
   /** Whether the rest of an IPv6 address is that of the far side. */

@@ -41,6 +41,9 @@ const longestPacketMs = 200;
 /** A stream heard this short ago is under way, in ms. */
 const runningMs = 60;
 
+/** What a packet of the far side is, by its payload type. */
+type Content = 'audio' | 'event' | 'noise' | 'other';
+
 /** The RTP side of a leg: one port, one stream out, one far side heard. */
 export class RtpEnd extends End {
   /** As configured; what is looked at in ticks and for packets is the end's own, for options of ends differ in shape. */
@@ -325,41 +328,53 @@ export class RtpEnd extends End {
     const header = this.#header;
     const flow = this.#flow;
     if (!flow || !readHeader(packet, header)) return;
-    const type = meaningOf(header.payloadType, flow);
-    const isAudio = type !== undefined && type === flow.payloadType;
-    const isEvent = type !== undefined && !isAudio;
-    const isNoise = type === undefined && isComfortNoise(header.payloadType, flow, this.#codec.clockRate);
+    const content = this.#contentOf(header.payloadType, flow);
     // Other packet types only show that the far side is alive.
-    if (!isAudio && !isEvent && !isNoise) {
-      this.#heardOther(address, port);
-      return;
-    }
+    if (content === 'other') return void this.#heardOther(address, port);
     const now = this.clock.monotonic();
     if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
     if (this.#passes) this.#far.endFastRelays(false);
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
     const length = header.payloadEnd - header.payloadStart;
-    const arrival = isAudio ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
+    const arrival = content === 'audio' ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
     if (!this.#reception.receive(header.ssrc, header.sequence, header.timestamp, length, arrival)) return;
     if (this.#presence.heard(now)) this.stayAwake();
-    if (isEvent) {
-      this.stayAwake();
-      const event = readEvent(packet, header.payloadStart, header.payloadEnd);
-      if (event) this.#digitReceiver.receive(header.timestamp, event, now);
-    }
-    if (!flow.receive) return;
+    if (content === 'event') this.#receiveDigit(packet, now);
+    if (flow.receive) this.#take(packet, content, flow, now);
+  }
+
+  #contentOf(payloadType: number, flow: RtpFlow): Content {
+    const type = meaningOf(payloadType, flow);
+    if (type !== undefined) return type === flow.payloadType ? 'audio' : 'event';
+    return isComfortNoise(payloadType, flow, this.#codec.clockRate) ? 'noise' : 'other';
+  }
+
+  #receiveDigit(packet: Uint8Array, now: number): void {
+    const { payloadStart, payloadEnd, timestamp } = this.#header;
+    this.stayAwake();
+    const event = readEvent(packet, payloadStart, payloadEnd);
+    if (event) this.#digitReceiver.receive(timestamp, event, now);
+  }
+
+  /** A packet that is new and from the far side: it goes to the partner or to the playout, and back where we echo. */
+  #take(packet: Uint8Array, content: Content, flow: RtpFlow, now: number): void {
+    const isAudio = content === 'audio';
+    const isNoise = content === 'noise';
     if (isNoise && !this.#sendsNoise) {
       this.#sendsNoise = true;
       this.mix?.reconsider();
     }
-    const { sequence, payloadStart, payloadEnd } = header;
+    const { sequence, payloadStart, payloadEnd } = this.#header;
     if (isAudio && !this.listened && !this.#muted.in) this.#meter.look(packet, payloadStart, payloadEnd);
-    if (isEvent || (this.#partner && !isNoise)) this.#forward(packet, isEvent, now);
+    if (content === 'event' || (this.#partner && !isNoise)) this.#forward(packet, content === 'event', now);
     else this.#playout?.put({ sequence, packet, payloadStart, payloadEnd, at: now, isNoise });
-    if (this.#playout) this.#followAtOnce(this.#playout, isAudio ? length : 0, now);
-    if (isNoise || !this.echoing || !flow.send || this.framed) return;
-    if (isAudio && this.#muted.in) return;
-    this.forward(packet, header, isEvent, now);
+    if (this.#playout) this.#followAtOnce(this.#playout, isAudio ? payloadEnd - payloadStart : 0, now);
+    if (this.echoing && !isNoise) this.#echoBack(packet, isAudio, flow, now);
+  }
+
+  #echoBack(packet: Uint8Array, isAudio: boolean, flow: RtpFlow, now: number): void {
+    if (!flow.send || this.framed || (isAudio && this.#muted.in)) return;
+    this.forward(packet, this.#header, !isAudio, now);
     if (isAudio) this.#passOn(this);
   }
 
@@ -420,13 +435,8 @@ export class RtpEnd extends End {
     const idle = !this.echoing && !this.#partner;
     const keepalive = this.#keepalive && idle;
     if (!this.player.active && !(keepalive && flow)) {
-      this.#creditMs = 0;
       if (idle) this.#sender.pause();
-      // Packets are relayed, or there is no audio: only reports and the time-out of the far side remain.
-      if (!this.#playout && this.digits.idle && this.#digitReceiver.idle) {
-        const never = Number.POSITIVE_INFINITY;
-        this.restsUntil = flow ? Math.min(this.#control.dueAt, this.#presence.dueAt(now, flow.receive)) : never;
-      }
+      this.#rest(flow, now);
       return;
     }
     if (this.player.musical || !isLaw(this.#codec.codec)) {
@@ -439,13 +449,22 @@ export class RtpEnd extends End {
       const samples = this.#packetMs * 8;
       const packet = Buffer.allocUnsafe(headerLength + samples);
       const sounds = this.player.fill(packet, headerLength, samples);
-      if (flow?.send && (sounds || keepalive)) this.#sendOctets(packet, samples, sounds, flow, now);
+      if (flow?.send && (sounds || keepalive)) this.#sendOctets(packet, sounds, flow, now);
       else this.#sender.pause();
     }
   }
 
+  /** Nothing is played: packets are relayed, or only reports and the time-out of the far side remain. */
+  #rest(flow: RtpFlow | undefined, now: number): void {
+    this.#creditMs = 0;
+    if (this.#playout || !this.digits.idle || !this.#digitReceiver.idle) return;
+    const never = Number.POSITIVE_INFINITY;
+    this.restsUntil = flow ? Math.min(this.#control.dueAt, this.#presence.dueAt(now, flow.receive)) : never;
+  }
+
   /** G.711 from the file to the packet, sample by octet. */
-  #sendOctets(packet: Uint8Array, samples: number, sounds: boolean, flow: RtpFlow, now: number): void {
+  #sendOctets(packet: Uint8Array, sounds: boolean, flow: RtpFlow, now: number): void {
+    const samples = packet.length - headerLength;
     if (!sounds || this.#muted.out) packet.fill(silenceOctet(this.player.codec), headerLength);
     this.#sender.audio(packet, flow.payloadType, samples, now);
     this.passingLevel.look(packet, headerLength, packet.length);

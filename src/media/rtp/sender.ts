@@ -156,11 +156,7 @@ export class RtpSender {
   ): Uint8Array | undefined {
     const memory = this.#memory;
     const ahead = sequenceDistance(this.#copiedSequence, header.sequence);
-    const isNew =
-      this.#offset === undefined ||
-      header.ssrc !== this.#copiedSsrc ||
-      Math.abs(ahead) > longestDisorder ||
-      Math.abs(timestampDistance(this.#copiedTimestamp, header.timestamp)) > longestJumpS * memory[clockRate]!;
+    const isNew = this.#isNew(header, ahead);
     const event = this.#event;
     if (units === 0 && isNew && event?.ssrc === header.ssrc && event.theirs === header.timestamp) {
       // A digit that began while all was forwarded goes on between packets of our own.
@@ -190,6 +186,16 @@ export class RtpSender {
     this.#advance(at + units);
     this.#silent = true;
     return packet;
+  }
+
+  /** Whether a packet begins another stream than the one forwarded so far. */
+  #isNew({ ssrc, timestamp }: RtpHeader, ahead: number): boolean {
+    return (
+      this.#offset === undefined ||
+      ssrc !== this.#copiedSsrc ||
+      Math.abs(ahead) > longestDisorder ||
+      Math.abs(timestampDistance(this.#copiedTimestamp, timestamp)) > longestJumpS * this.#memory[clockRate]!
+    );
   }
 
   /** The stream whose packets are {@link forward}ed; undefined while none is. */

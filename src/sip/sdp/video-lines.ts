@@ -159,7 +159,8 @@ export function answerVideos(
   const agreed: AgreedVideo[] = [];
   let keys = told;
   let numbers = before;
-  if (!local) return { lines: offer.lines, written, keys, agreed, ...(numbers && { numbers }) };
+  const said = () => ({ lines: offer.lines, written, keys, agreed, ...(numbers && { numbers }) });
+  if (!local) return said();
   for (const [number, line] of videoLines(offer.lines).entries()) {
     const stream = local.streams[number];
     const remote = offer.videos?.find((each) => each.line === line);
@@ -183,7 +184,7 @@ export function answerVideos(
     });
     agreed.push({ ...agree(number, remote, chosen, direction, local.codecs), ...(ours && { srtp: ours }) });
   }
-  return { lines: offer.lines, written, keys, agreed, ...(numbers && { numbers }) };
+  return said();
 }
 
 /** Reads what an answer says of the streams that we offered; what it refuses or gets wrong is left out. */
