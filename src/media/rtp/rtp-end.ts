@@ -18,7 +18,7 @@ import { DigitTone } from './digit-tone.ts';
 import { FarSide } from './far-side.ts';
 import { FramePackets } from './frame-packets.ts';
 import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.ts';
-import { isComfortNoise, meaningOf } from './meaning.ts';
+import { type Content, contentOf } from './meaning.ts';
 import { PacketLevel } from './packet-level.ts';
 import { Playout } from './playout.ts';
 import type { PortPair } from './ports.ts';
@@ -40,9 +40,6 @@ type RtpEndOptions = EndOptions &
 const longestPacketMs = 200;
 /** A stream heard this short ago is under way, in ms. */
 const runningMs = 60;
-
-/** What a packet of the far side is, by its payload type. */
-type Content = 'audio' | 'event' | 'noise' | 'other';
 
 /** The RTP side of a leg: one port, one stream out, one far side heard. */
 export class RtpEnd extends End {
@@ -228,7 +225,8 @@ export class RtpEnd extends End {
     const step = this.digits.tick();
     if (step) this.#sendDigit(step, now);
     else if (!this.framed) this.#sendPlayed(now);
-    else if (!this.saidAtOnce || this.player.active) this.#sendFrame(now);
+    else if (!this.saidAtOnce || this.player.active)
+      this.#sendSamples(this.compose(this.echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
   }
 
   override skipped(): void {
@@ -328,9 +326,12 @@ export class RtpEnd extends End {
     const header = this.#header;
     const flow = this.#flow;
     if (!flow || !readHeader(packet, header)) return;
-    const content = this.#contentOf(header.payloadType, flow);
+    const content = contentOf(header.payloadType, flow, this.#codec.clockRate);
     // Other packet types only show that the far side is alive.
-    if (content === 'other') return void this.#heardOther(address, port);
+    if (content === 'other') {
+      if (this.#far.isFound(address, port)) this.#presence.lives(this.clock.monotonic());
+      return;
+    }
     const now = this.clock.monotonic();
     if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
     if (this.#passes) this.#far.endFastRelays(false);
@@ -341,12 +342,6 @@ export class RtpEnd extends End {
     if (this.#presence.heard(now)) this.stayAwake();
     if (content === 'event') this.#receiveDigit(packet, now);
     if (flow.receive) this.#take(packet, content, flow, now);
-  }
-
-  #contentOf(payloadType: number, flow: RtpFlow): Content {
-    const type = meaningOf(payloadType, flow);
-    if (type !== undefined) return type === flow.payloadType ? 'audio' : 'event';
-    return isComfortNoise(payloadType, flow, this.#codec.clockRate) ? 'noise' : 'other';
   }
 
   #receiveDigit(packet: Uint8Array, now: number): void {
@@ -419,10 +414,6 @@ export class RtpEnd extends End {
     this.report({ type: 'timedOut', session: this.session });
   }
 
-  #heardOther(address: string, port: number): void {
-    if (this.#far.isFound(address, port)) this.#presence.lives(this.clock.monotonic());
-  }
-
   #startSource(): void {
     this.#digitReceiver.reset();
     this.#atOnce.restart(this.#playout);
@@ -464,16 +455,14 @@ export class RtpEnd extends End {
 
   /** G.711 from the file to the packet, sample by octet. */
   #sendOctets(packet: Uint8Array, sounds: boolean, flow: RtpFlow, now: number): void {
-    const samples = packet.length - headerLength;
     if (!sounds || this.#muted.out) packet.fill(silenceOctet(this.player.codec), headerLength);
-    this.#sender.audio(packet, flow.payloadType, samples, now);
-    this.passingLevel.look(packet, headerLength, packet.length);
-    this.#far.send(packet);
+    this.#sendAudio(packet, flow.payloadType, packet.length - headerLength, now);
   }
 
-  /** Sends the sum of mix, whisperer and player. */
-  #sendFrame(now: number): void {
-    this.#sendSamples(this.compose(this.echoing ? this.heard : this.inMix ? this.mixed : undefined), now);
+  #sendAudio(packet: Uint8Array, payloadType: number, units: number, now: number): void {
+    this.#sender.audio(packet, payloadType, units, now);
+    this.passingLevel.look(packet, headerLength, packet.length);
+    this.#far.send(packet);
   }
 
   #sendSamples(frame: Frame | undefined, now: number): void {
@@ -487,9 +476,7 @@ export class RtpEnd extends End {
     const samples = this.#rate.samples(said);
     const send = (packet: Uint8Array | undefined, units: number) => {
       if (!packet) return this.#sender.pause();
-      this.#sender.audio(packet, flow.payloadType, units, now);
-      this.passingLevel.look(packet, headerLength, packet.length);
-      this.#far.send(packet);
+      this.#sendAudio(packet, flow.payloadType, units, now);
     };
     this.#packets.push(samples, this.#far.copies, send, samples === said.samples ? said.shared : undefined);
   }
@@ -503,12 +490,8 @@ export class RtpEnd extends End {
     const flow = this.#flow;
     if (!flow?.send) return;
     if (flow.telephoneEvent !== undefined)
-      this.#far.send(this.#sender.event(step, flow.telephoneEvent, flow.telephoneEventRate ?? 8000, now));
-    else this.#sendDigitTone(step, now);
-  }
-
-  /** A far side that takes no telephone events hears the digit as a pair of tones. */
-  #sendDigitTone(step: DigitStep, now: number): void {
+      return void this.#far.send(this.#sender.event(step, flow.telephoneEvent, flow.telephoneEventRate ?? 8000, now));
+    // A far side that takes no telephone events hears the digit as a pair of tones.
     const tone = this.#digitTone.next(step, storedFor(this.#codec.codec));
     if (tone) this.#sendSamples(tone, now);
     else this.#sender.pause();
