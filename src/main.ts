@@ -1,5 +1,6 @@
 import type { Applications } from './actors/applications.ts';
 import { hangupAll, whenIdle } from './actors/channels.ts';
+import type { LiveActor } from './actors/spawn.ts';
 import { buildAudit } from './build/audit.ts';
 import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
@@ -41,6 +42,8 @@ export type RunningServer = {
   drain(): Promise<void>;
   /** How many channels there are now. */
   channels(): number;
+  /** The actors that run now, of every chart. */
+  actors(): Iterable<LiveActor>;
   /** Returns memory that is not used to the system; all threads stop for tens of ms. For times without calls. */
   compact(): void;
   /** Hangs up every call, so that a drain comes to its end. */
@@ -143,6 +146,7 @@ async function build(base: Base): Promise<RunningServer> {
       await until(whenIdle(channels, base.channelFacts), clock, hangupGraceMs);
     },
     channels: () => channels.size,
+    actors: () => base.runtime.actors,
     compact() {
       compactHeap();
       network.media.compact?.();

@@ -31,7 +31,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   'packages/client': [],
   'packages/testing': [
     ...['lib', 'models', 'config', 'dialplan', 'telephony', 'drivers', 'sip', 'media', 'virtual', 'http', 'build'],
-    ...['recorder', 'settings.ts', 'logging.ts', 'packages/client'],
+    ...['machines', 'actors', 'recorder', 'settings.ts', 'logging.ts', 'packages/client'],
   ],
   // It runs in browsers.
   'packages/browser': [],

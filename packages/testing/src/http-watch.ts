@@ -13,6 +13,9 @@ const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 type Client = { socket: Socket; app: string };
 
+/** Hears of requests, before they are carried out and when they are answered. */
+type RequestHook = { before(request: Request): Promise<Request>; after(request: Request, status: number): void };
+
 /**
  * Serves the interface on 127.0.0.1 and notices what goes over its connections. So a test can wait until the programs
  * that use it have nothing more to do: what was sent to them has arrived (they answer a ping), no request is under way,
@@ -28,6 +31,9 @@ export class HttpWatch {
   #requests = 0;
   #settled = -1;
   #port = 0;
+  hook: RequestHook | undefined;
+  /** The hook keeps requests back: programs that wait for their answers count as quiet. */
+  held = false;
 
   constructor(quietMs: number) {
     this.#quietMs = quietMs;
@@ -36,11 +42,14 @@ export class HttpWatch {
   /** A port once chosen is kept over restarts, so that programs find the server again. */
   readonly serve: NonNullable<ServerIo['serveHttp']> = async (served, options, deps) => {
     const app = {
-      fetch: async (...asked: Parameters<typeof served.app.fetch>) => {
+      fetch: async (...[asked, ...rest]: Parameters<typeof served.app.fetch>) => {
         this.#running++;
         this.#requests++;
         try {
-          return await served.app.fetch(...asked);
+          const request = this.hook ? await this.hook.before(asked) : asked;
+          const response = await served.app.fetch(request, ...rest);
+          this.hook?.after(request, response.status);
+          return response;
         } finally {
           this.#running--;
         }
@@ -61,6 +70,11 @@ export class HttpWatch {
     return this.#requests;
   }
 
+  /** The applications of each WebSocket. */
+  get apps(): string[][] {
+    return [...this.#clients].map(({ app }) => app.split(','));
+  }
+
   /** Cuts the WebSockets of an application. @returns how many. */
   drop(app: string): number {
     const cut = [...this.#clients].filter((client) => client.app.split(',').includes(app));
@@ -79,11 +93,13 @@ export class HttpWatch {
 
   /** Waits, in real time, until the programs are quiet. @returns whether they had anything to do. */
   async settle(): Promise<boolean> {
+    if (this.held) return false;
     if (this.#running === 0 && this.#octets() === this.#settled) return false;
     for (;;) {
       await this.#arrived();
       const before = this.#octets();
       await later(this.#quietMs);
+      if (this.held) return false;
       if (this.#octets() === before && this.#running === 0) break;
     }
     this.#settled = this.#octets();

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { LiveActor } from '../../../src/actors/spawn.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { validate } from '../../../src/dialplan/parse.ts';
 import { createLogging } from '../../../src/logging.ts';
@@ -71,6 +72,16 @@ export interface Faults {
   kill(): Promise<void>;
 }
 
+/** @internal */
+export type Inside = {
+  world: World;
+  phones: ReadonlyMap<string, Phone>;
+  /** The actors that run now. */
+  actors(): LiveActor[];
+  /** What a program wrote that has ended by itself; undefined while all run. */
+  ended(): string | undefined;
+};
+
 /** A whole server for a test: simulated telephones, network and time; a real interface on 127.0.0.1. */
 export class TestServer {
   readonly username = username;
@@ -85,7 +96,7 @@ export class TestServer {
   readonly #directory: string;
   readonly #config: ReturnType<typeof loadConfig>;
   readonly #phones = new Map<string, Phone>();
-  readonly #programs: { child: ChildProcess; ended: Promise<void> }[] = [];
+  readonly #programs: { child: ChildProcess; ended: Promise<void>; output(): string }[] = [];
   readonly #prompts: Prompts;
   readonly #charts = new LiveCharts((path) => this.ask(path));
   readonly #lines: string[] = [];
@@ -162,7 +173,7 @@ export class TestServer {
         resolve();
       });
     });
-    this.#programs.push({ child, ended });
+    this.#programs.push({ child, ended, output: () => output });
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
     let over = false;
     void ended.then(() => (over = true));
@@ -268,6 +279,16 @@ export class TestServer {
     while (closed && !over) await this.#world.clock.run(1_000);
     await closed;
     rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** @internal What `paths` looks at, and disturbs. */
+  get inside(): Inside {
+    return {
+      world: this.#world,
+      phones: this.#phones,
+      actors: () => [...this.#running().actors()],
+      ended: () => this.#programs.find(({ child }) => child.exitCode !== null || child.signalCode !== null)?.output(),
+    };
   }
 
   /** @internal */

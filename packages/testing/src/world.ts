@@ -21,6 +21,10 @@ export class World {
   readonly opening = new Set<Promise<unknown>>();
   /** Calls of all phones that are up: without any, time may jump to the next timer. */
   talking = () => false;
+  /** Called whenever the programs under test are quiet. */
+  quiet = () => {};
+  /** What is waited for now; `over` ends it. */
+  #era: { over?: Error } = {};
 
   constructor(clock: ManualClock, http: HttpWatch) {
     this.clock = clock;
@@ -29,15 +33,32 @@ export class World {
 
   /** Moves time; programs under test do meanwhile what they do. */
   async advance(duration: Duration): Promise<void> {
+    const era = this.#era;
     const end = this.clock.now() + toMs(duration);
-    await this.settle();
-    while (this.clock.now() < end) await this.#step(end);
+    await this.#settle(era);
+    while (this.clock.now() < end) await this.#step(end, era);
   }
 
-  async settle(): Promise<void> {
+  settle(): Promise<void> {
+    return this.#settle(this.#era);
+  }
+
+  /** Lets everything that waits fail with this error, also what begins to wait, until {@link resume}. */
+  interrupt(error: Error): void {
+    this.#era.over = error;
+  }
+
+  /** Ends the interruption; what was waiting before it fails all the same. */
+  resume(): void {
+    this.#era = {};
+  }
+
+  async #settle(era: { over?: Error }): Promise<void> {
     await Promise.all(this.opening);
     do await this.clock.run(0);
     while (await this.http.settle());
+    this.quiet();
+    if (era.over) throw era.over;
   }
 
   /**
@@ -45,11 +66,12 @@ export class World {
    * @throws ExpectationError with what `late` says. A program that is slow in real time gets another second.
    */
   async until(holds: () => boolean | Promise<boolean>, within: Duration, late: () => string): Promise<void> {
+    const era = this.#era;
     let end = this.clock.now() + toMs(within);
     for (let waited = 0; ; ) {
-      await this.settle();
+      await this.#settle(era);
       if (await holds()) return;
-      if (this.clock.now() < end) await this.#step(end);
+      if (this.clock.now() < end) await this.#step(end, era);
       else if (waited >= patienceMs) throw new ExpectationError(late());
       else {
         const { requests } = this.http;
@@ -60,11 +82,11 @@ export class World {
     }
   }
 
-  async #step(end: number): Promise<void> {
+  async #step(end: number, era: { over?: Error }): Promise<void> {
     const now = this.clock.now();
     const next = this.talking() ? now + stepMs : Math.max(now + stepMs, this.clock.nextDue);
     await this.clock.run(Math.min(end, next) - now);
-    if (await this.http.settle()) await this.settle();
+    if (await this.http.settle()) await this.#settle(era);
   }
 }
 

@@ -1,0 +1,132 @@
+import type { LiveActor } from '../../../src/actors/spawn.ts';
+import type { ChannelContext } from '../../../src/machines/channel.ts';
+import { ownershipMachine } from '../../../src/machines/ownership.ts';
+import { playbackMachine } from '../../../src/machines/playback.ts';
+import type { Phone } from './phone.ts';
+import type { Inside, TestServer } from './server.ts';
+
+/** Something that can happen from outside in a state of a chart. */
+export type Disturbance = {
+  /** In words, such as `bob (the callee) hangs up`. */
+  name: string;
+  /** The event of the chart that it causes. */
+  event: string;
+  /** Makes it happen. Left out: nobody acts. */
+  act?(pbx: TestServer): unknown;
+  /** Ends it, so that the next call is normal again. */
+  end?(pbx: TestServer): unknown;
+  /** Changes the command that is about to be carried out, so that it fails later. */
+  change?(params: Map<string, unknown>): void;
+  /** How long the call is left alone afterwards, in ms. */
+  waitMs?: number;
+};
+
+const busy = 17;
+const rejected = 21;
+/** A sound and an application that are not there. */
+const missing = 'no-such-thing-anywhere';
+const longestDialMs = 600_000;
+
+/** Which phone is at the other end of a channel. */
+export function phoneOf(actor: LiveActor, phones: ReadonlyMap<string, Phone>): Phone | undefined {
+  const { endpoint } = actor.getSnapshot().context as ChannelContext;
+  return actor.chart === 'channel' && endpoint?.[0] === 'PJSIP' ? phones.get(endpoint[1]) : undefined;
+}
+
+export const isCaller = (actor: LiveActor): boolean =>
+  actor.chart === 'channel' && (actor.getSnapshot().context as ChannelContext).origin === 'incoming';
+
+/** What a far side can do with a channel: each is asked of the channel's chart. */
+function ofChannel(actor: LiveActor, phones: ReadonlyMap<string, Phone>): Disturbance[] {
+  const phone = phoneOf(actor, phones);
+  if (!phone) return [];
+  const snapshot = actor.getSnapshot();
+  const can = (type: string) => snapshot.can({ type, cause: busy, digit: '1', durationMs: 100 } as never);
+  const { dialTimeoutMs } = snapshot.context as ChannelContext;
+  const called = !isCaller(actor);
+  const who = `${phone.name} (the ${called ? 'callee' : 'caller'})`;
+  const found: Disturbance[] = [];
+  const add = (event: string, what: string, act?: (phone: Phone) => unknown, more: Partial<Disturbance> = {}) => {
+    // It is done to another server's phone of that name.
+    const acts = act && { act: (pbx: TestServer) => act(pbx.phone(phone.name)) };
+    if (can(event)) found.push({ name: `${who} ${what}`, event, ...acts, ...more });
+  };
+  if (called && can('leg.answered')) {
+    add('leg.hungUp', 'is busy', (each) => each.hangup(busy));
+    add('leg.hungUp', 'declines', (each) => each.hangup(rejected));
+    add('leg.answered', 'answers at this moment', (each) => each.answer());
+    if (dialTimeoutMs > 0 && dialTimeoutMs < longestDialMs)
+      add('leg.answered', 'never answers', undefined, { event: 'dialTimeout', waitMs: dialTimeoutMs + 5_000 });
+  } else add('leg.hungUp', 'hangs up', (each) => each.hangup());
+  if (can('leg.held')) {
+    for (const digit of ['1', '#']) add('leg.digit', `presses ${digit}`, (each) => each.press(digit));
+    add('leg.held', 'puts the call on hold', (each) => each.hold());
+  }
+  return found;
+}
+
+/** What can fail below an object. */
+function ofObject(actor: LiveActor, sockets: readonly string[][]): Disturbance[] {
+  const snapshot = actor.getSnapshot();
+  const can = (event: object) => snapshot.can(event as never);
+  if (actor.chart === 'liveRecording' && can({ type: 'record.failed', reason: '' }))
+    return [
+      {
+        name: 'the recording fails (the disk is full)',
+        event: 'record.failed',
+        act: (pbx) => pbx.faults.diskFull(),
+        end: (pbx) => pbx.faults.diskFull(false),
+      },
+    ];
+  // Several applications of one WebSocket lose it together.
+  const socket = sockets.find(([first]) => first === actor.id);
+  const { connection } = snapshot.context as { connection?: string };
+  if (socket && actor.chart === 'application' && can({ type: 'disconnect', connection }))
+    return [
+      {
+        name: `the WebSocket of '${socket.join(',')}' is cut`,
+        event: 'disconnect',
+        act: (pbx) => pbx.faults.dropWebSocket(actor.id),
+      },
+    ];
+  if (actor.chart === 'channel' && can({ type: 'leg.held' }))
+    return [{ name: 'the media thread is lost', event: 'media.lost', act: (pbx) => pbx.faults.killMediaThread() }];
+  return [];
+}
+
+/** Whether a chart can take an event in some state that a command leads to. */
+const leadsTo = (machine: typeof playbackMachine | typeof ownershipMachine, state: string, event: string): boolean =>
+  Object.hasOwn((machine.states as Record<string, { config: { on?: object } }>)[state]?.config.on ?? {}, event);
+
+/** What can become of a command after it is accepted. */
+function ofCommand(command: string): Disturbance[] {
+  if (/\/play$/.test(command) && leadsTo(playbackMachine, 'playing', 'media.failed'))
+    return [
+      {
+        name: 'the playback fails (the sound is missing)',
+        event: 'media.failed',
+        change: (params) => params.set('media', `sound:${missing}`),
+      },
+    ];
+  if (/\/move$/.test(command) && leadsTo(ownershipMachine, 'moving', 'application.refused'))
+    return [
+      {
+        name: 'the move fails (the application is not connected)',
+        event: 'application.refused',
+        change: (params) => params.set('app', missing),
+      },
+    ];
+  return [];
+}
+
+/**
+ * What can come from outside now, by the charts of the objects that there are.
+ * @param command what is about to be carried out, if anything.
+ */
+export function disturbancesNow({ actors, phones, world }: Inside, command?: string): Disturbance[] {
+  const sockets = world.http.apps;
+  const all = actors().flatMap((actor) => [...ofChannel(actor, phones), ...ofObject(actor, sockets)]);
+  const wanted = command === undefined ? all : [...ofCommand(command), ...all];
+  const one = new Map(wanted.map((disturbance) => [disturbance.name, disturbance]));
+  return [...one.values()];
+}
