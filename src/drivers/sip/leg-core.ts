@@ -422,13 +422,12 @@ export class LegCore {
   }
 
   /**
-   * A restored leg knows its port before that is open again: an answer that comes meanwhile is taken. Video streams are
-   * only there with the port.
+   * A restored leg knows its ports before they are open again: an answer that comes meanwhile is taken.
    * @returns whether it does
    */
   #goOnWith(from: LegCoreData | undefined): boolean {
     const local = from?.media.local;
-    if (!local || !from.negotiation || from.video) return false;
+    if (!local || !from.negotiation || (from.video && !from.video.ports)) return false;
     const configure = this.#contain('configuring a restored session', (flow: RtpFlow) =>
       this.media.whenOpen((opened) => opened.configure(flow)),
     );

@@ -22,6 +22,8 @@ export type VideoStreamsData = {
   /** End of the pause before the next renegotiation, in ms since the epoch. */
   readonly quietUntil: number;
   readonly dueAt?: number;
+  /** Our ports, by stream. */
+  readonly ports?: Readonly<Record<string, number>>;
   /** Its codecs, where they are not as its endpoint has them. */
   readonly codecs?: readonly VideoFormatName[];
   /** Codecs that the far side accepts in its own stream. */
@@ -64,6 +66,8 @@ export class VideoStreams implements LegVideo {
   /** Our ports by stream. */
   readonly #ports = new Map<number, number>();
   readonly #opening = new Map<number, Promise<void>>();
+  /** Ports of a restored leg that are not open again. */
+  readonly #closed: Set<number>;
   #session: RtpSession | undefined;
   #codecs: readonly VideoFormatName[];
   #choices: readonly VideoFormatName[];
@@ -90,6 +94,8 @@ export class VideoStreams implements LegVideo {
   constructor(options: VideoStreamsOptions) {
     const { from, most } = options;
     this.#options = options;
+    for (const [stream, port] of Object.entries(from?.ports ?? {})) this.#ports.set(Number(stream), port);
+    this.#closed = new Set(this.#ports.keys());
     this.#codecs = from?.codecs ?? options.codecs;
     this.#choices = from?.choices ?? [];
     this.#maybeMore = from?.maybeMore ?? false;
@@ -137,7 +143,10 @@ export class VideoStreams implements LegVideo {
   /** Opens the ports of the session. Resolves when all that can be opened are; never rejects. */
   async open(session: RtpSession, streams: number): Promise<void> {
     this.#session = session;
+    const isRestored = this.#closed.size > 0;
     await this.#openUpTo(Math.max(streams, this.#kept()));
+    // What was agreed before the session was open.
+    if (isRestored && this.#agreed.length > 0) this.#configure([]);
   }
 
   show(streams: readonly ShownStream[], others = 0): void {
@@ -254,6 +263,7 @@ export class VideoStreams implements LegVideo {
       limit: this.#limit,
       labels: this.#labels,
       quietUntil: this.#quietUntil,
+      ...(this.#ports.size > 0 && { ports: Object.fromEntries(this.#ports) }),
       ...(this.#dueAt !== undefined && { dueAt: this.#dueAt }),
       ...(this.#codecs !== this.#options.codecs && { codecs: this.#codecs }),
       ...(this.#choices.length > 0 && { choices: this.#choices }),
@@ -377,7 +387,9 @@ export class VideoStreams implements LegVideo {
 
   /** Opens the ports that are missing among the first ones. Never rejects. */
   async #openUpTo(count: number): Promise<void> {
-    const missing = [...Array(Math.min(count, this.#options.most)).keys()].filter((stream) => !this.#ports.has(stream));
+    const missing = [...Array(Math.min(count, this.#options.most)).keys()].filter(
+      (stream) => !this.#ports.has(stream) || this.#closed.has(stream),
+    );
     await Promise.all(missing.map((stream) => this.#openPort(stream)));
   }
 
@@ -387,12 +399,15 @@ export class VideoStreams implements LegVideo {
     if (under || !session) return under ?? Promise.resolve();
     const opening = session.openVideo(stream).then(
       ({ port }) => {
+        this.#closed.delete(stream);
         this.#ports.set(stream, port);
       },
       (error: unknown) => {
         const { stack, channelId } = this.#options;
         // It was closed while the port was being opened.
         if (this.#session !== session) return;
+        this.#closed.delete(stream);
+        this.#ports.delete(stream);
         const reason = error instanceof Error ? error.message : String(error);
         stack.log.warn({ channel: channelId, stream, reason }, 'no port could be opened for video');
       },

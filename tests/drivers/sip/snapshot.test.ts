@@ -12,6 +12,7 @@ import { stampedVia } from '../../../src/sip/transport/routing.ts';
 import type { MessageHandler, Source, Target, Transports } from '../../../src/sip/transport/transport.ts';
 import type { Leg, LegData, LegReport } from '../../../src/telephony/driver.ts';
 import type { MediaReport, RtpSession } from '../../../src/telephony/media.ts';
+import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { settle, whatIs } from '../../sip/transaction/fake-transports.ts';
 import { silentLog } from '../../support/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -32,8 +33,15 @@ const HOP_MS = 10;
 type Word = 'call' | 'ring' | 'progress' | 'answer' | 'hangup' | 'hold' | 'unhold' | 'digits' | 'redirect' | 'show';
 type Told = { at: number; who: string; what: string };
 type Act = { after: number; node: 0 | 1; word: Word; channel: number };
-/** @param reopensMs how long ports of restored legs take to open; then calls have no video. */
-type Story = { acts: Act[]; snapshots: number[]; lost: number[]; reopensMs?: number };
+/** @param reopensMs how long ports of restored legs take to open. @param pictures hears of each video flow: node and remote port. */
+type Story = {
+  acts: Act[];
+  snapshots: number[];
+  lost: number[];
+  reopensMs?: number;
+  hasVideo?: boolean;
+  pictures?: string[];
+};
 
 const portOf = (node: number): number => 5060 + 10 * node;
 
@@ -91,8 +99,11 @@ class StableMedia extends FakeMedia {
   readonly #clock: ManualClock;
   readonly #reopensMs: number | undefined;
 
-  constructor(clock: ManualClock, reopensMs: number | undefined) {
+  readonly #shown: (port: number) => void;
+
+  constructor(clock: ManualClock, reopensMs: number | undefined, shown: (port: number) => void) {
     super();
+    this.#shown = shown;
     this.#clock = clock;
     this.#reopensMs = reopensMs;
   }
@@ -114,7 +125,12 @@ class StableMedia extends FakeMedia {
       return { address: '127.0.0.1', port };
     };
     const dump = () => ({ version: 1, id, local, standing: [] });
-    return Object.assign(session, { local, openVideo, ...(this.#reopensMs !== undefined && { dump }) });
+    const { configureVideo: keep } = session;
+    const configureVideo = (stream: number, flow: VideoFlow | undefined) => {
+      if (flow) this.#shown(flow.remote.port);
+      keep(stream, flow);
+    };
+    return Object.assign(session, { local, openVideo, configureVideo, ...(this.#reopensMs !== undefined && { dump }) });
   }
 }
 
@@ -138,7 +154,7 @@ function countedIds(): Ids {
   };
 }
 
-async function tell({ acts, snapshots, lost, reopensMs }: Story): Promise<Told[]> {
+async function tell({ acts, snapshots, lost, reopensMs, hasVideo = true, pictures = [] }: Story): Promise<Told[]> {
   const clock = new ManualClock();
   const start = clock.now();
   const story: Told[] = [];
@@ -147,7 +163,7 @@ async function tell({ acts, snapshots, lost, reopensMs }: Story): Promise<Told[]
   const ids = [countedIds(), countedIds()];
   /** Counted for each by itself: which of two calls comes in first at the same moment is nobody's business. */
   const channels = [0, 0];
-  const media = [0, 1].map(() => new StableMedia(clock, reopensMs));
+  const media = [0, 1].map((node) => new StableMedia(clock, reopensMs, (port) => pictures.push(`${node}: ${port}`)));
 
   /** A process on the place of a node: its timers and sockets end with it. */
   const begin = (node: number): Process => {
@@ -163,7 +179,7 @@ async function tell({ acts, snapshots, lost, reopensMs }: Story): Promise<Told[]
           endpoint('other', {
             match: ['192.0.2.1'],
             aor: { ...defaultAor, contacts: [`sip:other@192.0.2.1:${portOf(1 - node)}`] },
-            videoCodecs: reopensMs === undefined ? ['vp8'] : [],
+            videoCodecs: hasVideo ? ['vp8'] : [],
             maxVideoStreams: 3,
             digits: node === 0 ? 'auto' : 'info',
             reliable: node === 0 ? 'yes' : 'peer_supported',
@@ -316,17 +332,24 @@ for (const [what, begun] of [
     }
   });
 
-test('a call is answered before its port is open again, and saved once more meanwhile', async () => {
-  const begun = [say(1, 0, 'call'), say(8, 1, 'ring'), say(8, 1, 'answer'), say(40, 0, 'hangup')];
-  const heard = async (snapshots: number[]) =>
-    (await tell({ acts: begun, snapshots, lost: [], reopensMs: 200 }))
-      .filter(({ who }) => who === 'channel 0 of node 0')
-      .map(({ what }) => (JSON.parse(what) as { type: string }).type);
-  const plain = await heard([]);
-  assert.ok(plain.includes('leg.answered'), plain.join());
-  assert.equal(await heard([75]), plain);
-  assert.equal(await heard([70, 80]), plain);
-});
+for (const hasVideo of [false, true])
+  test(`a call ${hasVideo ? 'with video ' : ''}is answered before its port is open again, and saved once more meanwhile`, async () => {
+    const begun = [say(1, 0, 'call'), say(8, 1, 'ring'), say(8, 1, 'answer'), say(400, 0, 'hangup')];
+    const heard = async (snapshots: number[], pictures: string[] = []) =>
+      (await tell({ acts: begun, snapshots, lost: [], reopensMs: 200, hasVideo, pictures }))
+        .filter(({ who }) => who.startsWith('channel 0 of node 0'))
+        .map(({ who, what }) =>
+          what.startsWith('{') ? (JSON.parse(what) as { type: string }).type : `${who}: ${what}`,
+        );
+    const plain = await heard([]);
+    assert.ok(plain.includes('leg.answered'), plain.join());
+    for (const snapshots of [[75], [70, 80]]) {
+      const pictures: string[] = [];
+      assert.equal(await heard(snapshots, pictures), plain);
+      // The caller's picture goes to the port that the other side has named.
+      assert.equal(pictures.includes('0: 50000'), hasVideo, pictures.join());
+    }
+  });
 
 test('nobody notices that a server was saved and restored', async () => {
   const moments = fc.array(fc.integer({ min: 1, max: 800 }), { minLength: 1, maxLength: 4 });
