@@ -483,5 +483,11 @@ export const awayPolicies =
   ({ away_policies: policies }: Config) =>
   (application: string): AwayPolicy | undefined => {
     const own = Object.hasOwn(policies, application) ? policies[application] : policies['*'];
-    return own && { afterMs: own.after * 1000, action: own.action };
+    if (!own) return undefined;
+    const { after, action, move_to: moveTo, music_class: musicClass, music_for: musicFor } = own;
+    return {
+      ...{ afterMs: after * 1000, action },
+      ...(action === 'move' && { moveTo }),
+      ...(musicClass !== '' && { music: { class: musicClass, forMs: musicFor * 1000 } }),
+    };
   };

@@ -7,8 +7,12 @@ import { TableRun } from '../machines/table-run.ts';
 export type AwayPolicy = {
   /** Time that the connection may be away, in ms. */
   afterMs: number;
-  /** They are kept as they are, hung up, or go on in the dialplan. */
-  action: 'keep' | 'hangup' | 'continue';
+  /** They are kept as they are, hung up, go on in the dialplan, or go to another application. */
+  action: 'keep' | 'hangup' | 'continue' | 'move';
+  /** Where they are moved to. */
+  moveTo?: string | undefined;
+  /** Before the action they hear music of a class for so long, in ms. Left out, they do not. */
+  music?: { class: string; forMs: number } | undefined;
 };
 
 type AwayPoliciesOptions = {
@@ -23,6 +27,10 @@ type AwayPoliciesOptions = {
   hangup: (channelId: string) => void;
   /** Lets a channel go on in the dialplan. @throws AriError when it cannot. */
   goOn: (channelId: string) => void;
+  /** Lets a channel enter another application. @throws AriError when it cannot. */
+  move: (channelId: string, application: string) => void;
+  /** Lets a channel hear music of a class; undefined ends it. @throws AriError when it cannot. */
+  play: (channelId: string, musicClass: string | undefined) => void;
 };
 
 /** Follows applications whose connection is away. */
@@ -41,41 +49,60 @@ export function createAwayPolicies({
   lost,
   hangup,
   goOn,
+  move,
+  play,
 }: AwayPoliciesOptions): AwayPolicies {
   /** Those that wait, by application. */
   const runs = new Map<string, AwayPolicyRun>();
 
-  const release = (application: string, action: AwayPolicy['action']): void => {
-    const channels = channelsOf(application);
-    if (channels.length === 0) return;
-    log.warn({ application, channels: channels.length, action }, 'an application has not come back');
-    for (const id of channels) {
+  const each = (application: string, act: (channel: string) => void): void => {
+    for (const id of channelsOf(application)) {
       try {
-        lost(id);
-        if (action === 'hangup') hangup(id);
-        else if (action === 'continue') goOn(id);
+        act(id);
       } catch (error) {
-        log.warn({ application, channel: id, error }, 'cannot release a channel of an absent application');
+        log.warn({ application, channel: id, error }, 'the away policy cannot be applied to a channel');
       }
     }
+  };
+
+  const release = (application: string, { action, moveTo }: AwayPolicy): void => {
+    const channels = channelsOf(application).length;
+    if (channels === 0) return;
+    log.warn({ application, channels, action }, 'an application has not come back');
+    each(application, (id) => {
+      lost(id);
+      if (action === 'hangup') hangup(id);
+      else if (action === 'continue') goOn(id);
+      else if (action === 'move' && moveTo !== undefined) move(id, moveTo);
+    });
   };
 
   /** The run of an application's policy. One that waits for nothing is not kept. */
   const begin = (application: string, policy: AwayPolicy): AwayPolicyRun => {
     let timer: unknown;
+    const { music } = policy;
+    const entertained = new Set<string>();
     const run: AwayPolicyRun = new TableRun(awayPolicyTable, 'idle', {
       startTimer() {
-        timer = clock.setTimeout(() => send(application, run, { type: 'time.over' }), policy.afterMs);
+        const isFirst = music && run.state !== 'entertained';
+        const ms = music && !isFirst ? music.forMs : policy.afterMs;
+        timer = clock.setTimeout(() => send(application, run, { type: isFirst ? 'music.due' : 'time.over' }), ms);
       },
       stopTimer: () => clock.clearTimeout(timer),
-      releaseChannels: () => release(application, policy.action),
+      startMusic: () =>
+        each(application, (id) => {
+          play(id, music?.class);
+          entertained.add(id);
+        }),
+      stopMusic: () => each(application, (id) => entertained.delete(id) && play(id, undefined)),
+      releaseChannels: () => release(application, policy),
     });
     return run;
   };
 
   const send = (application: string, run: AwayPolicyRun, event: AwayPolicyEvent): void => {
     run.send(event);
-    if (run.state === 'away') runs.set(application, run);
+    if (run.state === 'away' || run.state === 'entertained') runs.set(application, run);
     else if (runs.get(application) === run) runs.delete(application);
   };
 
@@ -84,7 +111,8 @@ export function createAwayPolicies({
       const run = runs.get(application);
       if (present) return run && send(application, run, { type: 'application.back' });
       const policy = policyOf(application);
-      if (!policy || policy.action === 'keep') return run && send(application, run, { type: 'application.kept' });
+      if (!policy || (policy.action === 'keep' && !policy.music))
+        return run && send(application, run, { type: 'application.kept' });
       // It is awaited anew: the policy may have changed.
       if (run) send(application, run, { type: 'application.kept' });
       send(application, begin(application, policy), { type: 'application.lost' });

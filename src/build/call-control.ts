@@ -90,6 +90,8 @@ function buildAwayPolicies(
       operations.hangup(id, isWaiting ? { reason_code: String(Cause.subscriberAbsent) } : {});
     },
     goOn: (id) => operations.continueInDialplan(id, {}),
+    move: (id, app) => operations.move(id, { app }),
+    play: (id, mohClass) => (mohClass === undefined ? operations.stopMoh(id) : operations.startMoh(id, { mohClass })),
   });
   presenceChanged.to = away.changed;
   scope.defer(() => away.close());

@@ -78,10 +78,20 @@ const awayPolicy = group(
       unit: 's',
       description: "Time that the application's WebSocket may be away.",
     }),
-    action: choice(['keep', 'hangup', 'continue'], {
+    action: choice(['keep', 'hangup', 'continue', 'move'], {
       default: 'keep',
       description:
-        'What then happens to its channels. keep: nothing; hangup: they are hung up; continue: they continue in the dialplan.',
+        'What then happens to its channels. keep: nothing; hangup: they are hung up; continue: they continue in the dialplan; move: they enter the application move_to, if it is connected.',
+    }),
+    move_to: text({ default: '', description: 'Application that the channels are moved to. Empty: none.' }),
+    music_class: text({
+      default: '',
+      description: 'Class of music that the channels hear after that time, before the action. Empty: none.',
+    }),
+    music_for: number(0.1, 86_400, {
+      default: 60,
+      unit: 's',
+      description: 'How long they hear it before the action.',
     }),
   },
   'Policy for the channels of an application that does not reconnect.',

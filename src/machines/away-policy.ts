@@ -11,6 +11,8 @@ export type AwayPolicyEvent =
   | { type: 'application.kept' }
   /** It is connected again. */
   | { type: 'application.back' }
+  /** It was away for as long as it may; its channels are to hear music first. */
+  | { type: 'music.due' }
   /** It was away for as long as it may. */
   | { type: 'time.over' }
   /** The system stops. */
@@ -19,8 +21,11 @@ export type AwayPolicyEvent =
 const effects = {
   startTimer: effect('startTimer'),
   stopTimer: effect('stopTimer'),
-  /** Hangs up the channels of the application, or lets them go on in the dialplan. */
+  /** Hangs up the channels of the application, lets them go on in the dialplan, or moves them. */
   releaseChannels: effect('releaseChannels'),
+  /** The channels of the application hear music. */
+  startMusic: effect('startMusic'),
+  stopMusic: effect('stopMusic'),
 };
 const policy = setup({ types: { events: {} as AwayPolicyEvent }, actions: effects });
 
@@ -36,7 +41,17 @@ export const awayPolicyMachine = policy.createMachine({
       on: {
         'application.kept': { target: 'idle', actions: 'stopTimer' },
         'application.back': { target: 'idle', actions: 'stopTimer' },
+        'music.due': { target: 'entertained', actions: ['startMusic', 'startTimer'] },
         'time.over': { target: 'idle', actions: 'releaseChannels' },
+        'system.closing': { target: 'closed', actions: 'stopTimer' },
+      },
+    },
+    /** Awaited, while its channels hear music. */
+    entertained: {
+      on: {
+        'application.kept': { target: 'idle', actions: ['stopTimer', 'stopMusic'] },
+        'application.back': { target: 'idle', actions: ['stopTimer', 'stopMusic'] },
+        'time.over': { target: 'idle', actions: ['stopMusic', 'releaseChannels'] },
         'system.closing': { target: 'closed', actions: 'stopTimer' },
       },
     },
@@ -46,8 +61,13 @@ export const awayPolicyMachine = policy.createMachine({
 
 /** What it ignores, and why. */
 export const awayPolicyIgnores: Ignores<typeof awayPolicyMachine> = [
-  { events: ['application.lost'], in: ['away'], why: 'it is away' },
-  { events: ['application.back', 'application.kept', 'time.over'], in: ['idle'], why: 'it is not awaited' },
+  { events: ['application.lost'], in: ['away', 'entertained'], why: 'it is away' },
+  { events: ['music.due'], in: ['entertained'], why: 'they hear music' },
+  {
+    events: ['application.back', 'application.kept', 'music.due', 'time.over'],
+    in: ['idle'],
+    why: 'it is not awaited',
+  },
 ];
 
 type AwayPolicyEffect = keyof typeof effects;

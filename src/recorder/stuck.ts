@@ -65,13 +65,14 @@ type CallExpectations = {
 };
 
 /** The away policy of an application, and its time in ms. */
-type AwayPolicy = { readonly afterMs: number; readonly action: 'keep' | 'hangup' | 'continue' };
+type AwayPolicy = { readonly afterMs: number; readonly action: 'keep' | 'hangup' | 'continue' | 'move' };
 
 /** Texts for channels whose away policy moves them. */
 const becomes: Readonly<Record<AwayPolicy['action'], string>> = {
   keep: '',
   hangup: 'it is hung up',
   continue: 'it goes on in the dialplan',
+  move: 'it goes to another application',
 };
 
 /** Octets that may wait for a client before it is said to be slow. */

@@ -22,6 +22,13 @@ chart('one that comes back, or whose channels are kept, is not awaited', () => {
     assert.equal(after(type), ['idle']);
 });
 
+chart('channels hear music until it is back or the second time is over', () => {
+  assert.equal(after('application.lost', 'music.due'), ['entertained', 'startMusic', 'startTimer']);
+  assert.equal(after('application.lost', 'music.due', 'application.back'), ['idle', 'stopTimer', 'stopMusic']);
+  assert.equal(after('application.lost', 'music.due', 'time.over'), ['idle', 'stopMusic', 'releaseChannels']);
+  assert.equal(after('application.lost', 'music.due', 'system.closing'), ['closed', 'stopTimer']);
+});
+
 chart('no time runs when the system stops', () => {
   assert.equal(after('application.lost', 'system.closing'), ['closed', 'stopTimer']);
   assert.equal(after('system.closing'), ['closed']);

@@ -250,6 +250,8 @@ away('channels of an application that stays away are let go of as it is configur
       if (id.endsWith('1')) throw new Error('it is gone already');
     },
     goOn: (id) => void did.push(`continue ${id}`),
+    move: (id, app) => void did.push(`move ${id} ${app}`),
+    play: (id, music) => void did.push(`${music ?? 'no music'} ${id}`),
   });
   for (const app of ['keep', 'hangup', 'continue']) away.changed(app, false);
   clock.advance(4_000);
@@ -263,6 +265,53 @@ away('channels of an application that stays away are let go of as it is configur
   away.close();
   assert.is(clock.pending, 0);
 });
+
+away('channels hear music first, and go to another application in the end', () => {
+  const clock = new ManualClock();
+  const did: string[] = [];
+  const away = createAwayPolicies({
+    clock,
+    log: recordingLog(),
+    policyOf: () => ({ afterMs: 5_000, action: 'move', moveTo: 'other', music: { class: 'calm', forMs: 3_000 } }),
+    channelsOf: () => ['a'],
+    lost: () => {},
+    hangup: () => {},
+    goOn: () => {},
+    move: (id, app) => void did.push(`move ${id} ${app}`),
+    play: (id, music) => void did.push(`${music ?? 'no music'} ${id}`),
+  });
+  away.changed('desk', false);
+  clock.advance(5_000);
+  assert.equal(did.splice(0), ['calm a']);
+  away.changed('desk', true);
+  assert.equal(did.splice(0), ['no music a']);
+  away.changed('desk', false);
+  clock.advance(7_999);
+  assert.equal(did.splice(0), ['calm a']);
+  clock.advance(1);
+  assert.equal(did, ['no music a', 'move a other']);
+  assert.is(clock.pending, 0);
+});
+
+away('an away policy moves a real channel to another application', () =>
+  onServer(
+    {
+      dialplan: { default: { '1000': ['Answer', 'Wait(3600)'] } },
+      awayPolicies: {
+        desk: { after: 0.1, action: 'move', move_to: 'other', music_class: 'default', music_for: 0.1 },
+      },
+    },
+    async (server) => {
+      const [desk, other] = [await server.app('desk'), await server.app('other')];
+      await desk.ok('POST', '/channels/call-1?endpoint=Local/1000@default&app=desk');
+      await desk.waitFor('StasisStart');
+      await desk.close();
+      const { channel, application } = await other.waitFor('StasisStart');
+      assert.equal([channel.id, application], ['call-1', 'other']);
+      await other.ok('DELETE', '/channels/call-1');
+    },
+  ),
+);
 
 away('a mailbox in which much waits is stuck, since it was seen so first, and stands in its call', () => {
   const world = createCallControl();

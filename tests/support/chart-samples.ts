@@ -430,7 +430,16 @@ export const chartSamples: readonly ChartSamples[] = [
   }),
   samplesOf(awayPolicyMachine, {
     inputs: [{} as never],
-    events: plain('application.lost', 'application.kept', 'application.back', 'time.over', 'system.closing'),
+    events: plain(
+      ...([
+        'application.lost',
+        'application.kept',
+        'application.back',
+        'music.due',
+        'time.over',
+        'system.closing',
+      ] as const),
+    ),
   }),
   samplesOf(broadcastOfferMachine, {
     inputs: [{} as never],

@@ -64,6 +64,8 @@ export type TestServerOptions = {
   metrics?: object;
   recorder?: object;
   cdr?: object;
+  /** The section `away_policies`. */
+  awayPolicies?: object;
   audit?: object;
   listening?: object;
   stuck?: object;
@@ -262,6 +264,7 @@ function settings({
   cdr,
   audit,
   listening,
+  awayPolicies,
   features,
   http,
   users,
@@ -308,6 +311,7 @@ function settings({
     ...(metrics && { metrics }),
     ...(recorder && { recorder }),
     ...(cdr && { cdr }),
+    ...(awayPolicies && { away_policies: awayPolicies }),
     ...(audit && { audit }),
     ...(listening && { listening }),
     ...(features && { features }),
