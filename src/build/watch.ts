@@ -4,6 +4,7 @@ import type { AnswerCounts } from '../http/answer-counts.ts';
 import type { Monitoring } from '../http/env.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { channelState } from '../machines/channel.ts';
+import { hasApplication } from '../machines/ownership.ts';
 import { createHealth } from '../watch/health.ts';
 import { createMetrics, type Figures } from '../watch/metrics.ts';
 import { createOneWayAudio, type OneWayAudio } from '../watch/one-way-audio.ts';
@@ -57,11 +58,7 @@ export function buildMonitoring(
       [...runtime.actors].map((actor) => [actor.chart, stateText(actor.getSnapshot().value)] as const),
       (chart, name, count) => ({ chart, state: name, count }),
     ),
-    applications: state.applications.names().map((name) => ({
-      name,
-      ...state.applications.figures(name),
-      connected: state.applications.isConnected(name),
-    })),
+    applications: applicationFigures(state, calls),
     sip: sipFigures(network, technologies),
     media: await media.usage(),
     load: (await media.load?.()) ?? [],
@@ -83,6 +80,19 @@ export function buildMonitoring(
     answerMs: config.general.ready_timeout * 1000,
   });
   return { metrics, health, loopDelay: () => loop.read('people'), networks: { allowed: config.metrics.allowed } };
+}
+
+function applicationFigures({ applications }: State, { channels }: CallControl): Figures['applications'] {
+  const held = new Map<string, number>();
+  for (const { ownership } of channels.all()) {
+    const owner = ownership.getSnapshot();
+    const name = hasApplication(owner) ? owner.context.app : undefined;
+    if (name !== undefined) held.set(name, (held.get(name) ?? 0) + 1);
+  }
+  return applications.names().map((name) => {
+    const connected = applications.isConnected(name);
+    return { name, ...applications.figures(name), connected, orphans: connected ? 0 : (held.get(name) ?? 0) };
+  });
 }
 
 function countChannels({ channels }: CallControl): Figures['channels'] {

@@ -8,7 +8,14 @@ export type Figures = {
   channels: readonly { state: string; technology: string; count: number }[];
   /** Actors by chart and state. */
   actors: readonly { chart: string; state: string; count: number }[];
-  applications: readonly { name: string; events: number; missed: number; unread: number; connected: boolean }[];
+  applications: readonly {
+    name: string;
+    events: number;
+    missed: number;
+    unread: number;
+    connected: boolean;
+    orphans: number;
+  }[];
   sip: {
     messages: Readonly<
       Record<
@@ -187,6 +194,12 @@ function declareCalls({ gauge, counter }: Declaring): void {
   );
   gauge('applications_connected', 'Whether an application is connected.', ['application'], ({ applications }) =>
     applications.map(({ name, connected }) => [{ application: name }, Number(connected)]),
+  );
+  gauge(
+    'application_orphans',
+    'Channels of an application that is not connected.',
+    ['application'],
+    ({ applications }) => applications.map(({ name, orphans }) => [{ application: name }, orphans]),
   );
   counter('application_events_total', 'Events made for an application.', ['application'], ({ applications }) =>
     applications.map(({ name, events }) => [{ application: name }, events]),

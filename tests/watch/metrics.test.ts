@@ -150,6 +150,7 @@ metrics('tell of applications, and of the interface', () =>
       'hookswitch_applications_connected{application="desk"} 1',
     ]);
     assert.equal(about('application_'), [
+      'hookswitch_application_orphans{application="desk"} 0',
       `hookswitch_application_events_total{application="desk"} ${server.dump().calls.applications[0]?.seq}`,
       'hookswitch_application_events_missed{application="desk"} 0',
       'hookswitch_application_unread_bytes{application="desk"} 7',
@@ -159,8 +160,10 @@ metrics('tell of applications, and of the interface', () =>
       'hookswitch_http_responses_total{status="404"} 1',
       'hookswitch_http_refusals_total{reason="channelNotFound"} 1',
     ]);
-    await ask('DELETE', `/ari/channels/${id}`);
     desk.close();
+    const orphans = (await samples(world)).filter((line) => line.startsWith('hookswitch_application_orphans'));
+    assert.equal(orphans, ['hookswitch_application_orphans{application="desk"} 1']);
+    await ask('DELETE', `/ari/channels/${id}`);
   }),
 );
 
