@@ -131,7 +131,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     io,
     changes: new TurnChanges(),
     stateStore,
-    from: from ?? (stateStore && savedIn(stateStore, clock.now(), log)),
+    from: from ?? (stateStore && savedIn(stateStore, clock.now(), config.state_store.interval * 1000, log)),
   };
 }
 

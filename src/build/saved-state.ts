@@ -10,13 +10,20 @@ import { readServerData, type ServerData, serverDataVersion } from './server-dat
 /**
  * The server's data that the process before left in its state store, as `state-keeper.ts` writes it; undefined if there
  * is none. Data that cannot be read is logged and dropped: the server starts without it.
+ * @param intervalMs how often streams were written: a clock that was set back must not hide what was sent since then.
  */
-export function savedIn(store: StateStore, now: number, log: Logger): ServerData | undefined {
+export function savedIn(
+  store: Pick<StateStore, 'left' | 'leftEvents'>,
+  now: number,
+  intervalMs: number,
+  log: Logger,
+): ServerData | undefined {
   if (store.left.size === 0) return undefined;
   try {
     const data = readServerData(dataOf(store));
     const writtenAt = Number(store.left.get(writtenAtKey) ?? now);
-    for (const { leg } of data.calls.channels) moveAhead(leg, Math.max(0, now - writtenAt));
+    const elapsedMs = Math.min(Math.max(intervalMs, now - writtenAt), Math.max(intervalMs, longestBlockMs));
+    for (const { leg } of data.calls.channels) moveAhead(leg, elapsedMs);
     return data;
   } catch (error) {
     log.error({ reason: (error as Error).message }, 'the saved state cannot be read; calls of the last run are lost');
@@ -28,6 +35,12 @@ type Json = Record<string, unknown>;
 
 /** The entry with the time, in ms since the Unix epoch, since when no stream is older. */
 export const writtenAtKey = 'writtenAt';
+
+/**
+ * A process that was alive had written its streams within this time, in ms. A longer time is a clock that was set forward, or
+ * a time without a process, in which nothing was sent: the far side's SRTP index would not follow (RFC 3711 3.3.1).
+ */
+const longestBlockMs = 120_000;
 
 /** Packets a second at most (video: 10 Mbit/s), and those that no estimate covers. */
 const mostPackets = { audio: 100, video: 1_000 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { dataOf } from '../../src/build/saved-state.ts';
+import { dataOf, savedIn, writtenAtKey } from '../../src/build/saved-state.ts';
 import { serverDataVersion } from '../../src/build/server-data.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { openStateStore } from '../../src/stores/state-store.ts';
@@ -16,28 +16,21 @@ const store = suite('the state of a server that is killed');
 
 const log = createLogger({ level: 'silent', destination: { write: () => {} } });
 
-/** The data in a state file, read as the next process would. */
-function written(directory: string): Record<string, unknown> {
+/** What a state file has, as the next process reads it. */
+function left(directory: string) {
   const copy = mkdtempSync(join(tmpdir(), 'hookswitch-'));
   copyFileSync(join(directory, 'state.log'), join(copy, 'state.log'));
-  const left = openStateStore({
-    ...{
-      directory: copy,
-      log,
-      version: serverDataVersion,
-      compactAbove: 1e9,
-      mostEvents: 1_000,
-      retryMs: 1_000,
-      mostEventCharacters: 1e6,
-      keepEventsMs: 3_600_000,
-      wallClock: () => 0,
-      now: () => 0,
-    },
+  const store = openStateStore({
+    ...{ directory: copy, log, version: serverDataVersion, compactAbove: 1e9, mostEvents: 1_000, retryMs: 1_000 },
+    ...{ mostEventCharacters: 1e6, keepEventsMs: 3_600_000, wallClock: () => 0, now: () => 0 },
   });
-  left.close();
+  store.close();
   rmSync(copy, { recursive: true });
-  return dataOf(left);
+  return store;
 }
+
+/** The data in a state file. */
+const written = (directory: string): Record<string, unknown> => dataOf(left(directory));
 
 /** What changes by itself is only written once a second. */
 const unsteady = new Set(['stream', 'item', 'heardMs', 'begun', 'missed']);
@@ -84,6 +77,24 @@ store('is at every moment what a snapshot would have', async () => {
   await run(1_500);
   out.leg.hangup(16);
   await run(1_000);
+  await story.close();
+});
+
+store('is moved ahead by what may have been sent, however the clock was set meanwhile', async () => {
+  const story = await createStory(5, true);
+  story.phones.alice.dial(`sip:app@${serverAddress}:5060`);
+  await story.clock.run(2_000);
+  const store = left(story.directory);
+  const writtenAt = Number(store.left.get(writtenAtKey));
+  const sequenceAt = (now: number): number => {
+    const [channel] = savedIn(store, now, 1_000, log)!.calls.channels;
+    const text = JSON.stringify(channel!.leg);
+    return Number(/"sequence":(\d+)/.exec(text)?.[1]);
+  };
+  const after = (ms: number): number => (sequenceAt(writtenAt + ms) - sequenceAt(writtenAt + 1_000)) & 0xffff;
+  assert.is(after(-3_600_000), 0, 'set back: as after one interval');
+  assert.is(after(3_000), 200);
+  assert.is(after(365 * 86_400_000), 11_900, 'set forward: as after two minutes');
   await story.close();
 });
 
