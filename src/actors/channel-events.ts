@@ -121,7 +121,7 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Listen
   /** The event of a fact; of a hang-up in the words of Asterisk where these are asked for. */
   const eventOf = (entry: ChannelEntry, fact: ChannelFact, { context }: ChannelSnapshot): AriEventBody => {
     const forwarded = fact.type === 'Dial' && fact.forwarded !== undefined ? find(fact.forwarded) : undefined;
-    const about = { ...channelEvent(fact, views.model(entry), context.caller.presentation) };
+    const about = channelEvent(fact, views.model(entry), context.caller.presentation);
     const event = forwarded && about.type === 'Dial' ? { ...about, forwarded: views.model(forwarded) } : about;
     if (!asteriskEvents || event.type !== 'ChannelHangupRequest') return event;
     if (event.soft) return { ...event, cause: fieldFlags.asked };

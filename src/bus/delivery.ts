@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { openEventJson } from '../models/event-json.ts';
+import { openEventJson, valueJson } from '../models/event-json.ts';
 import type { AriEventBody, TraceFields } from '../models/events.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Bus, Publication } from './bus.ts';
@@ -241,7 +241,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** An event as JSON with its time but without its last brace, ready for what is the receiver's own. */
   const open = (event: AriEventBody, causedBy: string | undefined, topics: readonly Topic[]): string => {
-    const cause = causedBy === undefined ? '' : `,"caused_by":${JSON.stringify(causedBy)}`;
+    const cause = causedBy === undefined ? '' : `,"caused_by":${valueJson(causedBy)}`;
     const trace = traced ? membersOf(traced(causedBy, channelOf(event, topics))) : '';
     return `${openEventJson(event)}${cause}${trace},"timestamp":"${formatTimestamp(clock.now())}"`;
   };

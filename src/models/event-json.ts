@@ -9,12 +9,13 @@ export function openEventJson(event: AriEventBody): string {
   let json = '';
   for (const name in event) {
     const value: unknown = event[name as keyof AriEventBody];
-    if (value !== undefined) json += `${json === '' ? '{' : ','}"${name}":${memberJson(value)}`;
+    if (value !== undefined) json += `${json === '' ? '{' : ','}"${name}":${valueJson(value)}`;
   }
   return json;
 }
 
-const memberJson = (value: unknown): string => {
+/** A value as JSON: equal to `JSON.stringify`, and faster for channels. */
+export const valueJson = (value: unknown): string => {
   if (typeof value === 'string') return textJson(value);
   return isChannel(value) ? channelJson(value) : JSON.stringify(value);
 };
@@ -22,27 +23,31 @@ const memberJson = (value: unknown): string => {
 const isChannel = (value: unknown): value is Channel =>
   typeof value === 'object' && value !== null && 'protocol_id' in value && 'dialplan' in value;
 
-/** A text as JSON. Most texts need no escape. */
-function textJson(text: string): string {
+/** A text as JSON. */
+const textJson = (text: string): string => `"${escaped(text)}"`;
+
+/** A text as it stands between quotation marks in JSON. Most need no escape: then it is the same string, no copy. */
+function escaped(text: string): string {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
     // Quotation mark, backslash, control characters, and all beyond ASCII, where lone surrogates are.
-    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return JSON.stringify(text);
+    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return JSON.stringify(text).slice(1, -1);
   }
-  return `"${text}"`;
+  return text;
 }
 
+/** Quotation marks are in the texts between the members: each piece that is put in costs an object of its own. */
 function channelJson(channel: Channel): string {
   const { caller, connected, dialplan, channelvars } = channel;
   return (
-    `{"id":${textJson(channel.id)},"name":${textJson(channel.name)},"state":"${channel.state}"` +
-    `,"protocol_id":${textJson(channel.protocol_id)}` +
-    `,"caller":{"name":${textJson(caller.name)},"number":${textJson(caller.number)}}` +
-    `,"connected":{"name":${textJson(connected.name)},"number":${textJson(connected.number)}}` +
-    `,"accountcode":${textJson(channel.accountcode)}` +
-    `,"dialplan":{"context":${textJson(dialplan.context)},"exten":${textJson(dialplan.exten)}` +
-    `,"priority":${dialplan.priority},"app_name":${textJson(dialplan.app_name)},"app_data":${textJson(dialplan.app_data)}}` +
-    `,"creationtime":"${channel.creationtime}","language":${textJson(channel.language)}` +
+    `{"id":"${escaped(channel.id)}","name":"${escaped(channel.name)}","state":"${channel.state}"` +
+    `,"protocol_id":"${escaped(channel.protocol_id)}"` +
+    `,"caller":{"name":"${escaped(caller.name)}","number":"${escaped(caller.number)}"}` +
+    `,"connected":{"name":"${escaped(connected.name)}","number":"${escaped(connected.number)}"}` +
+    `,"accountcode":"${escaped(channel.accountcode)}"` +
+    `,"dialplan":{"context":"${escaped(dialplan.context)}","exten":"${escaped(dialplan.exten)}","priority":` +
+    `${dialplan.priority},"app_name":"${escaped(dialplan.app_name)}","app_data":"${escaped(dialplan.app_data)}"}` +
+    `,"creationtime":"${channel.creationtime}","language":"${escaped(channel.language)}"` +
     (channel.caller_rdnis === undefined ? '' : `,"caller_rdnis":${textJson(channel.caller_rdnis)}`) +
     (channelvars === undefined ? '' : `,"channelvars":${JSON.stringify(channelvars)}`) +
     (channel.tenantid === undefined ? '' : `,"tenantid":${textJson(channel.tenantid)}`) +

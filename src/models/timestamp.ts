@@ -25,15 +25,18 @@ function zoneOf(date: Date): string {
 }
 
 /**
- * Makes a formatter that caches the last minute: date, hour and zone are equal for its events, so only seconds and
+ * Makes a formatter that caches the last text, and of the last minute date, hour and zone, so that only seconds and
  * milliseconds are new. (Zone offsets are whole minutes and change on whole minutes.)
  */
 export function createTimestampFormatter(): (epochMs: number) => string {
   let minute = Number.NaN;
   let prefix = '';
   let zone = '';
+  let last = Number.NaN;
+  let text = '';
   return (epochMs) => {
     const ms = Math.floor(epochMs);
+    if (ms === last) return text;
     const current = Math.floor(ms / 60_000);
     if (current !== minute) {
       const date = new Date(current * 60_000);
@@ -44,7 +47,9 @@ export function createTimestampFormatter(): (epochMs: number) => string {
     const rest = ms - current * 60_000;
     const seconds = Math.floor(rest / 1000);
     const fraction = rest % 1000;
-    return `${prefix}${seconds < 10 ? '0' : ''}${seconds}.${fraction < 10 ? '00' : fraction < 100 ? '0' : ''}${fraction}${zone}`;
+    last = ms;
+    text = `${prefix}${seconds < 10 ? '0' : ''}${seconds}.${fraction < 10 ? '00' : fraction < 100 ? '0' : ''}${fraction}${zone}`;
+    return text;
   };
 }
 

@@ -14,9 +14,9 @@ const timestamp = '2026-01-31T12:00:00.123+0000';
 
 export const channel: Channel = {
   id: 'c1',
-  protocol_id: '',
   name: 'PJSIP/alice-0a1b2c3d',
   state: 'Up',
+  protocol_id: '',
   caller: { name: '', number: '100' },
   connected: { name: '', number: '' },
   accountcode: '',
