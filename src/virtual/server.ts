@@ -7,7 +7,7 @@ import type { Logging } from '../logging.ts';
 import { type RunningServer, startServer } from '../main.ts';
 import type { OpenFiles } from '../media/file/open-files.ts';
 import { startInline } from '../media/inline-thread.ts';
-import type { MediaThread } from '../media/start-worker.ts';
+import type { MediaThread, StartThread } from '../media/start-worker.ts';
 import { createVirtualMachine } from './machine.ts';
 import type { ManualClock } from './manual-clock.ts';
 import type { VirtualHost } from './network.ts';
@@ -56,10 +56,22 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
   const config = { ...options.config, media };
   const random = createRandom(seed);
   const machine = createVirtualMachine(options.clock, host);
-  const { clock, sockets } = machine;
+  const { clock } = machine;
   const opened: OpenFiles[] = [];
   const threads: MediaThread[] = [];
-  const startThread = startInline({ clock, sockets, random32: createRandom32(random) }, opened);
+  const random32 = createRandom32(random);
+  /** A media thread whose timers and sockets end with it, as those of a real thread do. */
+  const startThread: StartThread = (start) => {
+    const own = createVirtualMachine(clock, { ...host, sockets: machine.sockets });
+    const thread = startInline({ clock: own.clock, sockets: own.sockets, random32 }, opened)(start);
+    return {
+      ...thread,
+      terminate() {
+        own.powerOff();
+        return thread.terminate();
+      },
+    };
+  };
   let diskIsFull = false;
   let app: HttpApp['app'] | undefined;
   let http: HttpServer | undefined;
