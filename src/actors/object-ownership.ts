@@ -32,6 +32,8 @@ export interface ObjectOwnership {
    * is no such channel. By id or name.
    */
   applicationOf(channel: string): string | undefined;
+  /** Whether a channel came from the dialplan, and goes on there after its application; undefined without a channel. */
+  ranDialplan(channel: string): boolean | undefined;
   /** The call (`linkedid`) of a channel; undefined if there is no such channel. */
   callOf(channel: string): string | undefined;
   /** The members of a bridge; undefined for an unknown bridge. */
@@ -73,6 +75,10 @@ export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwners
       if (!context) return undefined;
       const { app, onAnswer } = context;
       return app || (onAnswer?.type === 'application' ? onAnswer.app : '');
+    },
+    ranDialplan(idOrName) {
+      const context = lookup.channel?.(idOrName)?.ownership.getSnapshot().context;
+      return context && context.resume !== undefined;
     },
     callOf: (id) => lookup.channel?.(id)?.actor.getSnapshot().context.linked.id,
     membersOf(id) {

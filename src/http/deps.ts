@@ -86,7 +86,7 @@ export type Owners = {
   calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'mask' | 'bundle' | 'stuck'> &
     Partial<Pick<Calls, 'record'>>;
   /** The application that owns channels and bridges. */
-  objectOwnership: Pick<ObjectOwnership, 'callOf' | 'applicationOf' | 'membersOf' | 'creatorOf' | 'by'>;
+  objectOwnership: Pick<ObjectOwnership, 'callOf' | 'applicationOf' | 'ranDialplan' | 'membersOf' | 'creatorOf' | 'by'>;
   /** Sends changes to subscribers. */
   live: Pick<Live, 'watch' | 'require'>;
   /** Lets users listen to calls. */

@@ -102,6 +102,8 @@ export function createTokenOperations({
       if (!/^[\w.@-]{1,64}$/.test(name)) throw new AriError('tokenNameInvalid');
       if (user !== requester.name && isLimited(requester)) throw notCovered(requester, `tokens of '${user}'`);
       if (!users().some((each) => each.name === user)) throw new AriError('tokenUserUnknown', { name: user });
+      // Calls to a browser go by the name of its token or of its user: nobody takes those of another user.
+      if (name !== user && users().some((each) => each.name === name)) throw new AriError('tokenNameTaken', { name });
       const scopes = [...((requester.token?.scopes ?? []) as AccessScope[]), ...readRequestedScope(request)];
       const expires = Math.min(now() + lifetimeOf(request), requester.token?.expiresAt ?? Number.POSITIVE_INFINITY);
       const wanted = {

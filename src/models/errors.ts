@@ -55,7 +55,7 @@ export const ariErrors = {
   tokenNameInvalid: { status: 400, message: "A token's name has 1 to 64 letters, digits, '.', '-', '_' or '@'" },
   tokenNameTaken: {
     status: 409,
-    message: "A token named '{name}' exists already. Choose another name or revoke it first",
+    message: "The name '{name}' belongs to a token or to another user. Choose another name or revoke the token",
   },
   tokenUserUnknown: { status: 400, message: "There is no user '{name}'" },
   tokenScopeInvalid: { status: 400, message: 'The scope is not valid: {problem}' },

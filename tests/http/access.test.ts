@@ -44,6 +44,7 @@ const owners: Deps = {
     applicationOf,
     membersOf: (id) => (applicationOf(id) === undefined ? undefined : [id]),
     creatorOf: () => undefined,
+    ranDialplan: (id) => !id.endsWith('Made'),
     by(creator, run) {
       made.push(creator);
       return run();
@@ -374,6 +375,15 @@ things('a browser calls no extension outside its contexts, named or not', async 
     ],
     [201, 403, 403],
   );
+});
+
+things('a channel that an application made begins in no context outside the scope', async () => {
+  const user = named('maker', { operations: ['channels'], contexts: ['phones'] });
+  const { ask: asked } = createTestApp(owners, { users: [user] });
+  const headers = { authorization: basic('maker:secret') };
+  const statusOf = async (id: string) => (await asked(`POST /ari/channels/${id}/continue`, { headers })).status;
+  // Its model says `default`. The one that came from the dialplan goes on there.
+  assert.equal([await statusOf('mineMade'), await statusOf('mine')], [403, 204]);
 });
 
 things('every operation on a thing says what it names', () => {

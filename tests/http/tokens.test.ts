@@ -34,6 +34,7 @@ function createWorld(directory: string, clock = new ManualClock()) {
     applicationOf: () => 'desk',
     membersOf: () => undefined,
     creatorOf: () => undefined,
+    ranDialplan: () => true,
     by: (_creator, run) => run(),
   };
   const owners = { ...createFakes().owners, objectOwnership, sessions: undefined, tokens: undefined, bans: undefined };
@@ -158,7 +159,7 @@ tokens('what cannot be is refused, and there are no more than there may be', asy
   for (const name of ['a', 'b', 'c']) await make({ name });
   assert.equal(await refused({ name: 'a' }), [
     409,
-    "A token named 'a' exists already. Choose another name or revoke it first",
+    "The name 'a' belongs to a token or to another user. Choose another name or revoke the token",
   ]);
   assert.equal(await refused({ name: 'd' }), [
     409,
@@ -196,6 +197,13 @@ tokens('a limit that is no list, or of another type, makes no token', async ({ w
     [{ user: ['desk'] }, "Parameter 'user' must be a string"],
   ] as const)
     assert.equal(await refused({ name: 'wide', ...body }), [400, expected]);
+});
+
+tokens('no token has the name of another user, whose calls it would hear', async ({ world: { make, refused } }) => {
+  const [status, message] = await refused({ name: 'reader' }, 'desk:secret');
+  assert.is(status, 409);
+  assert.match(message, /reader/);
+  assert.is((await make({ name: 'desk' }, 'desk:secret')).name, 'desk');
 });
 
 tokens.run();

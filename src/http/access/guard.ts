@@ -181,10 +181,13 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
   const contextOf = (params: Record<string, unknown>, leavesApplication: boolean): string | undefined => {
     if (!leavesApplication && given(params, 'app')) return undefined;
     if (given(params, 'context')) return String(params.context);
-    if (!places.some((name) => given(params, name))) return undefined;
-    if (!leavesApplication) return 'default';
+    const isPlace = places.some((name) => given(params, name));
+    if (!leavesApplication) return isPlace ? 'default' : undefined;
+    const id = String(params.channelId);
+    // It goes on where it came from. A channel that an application made came from nowhere and begins in its context.
+    if (!isPlace && owners.objectOwnership?.ranDialplan(id)) return undefined;
     try {
-      return owners.channels?.get(String(params.channelId)).dialplan.context;
+      return owners.channels?.get(id).dialplan.context;
     } catch {
       return undefined;
     }
