@@ -387,6 +387,12 @@ for (const { what, pjsip, endpoint, told } of [
     told: 'auth gone does not exist',
   },
   {
+    what: 'addresses of a line remain where a header or a request URI is another criterion',
+    pjsip: '[a]\ntype=endpoint\nallow=ulaw\n[a]\ntype=identify\nendpoint=a\nmatch=192.0.2.9\nmatch_header=X-Line: 7\n',
+    endpoint: { auth: undefined, match: ['192.0.2.9'] },
+    told: 'match_header and match_request_uri are dropped',
+  },
+  {
     what: 'an endpoint that anybody could claim lets nobody in',
     pjsip: '[a]\ntype=endpoint\nallow=ulaw\naors=a\n[a]\ntype=aor\nmax_contacts=1\n',
     endpoint: { auth: undefined, match: [] },

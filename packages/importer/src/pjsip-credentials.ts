@@ -74,14 +74,13 @@ function passwordOf(auth: Values | undefined, report: Report): { password?: stri
   return {};
 }
 
+/** Addresses of an `identify`: in Asterisk a request has to match one criterion, not all. */
 function addressesOf(identify: Values, report: Report): string[] {
-  if (identify.text('match_header') !== '' || identify.text('match_request_uri') !== '') {
+  if (identify.text('match_header') !== '' || identify.text('match_request_uri') !== '')
     report.missing(
       identify.place,
       'match_header and match_request_uri are dropped: callers are identified by address only',
     );
-    return [];
-  }
   return identify.list('match').flatMap((match) => {
     const { host, hasPort } = splitPort(match);
     const network = asNetwork(host);
