@@ -175,10 +175,18 @@ function placeText(place: unknown): string | undefined {
   return context === undefined || exten === undefined ? undefined : `${exten}@${context}:${priority ?? 1}`;
 }
 
+/** An item of a list in words: of an object, its members that are texts or numbers. */
+function itemText(item: unknown): string {
+  if (typeof item !== 'object' || item === null) return String(item);
+  return Object.values(item)
+    .filter((value) => typeof value === 'number' || (typeof value === 'string' && value !== ''))
+    .join('/');
+}
+
 /** A member of an event in words; undefined for what is empty or has too many parts. */
 function memberText(name: string, value: unknown): string | undefined {
   if (name === 'position' || name === 'dialplan') return placeText(value);
-  if (Array.isArray(value)) return value.length > 0 ? `${name} ${shortened(value.join(' '))}` : undefined;
+  if (Array.isArray(value)) return value.length > 0 ? `${name} ${shortened(value.map(itemText).join(' '))}` : undefined;
   return typeof value === 'object' || value === undefined || value === ''
     ? undefined
     : `${name} ${shortened(`${value}`)}`;
@@ -246,7 +254,7 @@ function textOf(entry: TimelineEntry): string {
       return `${entry.direction === 'in' ? 'from' : 'to'} ${entry.remote}: ${entry.first_line}`;
     case 'media':
       return `${entry.object}: ${Object.entries(entry.report)
-        .map(([name, value]) => `${name} ${String(value)}`)
+        .map(([name, value]) => `${name} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`)
         .join(', ')}`;
   }
 }

@@ -145,6 +145,14 @@ operator('the lines of a call show its place in the dialplan, whom a Dial calls,
     step('playback', { type: 'media.failed', reason: "no sound file for 'a'" }),
     step('channel', { type: 'variable.set', name: 'LONG', value: 'x'.repeat(500) }),
     step('channel', { type: 'leg.answered' }),
+    step('dial', {
+      type: 'targets.opened',
+      callees: [
+        { channelId: '17.1', number: 'bob' },
+        { channelId: '17.2', number: '' },
+      ],
+      failures: [20],
+    }),
   ].map((entry) => entryCells(entry)[2]?.text);
   assert.equal(shown, [
     'channel x: begins (name PJSIP/alice-1, 201@inside:1): a → b',
@@ -154,6 +162,7 @@ operator('the lines of a call show its place in the dialplan, whom a Dial calls,
     "playback x: media.failed (reason no sound file for 'a'): a → b",
     `channel x: variable.set (name LONG, value ${'x'.repeat(119)}…): a → b`,
     'channel x: leg.answered: a → b',
+    'dial x: targets.opened (callees 17.1/bob 17.2, failures 20): a → b',
   ]);
 });
 
