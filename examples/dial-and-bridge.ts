@@ -3,7 +3,6 @@ import { AriClient } from '@ipcom/asterisk-ari';
 // Connects the caller with another phone: bob's, or the one that HOOKSWITCH_CALLEE names.
 
 type Channel = { id: string; caller: { number: string } };
-type Bridge = { id: string; channels: string[] };
 
 const {
   HOOKSWITCH_URL = 'http://127.0.0.1:8088',
@@ -19,6 +18,8 @@ const suffix = '-callee';
 const otherOf = (id: string) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : id + suffix);
 /** Channels that have not ended. */
 const live = new Set<string>();
+/** Where callers talk, by their channels. */
+const bridges = new Map<string, string>();
 
 async function dial({ id, caller }: Channel): Promise<void> {
   console.log(`${caller.number} calls ${endpoint}`);
@@ -31,6 +32,9 @@ async function dial({ id, caller }: Channel): Promise<void> {
 async function join(caller: string): Promise<void> {
   await ari.channels.answerChannel(caller);
   const bridge = await ari.bridges.createBridge({ type: 'mixing' });
+  bridges.set(caller, bridge.id);
+  // Whoever has gone meanwhile is told no more.
+  if (!live.has(caller)) return leave(caller);
   await ari.bridges.addChannels(bridge.id, { channel: [caller, otherOf(caller)] });
   console.log('they talk');
 }
@@ -43,15 +47,18 @@ ari.on('StasisStart', async ({ channel, args: [role, caller = ''] }: { channel: 
 async function end({ channel: { id } }: { channel: Channel }): Promise<void> {
   live.delete(id);
   if (live.delete(otherOf(id))) await ari.channels.hangup(otherOf(id));
+  await leave(id.endsWith(suffix) ? otherOf(id) : id);
+}
+
+// The bridge goes with the first of them: what happens while the WebSocket is away is not told.
+async function leave(caller: string): Promise<void> {
+  const bridge = bridges.get(caller);
+  if (bridge === undefined || !bridges.delete(caller)) return;
+  await ari.bridges.destroy(bridge);
+  console.log('they have gone');
 }
 ari.on('StasisEnd', end);
 ari.on('ChannelDestroyed', end);
-
-ari.on('ChannelLeftBridge', async ({ bridge }: { bridge: Bridge }) => {
-  if (bridge.channels.length > 0) return;
-  await ari.bridges.destroy(bridge.id);
-  console.log('they have gone');
-});
 
 // A caller may hang up at any time, also between two commands.
 process.on('unhandledRejection', (error) => console.error(String(error)));

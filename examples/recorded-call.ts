@@ -22,6 +22,8 @@ const suffix = '-callee';
 const otherOf = (id: string) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : id + suffix);
 /** Channels that have not ended. */
 const live = new Set<string>();
+/** Callers who have a bridge. */
+const bridged = new Set<string>();
 
 async function dial({ id, caller }: Channel): Promise<void> {
   live.add(id).add(otherOf(id));
@@ -34,15 +36,20 @@ async function dial({ id, caller }: Channel): Promise<void> {
 async function announce(caller: string): Promise<void> {
   await ari.channels.answerChannel(caller);
   await ari.bridges.createBridge({ type: 'mixing', bridgeId: caller });
+  bridged.add(caller);
+  // Whoever has gone meanwhile is told no more.
+  if (!live.has(caller)) return leave(caller);
   await ari.bridges.addChannels(caller, { channel: [caller, otherOf(caller)] });
   await ari.bridges.playMedia(caller, { media: announcement });
 }
 
-// A snoop hears what one side says and what it hears: together the whole call.
+// A snoop hears what one side says and what it hears: together the whole call. Without the announcement nobody is
+// recorded, and so nobody talks.
 ari.on('PlaybackFinished', async ({ playback }: Played) => {
   const caller = playback.target_uri.slice('bridge:'.length);
   if (playback.state === 'done')
     await ari.channels.snoopChannel(caller, { spy: 'both', app, appArgs: `snoop,${caller}` });
+  else if (live.has(caller)) await ari.channels.hangup(caller);
 });
 
 ari.on('StasisStart', async ({ channel, args: [role, caller = ''] }: { channel: Channel; args: string[] }) => {
@@ -60,13 +67,15 @@ ari.on('RecordingFinished', ({ recording }: Recorded) =>
 async function end({ channel: { id } }: { channel: Channel }): Promise<void> {
   live.delete(id);
   if (live.delete(otherOf(id))) await ari.channels.hangup(otherOf(id));
+  await leave(id.endsWith(suffix) ? otherOf(id) : id);
+}
+
+// The bridge goes with the first of them: what happens while the WebSocket is away is not told.
+async function leave(caller: string): Promise<void> {
+  if (bridged.delete(caller)) await ari.bridges.destroy(caller);
 }
 ari.on('StasisEnd', end);
 ari.on('ChannelDestroyed', end);
-
-ari.on('ChannelLeftBridge', async ({ bridge }: { bridge: { id: string; channels: string[] } }) => {
-  if (bridge.channels.length === 0) await ari.bridges.destroy(bridge.id);
-});
 // A caller may hang up at any time, also between two commands.
 process.on('unhandledRejection', (error) => console.error(String(error)));
 

@@ -61,14 +61,16 @@ export interface PathFinding {
     refused: string[];
     /** The output of a program that ended, or what the next call expected. */
     details?: string;
-    /** It did not come in a call right after the start, but after this many others. */
-    afterCalls?: number;
+    /** Disturbed calls of the same server before it. */
+    afterCalls: number;
     /** Other moments in which the same disturbance does the same. */
     also: string[];
 }
 /** What `paths` has found. */
 export interface PathReport {
     findings: PathFinding[];
+    /** What did not come again on a new server: it needs earlier calls, or the machine was busy. */
+    seenOnce: PathFinding[];
     /** Disturbed calls. */
     runs: number;
     /** Moments of the normal call that differ. */

@@ -29,16 +29,26 @@ function inWords(finding: PathFinding, place: number): string {
     ...(refused.length > 0 ? [`   Refused in this call: ${list(refused)}`] : []),
     ...(details !== undefined && details !== '' ? [indented(details)] : []),
     ...(also.length > 0 ? [`   The same ${list(also)}`] : []),
-    ...(afterCalls !== undefined ? [`   Only after ${count(afterCalls, 'earlier call')} with the same server`] : []),
+    ...(afterCalls > 0
+      ? [`   After ${count(afterCalls, 'earlier call')} with the same server; not again on a new one`]
+      : []),
     `   Run it alone: paths({ ..., only: ${JSON.stringify(path)} })`,
   ].join('\n');
 }
 
 /** A report as a person reads it. */
-export function reportInWords({ findings, runs, moments, leftOut, missed }: Omit<PathReport, 'text'>): string {
+export function reportInWords({
+  findings,
+  seenOnce,
+  runs,
+  moments,
+  leftOut,
+  missed,
+}: Omit<PathReport, 'text'>): string {
   const left = leftOut > 0 ? `; the bounds left out ${leftOut}` : '';
   const again = missed.length > 0 ? `; ${missed.length} did not come to their moment again` : '';
   const head = `${count(runs, 'disturbed call')} at ${count(moments, 'moment')}${left}${again}: `;
+  const unsure = seenOnce.length > 0 ? ['Seen once:', ...seenOnce.map(inWords)] : [];
   const end = findings.length === 0 ? 'the application survived all.' : `${count(findings.length, 'finding')}.`;
-  return [head + end, ...findings.map(inWords)].join('\n\n');
+  return [head + end, ...findings.map(inWords), ...unsure].join('\n\n');
 }

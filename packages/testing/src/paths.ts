@@ -50,9 +50,9 @@ export async function paths(options: PathsOptions): Promise<PathReport> {
       if (systemClock.monotonic() > until || runner.findings.length >= mostFindings) break;
       await runner.run(path);
     }
-    const { findings, missed, runs } = runner;
+    const { findings, seenOnce, missed, runs } = runner;
     const moments = new Set(all.map(({ moment }) => momentInWords(moment))).size;
-    const report = { findings, runs, moments, leftOut: all.length - runs, missed };
+    const report = { findings, seenOnce, runs, moments, leftOut: all.length - runs, missed };
     return { ...report, text: reportInWords(report) };
   } finally {
     await runner.close();
@@ -62,6 +62,7 @@ export async function paths(options: PathsOptions): Promise<PathReport> {
 /** Runs paths, one after the other on one server while nothing is wrong. */
 class PathRunner {
   readonly findings: PathFinding[] = [];
+  readonly seenOnce: PathFinding[] = [];
   readonly missed: string[] = [];
   runs = 0;
   readonly #options: PathsOptions;
@@ -92,13 +93,13 @@ class PathRunner {
     const alone = after > 0 ? await this.#disturb(path) : outcome;
     if (after > 0) await this.close();
     const isAlone = alone !== undefined && alone !== 'missed';
-    add(this.findings, {
+    add(isAlone ? this.findings : this.seenOnce, {
       ...(isAlone ? alone : outcome),
       path: path.name,
       disturbance: path.disturbance.name,
       moment: momentInWords(path.moment),
+      afterCalls: isAlone ? 0 : after,
       also: [],
-      ...(!isAlone && { afterCalls: after }),
     });
   }
 
