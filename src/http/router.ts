@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile, type Validator } from 'typebox/compile';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
@@ -83,10 +83,11 @@ type Check = ((value: unknown) => string | undefined) | undefined;
 
 const variable = /\{(\w+)\}/g;
 
-/** A check that tells the first place where a value is not as its schema says; undefined when it is. */
+/** A check that tells the first place where a value is not as its schema says. It is compiled when it is first used. */
 export function createCheck(schema: TSchema): (value: unknown) => string | undefined {
-  const validator = Compile(schema);
+  let validator: Validator | undefined;
   return (value) => {
+    validator ??= Compile(schema);
     if (validator.Check(value)) return undefined;
     const [first] = validator.Errors(value);
     return first ? `${first.instancePath || '/'} ${first.message}` : '/ does not match';
