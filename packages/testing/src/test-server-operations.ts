@@ -229,6 +229,7 @@ const ofServer: Readonly<Record<string, Operation<TestServer>>> = {
     return () => pbx.clock.advance(time);
   },
   settle: (pbx) => () => pbx.settle(),
+  connected: (pbx) => () => pbx.connected(),
   idle:
     (pbx, { wait }) =>
     () =>
