@@ -33,7 +33,7 @@ async function join(caller: string): Promise<void> {
   await ari.channels.answerChannel(caller);
   const bridge = await ari.bridges.createBridge({ type: 'mixing' });
   bridges.set(caller, bridge.id);
-  // Whoever has gone meanwhile is told no more.
+  // The end of a caller who has gone meanwhile was told before.
   if (!live.has(caller)) return leave(caller);
   await ari.bridges.addChannels(bridge.id, { channel: [caller, otherOf(caller)] });
   console.log('they talk');

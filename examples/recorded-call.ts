@@ -37,7 +37,7 @@ async function announce(caller: string): Promise<void> {
   await ari.channels.answerChannel(caller);
   await ari.bridges.createBridge({ type: 'mixing', bridgeId: caller });
   bridged.add(caller);
-  // Whoever has gone meanwhile is told no more.
+  // The end of a caller who has gone meanwhile was told before.
   if (!live.has(caller)) return leave(caller);
   await ari.bridges.addChannels(caller, { channel: [caller, otherOf(caller)] });
   await ari.bridges.playMedia(caller, { media: announcement });
