@@ -265,6 +265,7 @@ function settings({
   audit,
   listening,
   awayPolicies,
+  stuck,
   features,
   http,
   users,
@@ -314,6 +315,7 @@ function settings({
     ...(awayPolicies && { away_policies: awayPolicies }),
     ...(audit && { audit }),
     ...(listening && { listening }),
+    ...(stuck && { stuck }),
     ...(features && { features }),
     ...(dialplan && { dialplan }),
   };
