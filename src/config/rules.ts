@@ -24,6 +24,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
   const sections: Record<string, () => Problem[]> = {
     http: () => [...checkUsers(config), ...checkScopes(config, known), ...checkHttpTls(config, broken)],
     applications: () => checkApplications(config, broken),
+    away_policies: () => checkAwayPolicies(config),
     sip: () => [...checkSip(config, known), ...checkSipTls(config, broken)],
     media: () => checkMedia(config),
     external_media: () => checkMediaServers(config),
@@ -76,6 +77,14 @@ function checkTexts(node: Node, value: unknown, path: Path): Problem[] {
     checkTexts(each ?? node.properties?.[key] ?? {}, child, [...path, key]),
   );
 }
+
+/** Calls can only be moved to another application. */
+const checkAwayPolicies = ({ away_policies: policies }: Config): Problem[] =>
+  Object.entries(policies).flatMap(([name, { action, move_to: target }]) => {
+    if (action !== 'move' || (target !== '' && target !== name)) return [];
+    const message = target === '' ? '`action: move` needs move_to' : 'names the application that is away itself';
+    return [{ path: ['away_policies', name, 'move_to'], message }];
+  });
 
 const noCertificate = 'needs a certificate; add one to tls.certificates';
 

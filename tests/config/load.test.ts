@@ -147,6 +147,14 @@ test('a setting is read by its old name, too; its new name wins', () => {
   assert.is(away('absences: { desk: { after: 5 } }\naway_policies: { desk: { after: 7 } }'), 7);
 });
 
+test('an away policy that moves calls names another application', () => {
+  const problems = (policy: string) => problemsOf(`away_policies: { desk: ${policy} }`).join();
+  assert.is(problems('{ action: move, move_to: night }'), '');
+  assert.is(problems('{ action: hangup }'), '');
+  assert.match(problems('{ action: move }'), /away_policies\.desk\.move_to `action: move` needs move_to/);
+  assert.match(problems('{ action: move, move_to: desk }'), /names the application that is away itself/);
+});
+
 test('the environment stands above the file', () => {
   const config = load('http: { port: 9000, bind: 10.0.0.1 }\nsip: { transports: [{ protocol: tcp, port: 7000 }] }', {
     HOOKSWITCH_HTTP_PORT: '0',
