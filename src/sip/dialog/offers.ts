@@ -14,6 +14,12 @@ export function refuseBody(
   const body = sessionBodyOf(request);
   if (body.kind === 'foreign')
     return { status: 415, reason: `a body of ${body.type}`, headers: [['Accept', sessionBodies]] };
+  if (body.kind === 'encoded')
+    return {
+      status: 415,
+      reason: 'a body with a Content-Encoding',
+      headers: [['Accept-Encoding', 'identity']],
+    };
   if (body.kind !== 'malformed') return undefined;
   return { status: 400, reason: body.problem, headers: [warningHeader(body.problem)] };
 }

@@ -9,6 +9,8 @@ type SessionBody =
   | { readonly kind: 'description'; readonly text: string }
   /** A body that has to be understood, of a type that we do not know: 415. */
   | { readonly kind: 'foreign'; readonly type: string }
+  /** A body in an encoding that we do not know: 415 (RFC 3261 8.2.3). */
+  | { readonly kind: 'encoded' }
   /** Unreadable parts: 400. */
   | { readonly kind: 'malformed'; readonly problem: string };
 
@@ -45,6 +47,9 @@ export const hasBody = (message: Pick<BaseMessage, 'body' | 'contentType'>): boo
  */
 export function sessionBodyOf(message: Pick<BaseMessage, 'body' | 'contentType' | 'header'>): SessionBody {
   if (!hasBody(message)) return none;
+  const encoding = message.header('Content-Encoding');
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
+    return partOf(message.body, (name) => message.header(name)).handling === 'optional' ? none : { kind: 'encoded' };
   if (message.contentType === DESCRIPTION) return { kind: 'description', text: message.body.toString('utf8') };
   const part = partOf(message.body, (name) => message.header(name));
   const found = part.type.startsWith('multipart/')

@@ -49,6 +49,19 @@ offers('an INVITE whose description is one of several parts is answered', async 
   assert.equal([refused.status, refused.header('Accept')], [415, 'application/sdp, multipart/mixed']);
 });
 
+offers('a compressed body is refused with what may come instead', async () => {
+  const { carrier, phone } = await world();
+  const invite = (callId: string, headers: [string, string][]) =>
+    carrier.send({ method: 'INVITE', callId, port: phone.port, sdp: audioAt(10_000), headers });
+  invite('compressed', [['Content-Encoding', 'gzip']]);
+  const refused = await carrier.response('INVITE', 'compressed');
+  assert.equal([refused.status, refused.header('Accept-Encoding')], [415, 'identity']);
+  invite('plain', [['Content-Encoding', 'identity']]);
+  const { leg } = await phone.rung();
+  leg.answer();
+  assert.is((await carrier.response('INVITE', 'plain')).status, 200);
+});
+
 offers('a 183 and a 200 may have the answer among several parts', async () => {
   const { carrier, phone } = await world();
   const out = phone.open('600@trunk');
