@@ -25,6 +25,7 @@ chart('one that comes back, or whose channels are kept, is not awaited', () => {
 chart('channels hear music until it is back or the second time is over', () => {
   assert.equal(after('application.lost', 'music.due'), ['entertained', 'startMusic', 'startTimer']);
   assert.equal(after('application.lost', 'music.due', 'application.back'), ['idle', 'stopTimer', 'stopMusic']);
+  assert.equal(after('application.lost', 'music.due', 'application.kept'), ['idle', 'stopTimer', 'stopMusic']);
   assert.equal(after('application.lost', 'music.due', 'time.over'), ['idle', 'stopMusic', 'releaseChannels']);
   assert.equal(after('application.lost', 'music.due', 'system.closing'), ['closed', 'stopTimer']);
 });

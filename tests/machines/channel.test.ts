@@ -97,6 +97,14 @@ chart('an originated call that the far side refuses tells of the hang-up, and th
   assert.is(over.snapshot.status, 'done');
 });
 
+chart('the cause of a failed dial is noted until the call is ended', () => {
+  const noted = { type: 'cause.set', cause: 17 } as const;
+  assert.is(after(incoming, noted).snapshot.context.cause, 17);
+  assert.is(after(incoming, { type: 'hangup', cause: 21 }, noted).snapshot.context.cause, 21);
+  const refused = { type: 'leg.hungUp', cause: 34 } as const;
+  assert.is(after(outbound, dial, refused, noted).snapshot.context.cause, 34);
+});
+
 chart('each cause of a refusal has its dial status', () => {
   const status = (cause: number) =>
     (after(outbound, dial, { type: 'leg.hungUp', cause }).told[1] as unknown as { dialstatus: string }).dialstatus;
