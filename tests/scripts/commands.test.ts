@@ -65,6 +65,7 @@ class Desk {
     // These would run this test again, or measure for minutes.
     if (script !== undefined) return assert.type(scripts[script], 'string', printed);
     if (/\bnpm start$|\bcli\.js serve$/.test(printed)) return this.#serve(printed);
+    if (/\btest-server$/.test(printed)) return void (await this.#begin(printed, /"token"/));
     if (/(npx tsx|python3) examples\//.test(printed)) return void (await this.#begin(printed, /waiting for calls/));
     const { written, code } = await this.#end(this.#spawn(this.#adapted(printed)));
     assert.is(code, 0, `${printed}\n${written()}`);
