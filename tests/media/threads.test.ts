@@ -10,6 +10,7 @@ import { readWav } from '../../src/media/file/wav.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, PlayReport, RecordReport } from '../../src/telephony/media.ts';
+import { freePort } from '../support/free-port.ts';
 import { untilAsked } from '../support/waiting.ts';
 import { Phone } from './socket-phone.ts';
 import { memoryLogger, noExternal } from './support.ts';
@@ -26,7 +27,7 @@ const config = {
 };
 
 /** A plane over three threads that can be ended from outside. */
-function threePlaces() {
+async function threePlaces() {
   const threads: MediaThread[] = [];
   const log = memoryLogger();
   const startThread: typeof startWorker = (start) => {
@@ -34,7 +35,14 @@ function threePlaces() {
     threads.push(thread);
     return thread;
   };
-  return { plane: createMediaPlane({ config, clock: systemClock, log, startThread }), threads, log };
+  // Not ports of the system's choice: another process may get one of them before it is opened again.
+  const first = await freePort();
+  const ports = { first, last: first + 399 };
+  return {
+    plane: createMediaPlane({ config: { ...config, ports }, clock: systemClock, log, startThread }),
+    threads,
+    log,
+  };
 }
 
 const member = { role: 'participant', muted: false, passDigits: true } as const;
@@ -44,7 +52,7 @@ const loud = Array.from({ length: 160 }, (_, index) => (index % 2 === 0 ? 0x10 :
 const packetMs = 60;
 
 test('a thread that dies under fifty bridged calls ends none of them: each goes on, in its streams, in both directions', async () => {
-  const { plane, threads, log } = threePlaces();
+  const { plane, threads, log } = await threePlaces();
   const reports: MediaReport[] = [];
   const open = async (id: string) => {
     const [phone, session] = await Promise.all([Phone.bind(), plane.openRtp(id, (report) => reports.push(report))]);
@@ -124,7 +132,7 @@ test('a thread that dies under fifty bridged calls ends none of them: each goes 
 });
 
 test('threads that end by an error under a hundred calls, while packets arrive, cost neither the process nor a call', async () => {
-  const { plane, threads, log } = threePlaces();
+  const { plane, threads, log } = await threePlaces();
   const reports: MediaReport[] = [];
   const legs = await Promise.all(
     Array.from({ length: 100 }, async (_, call) => {
@@ -175,7 +183,7 @@ test('threads that end by an error under a hundred calls, while packets arrive, 
 
 test('what is recorded of a phone and of a bridge goes on in the same file when their thread dies', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'recording-'));
-  const { plane, threads } = threePlaces();
+  const { plane, threads } = await threePlaces();
   const phone = await Phone.bind();
   const session = await plane.openRtp('a', () => {});
   phone.configure(session);
