@@ -1,7 +1,7 @@
 // Written by `npm run types`: the report of the package's API. Do not edit.
 import type { AnyEvent } from './client.js';
 import type { Events } from './client.js';
-/** An object of a live call, with the states of its chart. */
+/** An object of the server, with the states of its chart. */
 export type ObjectState = {
     /** Its id: of a channel, bridge, playback, recording … */
     object: string;
@@ -274,10 +274,10 @@ export declare class TestServer {
         name: string;
         state: string;
     }[]>;
-    /** The objects of live calls, with the states of their charts. */
-    objects(): Promise<ObjectState[]>;
+    /** The objects that there are, such as channels, playbacks and contacts, with the states of their charts. */
+    objects(): ObjectState[];
     /**
-     * Waits until an object of a live call is in a state of its chart, such as `inState('playback', 'paused')`.
+     * Waits until an object is in a state of its chart, such as `inState('playback', 'paused')`.
      * @throws ExpectationError with the states that objects of the chart were in instead; TypeError for a name that no
      * chart has.
      */

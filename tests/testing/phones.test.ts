@@ -178,7 +178,7 @@ phones('states of charts are waited for, and wrong names are refused', async () 
     const alice = pbx.phone('alice');
     await alice.call('100');
     await pbx.inState('playback', 'paused', { object: 'p1' });
-    const channel = (await pbx.objects()).find(({ chart }) => chart === 'channel');
+    const channel = pbx.objects().find(({ chart }) => chart === 'channel');
     assert.equal(channel?.states, ['up']);
     const late = await pbx.inState('playback', 'done', { within: '1s' }).catch((error: Error) => error.message);
     assert.is(late, 'expected a playback in the state done within 1 s, but p1 was in paused');

@@ -1,8 +1,7 @@
-import type { CallDetail, CallPage } from '../../../src/models/call.ts';
+import type { LiveActor } from '../../../src/actors/spawn.ts';
 import type { Chart, ChartSummary } from '../../../src/models/chart.ts';
-import { createTimeMachine } from '../../../src/recorder/time-travel.ts';
 
-/** An object of a live call, with the states of its chart. */
+/** An object of the server, with the states of its chart. */
 export type ObjectState = {
   /** Its id: of a channel, bridge, playback, recording … */
   object: string;
@@ -12,38 +11,26 @@ export type ObjectState = {
   states: string[];
 };
 
-type Ask = <T>(path: string) => Promise<T>;
+/** What an actor is, and where its chart is. */
+export const stateOf = (actor: LiveActor): ObjectState => ({
+  object: actor.id,
+  chart: actor.chart,
+  states: pathsOf(actor.getSnapshot().value),
+});
 
-/** The charts of a server's live calls, by its recorder. */
-export class LiveCharts {
-  readonly #ask: Ask;
-
-  constructor(ask: Ask) {
-    this.#ask = ask;
-  }
-
-  /** All objects of live calls, in the order in which they came. */
-  async objects(): Promise<ObjectState[]> {
-    const { calls } = await this.#ask<CallPage>('/hookswitch/calls?state=live&limit=1000');
-    const details = await Promise.all(calls.map(({ id }) => this.#ask<CallDetail>(`/hookswitch/calls/${id}`)));
-    return details.flatMap(({ timeline, seq }) =>
-      createTimeMachine(timeline)
-        .at(seq)
-        .objects.map(({ object, chart, value }) => ({ object, chart, states: pathsOf(value) })),
+/** @throws TypeError that names the charts, or the states of the chart, where there is no such one. */
+export async function requireState(
+  ask: <T>(path: string) => Promise<T>,
+  { chart, state }: { chart: string; state: string },
+): Promise<void> {
+  const charts = await ask<ChartSummary[]>('/hookswitch/charts');
+  if (!charts.some(({ name }) => name === chart))
+    throw new TypeError(`there is no chart '${chart}'; there are ${charts.map(({ name }) => name).join(', ')}`);
+  const { states } = await ask<Chart>(`/hookswitch/charts/${chart}`);
+  if (!states.some(({ id }) => id === state))
+    throw new TypeError(
+      `the chart '${chart}' has no state '${state}'; it has ${states.map(({ id }) => id).join(', ')}`,
     );
-  }
-
-  /** @throws TypeError that names the charts, or the states of the chart. */
-  async require(chart: string, state: string): Promise<void> {
-    const charts = await this.#ask<ChartSummary[]>('/hookswitch/charts');
-    if (!charts.some(({ name }) => name === chart))
-      throw new TypeError(`there is no chart '${chart}'; there are ${charts.map(({ name }) => name).join(', ')}`);
-    const { states } = await this.#ask<Chart>(`/hookswitch/charts/${chart}`);
-    if (!states.some(({ id }) => id === state))
-      throw new TypeError(
-        `the chart '${chart}' has no state '${state}'; it has ${states.map(({ id }) => id).join(', ')}`,
-      );
-  }
 }
 
 /** A state, or the states of its regions, by name. */

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ulawToLinear } from '../../../src/media/codec/g711.ts';
-import { wavHeader } from '../../../src/media/file/wav.ts';
 import { emptyHeader, readHeader } from '../../../src/media/rtp/header.ts';
 import type { Leg, LegReport } from '../../../src/telephony/driver.ts';
 import type { VirtualHost } from '../../../src/virtual/network.ts';
 import { describeAudio, Ear, find, type Heard, isSilent, patternOf, purity, samplesPerMs } from './audio.ts';
 import { type Duration, inSeconds, toMs } from './duration.ts';
 import { createVirtualPhone, type PhoneCall } from './sip-phone.ts';
-import { audioOf, nameOf, type Prompts, type Sound } from './sounds.ts';
+import { audioOf, nameOf, type Prompts, type Sound, writeWav } from './sounds.ts';
 import { ExpectationError, type World, within } from './world.ts';
 
 /** What a phone does when it is called. */
@@ -226,8 +225,7 @@ export class Phone {
 
   #play(leg: Leg, audio: Int16Array, told: () => void): void {
     const name = `said-${this.#said++}`;
-    const octets = new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength);
-    writeFileSync(join(this.#sounds, `${name}.wav`), Buffer.concat([wavHeader(8_000, 1, octets.length), octets]));
+    writeWav(join(this.#sounds, `${name}.wav`), audio);
     leg.media.play({ uri: `sound:${name}`, language: '', offsetMs: 0 }, told);
   }
 

@@ -1,11 +1,11 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
-import { wavHeader } from '../../../src/media/file/wav.ts';
 import type { CallDetail, CallPage } from '../../../src/models/call.ts';
 import type { Bundle } from '../../../src/recorder/bundle.ts';
 import { type Act, type Line, type Played, type RecordedCall, readBundle, readCall } from './recorded-call.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './server.ts';
+import { audioOf, silence, writeWav } from './sounds.ts';
 import { ExpectationError } from './world.ts';
 
 /** Options of {@link replay}. */
@@ -91,8 +91,7 @@ function fillIn(played: readonly Played[], directory: string): void {
     const path = join(directory, 'en', `${normalize(name)}.wav`);
     if (name === '' || !path.startsWith(join(directory, 'en/')) || existsSync(path)) continue;
     mkdirSync(dirname(path), { recursive: true });
-    const octets = Buffer.alloc(Math.max(20, Math.round(toMs - fromMs)) * 16);
-    writeFileSync(path, Buffer.concat([wavHeader(8_000, 1, octets.length), octets]));
+    writeWav(path, audioOf(silence(Math.max(20, Math.round(toMs - fromMs)))));
   }
 }
 
@@ -179,9 +178,9 @@ function firstDifference(recorded: readonly Line[], now: readonly Line[]): Diffe
   const differences: Difference[] = [];
   for (const object of new Set([...before.keys(), ...after.keys()])) {
     const [wanted, came] = [before.get(object) ?? [], after.get(object) ?? []];
-    const length = Math.max(wanted.length, came.length);
-    const at = Array.from({ length }, (_, index) => index).find((index) => wanted[index]?.text !== came[index]?.text);
-    if (at === undefined) continue;
+    const longer = wanted.length > came.length ? wanted : came;
+    const at = longer.findIndex((_, index) => wanted[index]?.text !== came[index]?.text);
+    if (at < 0) continue;
     const atMs = Math.min(wanted[at]?.atMs ?? Number.POSITIVE_INFINITY, came[at]?.atMs ?? Number.POSITIVE_INFINITY);
     differences.push({ atMs, object, recorded: wanted[at]?.text, now: came[at]?.text });
   }

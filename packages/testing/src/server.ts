@@ -13,7 +13,7 @@ import { ManualClock } from '../../../src/virtual/manual-clock.ts';
 import { type NetworkQuality, VirtualNetwork } from '../../../src/virtual/network.ts';
 import { startVirtualServer, type VirtualServer } from '../../../src/virtual/server.ts';
 import type { AnyEvent, Events } from '../../client/src/index.ts';
-import { LiveCharts, type ObjectState } from './charts.ts';
+import { type ObjectState, requireState, stateOf } from './charts.ts';
 import { type Duration, toMs } from './duration.ts';
 import { HttpWatch } from './http-watch.ts';
 import { Phone, type Wait } from './phone.ts';
@@ -98,7 +98,6 @@ export class TestServer {
   readonly #phones = new Map<string, Phone>();
   readonly #programs: { child: ChildProcess; ended: Promise<void>; output(): string }[] = [];
   readonly #prompts: Prompts;
-  readonly #charts = new LiveCharts((path) => this.ask(path));
   readonly #lines: string[] = [];
   #server: VirtualServer | undefined;
 
@@ -224,13 +223,13 @@ export class TestServer {
     return this.ask('/ari/channels');
   }
 
-  /** The objects of live calls, with the states of their charts. */
-  objects(): Promise<ObjectState[]> {
-    return this.#charts.objects();
+  /** The objects that there are, such as channels, playbacks and contacts, with the states of their charts. */
+  objects(): ObjectState[] {
+    return this.inside.actors().map(stateOf);
   }
 
   /**
-   * Waits until an object of a live call is in a state of its chart, such as `inState('playback', 'paused')`.
+   * Waits until an object is in a state of its chart, such as `inState('playback', 'paused')`.
    * @throws ExpectationError with the states that objects of the chart were in instead; TypeError for a name that no
    * chart has.
    */
@@ -239,10 +238,10 @@ export class TestServer {
     state: string,
     { object, within: most = '10s' }: Wait & { object?: string } = {},
   ): Promise<void> {
-    await this.#charts.require(chart, state);
+    await requireState((path) => this.ask(path), { chart, state });
     let seen: ObjectState[] = [];
-    const holds = async () => {
-      seen = (await this.objects()).filter((each) => each.chart === chart && (object ?? each.object) === each.object);
+    const holds = () => {
+      seen = this.objects().filter((each) => each.chart === chart && (object ?? each.object) === each.object);
       return seen.some(({ states }) => states.includes(state));
     };
     const late = () => {

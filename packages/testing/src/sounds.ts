@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { ulawToLinear } from '../../../src/media/codec/g711.ts';
 import { readAll } from '../../../src/media/file/pcm-reader.ts';
 import { atRate } from '../../../src/media/file/resampled-reader.ts';
 import { SoundLibrary } from '../../../src/media/file/sound-library.ts';
-import { openWav } from '../../../src/media/file/wav.ts';
+import { openWav, wavHeader } from '../../../src/media/file/wav.ts';
 import { type Pattern, patternOf, toneSamples } from './audio.ts';
 import { type Duration, inSeconds, toMs } from './duration.ts';
 
@@ -47,6 +47,12 @@ export const nameOf = (sound: Sound): string => {
 export function audioOf(sound: Sound): Int16Array {
   if (sound.kind === 'samples') return sound.samples;
   return sound.kind === 'tone' ? toneSamples(sound.hertz, sound.ms) : new Int16Array(sound.ms * 8);
+}
+
+/** Writes samples as a WAV file. */
+export function writeWav(path: string, audio: Int16Array): void {
+  const octets = new Uint8Array(audio.buffer, audio.byteOffset, audio.byteLength);
+  writeFileSync(path, Buffer.concat([wavHeader(8_000, 1, octets.length), octets]));
 }
 
 /** The prompts of a server, by name. */

@@ -65,12 +65,12 @@ export class World {
    * Moves time until something holds, at most by `within`.
    * @throws ExpectationError with what `late` says. A program that is slow in real time gets another second.
    */
-  async until(holds: () => boolean | Promise<boolean>, within: Duration, late: () => string): Promise<void> {
+  async until(holds: () => boolean, within: Duration, late: () => string): Promise<void> {
     const era = this.#era;
     let end = this.clock.now() + toMs(within);
     for (let waited = 0; ; ) {
       await this.#settle(era);
-      if (await holds()) return;
+      if (holds()) return;
       if (this.clock.now() < end) await this.#step(end, era);
       else if (waited >= patienceMs) throw new ExpectationError(late());
       else {
