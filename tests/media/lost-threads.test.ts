@@ -11,7 +11,7 @@ import { defaultMediaConfig } from '../../src/media/config.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import { Sealer } from '../../src/media/srtp/sealer.ts';
 import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
-import { freePort } from '../support/free-port.ts';
+import { claimPorts } from '../support/free-port.ts';
 import { untilAsked } from '../support/waiting.ts';
 import { FloodingServers } from './flooding-servers.ts';
 import { encodePacket, memoryLogger, ramp, usualFlow } from './support.ts';
@@ -57,8 +57,8 @@ async function loseThreads(
 ): Promise<void> {
   const threads: MediaThread[] = [];
   const log = memoryLogger();
-  // Not ports of the system's choice: another process may get one of them before it is opened again.
-  const first = await freePort();
+  // Not ports of the system's choice: another program may take one before a new thread opens it again.
+  const first = await claimPorts(200);
   const plane = createMediaPlane({
     config: {
       ...defaultMediaConfig,

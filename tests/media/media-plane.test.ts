@@ -12,6 +12,7 @@ import { createMediaPlane } from '../../src/media/media-plane.ts';
 import type { MediaCommand, MediaMessage } from '../../src/media/protocol.ts';
 import { type MediaThread, type StartThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, MediaSession, PlayReport } from '../../src/telephony/media.ts';
+import { claimPorts } from '../support/free-port.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { untilAsked } from '../support/waiting.ts';
 import { Phone } from './socket-phone.ts';
@@ -162,7 +163,7 @@ test('a closed plane opens nothing, and closing twice is closing once', async ()
 });
 
 /** A plane whose threads can be ended from outside. */
-function planeWithThreads() {
+async function planeWithThreads() {
   const threads: MediaThread[] = [];
   const log = memoryLogger();
   const startThread: StartThread = (start) => {
@@ -170,8 +171,9 @@ function planeWithThreads() {
     threads.push(thread);
     return thread;
   };
-  // Below the ports that the system gives to others: none of those can take one while its thread is started again.
-  const ports = { first: 20_000, last: 31_999 };
+  // Not ports of the system's choice: another program may take one before a new thread opens it again.
+  const first = await claimPorts(100);
+  const ports = { first, last: first + 99 };
   return {
     plane: createMediaPlane({ config: { ...config, ports }, clock: systemClock, log, startThread }),
     threads,
@@ -180,7 +182,7 @@ function planeWithThreads() {
 }
 
 inOne('two phones in a mix hear each other by real packets, also when their thread dies under them', async () => {
-  const { plane, threads } = planeWithThreads();
+  const { plane, threads } = await planeWithThreads();
   const phones = await Promise.all([Phone.bind(), Phone.bind()]);
   const reports: MediaReport[] = [];
   const sessions = await Promise.all(['a', 'b'].map((id) => plane.openRtp(id, (report) => reports.push(report))));
@@ -220,7 +222,7 @@ inOne('two phones in a mix hear each other by real packets, also when their thre
 });
 
 test('a media thread that dies takes no call with it: port, stream and item go on where they were', async () => {
-  const { plane, threads, log } = planeWithThreads();
+  const { plane, threads, log } = await planeWithThreads();
   const phone = await Phone.bind();
   const reports: MediaReport[] = [];
   const session = await plane.openRtp('a', (report) => reports.push(report));

@@ -10,7 +10,7 @@ import { readWav } from '../../src/media/file/wav.ts';
 import { createMediaPlane } from '../../src/media/media-plane.ts';
 import { type MediaThread, startWorker } from '../../src/media/start-worker.ts';
 import type { MediaReport, PlayReport, RecordReport } from '../../src/telephony/media.ts';
-import { freePort } from '../support/free-port.ts';
+import { claimPorts } from '../support/free-port.ts';
 import { untilAsked } from '../support/waiting.ts';
 import { Phone } from './socket-phone.ts';
 import { memoryLogger, noExternal } from './support.ts';
@@ -35,8 +35,8 @@ async function threePlaces() {
     threads.push(thread);
     return thread;
   };
-  // Not ports of the system's choice: another process may get one of them before it is opened again.
-  const first = await freePort();
+  // Not ports of the system's choice: another program may take one before a new thread opens it again.
+  const first = await claimPorts(400);
   const ports = { first, last: first + 399 };
   return {
     plane: createMediaPlane({ config: { ...config, ports }, clock: systemClock, log, startThread }),
