@@ -232,12 +232,9 @@ function createPlaces(
   };
 }
 
-export function createDelivery(options: DeliveryOptions): Delivery {
-  const { bus, clock, log, entityId, check, recorder, request, traced, onReleased } = options;
-  const receivers = new Map<string, Receiver>();
-  const subscriptions = subscriptionsOf(recorder);
-  const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
-  let publications = 0;
+/** Writes events for applications. */
+function createWriter(options: DeliveryOptions) {
+  const { clock, log, check, recorder, traced } = options;
 
   /** An event as JSON with its time but without its last brace, ready for what is the receiver's own. */
   const open = (event: AriEventBody, causedBy: string | undefined, topics: readonly Topic[]): string => {
@@ -270,60 +267,62 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     );
   };
 
-  const unsubscribeBus = bus.subscribe(
-    ({ event, topics, to, causedBy }) => {
-      const publication = ++publications;
-      let opened: string | undefined;
-      const give = (receiver: Receiver, meant: boolean): void => {
-        if (receiver.given === publication) return;
-        receiver.given = publication;
-        if (!receiver.filter.lets(event.type)) return;
-        if (receiver.hears && !meant && !receiver.hears(event, topics)) return;
-        if (!receiver.connection && !recorder?.on) {
-          miss(receiver, event, '');
-          return;
-        }
-        opened ??= open(event, causedBy, topics);
-        if (receiver.connection) write(receiver, receiver.connection, event, opened);
-        else miss(receiver, event, opened);
-      };
-      const addressee = to === undefined ? undefined : receivers.get(to);
-      if (addressee) give(addressee, true);
-      for (const topic of topics) {
-        const interested = subscriptions.of(topic);
-        if (interested) for (const receiver of interested) give(receiver, false);
-      }
-    },
-    (topics) => topics.some((topic) => subscriptions.of(topic) !== undefined),
-  );
+  return { open, write, miss };
+}
 
+/** What applications are subscribed to. */
+function createInterests(
+  receivers: ReadonlyMap<string, Receiver>,
+  subscriptions: Subscriptions<Receiver>,
+  onReleased: (name: string) => void,
+): Pick<Delivery, 'subscribe' | 'unsubscribe' | 'forget' | 'isHeld' | 'isSubscribed' | 'topicsOf'> {
   const tellReleased = (receiver: Receiver, topic: Topic): void => {
     if (isHolding(topic) && !subscriptions.some(receiver, isHolding)) onReleased(receiver.name);
   };
 
-  const receiverOf = (name: string): Receiver => newReceiver(name, idMember, options.epoch?.() ?? 'one');
+  return {
+    subscribe(name, topic) {
+      const receiver = receivers.get(name);
+      return receiver ? subscriptions.subscribe(receiver, topic) : false;
+    },
 
+    unsubscribe(name, topic) {
+      const receiver = receivers.get(name);
+      if (!receiver || !subscriptions.unsubscribe(receiver, topic)) return false;
+      tellReleased(receiver, topic);
+      return true;
+    },
+
+    forget(topic) {
+      for (const receiver of subscriptions.forget(topic)) tellReleased(receiver, topic);
+    },
+
+    isHeld(name) {
+      const receiver = receivers.get(name);
+      return receiver ? subscriptions.some(receiver, isHolding) : false;
+    },
+
+    topicsOf(name) {
+      const receiver = receivers.get(name);
+      return receiver ? subscriptions.topicsOf(receiver) : [];
+    },
+
+    isSubscribed: (name, topic) => receivers.has(name) && subscriptions.count(receivers.get(name)!, topic) > 0,
+  };
+}
+
+/** The connections of applications, and their filters. */
+function createAttachments(
+  receivers: ReadonlyMap<string, Receiver>,
+  subscriptions: Subscriptions<Receiver>,
+  log: Logger,
+): Pick<Delivery, 'attach' | 'detach' | 'review' | 'narrowedAfter'> {
   const narrow = (receiver: Receiver, to: Narrow | undefined): void => {
     receiver.hears = to?.hears;
     if (receiver.narrowed?.by !== to?.by) receiver.narrowed = to && { by: to.by, after: receiver.seq };
   };
 
   return {
-    ...createPlaces(receivers, receiverOf, recorder),
-    isSubscribed: (name, topic) => receivers.has(name) && subscriptions.count(receivers.get(name)!, topic) > 0,
-    add(name) {
-      if (!receivers.has(name)) receivers.set(name, receiverOf(name));
-    },
-
-    remove(name) {
-      const receiver = receivers.get(name);
-      if (!receiver) return;
-      receivers.delete(name);
-      subscriptions.remove(receiver);
-      if (receiver.missed > 0)
-        log.warn({ application: name, missed: receiver.missed }, 'an application ended with lost events');
-    },
-
     attach(name, connection, subscribeAll) {
       const receiver = receivers.get(name);
       if (!receiver) return;
@@ -353,46 +352,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       receiver.connection = undefined;
       for (const topic of allTopics) subscriptions.unsubscribe(receiver, topic);
     },
+  };
+}
 
-    send(name, connection, event) {
-      const receiver = receivers.get(name);
-      if (receiver) write(receiver, connection, event, open(event, request?.(), []));
-    },
-
-    subscribe(name, topic) {
-      const receiver = receivers.get(name);
-      return receiver ? subscriptions.subscribe(receiver, topic) : false;
-    },
-
-    unsubscribe(name, topic) {
-      const receiver = receivers.get(name);
-      if (!receiver || !subscriptions.unsubscribe(receiver, topic)) return false;
-      tellReleased(receiver, topic);
-      return true;
-    },
-
-    forget(topic) {
-      for (const receiver of subscriptions.forget(topic)) tellReleased(receiver, topic);
-    },
-
-    isHeld(name) {
-      const receiver = receivers.get(name);
-      return receiver ? subscriptions.some(receiver, isHolding) : false;
-    },
-
-    topicsOf(name) {
-      const receiver = receivers.get(name);
-      return receiver ? subscriptions.topicsOf(receiver) : [];
-    },
-
-    filterOf: (name) => receivers.get(name)?.filter.lists ?? { allowed: [], disallowed: [] },
-    setFilter: (name, body) => setFilter(receivers.get(name), body, recorder),
-    figures(name) {
-      const receiver = receivers.get(name);
-      const { seq: events = 0, missed = 0, connection } = receiver ?? {};
-      return { events, missed, unread: connection?.unread?.() ?? 0 };
-    },
-
+/** The state of applications as plain JSON, and back. */
+function createDumps(
+  receivers: Map<string, Receiver>,
+  subscriptions: Subscriptions<Receiver>,
+  receiverOf: (name: string) => Receiver,
+): Pick<Delivery, 'dump' | 'restore'> {
+  return {
     dump(name) {
       const receiver = receivers.get(name) ?? receiverOf(name);
       const { filter, seq, missed, narrowed, epochs, acknowledged } = receiver;
@@ -415,6 +384,78 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       receiver.filter.replace(filter);
       receivers.set(name, receiver);
       subscriptions.restore(receiver, counts);
+    },
+  };
+}
+
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { bus, log, entityId, recorder, request } = options;
+  const receivers = new Map<string, Receiver>();
+  const subscriptions = subscriptionsOf(recorder);
+  const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
+  let publications = 0;
+
+  const { open, write, miss } = createWriter(options);
+
+  const unsubscribeBus = bus.subscribe(
+    ({ event, topics, to, causedBy }) => {
+      const publication = ++publications;
+      let opened: string | undefined;
+      const give = (receiver: Receiver, meant: boolean): void => {
+        if (receiver.given === publication) return;
+        receiver.given = publication;
+        if (!receiver.filter.lets(event.type)) return;
+        if (receiver.hears && !meant && !receiver.hears(event, topics)) return;
+        if (!receiver.connection && !recorder?.on) {
+          miss(receiver, event, '');
+          return;
+        }
+        opened ??= open(event, causedBy, topics);
+        if (receiver.connection) write(receiver, receiver.connection, event, opened);
+        else miss(receiver, event, opened);
+      };
+      const addressee = to === undefined ? undefined : receivers.get(to);
+      if (addressee) give(addressee, true);
+      for (const topic of topics) {
+        const interested = subscriptions.of(topic);
+        if (interested) for (const receiver of interested) give(receiver, false);
+      }
+    },
+    (topics) => topics.some((topic) => subscriptions.of(topic) !== undefined),
+  );
+
+  const receiverOf = (name: string): Receiver => newReceiver(name, idMember, options.epoch?.() ?? 'one');
+
+  return {
+    ...createPlaces(receivers, receiverOf, recorder),
+    ...createInterests(receivers, subscriptions, options.onReleased),
+    ...createAttachments(receivers, subscriptions, log),
+    ...createDumps(receivers, subscriptions, receiverOf),
+
+    add(name) {
+      if (!receivers.has(name)) receivers.set(name, receiverOf(name));
+    },
+
+    remove(name) {
+      const receiver = receivers.get(name);
+      if (!receiver) return;
+      receivers.delete(name);
+      subscriptions.remove(receiver);
+      if (receiver.missed > 0)
+        log.warn({ application: name, missed: receiver.missed }, 'an application ended with lost events');
+    },
+
+    send(name, connection, event) {
+      const receiver = receivers.get(name);
+      if (receiver) write(receiver, connection, event, open(event, request?.(), []));
+    },
+
+    filterOf: (name) => receivers.get(name)?.filter.lists ?? { allowed: [], disallowed: [] },
+    setFilter: (name, body) => setFilter(receivers.get(name), body, recorder),
+    figures(name) {
+      const receiver = receivers.get(name);
+      const { seq: events = 0, missed = 0, connection } = receiver ?? {};
+      return { events, missed, unread: connection?.unread?.() ?? 0 };
     },
 
     close: unsubscribeBus,

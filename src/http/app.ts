@@ -251,13 +251,56 @@ const responderOf = ({ options, answers, hit, clock, log }: AppDeps, origins: Or
     },
   });
 
+/** The operations of an interface, but those that open WebSockets. */
+function mountOperations(
+  { base, resources }: Api,
+  parts: {
+    deps: AppDeps;
+    owners: Deps;
+    app: Hono<Env>;
+    checked: Checks;
+    responder: Responder;
+    ofRecorder(next: Next): Next;
+  },
+): void {
+  const { deps, owners, app, checked, responder, ofRecorder } = parts;
+  const { clock, log, commit, options } = deps;
+  const { validate, compatibility, limits } = options;
+  const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
+  for (const route of createRoutes(rest, { owners, responder, clock, log, validate, compatibility, limits, commit })) {
+    const run = operate(route, responder);
+    const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
+    const next = asksRecorder ? ofRecorder(run) : run;
+    app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(next, route.operationOf));
+  }
+}
+
+/** Answers for paths that do not exist, and for requests that failed. */
+function mountRefusals(
+  app: Hono<Env>,
+  { checked, responder, log }: { checked: Checks; responder: Responder } & Pick<AppDeps, 'log'>,
+): void {
+  const nothing = checked((c, _sources, user) => {
+    if (user === undefined) return responder.options(c.req.raw, 'OPTIONS', false);
+    throw missing(c.req.path);
+  });
+  app.notFound((c) => {
+    const here = apis.some(({ base }) => c.req.path.startsWith(`${base}/`));
+    return here ? nothing(c) : responder.refusal(c.req.raw, new AriError('resourceNotFound'));
+  });
+  app.onError((error, c) => {
+    log.error({ error, path: c.req.path }, 'request failed');
+    return responder.refusal(c.req.raw, toRefusal(error));
+  });
+}
+
 /**
  * Creates the interface: all operations whose owner exists (of ARI and our own), the events WebSocket and the API
  * documents, with the same checks. It opens nothing: a server serves `app`, and closes `sockets` and `connections`.
  * @throws Error for an unreadable password hash.
  */
 export function createApp(deps: AppDeps): HttpApp {
-  const { options, clock, log, commit, tokens } = deps;
+  const { options, clock, log, tokens } = deps;
   const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
   const groups = groupsOf(deps);
   const owners: Deps = {
@@ -312,17 +355,7 @@ export function createApp(deps: AppDeps): HttpApp {
   mountOwnSockets({ ...deps, owners }, { app, checked, events, responder, unread, guardOf, ofRecorder });
   mountDocuments(app, owners, checked, responder);
   if (deps.monitoring) mountMonitoring(app, deps.monitoring, checked, responder);
-  const { validate, compatibility } = options;
-  const routing = { owners, responder, clock, log, validate, compatibility, limits, commit };
-  const mountRoutes = ({ base, resources }: Api) => {
-    const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-    for (const route of createRoutes(rest, routing)) {
-      const run = operate(route, responder);
-      const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
-      const next = asksRecorder ? ofRecorder(run) : run;
-      app.all(base + route.path.replaceAll(/\{(\w+)\}/g, ':$1'), checked(next, route.operationOf));
-    }
-  };
+  const mountRoutes = (api: Api) => mountOperations(api, { deps, owners, app, checked, responder, ofRecorder });
   const page = createPage({ name: serverName, ...deps.page, bases: apis.map(({ base }) => base) });
   app.all('/', page.root);
   app.all('/page/:file', page.file);
@@ -334,18 +367,7 @@ export function createApp(deps: AppDeps): HttpApp {
     app.all(`${api.base}/`, guarded);
   }
 
-  const nothing = checked((c, _sources, user) => {
-    if (user === undefined) return responder.options(c.req.raw, 'OPTIONS', false);
-    throw missing(c.req.path);
-  });
-  app.notFound((c) => {
-    const here = apis.some(({ base }) => c.req.path.startsWith(`${base}/`));
-    return here ? nothing(c) : responder.refusal(c.req.raw, new AriError('resourceNotFound'));
-  });
-  app.onError((error, c) => {
-    log.error({ error, path: c.req.path }, 'request failed');
-    return responder.refusal(c.req.raw, toRefusal(error));
-  });
+  mountRefusals(app, { checked, responder, log });
   const still = (user: HttpUser): boolean => isStill(user, options.users, tokens);
   /** Ends log-ins of users that have changed and of tokens that are gone. */
   const review = (): void => {

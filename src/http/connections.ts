@@ -87,76 +87,10 @@ const unreadPerConnection = 65_536;
 
 const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
-/** Watches nothing before {@link Connections.attach}. */
-export function createConnections({ limits, clock, log, hit = uncounted }: ConnectionsDeps): Connections {
-  const all: Numbered = new SlotMap();
-  const bySocket = new WeakMap<Socket, Connection>();
-  const sources = new Map<string, Source>();
-  const strangers: Numbered = new SlotMap();
-  let last = 0;
-  const perAddress = (): number => Math.max(1, Math.floor(limits.connections * limits.address_share));
-  const tellClosed = createTally(clock, log, 'a connection was closed to keep their number within the limit');
+/** Disconnects clients that do not read their answers: too slowly, or with too many octets waiting. */
+function createSlowWatch({ limits, clock, log, hit = uncounted }: ConnectionsDeps, all: Numbered) {
   const tellSlow = createTally(clock, log, 'a connection was closed: its client does not read the answers');
-  /** Those in the middle of their TLS handshake, by address and port. */
-  const greeting = new SlotMap<string, Connection>();
   let timer: unknown;
-
-  const forget = (connection: Connection): void => {
-    const { number, source, address } = connection;
-    if (!all.delete(number)) return;
-    bySocket.delete(connection.socket);
-    greeting.delete(connection.peer);
-    strangers.delete(number);
-    source.strangers.delete(number);
-    source.connections--;
-    if (source.connections === 0) sources.delete(address);
-  };
-  /** Closes the connection that is unauthenticated longest; the newest if all are authenticated. */
-  const closeOne = (candidates: Numbered, limit: string): void => {
-    const [victim] = candidates.values();
-    hit(limit);
-    if (!victim) return;
-    tellClosed({ client: victim.address, limit });
-    forget(victim);
-    victim.socket.destroy();
-  };
-  const take = (socket: Socket): void => {
-    // One that was offered another protocol is put back and comes again.
-    if (bySocket.has(socket)) return;
-    const address = sourceNetwork(socket.remoteAddress ?? '');
-    const source = sources.get(address) ?? { connections: 0, strangers: new SlotMap() };
-    const connection: Connection = {
-      ...{ number: ++last, socket, address, peer: peerOf(socket), source, proved: false, upgraded: false },
-      ...{ full: false, waiting: 0, due: undefined },
-    };
-    sources.set(address, source);
-    source.connections++;
-    bySocket.set(socket, connection);
-    for (const each of [all, strangers, source.strangers]) each.set(connection.number, connection);
-    socket.once('close', () => forget(connection));
-    if (source.connections > perAddress()) closeOne(source.strangers, 'http.limits.address_share');
-    else if (all.size > limits.connections) closeOne(strangers, 'http.limits.connections');
-  };
-
-  /** The requests of a connection over TLS name the socket within. */
-  const greeted = (secure: Socket): void => {
-    const connection = greeting.get(peerOf(secure));
-    if (!connection) return;
-    greeting.delete(connection.peer);
-    bySocket.delete(connection.socket);
-    connection.socket = secure;
-    bySocket.set(secure, connection);
-  };
-
-  /** Many requests may come in one piece: those behind one too many are not even looked at. */
-  const dropExcess = (server: Server): void => {
-    const listeners = server.listeners('request') as RequestListener[];
-    server.removeAllListeners('request');
-    server.on('request', (incoming, outgoing) => {
-      if (bySocket.get(incoming.socket)?.full) return;
-      for (const listener of listeners) listener.call(server, incoming, outgoing);
-    });
-  };
 
   const slow = (connection: Connection, octets: number, limit: string): void => {
     hit(limit);
@@ -208,9 +142,102 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
   };
 
   return {
+    start: () => {
+      timer = clock.setTimeout(sweep, sweepMs);
+    },
+    close: () => clock.clearTimeout(timer),
+  };
+}
+
+/** Many requests may come in one piece: those behind one too many are not even looked at. */
+function dropExcess(server: Server, isFull: (socket: Socket) => boolean): void {
+  const listeners = server.listeners('request') as RequestListener[];
+  server.removeAllListeners('request');
+  server.on('request', (incoming, outgoing) => {
+    if (isFull(incoming.socket)) return;
+    for (const listener of listeners) listener.call(server, incoming, outgoing);
+  });
+}
+
+/** Counts a request that waits behind others. @returns false for one too many, with which reading ends. */
+function takeRequest(connection: Connection, outgoing: ServerResponse, most: number): boolean {
+  if (connection.waiting >= most || connection.socket.writableLength > unreadPerConnection) {
+    connection.full = true;
+    stopParsing(connection.socket);
+    return false;
+  }
+  connection.waiting++;
+  outgoing.once('close', () => {
+    connection.waiting--;
+  });
+  return true;
+}
+
+/** Watches nothing before {@link Connections.attach}. */
+export function createConnections(deps: ConnectionsDeps): Connections {
+  const { limits, clock, log, hit = uncounted } = deps;
+  const all: Numbered = new SlotMap();
+  const bySocket = new WeakMap<Socket, Connection>();
+  const sources = new Map<string, Source>();
+  const strangers: Numbered = new SlotMap();
+  let last = 0;
+  const perAddress = (): number => Math.max(1, Math.floor(limits.connections * limits.address_share));
+  const tellClosed = createTally(clock, log, 'a connection was closed to keep their number within the limit');
+  /** Those in the middle of their TLS handshake, by address and port. */
+  const greeting = new SlotMap<string, Connection>();
+  const slow = createSlowWatch(deps, all);
+
+  const forget = (connection: Connection): void => {
+    const { number, source, address } = connection;
+    if (!all.delete(number)) return;
+    bySocket.delete(connection.socket);
+    greeting.delete(connection.peer);
+    strangers.delete(number);
+    source.strangers.delete(number);
+    source.connections--;
+    if (source.connections === 0) sources.delete(address);
+  };
+  /** Closes the connection that is unauthenticated longest; the newest if all are authenticated. */
+  const closeOne = (candidates: Numbered, limit: string): void => {
+    const [victim] = candidates.values();
+    hit(limit);
+    if (!victim) return;
+    tellClosed({ client: victim.address, limit });
+    forget(victim);
+    victim.socket.destroy();
+  };
+  const take = (socket: Socket): void => {
+    // One that was offered another protocol is put back and comes again.
+    if (bySocket.has(socket)) return;
+    const address = sourceNetwork(socket.remoteAddress ?? '');
+    const source = sources.get(address) ?? { connections: 0, strangers: new SlotMap() };
+    const connection: Connection = {
+      ...{ number: ++last, socket, address, peer: peerOf(socket), source, proved: false, upgraded: false },
+      ...{ full: false, waiting: 0, due: undefined },
+    };
+    sources.set(address, source);
+    source.connections++;
+    bySocket.set(socket, connection);
+    for (const each of [all, strangers, source.strangers]) each.set(connection.number, connection);
+    socket.once('close', () => forget(connection));
+    if (source.connections > perAddress()) closeOne(source.strangers, 'http.limits.address_share');
+    else if (all.size > limits.connections) closeOne(strangers, 'http.limits.connections');
+  };
+
+  /** The requests of a connection over TLS name the socket within. */
+  const greeted = (secure: Socket): void => {
+    const connection = greeting.get(peerOf(secure));
+    if (!connection) return;
+    greeting.delete(connection.peer);
+    bySocket.delete(connection.socket);
+    connection.socket = secure;
+    bySocket.set(secure, connection);
+  };
+
+  return {
     attach: (server) => {
       server.on('connection', take);
-      dropExcess(server);
+      dropExcess(server, (socket) => bySocket.get(socket)?.full === true);
       if ('setSecureContext' in server) {
         server.on('connection', (raw) => {
           const connection = bySocket.get(raw);
@@ -222,7 +249,7 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
         const connection = bySocket.get(request.socket);
         if (connection && request.headers.upgrade?.toLowerCase() === 'websocket') connection.upgraded = true;
       });
-      timer = clock.setTimeout(sweep, sweepMs);
+      slow.start();
     },
     proved: (socket) => {
       const connection = bySocket.get(socket);
@@ -234,20 +261,11 @@ export function createConnections({ limits, clock, log, hit = uncounted }: Conne
     mayWait: (outgoing) => {
       const connection = bySocket.get(outgoing.req.socket);
       if (!connection) return true;
-      if (connection.waiting >= limits.pipelined || connection.socket.writableLength > unreadPerConnection) {
-        connection.full = true;
-        stopParsing(connection.socket);
-        return false;
-      }
-      connection.waiting++;
-      outgoing.once('close', () => {
-        connection.waiting--;
-      });
-      return true;
+      return takeRequest(connection, outgoing, limits.pipelined);
     },
     get size() {
       return all.size;
     },
-    close: () => clock.clearTimeout(timer),
+    close: slow.close,
   };
 }

@@ -48,6 +48,56 @@ function octetsOf(data: RawData): Uint8Array {
   return new Uint8Array(whole instanceof ArrayBuffer ? whole.slice(0) : whole);
 }
 
+/** Closes a WebSocket, and terminates it if the other side does not answer within `ms`. */
+type SayGoodbye = (raw: WebSocket, code: number, reason: string, ms: number) => void;
+
+const goodbyeBy =
+  (clock: Clock): SayGoodbye =>
+  (raw, code, reason, ms) => {
+    if (raw.readyState === raw.CLOSED) return;
+    raw.close(code, reason);
+    const timer = clock.setTimeout(() => raw.terminate(), ms);
+    raw.once('close', () => clock.clearTimeout(timer));
+  };
+
+/** A server's WebSocket as the media connection uses it. */
+function arrivedSocket(
+  raw: WebSocket,
+  { localAddress = '', localPort = 0 }: Socket,
+  sayGoodbye: SayGoodbye,
+): ArrivedSocket {
+  let heard = true;
+  let failure = 'the far side closed the connection';
+  raw.on('error', ({ message: reason }) => {
+    failure = reason;
+  });
+  return {
+    local: { address: localAddress, port: localPort },
+    listen({ received, closed }) {
+      raw.on('message', (data, isBinary) => {
+        if (heard) received(isBinary ? octetsOf(data) : String(data));
+      });
+      raw.once('close', () => {
+        if (heard) closed(failure);
+        heard = false;
+      });
+    },
+    send(data, taken) {
+      // `close` reports errors; data that cannot be sent counts as taken.
+      if (heard && raw.readyState === raw.OPEN) raw.send(data, () => taken());
+      else taken();
+    },
+    pause: () => raw.pause(),
+    resume: () => raw.resume(),
+    end() {
+      heard = false;
+      // The close frame needs a client that reads.
+      raw.resume();
+      sayGoodbye(raw, 1000, '', goodbyeMs);
+    },
+  };
+}
+
 /** Creates the acceptor for them; opens nothing. */
 export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
   const { external, requireSeen, responder, connections, clock, message } = deps;
@@ -61,50 +111,7 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
   const users = new Roster<{ raw: WebSocket; user: HttpUser }>();
   let closing = false;
   let emptied = () => {};
-
-  /** Closes, and terminates WebSockets that do not answer the close. */
-  const sayGoodbye = (raw: WebSocket, code: number, reason: string, ms: number): void => {
-    if (raw.readyState === raw.CLOSED) return;
-    raw.close(code, reason);
-    const timer = clock.setTimeout(() => raw.terminate(), ms);
-    raw.once('close', () => clock.clearTimeout(timer));
-  };
-
-  const arrived = (raw: WebSocket, { localAddress = '', localPort = 0 }: Socket): ArrivedSocket => {
-    let heard = true;
-    let failure = 'the far side closed the connection';
-    raw.on('error', ({ message: reason }) => {
-      failure = reason;
-    });
-    raw.once('close', () => {
-      if (wss.clients.size === 0) emptied();
-    });
-    return {
-      local: { address: localAddress, port: localPort },
-      listen({ received, closed }) {
-        raw.on('message', (data, isBinary) => {
-          if (heard) received(isBinary ? octetsOf(data) : String(data));
-        });
-        raw.once('close', () => {
-          if (heard) closed(failure);
-          heard = false;
-        });
-      },
-      send(data, taken) {
-        // `close` reports errors; data that cannot be sent counts as taken.
-        if (heard && raw.readyState === raw.OPEN) raw.send(data, () => taken());
-        else taken();
-      },
-      pause: () => raw.pause(),
-      resume: () => raw.resume(),
-      end() {
-        heard = false;
-        // The close frame needs a client that reads.
-        raw.resume();
-        sayGoodbye(raw, 1000, '', goodbyeMs);
-      },
-    };
-  };
+  const sayGoodbye = goodbyeBy(clock);
 
   /** A socket is as good as the credentials that opened it. */
   const belongsTo = (user: HttpUser, raw: WebSocket): void => {
@@ -133,7 +140,10 @@ export function createMediaSockets(deps: MediaSocketsDeps): MediaSockets {
     incoming.socket.setNoDelay(true);
     wss.handleUpgrade(incoming, incoming.socket, c.env.head ?? Buffer.alloc(0), (raw) => {
       if (user) belongsTo(user, raw);
-      connection.attach(arrived(raw, incoming.socket));
+      raw.once('close', () => {
+        if (wss.clients.size === 0) emptied();
+      });
+      connection.attach(arrivedSocket(raw, incoming.socket, sayGoodbye));
     });
     return new Response();
   };

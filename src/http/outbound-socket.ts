@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { WebSocket } from 'ws';
 import type { NarrowOf, OpenSocket, OutboundTarget, SocketReports } from '../actors/outbound-connection-entry.ts';
@@ -39,37 +40,61 @@ function headersOf({ username, password, token }: OutboundTarget): Record<string
 /** Filter of an application without a valid user: only its own events pass. */
 const hearsNothing: Narrow = { by: 'nobody', hears: () => false };
 
-/** Opens WebSockets to applications. They work as those that applications open. */
-export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
-  const { options, clock, log, tls, owners, tokens } = deps;
-  const writers = createMessageWriters(clock);
-  const open = new Map<WebSocket, Promise<void>>();
-  /** Targets and users of the open sockets. */
-  const held = new Map<WebSocket, { target: OutboundTarget; user: HttpUser }>();
-
-  /** The user of a program, or why there is none. */
-  const holder = ({ localUser, localToken }: Pick<OutboundTarget, 'localUser' | 'localToken'>): HttpUser | string => {
+/** The user of a program, or why there is none. */
+const createHolder =
+  ({ options, tokens }: Pick<SessionDeps, 'options' | 'tokens'>) =>
+  ({ localUser, localToken }: Pick<OutboundTarget, 'localUser' | 'localToken'>): HttpUser | string => {
     const user = options.users.find(({ name }) => name === localUser);
     if (!user) return `there is no user ${localUser}`;
     if (localToken === undefined) return user;
     const token = tokens?.find(localToken);
     return token?.user === localUser ? holderOf(user, token) : `its local_token is not good, or not of ${localUser}`;
   };
+
+const dial = (target: OutboundTarget, tls: Pick<TlsKeys, 'client'>, maxPayload: number): WebSocket =>
+  new WebSocket(target.url, [...target.protocols], {
+    headers: { ...target.headers, ...headersOf(target) },
+    // A server without the certificate for the URL gets no data (RFC 6455 4.1, RFC 9110 4.3.4).
+    ...tls.client,
+    rejectUnauthorized: true,
+    maxPayload,
+    followRedirects: false,
+    perMessageDeflate: false,
+  });
+
+const sessionOptions = (
+  names: readonly string[],
+  localUser: HttpUser,
+  socket: Socket,
+  told: SocketReports,
+): Parameters<typeof createSession>[2] => ({
+  names: [...names],
+  subscribeAll: false,
+  observes: false,
+  authorization: '',
+  localUser,
+  socket,
+  // They are registered whether or not the socket is there; it only has to know where events go.
+  connect: ({ send }) => {
+    told.opened(send);
+    return { close: () => told.closed() };
+  },
+  opened: () => false,
+});
+
+/** Opens WebSockets to applications. They work as those that applications open. */
+export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
+  const { options, clock, log, tls, owners, tokens } = deps;
+  const holder = createHolder(deps);
+  const writers = createMessageWriters(clock);
+  const open = new Map<WebSocket, Promise<void>>();
+  /** Targets and users of the open sockets. */
+  const held = new Map<WebSocket, { target: OutboundTarget; user: HttpUser }>();
+
   const review = (): void => {
     for (const [raw, { target, user }] of held) if (!isDeepStrictEqual(holder(target), user)) raw.close(1008, notLetIn);
   };
   tokens?.onRevoked(review);
-
-  const dial = (target: OutboundTarget): WebSocket =>
-    new WebSocket(target.url, [...target.protocols], {
-      headers: { ...target.headers, ...headersOf(target) },
-      // A server without the certificate for the URL gets no data (RFC 6455 4.1, RFC 9110 4.3.4).
-      ...tls.client,
-      rejectUnauthorized: true,
-      maxPayload: options.limits.websocket_message,
-      followRedirects: false,
-      perMessageDeflate: false,
-    });
 
   const run = (raw: WebSocket, target: OutboundTarget, names: readonly string[], told: SocketReports): void => {
     const localUser = holder(target);
@@ -97,20 +122,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
         held.delete(raw);
         stopWaiting();
       });
-      session = createSession(deps, writers.ofClient, {
-        names: [...names],
-        subscribeAll: false,
-        observes: false,
-        authorization: '',
-        localUser,
-        socket,
-        // They are registered whether or not the socket is there; it only has to know where events go.
-        connect: ({ send }) => {
-          told.opened(send);
-          return { close: () => told.closed() };
-        },
-        opened: () => false,
-      });
+      session = createSession(deps, writers.ofClient, sessionOptions(names, localUser, socket, told));
       session.onOpen(undefined, { raw } as never);
     });
     raw.on('message', (data, isBinary) => {
@@ -144,7 +156,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
     open(target, names, told) {
       let raw: WebSocket;
       try {
-        raw = dial(target);
+        raw = dial(target, tls, options.limits.websocket_message);
       } catch (error) {
         // An invalid URL or protocol: known directly, reported later like other failures.
         clock.soon(() => told.failed((error as Error).message));

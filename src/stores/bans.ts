@@ -78,40 +78,13 @@ const USER_LENGTH = 64;
 const admit: BanVerdict = { action: 'admit' };
 const ignore: BanVerdict = { action: 'ignore' };
 
-/** Starts without bans; they are not persistent. */
-export function createBans({ settings: start, clock, log }: BansOptions): Bans {
-  let settings = start;
-  let exempt = settings.exempt.map(addressMatcher);
-  /** In the order of the last wrong log-in. */
-  const entries = new Map<string, Entry>();
+/** Logs wrong log-ins: the first without delay, later ones together. */
+function createReports(
+  { clock, log }: Pick<BansOptions, 'clock' | 'log'>,
+  entries: Map<string, Entry>,
+  { isIgnored, isOver }: Record<'isIgnored' | 'isOver', (entry: Entry) => boolean>,
+) {
   let report: unknown;
-
-  const isIgnored = ({ ignoredUntil }: Entry) => ignoredUntil !== undefined && ignoredUntil > clock.monotonic();
-
-  const isOver = (entry: Entry) =>
-    entry.ignoredUntil === undefined
-      ? entry.since + settings.windowMs <= clock.monotonic()
-      : entry.ignoredUntil <= clock.monotonic();
-
-  const judge = (entry: Entry): BanVerdict => {
-    if (isIgnored(entry)) return ignore;
-    if (entry.exempt || entry.attempts < settings.slowAfter || isOver(entry)) return admit;
-    const doubled = FIRST_DELAY_MS * 2 ** Math.min(entry.attempts - settings.slowAfter, 30);
-    return { action: 'delay', ms: Math.min(doubled, settings.longestDelayMs) };
-  };
-
-  const entryOf = (address: string): Entry => {
-    const source = sourceNetwork(address);
-    const old = entries.get(source);
-    const now = clock.monotonic();
-    if (old && !isOver(old)) return old;
-    const isExempt = exempt.some((matches) => matches(address));
-    const untold = old?.untold ?? 0;
-    return {
-      ...{ source, exempt: isExempt, attempts: 0, users: new Map(), protocols: new Set<LogInProtocol>() },
-      ...{ since: now, last: now, ignoredUntil: undefined, untold },
-    };
-  };
 
   const tell = (entry: Entry) => {
     const { source, attempts, untold, users, protocols } = entry;
@@ -138,6 +111,53 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
 
   const reportLater = () => {
     report = clock.setTimeout(reportAll, REPORT_EVERY_MS);
+  };
+
+  return {
+    failed(entry: Entry): void {
+      if (report !== undefined) return;
+      // The first is logged without delay: it may be a phone being set up.
+      tell(entry);
+      reportLater();
+    },
+    close: () => clock.clearTimeout(report),
+  };
+}
+
+/** Starts without bans; they are not persistent. */
+export function createBans({ settings: start, clock, log }: BansOptions): Bans {
+  let settings = start;
+  let exempt = settings.exempt.map(addressMatcher);
+  /** In the order of the last wrong log-in. */
+  const entries = new Map<string, Entry>();
+
+  const isIgnored = ({ ignoredUntil }: Entry) => ignoredUntil !== undefined && ignoredUntil > clock.monotonic();
+
+  const isOver = (entry: Entry) =>
+    entry.ignoredUntil === undefined
+      ? entry.since + settings.windowMs <= clock.monotonic()
+      : entry.ignoredUntil <= clock.monotonic();
+
+  const reports = createReports({ clock, log }, entries, { isIgnored, isOver });
+
+  const judge = (entry: Entry): BanVerdict => {
+    if (isIgnored(entry)) return ignore;
+    if (entry.exempt || entry.attempts < settings.slowAfter || isOver(entry)) return admit;
+    const doubled = FIRST_DELAY_MS * 2 ** Math.min(entry.attempts - settings.slowAfter, 30);
+    return { action: 'delay', ms: Math.min(doubled, settings.longestDelayMs) };
+  };
+
+  const entryOf = (address: string): Entry => {
+    const source = sourceNetwork(address);
+    const old = entries.get(source);
+    const now = clock.monotonic();
+    if (old && !isOver(old)) return old;
+    const isExempt = exempt.some((matches) => matches(address));
+    const untold = old?.untold ?? 0;
+    return {
+      ...{ source, exempt: isExempt, attempts: 0, users: new Map(), protocols: new Set<LogInProtocol>() },
+      ...{ since: now, last: now, ignoredUntil: undefined, untold },
+    };
   };
 
   const count = (entry: Entry, user: string, protocol: LogInProtocol) => {
@@ -176,11 +196,7 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
       const entry = entryOf(address);
       count(entry, user, protocol);
       keep(entry);
-      if (report === undefined) {
-        // The first is logged without delay: it may be a phone being set up.
-        tell(entry);
-        reportLater();
-      }
+      reports.failed(entry);
       return judge(entry);
     },
     verdict(address) {
@@ -196,8 +212,6 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
       settings = next;
       exempt = settings.exempt.map(addressMatcher);
     },
-    close() {
-      clock.clearTimeout(report);
-    },
+    close: () => reports.close(),
   };
 }

@@ -184,31 +184,14 @@ function pairsOf<V>(map: ReadonlyMap<string, V>, key: string | undefined): [stri
   return value === undefined ? [] : [[key, value]];
 }
 
-/** Opens the states that were kept. @throws StorageError when their file cannot be read. */
-export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
-  const { bus, clock, log, directory, endpoint, limit = Number.POSITIVE_INFINITY } = options;
-  const kept = openKeptMap<DeviceState>({
-    directory,
-    name: 'device-states.json',
-    clock,
-    log,
-    read: readState,
-    keyOf: ({ name }) => name,
-    onUndone: ({ name }) => publish(name, stateOf(name)),
-  });
-  const stateOf = (name: string): DeviceStateWord => kept.get(name)?.state ?? 'UNKNOWN';
+/** Derives the states of endpoints and of Local channels from the channels that use them. */
+function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, state: DeviceStateWord) => void) {
   const devices = new Map<string, DeviceUse>();
   /** Last published state of each endpoint. */
   const published = new Map<string, DeviceStateWord>();
 
-  const publish = (name: string, state: DeviceStateWord): void => {
-    options.changed?.(name);
-    const event = { type: 'DeviceStateChanged', device_state: { name, state } } as const;
-    bus.publish({ event, topics: deviceStateTopics(name) });
-  };
-
   const derive = (technology: string, resource: string): DeviceState | undefined => {
-    const known = endpoint(technology, resource);
+    const known = options.endpoint(technology, resource);
     if (!known) return undefined;
     const name = `${known.technology}/${known.resource}`;
     return { name, state: devices.get(name)?.state ?? (known.state === 'offline' ? 'UNAVAILABLE' : 'NOT_INUSE') };
@@ -261,7 +244,42 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
       }
     }
   };
-  const unsubscribe = bus.subscribe(listen, readsNames);
+
+  return {
+    listen,
+    stateOf: deriveByName,
+    dump: (device?: string): Omit<DeviceStatesData, 'kept'> => ({
+      uses: pairsOf(devices, device).map(([name, { channels }]) => [name, channels]),
+      published: pairsOf(published, device),
+    }),
+    restore(data: DeviceStatesData): void {
+      for (const [device, channels] of data.uses) devices.set(device, new DeviceUse(channels));
+      for (const [device, state] of data.published) published.set(device, state);
+    },
+  };
+}
+
+/** Opens the states that were kept. @throws StorageError when their file cannot be read. */
+export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
+  const { bus, clock, log, directory, limit = Number.POSITIVE_INFINITY } = options;
+  const kept = openKeptMap<DeviceState>({
+    directory,
+    name: 'device-states.json',
+    clock,
+    log,
+    read: readState,
+    keyOf: ({ name }) => name,
+    onUndone: ({ name }) => publish(name, stateOf(name)),
+  });
+  const stateOf = (name: string): DeviceStateWord => kept.get(name)?.state ?? 'UNKNOWN';
+
+  const publish = (name: string, state: DeviceStateWord): void => {
+    options.changed?.(name);
+    const event = { type: 'DeviceStateChanged', device_state: { name, state } } as const;
+    bus.publish({ event, topics: deviceStateTopics(name) });
+  };
+  const derived = createDeviceUses(options, publish);
+  const unsubscribe = bus.subscribe(derived.listen, readsNames);
 
   /** Publishes what `change` makes of a device, when it makes anything of it. */
   const told = <T>(name: string, change: () => T): T => {
@@ -282,7 +300,7 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
 
     get(name) {
       const own = spoken(name);
-      if (own === undefined) return deriveByName(name) ?? { name, state: 'INVALID' };
+      if (own === undefined) return derived.stateOf(name) ?? { name, state: 'INVALID' };
       return { name: own, state: stateOf(own) };
     },
 
@@ -307,16 +325,11 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
       return told(name, () => kept.delete(name));
     },
 
-    dump: (device) => ({
-      kept: valuesOf(kept, device),
-      uses: pairsOf(devices, device).map(([name, { channels }]) => [name, channels]),
-      published: pairsOf(published, device),
-    }),
+    dump: (device) => ({ kept: valuesOf(kept, device), ...derived.dump(device) }),
 
     restore(data) {
       kept.replaceSoon(data.kept);
-      for (const [device, channels] of data.uses) devices.set(device, new DeviceUse(channels));
-      for (const [device, state] of data.published) published.set(device, state);
+      derived.restore(data);
     },
 
     close() {

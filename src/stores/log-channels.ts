@@ -98,22 +98,19 @@ function readLevels(configuration: string | undefined): readonly LevelWord[] {
   return levelWords.filter((word) => words.includes('*') || words.includes(word));
 }
 
-export function createLogChannels({
-  directory,
-  console: terminal,
-  consoleLevels,
-  clock,
-}: LogChannelsOptions): LogChannels {
+/** The path of a file in the log directory. @throws AriError logChannelNameInvalid */
+function pathWithin(root: string, name: string): string {
+  const path = resolve(root, name);
+  const inside = relative(root, path);
+  if (name === '' || name.includes('\0') || inside === '' || inside.startsWith('..') || join(root, inside) !== path)
+    throw new AriError('logChannelNameInvalid', { name });
+  return path;
+}
+
+export function createLogChannels(options: LogChannelsOptions): LogChannels {
+  const { directory, console: terminal, consoleLevels, clock } = options;
   const root = resolve(directory);
   const files = new Map<string, FileChannel>();
-
-  const pathOf = (name: string): string => {
-    const path = resolve(root, name);
-    const inside = relative(root, path);
-    if (name === '' || name.includes('\0') || inside === '' || inside.startsWith('..') || join(root, inside) !== path)
-      throw new AriError('logChannelNameInvalid', { name });
-    return path;
-  };
 
   const tellLost = (lost: number): string =>
     `${JSON.stringify({ level: 40, time: clock.now(), lost, msg: 'log lines were lost: the disk did not take them' })}\n`;
@@ -157,7 +154,7 @@ export function createLogChannels({
     add(name, configuration) {
       const levels = readLevels(configuration);
       if (name.toLowerCase() === consoleName || files.has(name)) throw new AriError('logChannelExists');
-      const path = pathOf(name);
+      const path = pathWithin(root, name);
       if ([...files.values()].some((other) => other.path === path)) throw new AriError('logChannelExists');
       if (files.size >= mostFiles) throw new AriError('logChannelFailed');
       const channel: FileChannel = {

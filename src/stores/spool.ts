@@ -55,34 +55,23 @@ const nameOf = (number: number): string => `${String(number).padStart(10, '0')}.
 const waiting = /^(\d{10})\.jsonl$/;
 const aside = /^\d{10}\.refused$/;
 
-/** Opens the spool, with lines of an earlier process. @throws StorageError when the directory cannot be used. */
-export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed }: SpoolOptions): Spool {
-  prepareDirectory(directory, 0o700);
-  const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
-  const names = readdirSync(directory).toSorted();
-  const segments: Segment[] = names.flatMap((name) => {
-    const [, number] = waiting.exec(name) ?? [];
-    if (number === undefined) return [];
-    const known = { lines: undefined, pending: '', unwritten: 0, isFull: true, failed: false };
-    return [{ number: Number(number), octets: sizeOf(name), ...known }];
-  });
-  let octets = segments.reduce((sum, segment) => sum + segment.octets, 0);
-  for (const name of names) if (aside.test(name)) octets += sizeOf(name);
+/** Writes the lines of segments to the disk, one operation after another, and bounds what is not written yet. */
+function createSegmentWriter({ directory, onFailed }: SpoolOptions, segments: readonly Segment[]) {
+  /** Octets in memory alone, of all segments. */
   let unwritten = 0;
-  let next = (segments.at(-1)?.number ?? 0) + 1;
-  /** Disk operations, in sequence. */
   let disk = Promise.resolve();
 
-  const pathOf = ({ number }: { number: number }): string => join(directory, nameOf(number));
   const onDisk = (task: () => Promise<unknown>): void => {
     disk = disk.then(task).then(
       () => {},
       (error: unknown) => onFailed(error, false),
     );
   };
-  const settle = (segment: Segment): void => {
-    unwritten -= segment.unwritten;
-    segment.unwritten = 0;
+  const pathOf = ({ number }: { number: number }): string => join(directory, nameOf(number));
+
+  /** A full batch that is on the disk need not be in memory, unless it is delivered next. */
+  const forgetLines = (segment: Segment): void => {
+    if (segment.isFull && segment.unwritten === 0 && segment !== segments[0]) segment.lines = undefined;
   };
 
   /** Writes what came since the last time. */
@@ -102,10 +91,48 @@ export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed
     unwritten -= size;
     forgetLines(segment);
   };
-  /** A full batch that is on the disk need not be in memory, unless it is delivered next. */
-  const forgetLines = (segment: Segment): void => {
-    if (segment.isFull && segment.unwritten === 0 && segment !== segments[0]) segment.lines = undefined;
+
+  return {
+    onDisk,
+    pathOf,
+    hasRoomFor: (size: number): boolean => unwritten + size <= mostUnwritten,
+    add(segment: Segment, line: string, size: number): void {
+      segment.unwritten += size;
+      unwritten += size;
+      if (segment.pending === '') onDisk(() => write(segment));
+      segment.pending += line;
+    },
+    forget(segment: Segment): void {
+      unwritten -= segment.unwritten;
+      segment.unwritten = 0;
+      segment.pending = '';
+    },
+    async close(): Promise<void> {
+      await disk;
+      for (const segment of segments)
+        if (segment.failed && segment.lines) onDisk(() => writeWhole(pathOf(segment), segment.lines ?? []));
+      await disk;
+    },
   };
+}
+
+/** Opens the spool, with lines of an earlier process. @throws StorageError when the directory cannot be used. */
+export function openSpool(options: SpoolOptions): Spool {
+  const { directory, maximumOctets, batch: mostLines, onFailed } = options;
+  prepareDirectory(directory, 0o700);
+  const sizeOf = (name: string): number => statSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
+  const names = readdirSync(directory).toSorted();
+  const segments: Segment[] = names.flatMap((name) => {
+    const [, number] = waiting.exec(name) ?? [];
+    if (number === undefined) return [];
+    const known = { lines: undefined, pending: '', unwritten: 0, isFull: true, failed: false };
+    return [{ number: Number(number), octets: sizeOf(name), ...known }];
+  });
+  let octets = segments.reduce((sum, segment) => sum + segment.octets, 0);
+  for (const name of names) if (aside.test(name)) octets += sizeOf(name);
+  let next = (segments.at(-1)?.number ?? 0) + 1;
+  const writer = createSegmentWriter(options, segments);
+  const { onDisk, pathOf } = writer;
 
   const current = (): Segment => {
     const last = segments.at(-1);
@@ -118,25 +145,20 @@ export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed
   const remove = (number: number): Segment | undefined => {
     const at = segments.findIndex((segment) => segment.number === number);
     const [segment] = at < 0 ? [] : segments.splice(at, 1);
-    if (!segment) return undefined;
-    settle(segment);
-    segment.pending = '';
+    if (segment) writer.forget(segment);
     return segment;
   };
 
   return {
     put(line) {
       const size = Buffer.byteLength(line);
-      if (octets + size > maximumOctets || unwritten + size > mostUnwritten) return false;
+      if (octets + size > maximumOctets || !writer.hasRoomFor(size)) return false;
       const segment = current();
       segment.lines?.push(line);
       segment.octets += size;
-      segment.unwritten += size;
       octets += size;
-      unwritten += size;
       segment.isFull = (segment.lines?.length ?? 0) >= mostLines;
-      if (segment.pending === '') onDisk(() => write(segment));
-      segment.pending += line;
+      writer.add(segment, line, size);
       return true;
     },
 
@@ -174,12 +196,7 @@ export function openSpool({ directory, maximumOctets, batch: mostLines, onFailed
       return octets;
     },
 
-    async close() {
-      await disk;
-      for (const segment of segments)
-        if (segment.failed && segment.lines) onDisk(() => writeWhole(pathOf(segment), segment.lines ?? []));
-      await disk;
-    },
+    close: writer.close,
   };
 }
 

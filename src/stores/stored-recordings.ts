@@ -61,33 +61,33 @@ const formatOf = (file: string): string | undefined => {
   return known.has(format) ? format : undefined;
 };
 
+/** Files of a directory and below, as paths within it; links are not followed. */
+async function filesBelow(directory: string, under = '', depth = deepest): Promise<string[]> {
+  const entries = await readdir(join(directory, under), { withFileTypes: true }).catch(() => []);
+  const found: string[] = [];
+  for (const entry of entries) {
+    const path = join(under, entry.name);
+    if (entry.isFile()) found.push(path);
+    else if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(directory, path, depth - 1)));
+  }
+  return found;
+}
+
+/** The recordings of a directory, by name. */
+async function listOf(directory: string): Promise<StoredRecording[]> {
+  const recordings = new Map<string, StoredRecording>();
+  for (const path of await filesBelow(directory)) {
+    const format = formatOf(path);
+    if (format === undefined) continue;
+    const name = path.slice(0, -format.length - 1).replaceAll(sep, '/');
+    const other = recordings.get(name);
+    if (isRecordingName(name) && (!other || rank(format) < rank(other.format))) recordings.set(name, { name, format });
+  }
+  return [...recordings.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
 /** Recordings kept in a directory: their names are paths in it, their suffixes say the format. */
 export function createStoredRecordings({ directory, log }: { directory: string; log: Logger }): StoredRecordings {
-  /** Files of a directory and below, as paths within it; links are not followed. */
-  const filesBelow = async (under: string, depth: number): Promise<string[]> => {
-    const entries = await readdir(join(directory, under), { withFileTypes: true }).catch(() => []);
-    const found: string[] = [];
-    for (const entry of entries) {
-      const path = join(under, entry.name);
-      if (entry.isFile()) found.push(path);
-      else if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1)));
-    }
-    return found;
-  };
-
-  const list = async (): Promise<StoredRecording[]> => {
-    const recordings = new Map<string, StoredRecording>();
-    for (const path of await filesBelow('', deepest)) {
-      const format = formatOf(path);
-      if (format === undefined) continue;
-      const name = path.slice(0, -format.length - 1).replaceAll(sep, '/');
-      const other = recordings.get(name);
-      if (isRecordingName(name) && (!other || rank(format) < rank(other.format)))
-        recordings.set(name, { name, format });
-    }
-    return [...recordings.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
-  };
-
   /** The file of a recording; the first by format when there are several. */
   const find = async (name: string): Promise<{ recording: StoredRecording; path: string }> => {
     if (isRecordingName(name))
@@ -118,7 +118,7 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
   };
 
   return {
-    list,
+    list: () => listOf(directory),
     get: async (name) => (await find(name)).recording,
 
     async file(name) {
