@@ -13,7 +13,7 @@ const known = JSON.parse(readFileSync(new URL('known-mutables.json', import.meta
 >;
 
 /** How many entries are still open. Lower it with every one that is taken out. */
-const open = 48;
+const open = 35;
 
 const listed = Object.values(known).flatMap((files) =>
   Object.entries(files).flatMap(([path, names]) => names.map((name) => `${path} ${name}`)),

@@ -1,3 +1,6 @@
+import { type MediaQueueEffect, type MediaQueueEvent, mediaQueueTable } from '../machines/media-queue.ts';
+import { TableRun } from '../machines/table-run.ts';
+
 /** Something that sounds on a target, or listens to it, and must have it for itself while it runs. */
 export interface QueuedWork {
   /** Its kind, for works that wait behind it; left out if it has no name. */
@@ -10,21 +13,28 @@ export interface QueuedWork {
   abandon(): void;
 }
 
+type QueueEvent = MediaQueueEvent<QueuedWork>;
+type Arrival = Extract<QueueEvent, { work: QueuedWork }>;
+
 /**
  * The playbacks and recordings of one target, one after another in request order. Nothing runs in parallel and nothing
  * is skipped: a cancelled work ends when its turn comes.
  */
 export class MediaQueue {
-  #works: QueuedWork[] = [];
-  /** The work that has begun, always the first. */
-  #begun: QueuedWork | undefined;
-  #advancing = false;
-  #closed = false;
-  readonly #onIdle: () => void;
+  readonly #works: QueuedWork[] = [];
+  readonly #run: TableRun<keyof typeof mediaQueueTable, QueueEvent, MediaQueueEffect>;
 
   /** @param onIdle runs whenever the last work has finished, and once when the queue is closed. */
   constructor(onIdle: () => void) {
-    this.#onIdle = onIdle;
+    this.#run = new TableRun(mediaQueueTable, 'idle', {
+      keepWork: ({ work, at }: Arrival) => this.#works.splice(at, 0, work),
+      beginFirst: () => this.#works[0]?.begin(),
+      abandonWork: ({ work }: Arrival) => work.abandon(),
+      abandonAll: () => {
+        for (const work of this.#works.splice(0)) work.abandon();
+      },
+      tellIdle: () => onIdle(),
+    });
   }
 
   /**
@@ -32,12 +42,7 @@ export class MediaQueue {
    * runs already (work that is restored again), and is the first.
    */
   add(work: QueuedWork, begun = false): void {
-    if (this.#closed) {
-      work.abandon();
-      return;
-    }
-    this.#works.push(work);
-    if (begun && this.#works.length === 1) this.#begun = work;
+    this.#run.send({ type: begun ? 'work.restored' : 'work.added', work, at: this.#works.length });
     this.#advance();
   }
 
@@ -49,7 +54,7 @@ export class MediaQueue {
     let at = behind ? this.#works.findIndex(({ kind, id }) => kind === behind.kind && id === behind.id) + 1 : 0;
     while (this.#works[at] && this.#works[at]?.kind === undefined) at++;
     // A work that runs is not displaced.
-    this.#works.splice(this.#begun ? Math.max(at, 1) : at, 0, work);
+    this.#run.send({ type: 'work.added', work, at: this.#run.takes('work.ended') ? Math.max(at, 1) : at });
     this.#advance();
   }
 
@@ -67,17 +72,13 @@ export class MediaQueue {
     const position = this.#works.indexOf(work);
     if (position === -1) return;
     this.#works.splice(position, 1);
+    if (position === 0) this.#run.send({ type: 'work.ended' });
     this.#advance();
   }
 
   /** The target has ended: abandons the running work, then the waiting ones, in order. Nothing starts afterwards. */
   close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    const works = this.#works;
-    this.#works = [];
-    for (const work of works) work.abandon();
-    this.#onIdle();
+    this.#run.send({ type: 'close' });
   }
 
   get size(): number {
@@ -86,15 +87,7 @@ export class MediaQueue {
 
   /** A loop, because work may end while it begins, and a thousand of those in a row must not nest. */
   #advance(): void {
-    if (this.#advancing) return;
-    this.#advancing = true;
-    for (let head = this.#works[0]; head && head !== this.#begun; head = this.#works[0]) {
-      this.#begun = head;
-      head.begin();
-    }
-    this.#advancing = false;
-    if (this.#works.length > 0 || this.#closed) return;
-    this.#begun = undefined;
-    this.#onIdle();
+    while (this.#works.length > 0 && this.#run.send({ type: 'work.due' })) this.#run.send({ type: 'work.begun' });
+    if (this.#works.length === 0) this.#run.send({ type: 'queue.emptied' });
   }
 }

@@ -1,5 +1,12 @@
 import { guarded } from '../lib/guard.ts';
 import type { Logger } from '../lib/log.ts';
+import {
+  type PendingMediaSessionEffect,
+  type PendingMediaSessionEvent,
+  pendingMediaSessionTable,
+  type SessionTask,
+} from '../machines/pending-media-session.ts';
+import { TableRun } from '../machines/table-run.ts';
 import type {
   MediaSession,
   MediaSessionDump,
@@ -15,7 +22,11 @@ import type {
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import { apply, type PlainCommand, plainCommandsOf, SessionCommands } from '../telephony/session-commands.ts';
 
-type Task = { run(session: RtpSession): void; failed(reason: string): void };
+type SessionEvent = PendingMediaSessionEvent<RtpSession>;
+type Task = SessionTask<RtpSession>;
+type Of<Type extends SessionEvent['type']> = Extract<SessionEvent, { type: Type }>;
+
+const closed = 'the session is closed';
 
 /**
  * Stands in for an RTP session until its port is open: what is asked before is done then, in the same order.
@@ -24,9 +35,9 @@ type Task = { run(session: RtpSession): void; failed(reason: string): void };
 export class PendingSession extends SessionCommands implements MediaSession {
   readonly id: string;
   readonly #log: Logger;
+  readonly #run: TableRun<keyof typeof pendingMediaSessionTable, SessionEvent, PendingMediaSessionEffect>;
   #session: RtpSession | undefined;
-  #state: 'opening' | 'open' | 'failed' | 'closed' = 'opening';
-  #waiting: Task[] = [];
+  readonly #waiting: Task[] = [];
   /** Commands before the port is open, as data. */
   readonly #pending: PlainCommand[] = [];
   /** The session that it continues. */
@@ -37,41 +48,40 @@ export class PendingSession extends SessionCommands implements MediaSession {
     super();
     this.id = id;
     this.#log = log;
-    opening.then(
-      (opened) => this.#opened(opened),
-      (error: unknown) => {
-        if (this.#state === 'closed') return;
-        this.#state = 'failed';
-        this.#settle('no port could be opened');
-        guarded(log, 'telling that no RTP port was had', onFailed)(error);
+    this.#run = new TableRun(pendingMediaSessionTable, 'opening', {
+      keepSession: ({ session }: Of<'session.opened'>) => {
+        this.#session = session;
       },
+      runWaiting: () => this.#runWaiting(),
+      refuseWaiting: () => this.#refuseWaiting(this.#run.state === 'failed' ? 'no port could be opened' : closed),
+      tellFailed: ({ error }: Of<'opening.failed'>) =>
+        guarded(log, 'telling that no RTP port was had', onFailed)(error),
+      queueTask: ({ task }: Of<'task'>) => this.#waiting.push(task),
+      runTask: ({ task }: Of<'task'>) => task.run(this.#session!),
+      refuseTask: ({ task }: Of<'task'>) => task.failed(closed),
+      closeSession: () => this.#session?.close(),
+      dropSession: ({ session }: Of<'session.opened'>) => session.close(),
+    });
+    opening.then(
+      (session) => this.#run.send({ type: 'session.opened', session }),
+      (error: unknown) => this.#run.send({ type: 'opening.failed', error }),
     );
   }
 
-  #opened(session: RtpSession): void {
-    if (this.#state === 'closed') {
-      session.close();
-      return;
-    }
-    this.#session = session;
-    this.#state = 'open';
-    const left = this.#waiting;
-    this.#waiting = [];
+  #runWaiting(): void {
     // Nobody hears the promise: what one throws is logged, and the others are done all the same.
-    for (const { run, failed } of left)
-      guarded(this.#log, 'what was asked of an RTP session', run, () => failed('the session could not do it'))(session);
+    for (const { run, failed } of this.#waiting.splice(0))
+      guarded(this.#log, 'what was asked of an RTP session', run, () => failed('the session could not do it'))(
+        this.#session!,
+      );
   }
 
-  #settle(reason: string): void {
-    const left = this.#waiting;
-    this.#waiting = [];
-    for (const task of left) task.failed(reason);
+  #refuseWaiting(reason: string): void {
+    for (const task of this.#waiting.splice(0)) task.failed(reason);
   }
 
   #task(run: (session: RtpSession) => void, failed: (reason: string) => void = () => {}): void {
-    if (this.#session && this.#state === 'open') run(this.#session);
-    else if (this.#state === 'opening') this.#waiting.push({ run, failed });
-    else failed('the session is closed');
+    this.#run.send({ type: 'task', task: { run, failed } });
   }
 
   /** Starts what has a handle. @returns the handle once there is one, and a way to act on it in the order of calls. */
@@ -92,7 +102,7 @@ export class PendingSession extends SessionCommands implements MediaSession {
   }
 
   protected command(asked: PlainCommand): void {
-    if (this.#state === 'opening') this.#pending.push(asked);
+    if (this.#run.state === 'opening') this.#pending.push(asked);
     this.#task((opened) => apply(opened, asked));
   }
 
@@ -152,10 +162,6 @@ export class PendingSession extends SessionCommands implements MediaSession {
   }
 
   close(): void {
-    if (this.#state === 'closed') return;
-    const open = this.#state === 'open';
-    this.#state = 'closed';
-    this.#settle('the session is closed');
-    if (open) this.#session?.close();
+    this.#run.send({ type: 'close' });
   }
 }

@@ -16,9 +16,14 @@ import { externalLegMachine } from '../../src/machines/external-leg.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { legMachine } from '../../src/machines/leg.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
+import { localLegMachine } from '../../src/machines/local-leg.ts';
+import { mediaQueueMachine } from '../../src/machines/media-queue.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { outsideReferMachine } from '../../src/machines/outside-refer.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
+import { pendingMediaSessionMachine } from '../../src/machines/pending-media-session.ts';
+import { phoneSubscriptionMachine } from '../../src/machines/phone-subscription.ts';
+import { pictureUpdatesMachine } from '../../src/machines/picture-updates.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
@@ -455,6 +460,43 @@ export const chartSamples: readonly ChartSamples[] = [
       })),
       ...plain('subscription.refreshed', 'subscription.ended', 'notify.failed', 'system.closing'),
     ],
+  }),
+  samplesOf(localLegMachine, {
+    inputs: [{} as never],
+    events: [
+      { type: 'hangup', cause: 16 },
+      ...plain(...(['dial', 'ring', 'forwarding', 'progress', 'answer', 'peer.answered', 'release'] as const)),
+    ],
+  }),
+  samplesOf(pendingMediaSessionMachine, {
+    inputs: [{} as never],
+    events: [
+      { type: 'session.opened', session: {} },
+      { type: 'opening.failed', error: {} },
+      { type: 'task', task: {} as never },
+      { type: 'close' },
+    ],
+  }),
+  samplesOf(mediaQueueMachine, {
+    inputs: [{} as never],
+    events: [
+      ...(['work.added', 'work.restored'] as const).map((type) => ({ type, work: {}, at: 0 })),
+      ...plain(...(['work.due', 'work.begun', 'work.ended', 'queue.emptied', 'close'] as const)),
+    ],
+  }),
+  samplesOf(phoneSubscriptionMachine, {
+    inputs: [{} as never],
+    events: [
+      { type: 'subscribe.accepted', request: {}, seconds: 60 },
+      { type: 'subscribe.withdrawn', request: {}, seconds: 0 },
+      { type: 'notify', told: () => {} },
+      { type: 'notify.last', end: 'timeout', told: () => {} },
+      ...plain(...(['last.answered', 'watcher.ended'] as const)),
+    ],
+  }),
+  samplesOf(pictureUpdatesMachine, {
+    inputs: [{} as never],
+    events: plain(...(['picture.wanted', 'info.sent', 'info.ended', 'info.refused'] as const)),
   }),
   samplesOf(externalLegMachine, {
     inputs: [{} as never],

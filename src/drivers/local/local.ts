@@ -1,3 +1,5 @@
+import { type LocalLegEffect, type LocalLegEvent, localLegTable } from '../../machines/local-leg.ts';
+import { TableRun } from '../../machines/table-run.ts';
 import {
   type Driver,
   DriverError,
@@ -44,8 +46,7 @@ class LocalLeg extends QuietLeg implements Leg {
   readonly #place: Place;
   peer: LocalLeg | undefined;
   report: Report;
-  #ended: boolean;
-  #answered: boolean;
+  readonly #run: TableRun<keyof typeof localLegTable, LocalLegEvent, LocalLegEffect>;
   readonly #headers: Map<string, string>;
 
   constructor(place: Place, media: MediaSession, report: Report, from?: LocalLegData) {
@@ -53,20 +54,29 @@ class LocalLeg extends QuietLeg implements Leg {
     this.#place = place;
     this.media = media;
     this.report = report;
-    this.#answered = from?.answered ?? false;
-    this.#ended = from?.ended ?? false;
+    this.#run = new TableRun(localLegTable, from?.ended ? 'ended' : from?.answered ? 'up' : 'early', {
+      offerPeer: () => this.#tellPeer({ type: 'leg.offered' }),
+      tellRinging: () => this.#tellPeer({ type: 'leg.ringing' }),
+      tellForwarding: () => this.#tellPeer({ type: 'leg.forwarding' }),
+      tellProgress: () => this.#tellPeer({ type: 'leg.progressed' }),
+      tellAnswered: () => this.#tellAnswered(),
+      playRinging: () => media.indicate('ringing'),
+      tellEnded: () => this.report({ type: 'leg.ended' }),
+      hangUpPeer: ({ cause }: Extract<LocalLegEvent, { type: 'hangup' }>) =>
+        this.#tellPeer({ type: 'leg.hungUp', cause }),
+      losePeer: () => this.#tellPeer({ type: 'leg.hungUp', cause: 0 }),
+    });
     this.#headers = new Map(from?.headers);
     for (const command of plainCommandsOf(from?.media.standing ?? [])) apply(media, command);
   }
 
   /** Offers the second half to the dialplan. */
   dial(): void {
-    this.#tellPeer({ type: 'leg.offered' });
+    this.#run.send({ type: 'dial' });
   }
 
   ring(): void {
-    if (this.#answered) this.media.indicate('ringing');
-    else this.#tellPeer({ type: 'leg.ringing' });
+    this.#run.send({ type: 'ring' });
   }
 
   stopRinging(): void {
@@ -74,27 +84,26 @@ class LocalLeg extends QuietLeg implements Leg {
   }
 
   forwarding(): void {
-    if (!this.#answered) this.#tellPeer({ type: 'leg.forwarding' });
+    this.#run.send({ type: 'forwarding' });
   }
 
   override progress(): void {
-    if (!this.#answered) this.#tellPeer({ type: 'leg.progressed' });
+    this.#run.send({ type: 'progress' });
   }
 
   override answer(): void {
-    if (this.#answered || this.#ended) return;
-    this.#answered = true;
+    this.#run.send({ type: 'answer' });
+  }
+
+  #tellAnswered(): void {
     const { peer } = this;
-    if (peer) peer.#answered = true;
+    if (peer) peer.#run.send({ type: 'peer.answered' });
     this.report({ type: 'leg.answered' });
     this.#tellPeer({ type: 'leg.answered' });
   }
 
   hangup(cause: number): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.report({ type: 'leg.ended' });
-    this.#tellPeer({ type: 'leg.hungUp', cause });
+    this.#run.send({ type: 'hangup', cause });
   }
 
   sendDigits(sequence: DigitSequence): void {
@@ -123,16 +132,16 @@ class LocalLeg extends QuietLeg implements Leg {
 
   release(): void {
     this.media.close();
-    if (!this.#ended) this.#tellPeer({ type: 'leg.hungUp', cause: 0 });
-    this.#ended = true;
+    this.#run.send({ type: 'release' });
   }
 
   dump(): LocalLegData {
+    const { state } = this.#run;
     return {
       version: 1,
       place: this.#place,
-      answered: this.#answered,
-      ended: this.#ended,
+      answered: state === 'up',
+      ended: state === 'ended',
       headers: [...this.#headers],
       media: this.media.dump(),
     };
@@ -144,7 +153,7 @@ class LocalLeg extends QuietLeg implements Leg {
 
   #tellPeer(report: LegReport): void {
     const { peer } = this;
-    if (peer && !peer.#ended) peer.report(report);
+    if (peer && peer.#run.state !== 'ended') peer.report(report);
   }
 }
 

@@ -46,7 +46,8 @@ import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
 import { contactsOf, resolveResource } from './resource.ts';
 import { channelName, isBusy, type Services, type TextMessage } from './services.ts';
-import { createSubscriptions, type SubscriptionData, type Watched } from './subscriptions.ts';
+import { createSubscriptions, type SubscriptionData } from './subscriptions.ts';
+import type { Watched } from './watched-state.ts';
 
 type SipDriverOptions = {
   config: SipConfig;

@@ -1,4 +1,10 @@
 import type { Clock } from '../../lib/clock.ts';
+import {
+  type PictureUpdatesEffect,
+  type PictureUpdatesEvent,
+  pictureUpdatesTable,
+} from '../../machines/picture-updates.ts';
+import { TableRun } from '../../machines/table-run.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 
 /** Commands about video in the body of an INFO (RFC 5168). */
@@ -85,29 +91,30 @@ export class PictureUpdates {
   /** Label of the requests. */
   static readonly label = 'picture';
   readonly #options: PictureUpdatesOptions;
-  #isUnderWay = false;
-  #isRefused = false;
+  readonly #run: TableRun<keyof typeof pictureUpdatesTable, PictureUpdatesEvent, PictureUpdatesEffect>;
   #at = Number.NEGATIVE_INFINITY;
 
   constructor(options: PictureUpdatesOptions) {
     this.#options = options;
+    this.#run = new TableRun(pictureUpdatesTable, 'ready', { sendInfo: () => this.#send() });
   }
 
   /** A key frame of the far side is wanted. */
   ask(): void {
-    const { clock, intervalMs, send } = this.#options;
-    const now = clock.now();
-    if (this.#isUnderWay || this.#isRefused || now - this.#at < intervalMs) return;
-    if (!send({ contentType: mediaControl, body })) return;
-    this.#at = now;
-    this.#isUnderWay = true;
+    const { clock, intervalMs } = this.#options;
+    if (clock.now() - this.#at >= intervalMs) this.#run.send({ type: 'picture.wanted' });
+  }
+
+  #send(): void {
+    if (!this.#options.send({ contentType: mediaControl, body })) return;
+    this.#at = this.#options.clock.now();
+    this.#run.send({ type: 'info.sent' });
   }
 
   /** A request inside the call has ended. */
   ended(label: string, status: number): void {
-    if (label !== PictureUpdates.label) return;
-    this.#isUnderWay = false;
-    this.#isRefused ||= neverTaken.has(status);
+    if (label === PictureUpdates.label)
+      this.#run.send({ type: neverTaken.has(status) ? 'info.refused' : 'info.ended' });
   }
 
   /** An INFO of the far side: what it is answered with; undefined when it is not about video. */

@@ -1,4 +1,10 @@
 import {
+  type PhoneSubscriptionEffect,
+  type PhoneSubscriptionEvent,
+  phoneSubscriptionTable,
+} from '../../machines/phone-subscription.ts';
+import { TableRun } from '../../machines/table-run.ts';
+import {
   type Dialog,
   inOrder,
   isKnownSource,
@@ -15,38 +21,17 @@ import { sendRequest } from '../../sip/dialog/requester.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
 import type { SipRequest, SipResponse } from '../../sip/message/message.ts';
-import { formatUri, type Uri } from '../../sip/message/uri.ts';
+import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { Target } from '../../sip/transport/transport.ts';
-import type { WatcherAnswer, WatcherDriver, WatcherEnd, WatcherHost } from '../../telephony/watchers.ts';
+import type { WatcherAnswer, WatcherDriver, WatcherEnd } from '../../telephony/watchers.ts';
 import type { EndpointConfig } from './config.ts';
-import {
-  type BlfState,
-  callsOf,
-  contentTypes,
-  dialogInfo,
-  type EventPackage,
-  isEventPackage,
-  type MailboxCounts,
-  messageSummary,
-  presence,
-  type Subject,
-} from './event-packages.ts';
+import { contentTypes, type EventPackage, isEventPackage, type Subject } from './event-packages.ts';
 import { digestClient } from './identity.ts';
-import type { CallView } from './legs.ts';
 import { userOf } from './party.ts';
 import { relatedTo } from './related.ts';
-import { mayReplace } from './replacing.ts';
-import { localHost, type Services } from './services.ts';
-
-/** The current state of everything that phones can watch. */
-export type Watched = {
-  /** How a mailbox stands; undefined when there is no such one, which counts as empty. */
-  mailbox(name: string): MailboxCounts | undefined;
-  /** The devices of an extension and their state together; undefined where there is no hint for it. */
-  hint(context: string, extension: string): { devices: readonly string[]; state: BlfState['state'] } | undefined;
-  watchers: WatcherHost;
-};
+import type { Services } from './services.ts';
+import { createTelling, topicOf, topicsOf, type Watched } from './watched-state.ts';
 
 /** Subscriptions of phones to BLF and to waiting messages: the SIP side (RFC 6665). */
 interface Subscriptions extends Pick<WatcherDriver, 'tellWatcher' | 'watcherEnded'> {
@@ -83,6 +68,7 @@ export type SubscriptionData = {
 };
 
 type Subscription = {
+  readonly run: SubscriptionRun;
   dialog: Dialog;
   /** Name of the endpoint. */
   endpoint: string;
@@ -99,10 +85,9 @@ type Subscription = {
   last: string | undefined;
 };
 
-type Extension = { readonly context: string; readonly extension: string };
-
-/** The state of a subject, and its document. */
-type Telling = { state: string; calls: readonly string[]; document(version: number): string };
+type SubscriptionEvent = PhoneSubscriptionEvent<ServerTransaction>;
+type Of<Type extends SubscriptionEvent['type']> = Extract<SubscriptionEvent, { type: Type }>;
+type SubscriptionRun = TableRun<keyof typeof phoneSubscriptionTable, SubscriptionEvent, PhoneSubscriptionEffect>;
 
 /** Retry-After for phones when the server stops, in s. */
 const RETRY_SECONDS = 10;
@@ -128,16 +113,6 @@ class SubscriptionTable extends Map<string, Subscription> {
     else this.#perEndpoint.delete(endpoint);
   }
 
-  keep(key: string, subscription: Subscription): void {
-    if (!this.has(key)) this.count(subscription.endpoint, 1);
-    this.set(key, subscription);
-  }
-
-  forget(key: string): void {
-    const subscription = this.get(key);
-    if (subscription && this.delete(key)) this.count(subscription.endpoint, -1);
-  }
-
   override clear(): void {
     super.clear();
     this.#perEndpoint.clear();
@@ -147,56 +122,8 @@ class SubscriptionTable extends Map<string, Subscription> {
 
 type Parts = { services: Services; watched: Watched; subscriptions: SubscriptionTable };
 
-/** The topics of {@link WatcherHost.changed} that a subject depends on. */
-function topicsOf({ hint }: Watched, subject: Subject): string[] {
-  if (subject.event === 'message-summary') return [`mailbox:${subject.mailbox}`];
-  return hint(subject.context, subject.extension)?.devices.map(topicOf) ?? [];
-}
-
-/** Reads the present state of subjects. */
-function createTelling(services: Services, { mailbox, hint }: Watched) {
-  const { endpoints, legs, config } = services;
-
-  /** The calls of an endpoint as a watcher may see them: data that allows taking them over is withheld. */
-  const callsFor = (watcher: string, endpoint: EndpointConfig): CallView[] => {
-    const asking = endpoints.named(watcher);
-    const isNamed = asking && (asking.name === endpoint.name || mayReplace(asking, endpoint));
-    const calls = legs.callsOf(endpoint.name);
-    return isNamed ? calls : calls.map(({ id, direction, state, held }) => ({ id, direction, state, held }));
-  };
-
-  const blfOf = (watcher: string, { context, extension }: Extension, uri: Uri): BlfState => {
-    const { devices = [], state = 'INVALID' } = hint(context, extension) ?? {};
-    const calls = devices.flatMap((device) => {
-      const [, name] = /^(?:PJSIP|SIP)\/(.+)$/i.exec(device) ?? [];
-      const endpoint = name === undefined ? undefined : endpoints.named(name);
-      return endpoint ? callsFor(watcher, endpoint) : [];
-    });
-    return { entity: entityOf(uri), extension, state, calls: calls.slice(0, config.subscriptions.calls) };
-  };
-
-  return ({ subject, dialog, told, endpoint }: Subscription, target: Target): Telling => {
-    if (subject.event === 'message-summary') {
-      const { mailbox: name } = subject;
-      const account = name.includes('@') ? name : `${name}@${localHost(services, target)}`;
-      const summary = messageSummary(account, mailbox(name) ?? { newMessages: 0, oldMessages: 0 });
-      return { state: summary, calls: [], document: () => summary };
-    }
-    const blf = blfOf(endpoint, subject, dialog.local.uri);
-    if (subject.event === 'presence') {
-      const document = presence(blf);
-      return { state: document, calls: [], document: () => document };
-    }
-    return {
-      state: dialogInfo(blf, 0, []),
-      calls: callsOf(blf).map(({ id }) => id),
-      document: (version) => dialogInfo(blf, version, told),
-    };
-  };
-}
-
 /** Sends NOTIFY requests. */
-function createNotifier({ services, watched, subscriptions }: Parts) {
+function createNotifier({ services, watched }: Parts) {
   const { stack, agent, endpoints } = services;
   const tellingOf = createTelling(services, watched);
 
@@ -240,25 +167,55 @@ function createNotifier({ services, watched, subscriptions }: Parts) {
     );
   };
 
-  return (id: string, end: WatcherEnd | undefined): Promise<WatcherAnswer> => {
-    const subscription = subscriptions.get(id);
-    if (!subscription) return Promise.resolve({ type: 'lost', reason: 'it is not known any more' });
-    // The last NOTIFY is not repeated, and the subscription counts until it is answered or times out. So single
-    // queries (Expires: 0) without response cannot cause more NOTIFYs than subscriptions.
-    const isLast = end !== undefined && subscriptions.delete(id);
-    return new Promise<WatcherAnswer>((done) => {
-      const resolve = (answer: WatcherAnswer): void => {
-        if (isLast) subscriptions.count(subscription.endpoint, -1);
-        done(answer);
-      };
-      const told = (target: Target | undefined) =>
-        target
-          ? send(subscription, target, end, resolve)
-          : resolve({ type: 'lost', reason: 'its address cannot be found' });
-      const hop = nextHop(subscription.dialog);
-      if ('flow' in hop) told(hop.flow);
-      else locate(stack, hop.uri, told);
+  return (subscription: Subscription, end: WatcherEnd | undefined, done: (answer: WatcherAnswer) => void): void => {
+    const told = (target: Target | undefined): void =>
+      target ? send(subscription, target, end, done) : done({ type: 'lost', reason: 'its address cannot be found' });
+    const hop = nextHop(subscription.dialog);
+    if ('flow' in hop) told(hop.flow);
+    else locate(stack, hop.uri, told);
+  };
+}
+
+/** Makes subscriptions: their charts, and what these do. */
+function createOpening(parts: Parts) {
+  const { services, watched, subscriptions } = parts;
+  const { stack, agent, config } = services;
+  const { watchers } = watched;
+  const notify = createNotifier(parts);
+
+  return (key: string, state: SubscriptionRun['state'], data: Omit<Subscription, 'run'>): Subscription => {
+    const run: SubscriptionRun = new TableRun(phoneSubscriptionTable, state, {
+      keepSubscription() {
+        subscriptions.set(key, subscription);
+        subscriptions.count(subscription.endpoint, 1);
+      },
+      forgetSubscription: () => subscriptions.delete(key),
+      uncount: () => subscriptions.count(subscription.endpoint, -1),
+      acceptSubscribe({ request: transaction, seconds }: Of<'subscribe.accepted'>) {
+        const contact = agent.contactFor(transaction.source, transaction.request.uri);
+        transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
+        subscription.endsAt = stack.clock.monotonic() + seconds * 1000;
+        subscription.last = undefined;
+      },
+      startWatcher: ({ seconds }: Of<'subscribe.accepted'>) =>
+        watchers.subscribed({
+          id: key,
+          technology: 'PJSIP',
+          endpoint: subscription.endpoint,
+          topics: topicsOf(watched, subscription.subject),
+          expiresMs: seconds * 1000,
+          intervalMs: config.subscriptions.intervalMs,
+        }),
+      endWatcher: () => watchers.unsubscribed(key),
+      sendNotify: ({ told }: Of<'notify'>) => notify(subscription, undefined, told),
+      sendLastNotify: ({ end, told }: Of<'notify.last'>) =>
+        notify(subscription, end, (answer) => {
+          run.send({ type: 'last.answered' });
+          told(answer);
+        }),
     });
+    const subscription: Subscription = { run, ...data };
+    return subscription;
   };
 }
 
@@ -278,33 +235,13 @@ function subjectOf(
 }
 
 /** Answers SUBSCRIBE requests, first and later ones. */
-function createReceiver({ services, watched, subscriptions }: Parts) {
-  const { stack, agent, endpoints, config } = services;
-  const { hint, watchers } = watched;
-
-  /** Answers 200; then it is for the watcher's chart to tell how things stand. */
-  const grant = (transaction: ServerTransaction, key: string, subscription: Subscription, seconds: number): void => {
-    const contact = agent.contactFor(transaction.source, transaction.request.uri);
-    transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
-    const isKnown = subscriptions.has(key);
-    subscription.endsAt = stack.clock.monotonic() + seconds * 1000;
-    subscription.last = undefined;
-    subscriptions.keep(key, subscription);
-    if (seconds === 0 && isKnown) return void watchers.unsubscribed(key);
-    watchers.subscribed({
-      id: key,
-      technology: 'PJSIP',
-      endpoint: subscription.endpoint,
-      topics: topicsOf(watched, subscription.subject),
-      expiresMs: seconds * 1000,
-      intervalMs: config.subscriptions.intervalMs,
-    });
-  };
+function createReceiver({ services, watched, subscriptions }: Parts, open: ReturnType<typeof createOpening>) {
+  const { endpoints, config } = services;
+  const { hint } = watched;
 
   const refresh = (transaction: ServerTransaction, event: EventPackage, seconds: number): void => {
     const { request, source } = transaction;
-    const key = keyOfRequest(request);
-    const subscription = subscriptions.get(key);
+    const subscription = subscriptions.get(keyOfRequest(request));
     const endpoint = subscription && endpoints.named(subscription.endpoint);
     if (!subscription || !endpoint) return void transaction.reply(481);
     if (subscription.subject.event !== event) return void transaction.reply(489, { headers: [allowEvents] });
@@ -315,7 +252,11 @@ function createReceiver({ services, watched, subscriptions }: Parts) {
     const dialog = inOrder(subscription.dialog, request);
     if (!dialog) return void transaction.reply(500);
     subscription.dialog = refreshed(dialog, request, source);
-    grant(transaction, key, subscription, seconds);
+    subscription.run.send(
+      seconds === 0
+        ? { type: 'subscribe.withdrawn', request: transaction, seconds }
+        : { type: 'subscribe.accepted', request: transaction, seconds },
+    );
   };
 
   /** Refuses a subscription above a limit. @returns whether it did. */
@@ -360,8 +301,10 @@ function createReceiver({ services, watched, subscriptions }: Parts) {
     if (formatUri(request.to.uri).length > LONGEST_URI) return void transaction.reply(414);
     const dialog = uasDialog(request, toTag, source, endpoint.symmetric ? source : undefined);
     const eventId = /;\s*id\s*=\s*([\w.!%*+`'~-]+)/i.exec(request.header('Event') ?? '')?.[1];
-    const subscription = { dialog, endpoint: endpoint.name, subject, eventId, endsAt: 0, version: 0, told: [] };
-    grant(transaction, keyOfDialog(dialog), { ...subscription, last: undefined }, seconds);
+    const { run } = open(keyOfDialog(dialog), 'asked', {
+      ...{ dialog, endpoint: endpoint.name, subject, eventId, endsAt: 0, version: 0, told: [], last: undefined },
+    });
+    run.send({ type: 'subscribe.accepted', request: transaction, seconds });
   };
 
   return (transaction: ServerTransaction): void => {
@@ -380,11 +323,11 @@ function createReceiver({ services, watched, subscriptions }: Parts) {
 }
 
 /** Dump and restore of all subscriptions. */
-function createSaved({ services: { stack, endpoints }, subscriptions }: Parts) {
+function createSaved({ services: { stack, endpoints }, subscriptions }: Parts, open: ReturnType<typeof createOpening>) {
   return {
     dump(): readonly SubscriptionData[] {
       const epoch = stack.clock.now() - stack.clock.monotonic();
-      return [...subscriptions].map(([key, { endsAt, subject, eventId, last, ...rest }]) => ({
+      return [...subscriptions].map(([key, { run: _run, endsAt, subject, eventId, last, ...rest }]) => ({
         key,
         ...rest,
         ...subject,
@@ -400,7 +343,9 @@ function createSaved({ services: { stack, endpoints }, subscriptions }: Parts) {
         const { context = '', extension = '', version = 0, told = [], last, eventId, dialog, endpoint } = rest;
         if (!endpoints.named(endpoint)) continue;
         const subject: Subject = event === 'message-summary' ? { event, mailbox: name } : { event, context, extension };
-        subscriptions.keep(key, { dialog, endpoint, subject, eventId, version, told, last, endsAt: ends - epoch });
+        const known = { dialog, endpoint, subject, eventId, version, told, last, endsAt: ends - epoch };
+        subscriptions.set(key, open(key, 'active', known));
+        subscriptions.count(endpoint, 1);
       }
     },
   };
@@ -410,13 +355,21 @@ export function createSubscriptions(services: Services, watched: Watched): Subsc
   const { hint, watchers } = watched;
   const subscriptions = new SubscriptionTable();
   const parts: Parts = { services, watched, subscriptions };
+  const open = createOpening(parts);
 
   services.legs.onChanged((endpoint) => subscriptions.size > 0 && watchers.changed(topicOf(`PJSIP/${endpoint}`)));
 
   return {
-    receive: createReceiver(parts),
-    tellWatcher: createNotifier(parts),
-    watcherEnded: (id) => subscriptions.forget(id),
+    receive: createReceiver(parts, open),
+
+    tellWatcher: (id, end) =>
+      new Promise((told) => {
+        const { run } = subscriptions.get(id) ?? {};
+        if (!run) told({ type: 'lost', reason: 'it is not known any more' });
+        else run.send(end === undefined ? { type: 'notify', told } : { type: 'notify.last', end, told });
+      }),
+
+    watcherEnded: (id) => void subscriptions.get(id)?.run.send({ type: 'watcher.ended' }),
     has: (id) => subscriptions.has(id),
 
     review() {
@@ -434,7 +387,7 @@ export function createSubscriptions(services: Services, watched: Watched): Subsc
     size: () => subscriptions.size,
 
     close: () => subscriptions.clear(),
-    ...createSaved(parts),
+    ...createSaved(parts, open),
   };
 }
 
@@ -444,15 +397,6 @@ const DEFAULT_SECONDS = 3600;
 const LONGEST_URI = 512;
 
 const allowEvents = ['Allow-Events', Object.keys(contentTypes).join(', ')] as const satisfies HeaderLines[number];
-
-const topicOf = (device: string): string => `device:${device.replace(/^SIP\//i, 'PJSIP/').toLowerCase()}`;
-
-/** The subscribed URI without parameters. */
-function entityOf(uri: Uri): string {
-  if (uri.scheme !== 'sip' && uri.scheme !== 'sips') return formatUri(uri);
-  const { scheme, user, host, port } = uri;
-  return formatUri({ scheme, user, host, port, params: {}, headers: {} } as Uri);
-}
 
 /** An endpoint may watch the mailboxes it was given; without any, the one of its own name. */
 function mailboxOf({ name, mailboxes = [name] }: EndpointConfig, wanted: string): string | undefined {

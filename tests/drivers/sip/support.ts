@@ -11,7 +11,7 @@ import {
 import { createSipDriver, type SipDriver, type SipDriverData } from '../../../src/drivers/sip/driver.ts';
 import type { LogIns } from '../../../src/drivers/sip/endpoints.ts';
 import type { TextMessage } from '../../../src/drivers/sip/services.ts';
-import type { Watched } from '../../../src/drivers/sip/subscriptions.ts';
+import type { Watched } from '../../../src/drivers/sip/watched-state.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIds } from '../../../src/lib/ids.ts';
 import { LimitCounts } from '../../../src/lib/limit-counts.ts';

@@ -1,0 +1,56 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type MediaQueueEvent, mediaQueueMachine, mediaQueueTable } from '../../src/machines/media-queue.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterEvents } from '../support/table-runs.ts';
+
+const after = (...types: MediaQueueEvent['type'][]) => afterEvents(mediaQueueTable, 'idle', ...types);
+const chart = suite('media queue chart');
+
+chart('works begin one after another', () => {
+  assert.equal(after('work.added'), ['idle', 'keepWork']);
+  assert.equal(after('work.added', 'work.due'), ['beginning', 'beginFirst']);
+  assert.equal(after('work.due', 'work.begun'), ['busy']);
+  assert.equal(after('work.due', 'work.begun', 'work.added'), ['busy', 'keepWork']);
+  assert.equal(after('work.due', 'work.begun', 'work.due'), ['busy']);
+  assert.equal(after('work.due', 'work.begun', 'work.ended'), ['idle']);
+  assert.equal(after('queue.emptied'), ['idle', 'tellIdle']);
+});
+
+chart('a work that ends while it is begun makes way when its beginning returns', () => {
+  assert.equal(after('work.due', 'work.ended'), ['passing']);
+  assert.equal(after('work.due', 'work.ended', 'work.due'), ['passing']);
+  assert.equal(after('work.due', 'work.ended', 'queue.emptied'), ['passing']);
+  assert.equal(after('work.due', 'work.ended', 'work.begun'), ['idle']);
+  for (const type of ['work.added', 'work.restored'] as const) {
+    assert.equal(after('work.due', type), ['beginning', 'keepWork']);
+    assert.equal(after('work.due', 'work.ended', type), ['passing', 'keepWork']);
+  }
+});
+
+chart('a restored work runs already', () => {
+  assert.equal(after('work.restored'), ['busy', 'keepWork']);
+  assert.equal(after('work.restored', 'work.restored'), ['busy', 'keepWork']);
+});
+
+chart('a closed queue abandons its works and all that come later', () => {
+  const closed = ['closed', 'abandonAll', 'tellIdle'];
+  assert.equal(after('close'), closed);
+  assert.equal(after('work.due', 'close'), closed);
+  assert.equal(after('work.due', 'work.ended', 'close'), closed);
+  assert.equal(after('work.restored', 'close'), closed);
+  assert.equal(after('close', 'work.added'), ['closed', 'abandonWork']);
+  assert.equal(after('close', 'work.restored'), ['closed', 'abandonWork']);
+  for (const type of ['work.due', 'queue.emptied', 'close', 'work.begun'] as const)
+    assert.equal(after('close', type), ['closed']);
+});
+
+chart('every state and every transition is reached', () => {
+  assert.is(mediaQueueMachine.root.initial.target[0]?.key, 'idle');
+  const { events } = chartSamples.find(({ machine }) => (machine as unknown) === mediaQueueMachine)!;
+  const coverage = coverChart(mediaQueueMachine, { inputs: [undefined], events: events as never });
+  assertCovered(mediaQueueMachine, coverage);
+});
+
+chart.run();
