@@ -208,19 +208,13 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
   }
 
   commit(event: EventObject, seq: number, causedBy: Step['causedBy']): Perform | undefined {
-    return this.#take('taken', event, seq, causedBy);
+    this.#expect('taken', seq, causedBy);
+    return this.#take(event);
   }
 
   /** The one place where xstate takes an event: it is committed and its facts are published when this returns. */
-  #take(
-    taking: Taking,
-    event: EventObject,
-    seq: number,
-    causedBy: Step['causedBy'],
-    besides?: StepSource['besides'],
-  ): Perform | undefined {
+  #take(event: EventObject): Perform | undefined {
     if (this.getSnapshot().status !== 'active') return undefined;
-    this.#expect(taking, seq, causedBy, besides);
     this.#ref.send(event as never);
     const { effects, before, after } = this.#step as CommittedStep;
     if (effects.length === 0 && (before === after || after.status === 'active')) return nothing;
@@ -382,7 +376,8 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
       requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
         this.#failure = error;
-        return this.#take('crashed', event, seq, causedBy);
+        this.#expect('crashed', seq, causedBy);
+        return this.#take(event);
       },
     };
   }
@@ -422,7 +417,8 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
         const timers = this.#timers;
         if (timers?.get(id) !== timer) return undefined;
         timers.delete(id);
-        return this.#take('expired', event, seq, causedBy, id);
+        this.#expect('expired', seq, causedBy, id);
+        return this.#take(event);
       },
     };
   }

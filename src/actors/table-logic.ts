@@ -40,7 +40,7 @@ function makeLogic(machine: AnyStateMachine): AnyStateMachine {
     try {
       const context =
         typeof contextOf === 'function' ? contextOf({ spawn, input, self: scope.self }) : (contextOf ?? {});
-      const step = new Macrostep(blank, initial, table.exit, context, event, scope);
+      const step = new Macrostep(blank, table.exit, scope).from(initial, context, event);
       step.perform(table.entry);
       step.enter(initial);
       return step.settle();
@@ -57,7 +57,7 @@ function makeLogic(machine: AnyStateMachine): AnyStateMachine {
       return machine.transition(snapshot, event, scope);
     const chosen = candidates && choose(candidates, { context: snapshot.context, event });
     if (chosen === undefined && place.always.length === 0) return snapshot;
-    const step = new Macrostep(snapshot, place, table.exit, snapshot.context, event, scope);
+    const step = new Macrostep(snapshot, table.exit, scope).from(place, snapshot.context, event);
     if (chosen) step.take(chosen);
     return step.settle();
   };
@@ -110,25 +110,23 @@ class Macrostep {
   readonly #exit: readonly Action[];
   readonly #scope: AnyActorScope;
   readonly #raised: EventObject[] = [];
-  #place: Place;
+  #place!: Place;
   #context: unknown;
-  #event: EventObject;
+  #event!: EventObject;
   #done = false;
 
-  constructor(
-    from: AnyMachineSnapshot,
-    place: Place,
-    exit: readonly Action[],
-    context: unknown,
-    event: EventObject,
-    scope: AnyActorScope,
-  ) {
+  constructor(from: AnyMachineSnapshot, exit: readonly Action[], scope: AnyActorScope) {
     this.#from = from;
-    this.#place = place;
     this.#exit = exit;
+    this.#scope = scope;
+  }
+
+  /** Begins with an event in a state. */
+  from(place: Place, context: unknown, event: EventObject): this {
+    this.#place = place;
     this.#context = context;
     this.#event = event;
-    this.#scope = scope;
+    return this;
   }
 
   take({ target, actions }: Transition): void {

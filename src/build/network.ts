@@ -45,8 +45,8 @@ const trafficOf = (recorder: Base['recorder']): TrafficWatch => ({
   get isHeard() {
     return recorder.on;
   },
-  hear: (direction, bytes, protocol, { host: address, port }, remote) =>
-    recorder.sip(direction, bytes, protocol, { address, port }, remote),
+  hear: (direction, bytes, { host, port }, { protocol, address, port: from }) =>
+    recorder.sip(direction, bytes, { address: host, port }, { protocol, address, port: from }),
 });
 
 /** Checks the address for audio and the directories of sounds and recordings; finishes recordings of a crash. */

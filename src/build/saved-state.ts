@@ -145,5 +145,6 @@ function put(data: Json, path: readonly string[], value: unknown, isElement: boo
 /** Gives the recorder the events that the process before kept, so that applications resume behind them. */
 export function recallEvents({ leftEvents }: StateStore, recorder: Pick<Recorder, 'sent'>): void {
   for (const [name, events] of leftEvents)
-    for (const [seq, json] of events) recorder.sent(name, seq, JSON.parse(json) as AriEventBody, json, false);
+    for (const [number, json] of events)
+      recorder.sent({ application: name, number, missed: false }, JSON.parse(json) as AriEventBody, json);
 }

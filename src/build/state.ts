@@ -157,7 +157,7 @@ const keptToo = (recorder: Base['recorder'], keeping: Keeping) => ({
     changed: (name: string) => keeping.keeper?.changed(name),
   },
   sent(...event: Parameters<Base['recorder']['sent']>) {
-    const [application, seq, , json] = event;
+    const [{ application, number: seq }, , json] = event;
     if (keeping.keeper) keeping.keeper.event(application, seq, json);
     else keeping.early.push([application, seq, json]);
     if (recorder.on) recorder.sent(...event);

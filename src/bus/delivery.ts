@@ -62,7 +62,7 @@ const mostEpochs = 16;
 /** The recorder of events. */
 type EventRecorder = {
   readonly on: boolean;
-  sent(name: string, seq: number, event: AriEventBody, json: string, missed: boolean): void;
+  sent(of: { application: string; number: number; missed: boolean }, event: AriEventBody, json: string): void;
   /** Hears what of {@link Delivery.dump} has changed; the rest changes with each event. */
   readonly changes?: { subscribed(name: string, topic: string, count: number): void; changed(name: string): void };
 };
@@ -232,6 +232,8 @@ function createPlaces(
   };
 }
 
+const numberOf = ({ name, seq }: Receiver, missed: boolean) => ({ application: name, number: seq, missed });
+
 /** Writes events for applications. */
 function createWriter(options: DeliveryOptions) {
   const { clock, log, check, recorder, traced } = options;
@@ -247,7 +249,7 @@ function createWriter(options: DeliveryOptions) {
     // The application that lost its name gets no numbered event about it, so a resuming one is not told either.
     if (event.type !== 'ApplicationReplaced') receiver.seq++;
     const json = `${opened}${receiver.stamp}${receiver.seq}}`;
-    if (recorder?.on) recorder.sent(receiver.name, receiver.seq, event, json, false);
+    if (recorder?.on) recorder.sent(numberOf(receiver, false), event, json);
     try {
       connection.send(check ? checked(options, receiver.name, json) : json);
     } catch (error) {
@@ -258,8 +260,7 @@ function createWriter(options: DeliveryOptions) {
   const miss = (receiver: Receiver, event: AriEventBody, opened: string): void => {
     receiver.seq++;
     receiver.missed++;
-    if (recorder?.on)
-      recorder.sent(receiver.name, receiver.seq, event, `${opened}${receiver.stamp}${receiver.seq}}`, true);
+    if (recorder?.on) recorder.sent(numberOf(receiver, true), event, `${opened}${receiver.stamp}${receiver.seq}}`);
     if (receiver.missed > 1) return;
     log.warn(
       { application: receiver.name, event: event.type },

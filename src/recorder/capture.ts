@@ -26,7 +26,11 @@ export class RecordedChart implements KeptActor {
   /** The snapshot after the last step that is filed. */
   after: Snapshot | undefined;
 
-  constructor(capture: Capture, number: number, machine: Chart, object: string, role: Role, since: number) {
+  constructor(
+    capture: Capture,
+    number: number,
+    { machine, object, role, since }: Pick<RecordedChart, 'machine' | 'object' | 'role' | 'since'>,
+  ) {
     this.capture = capture;
     this.since = since;
     this.number = number;
@@ -113,7 +117,7 @@ export class CaptureSegment {
   }
 
   /** Writes a row up to its octets. @returns where it begins, for {@link close} */
-  open(kind: number, order: number, at: number, number: number, seq = 0, cause = 0): number {
+  open(kind: number, order: number, at: number, number: number): number {
     const start = this.octets.at;
     const numbers = this.#numbers;
     const first = start / 8;
@@ -121,11 +125,17 @@ export class CaptureSegment {
     numbers[first + 2] = order;
     numbers[first + 3] = at;
     numbers[first + 4] = number;
-    numbers[first + 5] = seq;
-    numbers[first + 6] = cause;
+    numbers[first + 5] = 0;
+    numbers[first + 6] = 0;
     this.octets.at = start + headOctets;
     this.lastAt = at;
     return start;
+  }
+
+  /** Says of the row that is open which step it is, and what caused it. */
+  describe(start: number, seq: number, cause: number): void {
+    this.#numbers[start / 8 + 5] = seq;
+    this.#numbers[start / 8 + 6] = cause;
   }
 
   close(start: number): void {
@@ -245,7 +255,7 @@ export class Capture {
 
   /** A chart is recorded from now on. */
   begin(machine: Chart, object: string, role: Role, at: number): RecordedChart {
-    return new RecordedChart(this, ++this.#charts, machine, object, role, at);
+    return new RecordedChart(this, ++this.#charts, { machine, object, role, since: at });
   }
 
   /** Writes that a chart has begun: its first row. `about` is the object by which it comes into a call. */
@@ -253,7 +263,8 @@ export class Capture {
     let index = this.#machines.indexOf(machine);
     if (index < 0) index = this.#machines.push(machine) - 1;
     const segment = this.#room(this.#things, stepOctets + 3 * (object.length + about.length));
-    const start = segment.open(codeOf.chart, order, at, number, index);
+    const start = segment.open(codeOf.chart, order, at, number);
+    segment.describe(start, index, 0);
     segment.octets.text(object);
     segment.octets.text(role);
     segment.octets.text(about);
@@ -275,7 +286,8 @@ export class Capture {
     const segment = this.#room(this.#things, stepOctets + 3 * (request?.length ?? 0));
     const { octets } = segment;
     const cause = causeNumber(causedBy, request);
-    const start = segment.open(codeOf[taking], order, at, number, seq, cause);
+    const start = segment.open(codeOf[taking], order, at, number);
+    segment.describe(start, seq, cause);
     octets.write(request);
     if (cause === byOther) octets.write(causedBy);
     // The snapshot of a restored actor is the chart's own object, with all references.
@@ -286,15 +298,7 @@ export class Capture {
   }
 
   /** @param about id of what it is about; '' for nothing. */
-  event(
-    order: number,
-    at: number,
-    application: string,
-    number: number,
-    json: string,
-    missed: boolean,
-    about: string,
-  ): void {
+  event({ order, at, application, number, json, missed }: CapturedEvent, about: string): void {
     const segment = this.#room(this.#things, 3 * (json.length + application.length + about.length) + 64);
     const start = segment.open(missed ? codeOf.missed : codeOf.event, order, at, number);
     segment.octets.text(about);
@@ -304,11 +308,11 @@ export class Capture {
   }
 
   /** @param length of what is kept of the message, in octets */
-  sip(order: number, at: number, bytes: Buffer, length: number, way: SipWay): void {
-    const { direction, protocol, local, remote } = way;
+  sip(bytes: Buffer, length: number, { order, at, direction, protocol, local, remote }: SipWay): void {
     const segment = this.#room(this.#messages, length + 1_024);
     const { octets } = segment;
-    const start = segment.open(codeOf.sip, order, at, bytes.length, direction === 'in' ? 1 : 0);
+    const start = segment.open(codeOf.sip, order, at, bytes.length);
+    segment.describe(start, direction === 'in' ? 1 : 0, 0);
     octets.text(protocol);
     octets.text(local.address);
     octets.number(local.port);
@@ -330,7 +334,7 @@ export class Capture {
     segment.close(start);
   }
 
-  answer(order: number, at: number, id: string, status: number, durationMs: number): void {
+  answer({ order, at, id, status, durationMs }: CapturedAnswer): void {
     const segment = this.#room(this.#things, 3 * id.length + 32);
     const start = segment.open(codeOf.answer, order, at, status);
     segment.octets.text(id);
@@ -385,7 +389,8 @@ export class Capture {
     const object = octets.read() as string;
     const role = octets.read() as Role;
     const about = octets.read() as string;
-    return { chart: new RecordedChart(this, number, this.#machines[seq] as Chart, object, role, at), about };
+    const machine = this.#machines[seq] as Chart;
+    return { chart: new RecordedChart(this, number, { machine, object, role, since: at }), about };
   }
 }
 
@@ -396,7 +401,12 @@ function unread(ring: Ring): CaptureSegment | undefined {
 }
 
 /** Which way a SIP message went, and between whom. */
-type SipWay = { direction: 'in' | 'out'; protocol: string; local: SipPlace; remote: SipPlace };
+type SipWay = Placed & { direction: 'in' | 'out'; protocol: string; local: SipPlace; remote: SipPlace };
+
+/** Place in the order, and the time in ms since the epoch. */
+type Placed = { order: number; at: number };
+type CapturedEvent = Placed & { application: string; number: number; json: string; missed: boolean };
+type CapturedAnswer = Placed & { id: string; status: number; durationMs: number };
 
 /** Whether a row is a step. */
 export const isStep = ({ kind }: Row): boolean => codeOf[kind] < firstOther;

@@ -29,7 +29,7 @@ export type RowOwner = {
 type TextForm = 'utf8' | 'latin1';
 
 /** Octets that a text takes for each of its units, at most. */
-const mostEach = { utf8: 3, latin1: 1 } as const;
+export const mostEach = { utf8: 3, latin1: 1 } as const;
 
 /** Rows of a segment at most, and octets of text for each. */
 const mostRows = 2_048;
@@ -182,9 +182,8 @@ export class Journal {
     return new Set(this.#segments.flatMap(({ owners }) => owners));
   }
 
-  /** Appends a row with memory for a text of this many units. @returns its segment; its place is `places` */
-  open(owner: RowOwner, order: number, at: number, units: number, form: TextForm): Segment {
-    const octets = units * mostEach[form];
+  /** Appends a row with memory for so many octets of text. @returns its segment; its place is `places` */
+  open(owner: RowOwner, order: number, at: number, octets = 0): Segment {
     let segment = this.#newest;
     if (!segment?.hasRoom(octets)) segment = this.#turn(octets);
     // The owner's newest row is read now: freeing memory may have moved its other rows.

@@ -27,6 +27,9 @@ export type RecorderSettings = StoreLimits & {
   rtp?: RtpTraceLimits;
 };
 
+/** The number of an event among those of an application, and whether it was missed. */
+type Delivered = { application: string; number: number; missed: boolean };
+
 type RecorderOptions = {
   turn: Pick<Turn, 'keep'>;
   /** The running actors: a recording begins with their states. Left out: none. */
@@ -178,19 +181,19 @@ export class Recorder {
       if (!this.#on || (looks && status < 400)) return;
       if (looks) this.#begun(request, order);
       if (this.#isDirect) this.#file((filer) => filer.answer(id, status, durationMs));
-      else this.#kept.capture.answer(++this.#order, this.clock.now(), id, status, durationMs);
+      else this.#kept.capture.answer({ order: ++this.#order, at: this.clock.now(), id, status, durationMs });
     };
   }
 
   /** An event was made for an application. */
-  sent(application: string, number: number, event: AriEventBody, json: string, missed: boolean): void {
+  sent({ application, number, missed }: Delivered, event: AriEventBody, json: string): void {
     const order = ++this.#order;
     const at = this.clock.now();
     if (this.#isDirect) {
       const entry = new EventEntry({ at, application, number, type: event.type, json, missed });
       entry.order = order;
       this.#file((filer) => filer.event(entry, event));
-    } else this.#kept.capture.event(order, at, application, number, json, missed, subjectOf(event)[1] ?? '');
+    } else this.#kept.capture.event({ order, at, application, number, json, missed }, subjectOf(event)[1] ?? '');
     this.#expireSoon();
   }
 
@@ -201,7 +204,8 @@ export class Recorder {
   }
 
   /** A SIP message came in or went out. */
-  sip(direction: 'in' | 'out', bytes: Buffer, protocol: string, local: SipPlace, remote: SipPlace): void {
+  sip(direction: 'in' | 'out', bytes: Buffer, local: SipPlace, peer: SipPlace & { protocol: string }): void {
+    const { protocol, ...remote } = peer;
     const order = ++this.#order;
     const at = this.clock.now();
     const length = this.settings.bodies ? bytes.length : headLength(bytes);
@@ -216,7 +220,7 @@ export class Recorder {
       });
       entry.order = order;
       this.#file((filer) => filer.sip(entry));
-    } else this.#kept.capture.sip(order, at, bytes, length, { direction, protocol, local, remote });
+    } else this.#kept.capture.sip(bytes, length, { order, at, direction, protocol, local, remote });
     this.#expireSoon();
   }
 

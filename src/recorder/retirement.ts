@@ -10,6 +10,8 @@ type Living = {
   /** Ids of objects, and of the calls that channels are in. */
   objects: Set<string>;
   sipCalls: Set<string>;
+  /** Ids of the requests that led to them. */
+  requests: Set<string>;
   /** Since when the oldest of them runs, in ms since the epoch. */
   since: number;
 };
@@ -28,8 +30,8 @@ export function wantedRows(
   const living = livingOf(actors, capture);
   if (living.since > segment.lastAt) return wanted;
   for (const row of segment.rows()) note(row, capture, living);
-  const requests = new Set<string>();
-  for (const row of segment.rows()) if (isWanted(row, capture, living, filer, requests)) wanted.add(row.order);
+  const { requests } = living;
+  for (const row of segment.rows()) if (isWanted(row, capture, filer, living)) wanted.add(row.order);
   for (const row of segment.rows())
     if ((row.kind === 'request' || row.kind === 'answer') && requests.has(row.octets.read() as string))
       wanted.add(row.order);
@@ -41,6 +43,7 @@ function livingOf(actors: Iterable<KeptActor>, capture: Capture): Living {
     charts: new Set(),
     objects: new Set(),
     sipCalls: new Set(),
+    requests: new Set(),
     since: Number.POSITIVE_INFINITY,
   };
   for (const { note: chart } of actors) {
@@ -66,14 +69,14 @@ function note(row: Row, capture: Capture, living: Living): void {
   } else if (row.kind === 'linked' && living.objects.has(row.octets.read() as string)) living.charts.add(row.number);
 }
 
-function isWanted(row: Row, capture: Capture, living: Living, filer: Filer, requests: Set<string>): boolean {
+function isWanted(row: Row, capture: Capture, filer: Filer, living: Living): boolean {
   const { kind, number, octets } = row;
   if (isStep(row) || kind === 'linked' || kind === 'chart') {
     const call = filer.chart(number)?.note?.call;
     const wanted = living.charts.has(number) || (call !== undefined && call.ended === undefined);
     if (wanted && isStep(row)) {
       const request = octets.read();
-      if (typeof request === 'string') requests.add(request);
+      if (typeof request === 'string') living.requests.add(request);
     }
     if (wanted && kind === 'chart') living.objects.add(capture.chartOf(row).chart.object);
     return wanted;

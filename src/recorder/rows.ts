@@ -2,7 +2,7 @@ import type { ChartEvent, StepSource, Taking } from '../actors/chart-run.ts';
 import type { CommittedStep, Step } from '../actors/step.ts';
 import { clockCause, requestCause } from '../actors/turn.ts';
 import { EventEntry, type Kept, type MediaEntry, type RequestEntry, SipEntry } from './entries.ts';
-import { type Journal, numberOf, type RowOwner, referenceOf, type Segment } from './journal.ts';
+import { type Journal, mostEach, numberOf, type RowOwner, referenceOf, type Segment } from './journal.ts';
 import { type KeptChart, KeptStep } from './kept-step.ts';
 
 /** Kinds of rows: steps by their origin; objects have their own types. */
@@ -30,7 +30,7 @@ export function writeStep(
   history: KeptChart,
 ): void {
   const { taking, event, besides, causedBy, request } = step;
-  const segment = journal.open(owner, step.order, step.at, 0, 'latin1');
+  const segment = journal.open(owner, step.order, step.at);
   const place = journal.places;
   const cause = causeNumber(causedBy, request);
   segment.describe(place, codeOf[taking], step.seq, cause);
@@ -73,7 +73,7 @@ export function writeEvent(
   owner: RowOwner,
   { order, at, application, number, type, json, missed }: Omit<EventEntry, 'kind'>,
 ): Segment {
-  const segment = journal.open(owner, order, at, json.length, 'utf8');
+  const segment = journal.open(owner, order, at, json.length * mostEach.utf8);
   const place = journal.places;
   segment.describe(place, missed ? codeOf.missed : codeOf.event, number);
   segment.refer(place, application, type);
@@ -83,7 +83,7 @@ export function writeEvent(
 
 function writeSip(journal: Journal, owner: RowOwner, sip: SipEntry): void {
   const text = sip.body === undefined ? sip.head : sip.head + sip.body;
-  const segment = journal.open(owner, sip.order, sip.at, text.length, 'latin1');
+  const segment = journal.open(owner, sip.order, sip.at, text.length * mostEach.latin1);
   const place = journal.places;
   const { direction, protocol, local, remote } = sip;
   segment.describe(place, codeOf.sip, sip.bodyLength);
@@ -97,7 +97,7 @@ export function writeRow(journal: Journal, owner: RowOwner, entry: Kept): void {
   else if (entry.kind === 'event') writeEvent(journal, owner, entry);
   else if (entry.kind === 'sip') writeSip(journal, owner, entry);
   else {
-    const segment = journal.open(owner, entry.order, entry.at, 0, 'latin1');
+    const segment = journal.open(owner, entry.order, entry.at);
     segment.describe(journal.places, codeOf.object, 0);
     segment.refer(journal.places, entry);
   }

@@ -71,7 +71,7 @@ capture('a live call is whole, however many others come and go while nobody asks
   for (let each = 0; each < 3_000; each++) {
     const id = `c${each}`;
     const other = world.incoming(id);
-    recorder.sip('in', sipMessage('INVITE', id), 'udp', local, remote);
+    recorder.sip('in', sipMessage('INVITE', id), local, { ...remote, protocol: 'udp' });
     other.report({ type: 'leg.hungUp', cause: 16 });
     if (each % 500 === 0) world.operations.setVariable('long', { variable: 'ROUND', value: `${each}` });
     world.clock.advance(1);
@@ -100,7 +100,7 @@ capture('messages of strangers push no step of a call out, and no call what belo
   leg.report({ type: 'leg.hungUp', cause: 16 });
   for (let each = 0; each < 20_000; each++) {
     const method = ['INVITE', 'REGISTER', 'OPTIONS'][each % 3] as string;
-    recorder.sip('in', sipMessage(method, `s${each}`), 'udp', local, remote);
+    recorder.sip('in', sipMessage(method, `s${each}`), local, { ...remote, protocol: 'udp' });
   }
   const call = recorder.store.find('a');
   assert.ok((call?.size ?? 0) > 5);

@@ -51,15 +51,14 @@ function record(changes: Partial<RecorderSettings> = {}) {
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock, changes);
   world.connect('desk');
-  recorder.sip('in', invite(), 'udp', local, remote);
+  recorder.sip('in', invite(), local, { ...remote, protocol: 'udp' });
   const leg = world.incoming('a');
-  recorder.sip('out', message('SIP/2.0 200 OK', 'INVITE'), 'udp', local, remote);
+  recorder.sip('out', message('SIP/2.0 200 OK', 'INVITE'), local, { ...remote, protocol: 'udp' });
   recorder.sip(
     'in',
     message('BYE sip:100@[2001:db8::1] SIP/2.0', 'BYE'),
-    'tcp',
     { address: '2001:db8::1', port: 5060 },
-    far6,
+    { ...far6, protocol: 'tcp' },
   );
   leg.report({ type: 'leg.hungUp', cause: 16 });
   const server = {
@@ -176,7 +175,10 @@ files('digits and named variables are not shown where they are masked, in any fo
   const leg = world.incoming('b');
   leg.report({ type: 'leg.digit', digit: '7', durationMs: 100 });
   world.channels.tell(world.channels.get('b'), { type: 'variable.set', name: '__CARD', value: 'PLANTED-CARD' });
-  recorder.sip('in', Buffer.from(`${message('INFO sip:b SIP/2.0', 'INFO')}Signal=7`), 'udp', local, remote);
+  recorder.sip('in', Buffer.from(`${message('INFO sip:b SIP/2.0', 'INFO')}Signal=7`), local, {
+    ...remote,
+    protocol: 'udp',
+  });
   assert.equal(events, []);
   const text = `${JSON.stringify(calls.bundle('b'))}${calls.pcap('b').toString('latin1')}`;
   assert.not.match(text, /PLANTED-CARD|Signal=7|"digit":"7"/);

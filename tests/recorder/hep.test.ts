@@ -47,9 +47,8 @@ hep('a SIP message comes to the collector as it was, without what authenticates 
   recorder.sip(
     'in',
     Buffer.from(lines.join('\r\n')),
-    'tcp',
     { address: '192.0.2.1', port: 5060 },
-    { address: '192.0.2.9', port: 40_000 },
+    { address: '192.0.2.9', port: 40_000, protocol: 'tcp' },
   );
   const [packet] = await heard;
   const chunks = read(packet);
@@ -101,7 +100,7 @@ hep(
         { address: '192.0.2.9', port: 40_000 },
       ];
       const text = `OPTIONS sip:${name} SIP/2.0\r\nCall-ID: ${name}\r\nCSeq: 1 OPTIONS\r\n\r\n`;
-      recorder.sip('in', Buffer.from(text), 'udp', local, remote);
+      recorder.sip('in', Buffer.from(text), local, { ...remote, protocol: 'udp' });
     };
     /** The packets of the stream, by the lengths that they tell. */
     const packets = (): Buffer[] => {
@@ -164,13 +163,10 @@ hep(
         { address: '192.0.2.1', port: 5060 },
         { address: '192.0.2.9', port: 40_000 },
       ];
-      recorder.sip(
-        'in',
-        Buffer.from('OPTIONS sip:a SIP/2.0\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\n\r\n'),
-        'udp',
-        local,
-        remote,
-      );
+      recorder.sip('in', Buffer.from('OPTIONS sip:a SIP/2.0\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\n\r\n'), local, {
+        ...remote!,
+        protocol: 'udp',
+      });
     };
     refuses = true;
     const trying = new Promise<void>((resolve) => {
@@ -228,7 +224,7 @@ hep('of a collector that is not there is told why, and what was left out, until 
   await losing;
   const text = `OPTIONS sip:a SIP/2.0\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nSubject: ${'x'.repeat(2_000)}\r\n\r\n`;
   const place = { address: '192.0.2.1', port: 5060 };
-  recorder.sip('in', Buffer.from(text), 'udp', place, place);
+  recorder.sip('in', Buffer.from(text), place, { ...place, protocol: 'udp' });
   assert.equal(standing(), {
     ...{ address: '127.0.0.1', port, transport: 'tcp', state: 'lost', left_out: 1 },
     since: formatTimestamp(clock.now()),
@@ -257,7 +253,7 @@ hep('of a collector that takes the connection and never reads is told that it is
   const homer = await buildHomer({ ...base, queue: 100_000 }, { recorder, log, scope, clock });
   const text = `OPTIONS sip:a SIP/2.0\r\nCall-ID: a\r\nCSeq: 1 OPTIONS\r\nSubject: ${'x'.repeat(8_000)}\r\n\r\n`;
   const place = { address: '192.0.2.1', port: 5060 };
-  const say = () => recorder.sip('in', Buffer.from(text), 'udp', place, place);
+  const say = () => recorder.sip('in', Buffer.from(text), place, { ...place, protocol: 'udp' });
   while (homer.standing()?.state !== 'behind') {
     say();
     await new Promise(setImmediate);

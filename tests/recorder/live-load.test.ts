@@ -55,7 +55,9 @@ function busyServer() {
     event() {
       desk.events++;
       const event = { type: 'ChannelUserevent', eventname: 'e', userevent: {} } as never;
-      recorder.sent('desk', desk.events, event, JSON.stringify({ type: 'ChannelUserevent', seq: desk.events }), false);
+      const { events: number } = desk;
+      const json = JSON.stringify({ type: 'ChannelUserevent', seq: number });
+      recorder.sent({ application: 'desk', number, missed: false }, event, json);
     },
   };
 }

@@ -41,14 +41,13 @@ export function digestClient({ stack }: Services, endpoint: EndpointConfig): Dig
 
 /**
  * Identity headers for an endpoint, beside From: P-Asserted-Identity (RFC 3325 9.1), Remote-Party-ID, or none.
- * @param role the party calls, or is called.
+ * The party calls, or is called.
  */
 export function identityHeaders(
   services: Services,
   endpoint: EndpointConfig,
-  party: Party,
   target: Target,
-  role: 'calling' | 'called' = 'calling',
+  { party, role }: { party: Party; role: 'calling' | 'called' },
 ): HeaderLines {
   const { pai, rpid } = endpoint.identity;
   const user = printable(party.number);

@@ -199,7 +199,8 @@ export class LegCore {
     const { services, endpoint, calls } = this.#options;
     const target = this.#usage?.dialog.flow ?? this.#peer;
     if (!endpoint.sendConnectedLine || !this.#presented || !target) return [];
-    return identityHeaders(services, endpoint, this.#presented, target, calls ? 'calling' : 'called');
+    const role = calls ? 'calling' : 'called';
+    return identityHeaders(services, endpoint, target, { party: this.#presented, role });
   }
 
   /** Tells the far side who it is connected to, unless it knows or is not to. */

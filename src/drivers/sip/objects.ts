@@ -402,14 +402,13 @@ const registrationsOf = (endpoint: SipObject, made: readonly SipObject[]): Regis
 
 /**
  * An endpoint as the driver has it. Credentials that do not exist give it no password, so it admits no requests.
- * @param identifies its source addresses: used only without a password, as an address would otherwise bypass it.
+ * `identifies` are its source addresses: used only without a password, as an address would otherwise bypass it.
  */
 export function endpointOf(
   endpoint: SipObject,
   find: FindObject,
   callerIds: CallerIds,
-  identifies: readonly SipObject[] = [],
-  registrations: readonly SipObject[] = [],
+  { identifies = [], registrations = [] }: Partial<Record<'identifies' | 'registrations', readonly SipObject[]>> = {},
 ): EndpointConfig {
   const value = (attribute: string): string => endpoint.values[attribute] ?? '';
   const inbound = credentialsOf(namesIn(endpoint, 'auth'), find);

@@ -342,7 +342,7 @@ class OutboundLeg implements Leg {
     const host = ownHost(services, endpoint, target);
     const redirection = this.#redirection;
     return [
-      ...identityHeaders(services, endpoint, this.#caller, target),
+      ...identityHeaders(services, endpoint, target, { party: this.#caller, role: 'calling' }),
       ...(redirection ? redirectionHeaders(redirection, { host, target: uri, tells: endpoint.identity }) : []),
       ...(endpoint.identity.identityTokens ? services.identityTokens.of(request.near) : []),
       ...this.#headers.lines,

@@ -62,7 +62,8 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
 
   const set = (endpoint: SipObject): void => {
     if (!isKnown(endpoint.id)) added(endpoint.id);
-    driver.setEndpoint(endpointOf(endpoint, find, callerIds, objects.made('identify'), objects.made('registration')));
+    const [identifies, registrations] = [objects.made('identify'), objects.made('registration')];
+    driver.setEndpoint(endpointOf(endpoint, find, callerIds, { identifies, registrations }));
   };
 
   const remove = (name: string): void => {

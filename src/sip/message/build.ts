@@ -49,7 +49,7 @@ export function buildRequest(options: BuildRequestOptions): SipRequest {
   add(raw, 'Call-ID', options.callId);
   add(raw, 'CSeq', `${options.cseq} ${options.method}`);
   const uri = typeof options.uri === 'string' ? options.uri : formatUri(options.uri);
-  return new SipRequest(options.method, uri, finish(raw, options), bodyBytes(options.body));
+  return new SipRequest({ method: options.method, text: uri }, finish(raw, options), bodyBytes(options.body));
 }
 
 /**

@@ -299,12 +299,12 @@ export class SipRequest extends BaseMessage {
   readonly requestUri: string;
   #uri: Uri | undefined;
 
-  /** @param uri the same as `requestUri`, when it has been read already. */
-  constructor(method: string, requestUri: string, raw: RawHeaders, body?: Buffer, uri?: Uri) {
+  /** @param line its first line; `uri` is the same as `text`, when it has been read already. */
+  constructor(line: { method: string; text: string; uri?: Uri | undefined }, raw: RawHeaders, body?: Buffer) {
     super(raw, body);
-    this.method = method;
-    this.requestUri = oneLine(requestUri);
-    this.#uri = uri;
+    this.method = line.method;
+    this.requestUri = oneLine(line.text);
+    this.#uri = line.uri;
   }
 
   /** The Request-URI, read. */

@@ -77,7 +77,7 @@ function finishRequest(
   body: Buffer | undefined,
   headerProblem: string | undefined,
 ): ParseResult {
-  const message = new SipRequest(start.method, start.text, raw, body, start.uri);
+  const message = new SipRequest(start, raw, body);
   const problem = start.problem ?? headerProblem ?? checkRequest(message);
   if (problem === undefined) return { ok: true, message };
   return failed(problem, start.status, start.method, copiedHeaders(raw));

@@ -265,7 +265,7 @@ export function acceptAnswer(
       ...(offeredEvent !== undefined && offeredEvent !== event?.payloadType && { receiveTelephoneEvent: offeredEvent }),
     },
     ...(local.video && {
-      videos: acceptVideos(answer, session.lines ?? [], local.video, local.srtp, memoryOf(session)),
+      videos: acceptVideos(answer, session.lines ?? [], local.video, { ...memoryOf(session), srtp: local.srtp }),
     }),
   };
 }

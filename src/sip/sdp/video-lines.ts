@@ -182,7 +182,7 @@ export function answerVideos(
       feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
       ...bandwidthOf(local, direction),
     });
-    agreed.push({ ...agree(number, remote, chosen, direction, local.codecs), ...(ours && { srtp: ours }) });
+    agreed.push({ ...agree(number, { remote, chosen }, direction, local.codecs), ...(ours && { srtp: ours }) });
   }
   return said();
 }
@@ -192,8 +192,7 @@ export function acceptVideos(
   answer: Description,
   lines: readonly MediaLine[],
   local: LocalVideo | undefined,
-  srtp: SrtpPolicy | undefined,
-  { keys: told = {}, numbers }: VideoMemory = {},
+  { srtp, keys: told = {}, numbers }: VideoMemory & { srtp?: SrtpPolicy | undefined } = {},
 ): AgreedVideo[] {
   const agreed: AgreedVideo[] = [];
   for (const [number, line] of local ? videoLines(lines).entries() : []) {
@@ -206,7 +205,7 @@ export function acceptVideos(
     const [chosen, offered] = answeredFormat(offersOf(local, stream, numbers?.[number]), remote.formats);
     if (!chosen || !offered) continue;
     agreed.push({
-      ...agree(number, remote, chosen, within(stream.direction, remote.direction), local.codecs),
+      ...agree(number, { remote, chosen }, within(stream.direction, remote.direction), local.codecs),
       ...(ours && { srtp: ours }),
       ...(offered.payloadType !== chosen.payloadType && { receivePayloadType: offered.payloadType }),
     });
@@ -287,8 +286,7 @@ function within(wished: Direction, said: Direction): Direction {
 
 function agree(
   stream: number,
-  remote: VideoStream,
-  chosen: VideoFormat,
+  { remote, chosen }: { remote: VideoStream; chosen: VideoFormat },
   direction: Direction,
   ours: readonly VideoFormatName[],
 ): AgreedVideo {

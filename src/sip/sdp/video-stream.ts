@@ -55,7 +55,7 @@ export function readVideos(lines: readonly MediaLine[], session: RawSession): Vi
     if (line.type !== 'video' || line.port === 0 || !(secret || plainProfiles.includes(line.protocol))) return [];
     const media = session.media[index]!;
     const place = placeOf(media, session);
-    return place ? [readVideo(index, line, media, session, { secret, place })] : [];
+    return place ? [readVideo(line, media, session, { index, secret, place })] : [];
   });
 }
 
@@ -64,11 +64,10 @@ export const videoLines = (lines: readonly Pick<MediaLine, 'type'>[]): number[] 
   lines.flatMap(({ type }, index) => (type === 'video' ? [index] : []));
 
 function readVideo(
-  index: number,
   line: MediaLine,
   media: RawMedia,
   session: RawSession,
-  { secret, place }: { secret: boolean; place: Place },
+  { index, secret, place }: { index: number; secret: boolean; place: Place },
 ): VideoStream {
   const maps = rtpmapsOf(media);
   const keys = readSdes((media as { crypto?: unknown }).crypto);

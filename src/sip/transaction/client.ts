@@ -33,7 +33,11 @@ export class RunningClient implements ClientTransaction {
   #cancelHeaders: HeaderLines | undefined;
   #held = false;
 
-  constructor(request: SipRequest, target: Target, key: string, handlers: ClientHandlers, context: ClientContext) {
+  constructor(
+    { request, target, key }: Pick<RunningClient, 'request' | 'target' | 'key'>,
+    handlers: ClientHandlers,
+    context: ClientContext,
+  ) {
     this.request = request;
     this.target = target;
     this.key = key;

@@ -152,7 +152,11 @@ class Transactions implements TransactionLayer {
 
   request(message: SipRequest, target: Target, handlers: ClientHandlers): ClientTransaction {
     const branch = this.#addVia(message, target);
-    const client = new RunningClient(message, target, clientKey(branch, message.method), handlers, this.#context);
+    const client = new RunningClient(
+      { request: message, target, key: clientKey(branch, message.method) },
+      handlers,
+      this.#context,
+    );
     if (this.#closed) this.#refuseClosed(client, handlers);
     else this.#beginClient(client);
     return client;
@@ -224,7 +228,7 @@ class Transactions implements TransactionLayer {
   #restoreClient(data: ClientData): void {
     const request = keptRequest(data.octets);
     const key = clientKey(request.topVia!.params['branch']!, request.method);
-    const client = new RunningClient(request, data.target, key, unheard, this.#context);
+    const client = new RunningClient({ request, target: data.target, key }, unheard, this.#context);
     this.#clients.set(key, client);
     this.#peers?.hold(client.target);
     client.restore(data);
@@ -304,7 +308,7 @@ class Transactions implements TransactionLayer {
   /** A CANCEL has the branch and Via of its INVITE; its response is ignored. */
   #sendCancel(cancel: SipRequest, target: Target): void {
     const key = clientKey(cancel.topVia!.params['branch']!, 'CANCEL');
-    this.#beginClient(new RunningClient(cancel, target, key, unheard, this.#context));
+    this.#beginClient(new RunningClient({ request: cancel, target, key }, unheard, this.#context));
   }
 
   #receiveResponse(response: SipResponse, source: Source): void {

@@ -128,7 +128,7 @@ export class Connections {
     if (protocol !== 'tcp' && !this.#beginHandshake(socket, source, target)) return;
     acceptor.enter(socket, (stream) => {
       if (protocol !== 'tcp' && !this.#entering.delete(socket)) stream.destroy();
-      else this.#add(stream, target, listener, true);
+      else this.#add(stream, target, listener);
     });
   }
 
@@ -213,7 +213,7 @@ export class Connections {
         callback: (error: null, found: never, family?: number) => void,
       ) => (options.all ? callback(null, [{ address: host, family }] as never) : callback(null, host as never, family)),
     };
-    if (target.protocol === 'tcp') return this.#add(connect(to).setNoDelay(true), target, listener, false);
+    if (target.protocol === 'tcp') return this.#add(connect(to).setNoDelay(true), target, listener, 'connect');
     return this.#openTls(to, target, listener);
   }
 
@@ -231,16 +231,12 @@ export class Connections {
     socket.on('error', (error) => {
       if (!socket.authorized) onDistrusted(target, error);
     });
-    return this.#add(socket, target, listener, false, 'secureConnect');
+    return this.#add(socket, target, listener, 'secureConnect');
   }
 
-  #add(
-    stream: Duplex,
-    target: Target,
-    listener: number,
-    connected: boolean,
-    connectEvent?: 'connect' | 'secureConnect',
-  ): Connection {
+  /** @param connectEvent the event that says that it is connected; left out when it is. */
+  #add(stream: Duplex, target: Target, listener: number, connectEvent?: 'connect' | 'secureConnect'): Connection {
+    const connected = connectEvent === undefined;
     const { clock, limits, admits, onFrame } = this.#options;
     const { protocol, address, port, serverName } = target;
     const budget = this.#budget;

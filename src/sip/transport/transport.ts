@@ -79,13 +79,7 @@ export type MessageHandler = (message: SipMessage, source: Source) => void;
 export type MalformedHandler = (failure: ParseFailure, source: Source) => void;
 
 /** Gets the bytes of every received and sent message, with addresses and protocol. It must not change or keep them. */
-type TrafficListener = (
-  direction: 'in' | 'out',
-  bytes: Buffer,
-  protocol: Protocol,
-  local: LocalAddress,
-  remote: Target,
-) => void;
+type TrafficListener = (direction: 'in' | 'out', bytes: Buffer, local: LocalAddress, remote: Target) => void;
 
 /** Receives messages while `isHeard`. */
 export type TrafficWatch = { readonly isHeard: boolean; readonly hear: TrafficListener };

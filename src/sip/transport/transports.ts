@@ -249,7 +249,7 @@ class SocketTransports implements Transports {
     const traffic = this.#traffic;
     if (!traffic?.isHeard) return;
     const own = host === '0.0.0.0' || host === '::' ? this.#localAddressFor(peer.address) : host;
-    this.#guard(() => traffic.hear(direction, bytes, peer.protocol, { host: own, port }, peer));
+    this.#guard(() => traffic.hear(direction, bytes, { host: own, port }, peer));
   }
 
   #fail(failure: SendFailure, onFailure: (failure: SendFailure) => void): void {

@@ -6,7 +6,11 @@ import { descriptionIn, hasBody, sessionBodyOf } from '../../../src/sip/message/
 const sdp = 'v=0\r\nm=audio 4000 RTP/AVP 0\r\n';
 
 function message(body: string, headers: Record<string, string> = {}): SipRequest {
-  const request = new SipRequest('INVITE', 'sip:a@b', { names: [], keys: [], values: [] }, Buffer.from(body));
+  const request = new SipRequest(
+    { method: 'INVITE', text: 'sip:a@b' },
+    { names: [], keys: [], values: [] },
+    Buffer.from(body),
+  );
   for (const [name, value] of Object.entries(headers)) request.append(name, value);
   return request;
 }
