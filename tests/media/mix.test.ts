@@ -252,7 +252,7 @@ async function transcoded() {
     assert.is(atOnce, all);
     assert.ok(Math.abs(all - 100) <= 1, `${all} packets`);
   };
-  return { engine, speaker, hearer, pass, isPassedOn };
+  return { engine, speaker, hearer, clock, deliver, collect, pass, isPassedOn };
 }
 
 for (const [how, counts] of [
@@ -280,6 +280,18 @@ test('one whose packets stood still in the network and then come together waits 
   assert.ok(atOnce < 10, `${atOnce} packets were passed on without a wait`);
   engine.close();
 });
+
+for (const late of [25, 45, 90, 150, 500])
+  test(`one whose packets this thread reads ${late} ms late, because it stood still, is passed on without a wait`, async () => {
+    const { engine, speaker, clock, deliver, collect, isPassedOn } = await transcoded();
+    isPassedOn();
+    clock.stall(late);
+    for (let packet = 0; packet < Math.floor(late / 20) + 1; packet++) deliver(speaker, speaker.packet());
+    clock.advance(20 - (late % 20));
+    collect();
+    isPassedOn();
+    engine.close();
+  });
 
 test('one who presses a key is passed on without a wait afterwards', async () => {
   const { engine, speaker, pass, isPassedOn } = await transcoded();

@@ -136,7 +136,7 @@ export abstract class StreamEnd extends End {
 
   override receive(now: number): void {
     this.inbox.goOn();
-    if (this.#pace.check(now)) this.mix?.reconsider();
+    if (this.#pace.check(now, this.clock.monotonic())) this.mix?.reconsider();
     if (this.#hearer) {
       if (!this.#spoke) this.setHeard(undefined);
       this.#spoke = false;

@@ -50,12 +50,13 @@ export class AtOnce {
     this.#say(playout, now);
   }
 
-  /** A tick. @returns whether it has nothing to take from the playout. */
-  tick(now: number): boolean {
+  /** A tick. @param nominal its time. @param now monotonic ms. @returns whether it has nothing to take from the playout. */
+  tick(nominal: number, now: number): boolean {
+    const isLate = this.#steadiness.tick(nominal, now);
     if (!this.#hearer) return false;
     if (!this.#spoke) this.#options.heard(undefined);
     this.#spoke = false;
-    if (this.#steadiness.check(now)) this.#options.changed();
+    if (!isLate && this.#steadiness.check(nominal)) this.#options.changed();
     return this.#hearer !== undefined;
   }
 

@@ -215,7 +215,7 @@ export class RtpEnd extends End {
       this.#presence.check(now, this.#flow.receive);
       if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.#sender, this.#reception));
     }
-    if (!this.#playout || this.#atOnce.tick(now)) return;
+    if (!this.#playout || this.#atOnce.tick(now, this.clock.monotonic())) return;
     const frame = this.#playout.pull(now);
     const heard = this.#inband ? this.#inband.take(frame) : frame;
     this.setHeard(this.#muted.in ? undefined : heard);

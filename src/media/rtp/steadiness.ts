@@ -1,3 +1,4 @@
+import { LateTicks } from '../late-ticks.ts';
 import { sequenceDistance } from './header.ts';
 
 /** Packets without trouble after which a stream counts as steady again: ten seconds of 20 ms each. */
@@ -14,7 +15,8 @@ const longestLateMs = 100;
 /**
  * Tells whether a stream needs a jitter buffer. It does not while every packet is the next one and comes at its time. After a
  * loss, a change of order, a late packet or jitter it needs one until ten seconds have gone well. A pause is no trouble, whether
- * timestamps count it or not: when a stalled network delivers, packets come too close together.
+ * timestamps count it or not: when a stalled network delivers, packets come too close together. Packets that this thread read
+ * late, because it stood still itself, are no trouble.
  */
 export class Steadiness {
   #next = -1;
@@ -26,6 +28,7 @@ export class Steadiness {
   /** The last packet was audio, and whether it was the first after a pause. */
   #wasAudio = false;
   #resumed = false;
+  readonly #ticks = new LateTicks();
 
   get steady(): boolean {
     return !this.#missed && this.#calm >= calmPackets;
@@ -39,9 +42,11 @@ export class Steadiness {
     const before = this.steady;
     const isFirst = this.#next < 0;
     const ahead = isFirst ? 0 : sequenceDistance(this.#next, sequence);
-    const isTrouble = this.#isLateOrEarly(isFirst ? 0 : now - this.#dueAt, lastsMs !== undefined) || ahead !== 0;
+    const isExcused = this.#ticks.excuse(now);
+    const lateMs = isFirst || isExcused ? 0 : now - this.#dueAt;
+    const isTrouble = this.#isLateOrEarly(lateMs, lastsMs !== undefined) || ahead !== 0;
     if (ahead >= 0) this.#next = (sequence + 1) & 0xffff;
-    this.#dueAt = now + (lastsMs ?? otherMs);
+    this.#dueAt = (isExcused && !isFirst ? this.#dueAt : now) + (lastsMs ?? otherMs);
     this.#wasAudio = lastsMs !== undefined;
     this.#calm = isTrouble ? 0 : Math.min(calmPackets, this.#calm + 1);
     return this.steady !== before;
@@ -57,10 +62,18 @@ export class Steadiness {
     return wasMissed || isBurst || this.#jitterMs > mostJitterMs;
   }
 
-  /** Looks whether the next packet is missed. @param now nominal time of a tick. @returns whether `steady` has changed. */
-  check(now: number): boolean {
+  /** Takes a tick into account. @param nominal its time. @param now monotonic ms. @returns whether it is late. */
+  tick(nominal: number, now: number): boolean {
+    return this.#ticks.tick(nominal, now);
+  }
+
+  /**
+   * Looks whether the next packet is missed, in a tick that is not late. @param nominal its time.
+   * @returns whether `steady` has changed.
+   */
+  check(nominal: number): boolean {
     const before = this.steady;
-    if (this.#next >= 0 && now > this.#dueAt + mostLateMs) this.#missed = true;
+    if (this.#next >= 0 && nominal > this.#dueAt + mostLateMs) this.#missed = true;
     return this.steady !== before;
   }
 

@@ -33,8 +33,8 @@ for (const [name, waiting, offMs] of [
 test('a pause is no trouble, though nobody waits for what follows', () => {
   const pace = new Pace();
   const now = hear(pace, 1000, 50);
-  assert.is(pace.check(now + 10), false);
-  assert.is(pace.check(now + 11), true);
+  assert.is(pace.check(now + 10, now + 10), false);
+  assert.is(pace.check(now + 11, now + 11), true);
   assert.not(pace.even);
   assert.is(pace.hear(0, now + 101), true);
   assert.ok(pace.even);
@@ -47,5 +47,30 @@ test('a sender whose clock is a thousandth faster stays even, and one that sends
   hear(pace, 2_999_000, 200, 19.8);
   assert.not(pace.even);
 });
+
+for (const stallMs of [10, 19, 40, 95, 150, 400])
+  test(`frames that this thread reads ${stallMs} ms late, because it stood still, leave the stream even`, () => {
+    const pace = new Pace();
+    let now = 1000;
+    /** A tick at each 20 ms, a frame 7 ms behind it. Nothing is done while the thread stands still; frames wait meanwhile. */
+    const pass = (ticks: number, stoodUntil = 0) => {
+      let waiting = 0;
+      const owed: number[] = [];
+      for (let at = now; at < now + ticks * 20; at++) {
+        if (at % 20 === 0) owed.push(at);
+        if (at % 20 === 7) waiting++;
+        if (at < stoodUntil) continue;
+        if (waiting > 0) pace.hear(waiting - 1, at);
+        waiting = 0;
+        for (const nominal of owed.splice(0)) pace.check(nominal, at);
+        assert.ok(pace.even || at < 1010, `uneven at ${at}`);
+      }
+      now += ticks * 20;
+    };
+    for (const phase of [0, 5, 12, 18]) {
+      pass(50);
+      pass(50, now + phase + stallMs);
+    }
+  });
 
 test.run();
