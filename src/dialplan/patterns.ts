@@ -1,8 +1,8 @@
 /**
  * Matches dialed extensions with those of the dialplan. A name that begins with `_` is a pattern: `X` any digit, `Z`
  * 1–9, `N` 2–9 (in either case), and `[15-7]` one of a set. `.` matches one or more characters, `!` none or more, other
- * characters match themselves. Wildcards do not match characters that separate targets and arguments: only a set or the
- * character itself does. Otherwise callers could dial targets that the dialplan does not contain. Dashes outside a set
+ * characters match themselves. Wildcards match neither control characters nor characters that separate targets and
+ * arguments: only a set or the character itself does. Otherwise callers could dial targets that the dialplan does not contain. Dashes outside a set
  * are ignored, in dialed extensions too.
  */
 
@@ -59,14 +59,14 @@ function charactersOf(set: string): string {
   return [...chars].sort().join('');
 }
 
-/** Separators of Dial targets, technologies, contexts, arguments and parts of options. */
-const separators = /[&/@,()^:]/;
+/** Separators of Dial targets, technologies, contexts, arguments and parts of options, and control characters. */
+const unmatched = /[&/@,()^:\p{Cc}]/u;
 
 /** Whether a dialed extension (without dashes) fits. */
 export function matchesPattern({ places }: Pattern, extension: string): boolean {
   let at = 0;
   for (const place of places) {
-    if ('rest' in place) return extension.length - at >= place.rest && !separators.test(extension.slice(at));
+    if ('rest' in place) return extension.length - at >= place.rest && !unmatched.test(extension.slice(at));
     if (at >= extension.length || !place.chars.includes(extension[at]!)) return false;
     at++;
   }

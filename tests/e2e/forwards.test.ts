@@ -17,9 +17,11 @@ const dialplan = {
     '304': ['Hangup(21)'],
     '305': ['Dial(PJSIP/nobody)'],
     '301': ['Answer', 'Dial(PJSIP/carol,30)', 'Hangup'],
+    '_0X.': ['Dial(PJSIP/${EXTEN}@carol)'],
     desk: ['Stasis(desk)'],
     lobby: ['Answer', 'Wait(3600)'],
   },
+  internal: { '900': ['Dial(PJSIP/carol)'] },
 };
 
 /** Beside the one who may do everything, one who sees what is its own. */
@@ -74,6 +76,27 @@ test('the dialplan’s Dial goes on with who is named, who is told how it came t
     ['PJSIP/carol', '', '', undefined],
     ['PJSIP/carol', 'ANSWER', '', undefined],
   ]);
+});
+
+test('no target of a phone opens another technology or context', {}, async (world) => {
+  const { server, app, alice, bob, carol } = world;
+  const targets = ['0123%26Local%2F900%40internal', '0123%40internal', '900%40internal', '900', '0123%26PJSIP%2Fcarol'];
+  for (const target of [...targets, '0123%2C%2Cg', '0123%0D%0A', '0123%5E900']) {
+    bob.forwardsTo = `sip:${target}@${server.sip()}`;
+    const refused = await alice.call('200').then(
+      () => 'answered',
+      (error: Error) => error.message,
+    );
+    assert.match(refused, 'was not answered', target);
+  }
+  assert.equal(carol.invites, []);
+  assert.equal(
+    [...new Set(dials(app).map(([peer]) => peer))].filter((peer) => !peer?.startsWith('Local/')),
+    ['PJSIP/bob'],
+  );
+  bob.forwardsTo = `sip:0123@${server.sip()}`;
+  await alice.call('200');
+  assert.is(carol.invites.length, 1);
 });
 
 test('a call that an application places goes on and comes to that application', {}, async (world) => {

@@ -13,9 +13,10 @@ const dialplan = {
     '200': ['Dial(PJSIP/bob)'],
     '300': ['Dial(PJSIP/carol)'],
     '301': ['Dial(PJSIP/carol,20)'],
+    '_0X.': ['Dial(PJSIP/${EXTEN}@carol)'],
     desk: ['Stasis(desk)'],
   },
-  elsewhere: {},
+  elsewhere: { '900': ['Dial(PJSIP/carol)'] },
 };
 
 type World = { server: TestServer; alice: Phone; bob: Phone; carol: Phone; phone(number: string): Promise<Phone> };
@@ -103,6 +104,27 @@ test('blind: who called may transfer as well', async (world) => {
   await hearEachOther(bob, carol);
   bob.hangup();
   await carol.over();
+});
+
+test('blind: no target opens another technology or context', async (world) => {
+  const { alice, bob, carol } = world;
+  await talk(world);
+  const targets = [
+    '0123%26Local%2F900%40elsewhere',
+    '0123%40elsewhere',
+    '900%40elsewhere',
+    '900',
+    '0123%26PJSIP%2Fcarol',
+  ];
+  for (const [index, target] of [...targets, '0123%2C%2Cg', '0123%0D%0A', '0123%5E900'].entries()) {
+    assert.is(await bob.refer(`<sip:${target}@127.0.0.1>`), 202, target);
+    await bob.until(
+      () => news(bob).filter((each) => each === '404 Not Found').length > index,
+      `a refusal of ${target}`,
+    );
+  }
+  assert.equal(carol.invites, []);
+  await hearEachOther(alice, bob);
 });
 
 test('blind: a busy target leaves both talking', async (world) => {
