@@ -220,6 +220,7 @@ export const registrationContext = {
     server: text,
     client: text,
     expiresMs: number,
+    shortestRefreshMs: optional(number),
     retryMs: number,
     longestRetryMs: number,
     rejectedRetryMs: number,

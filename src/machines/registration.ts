@@ -116,14 +116,20 @@ const repeatedMs = 32_000;
 
 /**
  * Registered: refreshed before it runs out, and up to a tenth of that time earlier by chance. There is time for a failover
- * (three quarters of a short registration at most), for repetitions (half of it at most), and at least a tenth of it.
+ * (three quarters of a short registration at most), for repetitions (half of it at most), and at least a tenth of it. A
+ * registrar that grants very little is not asked more often than the settings allow: its registration ends in between.
  */
-const keepAccepted = registration.assign(({ event }) => {
+const keepAccepted = registration.assign(({ context: { registration: line }, event }) => {
   if (event.type !== 'register.accepted') return {};
   const { expiresMs, failoverMs = 0, chance } = event;
   const needed = [Math.min(failoverMs, (expiresMs * 3) / 4), Math.min(repeatedMs, expiresMs / 2), expiresMs / 10];
   const latest = expiresMs - Math.max(...needed);
-  return { failures: 0, reason: '', raised: false, waitMs: Math.round(latest * (1 - chance / 10)) };
+  return {
+    failures: 0,
+    reason: '',
+    raised: false,
+    waitMs: Math.max(line.shortestRefreshMs ?? 0, Math.round(latest * (1 - chance / 10))),
+  };
 });
 
 const keepMinimum = registration.assign(({ event }) =>

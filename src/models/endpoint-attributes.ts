@@ -262,6 +262,12 @@ export const registrationAttributes = {
     { least: 30, most: 604_800, default: 3_600, unit: 's' },
     'Requested registration time.',
   ),
+  shortest_refresh: seconds(
+    'shortestRefreshMs',
+    { least: 1, most: 3_600, default: 5 },
+    'Shortest time between a registration and its refresh, even if the registrar grants less.',
+    { asterisk: false },
+  ),
   retry: seconds(
     'retryMs',
     { least: 1, most: 86_400, default: 15 },

@@ -16,6 +16,8 @@ export type RegistrationDetails = {
   client: string;
   /** ms that are asked for. */
   expiresMs: number;
+  /** Shortest time before a registration is refreshed, in ms, even if it ends earlier; left out by older versions. */
+  shortestRefreshMs?: number;
   /** ms before the second try; doubled with every failure, up to the longest. */
   retryMs: number;
   longestRetryMs: number;

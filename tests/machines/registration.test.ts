@@ -18,6 +18,7 @@ const line: RegistrationDetails = {
   server: 'sip:p',
   client: 'sip:1@p',
   expiresMs: 3_600_000,
+  shortestRefreshMs: 5_000,
   retryMs: 10_000,
   longestRetryMs: 60_000,
   rejectedRetryMs: 900_000,
@@ -74,6 +75,16 @@ chart(
     assert.is(after([begun, accepted(1, 120_000, 0.5)]).waitMs, 83_600);
   },
 );
+
+chart('a registrar that grants very little is asked no more often than the settings allow', () => {
+  const granted = (expiresMs: number, chance = 0) => after([begun, accepted(1, expiresMs, chance)]).waitMs;
+  assert.equal(
+    [1_000, 9_000, 10_000, 12_000].map((ms) => granted(ms)),
+    [5_000, 5_000, 5_000, 6_000],
+  );
+  assert.is(granted(10_000, 0.9), 5_000);
+  assert.is(after([begun, accepted(1, 1_000)], { ...line, shortestRefreshMs: 60_000 }).waitMs, 60_000);
+});
 
 chart('with several servers there is time to wait for each of them before the registration runs out', () => {
   const of = (expiresMs: number, failoverMs: number) =>

@@ -77,6 +77,7 @@ function allDetailsOf(
       server: config.server,
       client: formatUri(client),
       expiresMs: config.expirationSeconds * 1000,
+      shortestRefreshMs: config.shortestRefreshMs,
       retryMs: config.retryMs,
       longestRetryMs: config.longestRetryMs,
       rejectedRetryMs: config.rejectedRetryMs,

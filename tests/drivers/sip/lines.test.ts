@@ -7,7 +7,13 @@ import { createPhone, endpoint, type Phone, type PhoneOptions, quick, usual } fr
 
 /** Lines at a provider: what is registered there, and whose a call is that comes back. */
 
-const registration = { expirationSeconds: 600, retryMs: 1_000, longestRetryMs: 8_000, rejectedRetryMs: 0 };
+const registration = {
+  expirationSeconds: 600,
+  shortestRefreshMs: 5_000,
+  retryMs: 1_000,
+  longestRetryMs: 8_000,
+  rejectedRetryMs: 0,
+};
 const subscriber = (rest: Partial<EndpointConfig> = {}): EndpointConfig =>
   endpoint('49301', { auth: { username: '49301', password: 'secret' }, ...rest });
 

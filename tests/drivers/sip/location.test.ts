@@ -53,7 +53,14 @@ location('a registrar with several servers says how long all of them are waited 
   const line = endpoint('trunk', {
     outboundAuth: { username: '49301', password: 'secret' },
     registrations: [
-      { server: 'sip:example.com', expirationSeconds: 600, retryMs: 1_000, longestRetryMs: 8_000, rejectedRetryMs: 0 },
+      {
+        server: 'sip:example.com',
+        expirationSeconds: 600,
+        shortestRefreshMs: 5_000,
+        retryMs: 1_000,
+        longestRetryMs: 8_000,
+        rejectedRetryMs: 0,
+      },
     ],
   });
   const failover = { patienceMs: 20_000, avoidMs: 180_000, mostProbes: 16 };
