@@ -13,7 +13,7 @@ const known = JSON.parse(readFileSync(new URL('known-mutables.json', import.meta
 >;
 
 /** How many entries are still open. Lower it with every one that is taken out. */
-const open = 35;
+const open = 24;
 
 const listed = Object.values(known).flatMap((files) =>
   Object.entries(files).flatMap(([path, names]) => names.map((name) => `${path} ${name}`)),

@@ -73,11 +73,8 @@ export function createListening({ channels, media, settings: initial, clock, log
     begin(channelId, listener, heard) {
       require(channelId, listener);
       const began = clock.monotonic();
-      let over = false;
       const end = (): boolean => {
-        if (over) return false;
-        over = true;
-        listeners.delete(sendAway);
+        if (!listeners.delete(sendAway)) return false;
         const seconds = Math.round((clock.monotonic() - began) / 100) / 10;
         log.info({ channel: channelId, user: listener.name, seconds }, 'a user stops listening to a channel');
         return true;
@@ -87,14 +84,17 @@ export function createListening({ channels, media, settings: initial, clock, log
         stop?.();
         heard.ended('listening is no longer allowed');
       };
+      listeners.set(sendAway, listener);
       const stop = media.overhear?.(channelId, {
         heard: heard.audio,
         ended() {
           if (end()) heard.ended('the channel has ended');
         },
       });
-      if (!stop) throw new AriError('nothingToHear');
-      listeners.set(sendAway, listener);
+      if (!stop) {
+        listeners.delete(sendAway);
+        throw new AriError('nothingToHear');
+      }
       log.info({ channel: channelId, user: listener.name }, 'a user listens to a channel');
       return () => {
         if (end()) stop();

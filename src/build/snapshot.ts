@@ -1,5 +1,5 @@
 import { restoreSnapshot, takeSnapshot } from '../actors/snapshot.ts';
-import { createLostLeg } from '../drivers/lost-leg.ts';
+import { LostLeg } from '../drivers/lost-leg.ts';
 import type { SipDriver, SipDriverData } from '../drivers/sip/driver.ts';
 import type { TransactionsData } from '../sip/transaction/transaction.ts';
 import { type Driver, DriverError, type Leg, type LegData, type Report } from '../telephony/driver.ts';
@@ -72,7 +72,7 @@ function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData
   sip.restore({ ...driver, subscriptions: driver.subscriptions.filter(({ key }) => watching.has(key)) });
 
   const snoops = calls.snoopDriver;
-  const lost: (() => void)[] = [];
+  const lost: LostLeg[] = [];
   const legOf = (channel: { id: string; technology: string }, report: Report, leg: LegData): Leg => {
     try {
       return resume({ sip, local, snoops, audioOf: (id) => calls.channels.find(id)?.leg.media }, channel, report, leg);
@@ -80,9 +80,9 @@ function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData
       if (!(error instanceof DriverError) || error.part === 'data')
         throw new Error(`the channel ${channel.id} cannot be restored: ${(error as Error).message}`, { cause: error });
       log.warn({ channel: channel.id, reason: error.message }, 'a channel cannot go on and is ended');
-      const substitute = createLostLeg(network.media, channel.id, report);
-      lost.push(substitute.lose);
-      return substitute.leg;
+      const substitute = new LostLeg(network.media, channel.id, report);
+      lost.push(substitute);
+      return substitute;
     }
   };
   // Contacts of removed phones are dropped.
@@ -99,7 +99,7 @@ function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData
   );
   const patience = clock.setTimeout(state.applications.settle, base.config.general.return_timeout * 1000);
   base.scope.defer(() => clock.clearTimeout(patience));
-  for (const lose of lost) clock.soon(lose);
+  for (const leg of lost) clock.soon(() => leg.lose());
   log.info(
     { channels: calls.channels.size, contacts: state.contacts.size },
     'restored the snapshot of another process',

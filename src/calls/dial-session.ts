@@ -59,9 +59,8 @@ export class DialSession implements Session, Ongoing<DialResult> {
   #settle!: (result: DialResult) => void;
   /** Ends listening to each callee, by channel. */
   readonly #watched: { id: string; unwatch: () => void }[] = [];
-  #unhearCaller: (() => void) | undefined;
-  /** Whether the caller's keys count before the answer. */
-  #isHeeding = false;
+  /** Ends listening to the caller's keys before the answer. */
+  #unheedCaller: (() => void) | undefined;
   #keyListener: KeyListener | undefined;
   #unwatchBridge: (() => void) | undefined;
 
@@ -159,22 +158,21 @@ export class DialSession implements Session, Ongoing<DialResult> {
 
   /** Keys that lead elsewhere, and the code by which the caller may end its call. */
   heedCaller({ features }: DialContext): void {
-    this.#isHeeding = true;
-    if (features?.calling.includes('disconnect')) {
-      const parties = [{ channel: this.#caller, features: ['disconnect'] }] as const;
-      const end = (): void => this.#send({ type: 'stop', hungUp: false, elsewhere: false });
-      this.#keyListener = this.#options.featureKeys?.attend({ parties, names: ['', ''], end });
-    }
-    if (this.#leaves) this.#unhearCaller = hearDigits(this.#options.facts, this.#caller.id, this.#pressed);
+    const { facts, featureKeys } = this.#options;
+    const parties = [{ channel: this.#caller, features: ['disconnect'] }] as const;
+    const end = (): void => this.#send({ type: 'stop', hungUp: false, elsewhere: false });
+    const mayEnd = features?.calling.includes('disconnect');
+    const listener = mayEnd ? featureKeys?.attend({ parties, names: ['', ''], end }) : undefined;
+    const unhear = this.#leaves && hearDigits(facts, this.#caller.id, this.#pressed);
+    this.#unheedCaller = () => {
+      unhear?.();
+      listener?.end();
+    };
   }
 
   ignoreCaller(): void {
-    if (!this.#isHeeding) return;
-    this.#isHeeding = false;
-    this.#unhearCaller?.();
-    this.#unhearCaller = undefined;
-    this.#keyListener?.end();
-    this.#keyListener = undefined;
+    this.#unheedCaller?.();
+    this.#unheedCaller = undefined;
   }
 
   readonly #pressed = (digit: string): void => {

@@ -1,50 +1,46 @@
+import type { ExternalLegRun } from '../machines/external-leg.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { Leg, Report } from '../telephony/driver.ts';
-import type { MediaPlane } from '../telephony/media.ts';
+import type { Leg, LegData, Report } from '../telephony/driver.ts';
+import type { MediaPlane, MediaSession } from '../telephony/media.ts';
+import { QuietLeg, runExternalLeg } from './quiet-leg.ts';
 
-/**
- * Replaces the leg of a channel that cannot continue after a restore, so that the channel ends normally. `lose` reports
- * that the far side is gone (cause 41).
- */
-export function createLostLeg(media: MediaPlane, channelId: string, report: Report): { leg: Leg; lose(): void } {
-  const nobody = (): void => {};
-  const [own, other] = media.openPair([channelId, `${channelId};lost`], [nobody, nobody]);
-  let ended = false;
-  const leg: Leg = {
-    protocolId: '',
-    formats: [],
-    media: own,
-    dial: nobody,
-    ring: nobody,
-    stopRinging: nobody,
-    progress: nobody,
-    answer: nobody,
-    hangup() {
-      if (ended) return;
-      ended = true;
-      report({ type: 'leg.ended' });
-    },
-    sendDigits: nobody,
-    hold: nobody,
-    unhold: nobody,
-    present: nobody,
-    redirect: () => false,
-    tellTransfer: nobody,
-    header: () => undefined,
-    addHeader: () => false,
-    updateHeader: () => false,
-    removeHeader: nobody,
-    dump: () => ({ version: 1 }),
-    release() {
-      ended = true;
-      own.close();
-      other.close();
-    },
-  };
-  return {
-    leg,
-    lose() {
-      if (!ended) report({ type: 'leg.hungUp', cause: Cause.temporaryFailure });
-    },
-  };
+/** Replaces the leg of a channel that cannot continue after a restore, so that the channel ends normally. */
+export class LostLeg extends QuietLeg implements Leg {
+  readonly protocolId = '';
+  readonly formats: readonly string[] = [];
+  readonly media: MediaSession;
+  readonly #other: MediaSession;
+  readonly #run: ExternalLegRun;
+
+  constructor(media: MediaPlane, channelId: string, report: Report) {
+    super();
+    const nobody = (): void => {};
+    [this.media, this.#other] = media.openPair([channelId, `${channelId};lost`], [nobody, nobody]);
+    this.#run = runExternalLeg(report, 'up');
+  }
+
+  /** Reports that the far side is gone (cause 41). */
+  lose(): void {
+    this.#run.send({ type: 'connection.lost', cause: Cause.temporaryFailure });
+  }
+
+  hangup(): void {
+    this.#run.send({ type: 'hangup' });
+  }
+
+  release(): void {
+    this.#run.send({ type: 'release' });
+    this.media.close();
+    this.#other.close();
+  }
+
+  dump(): LegData {
+    return { version: 1 };
+  }
+
+  /** Nobody is there. */
+  dial(): void {}
+  ring(): void {}
+  stopRinging(): void {}
+  sendDigits(): void {}
 }

@@ -1,4 +1,6 @@
-import type { Leg } from '../telephony/driver.ts';
+import { type ExternalLegEvent, type ExternalLegRun, externalLegTable } from '../machines/external-leg.ts';
+import { TableRun } from '../machines/table-run.ts';
+import type { Leg, Report } from '../telephony/driver.ts';
 
 /**
  * Default leg for a far side that is not a phone. Alerting, hold, names and redirections have no effect, and it has no
@@ -30,3 +32,11 @@ export abstract class QuietLeg
   }
   removeHeader(_name: string): void {}
 }
+
+/** The chart of a leg whose far side is no phone, from a state on. It reports to the channel. */
+export const runExternalLeg = (report: Report, state: ExternalLegRun['state']): ExternalLegRun =>
+  new TableRun(externalLegTable, state, {
+    tellAnswered: () => report({ type: 'leg.answered' }),
+    tellHungUp: ({ cause }: Extract<ExternalLegEvent, { cause: number }>) => report({ type: 'leg.hungUp', cause }),
+    tellEnded: () => report({ type: 'leg.ended' }),
+  });

@@ -1,12 +1,11 @@
 import type { FormatName } from '../../lib/formats.ts';
-import { type ExternalLegEvent, type ExternalLegRun, externalLegTable } from '../../machines/external-leg.ts';
-import { TableRun } from '../../machines/table-run.ts';
+import type { ExternalLegRun } from '../../machines/external-leg.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { Leg, LegData, Report } from '../../telephony/driver.ts';
 import type { ExternalReport } from '../../telephony/external.ts';
 import type { DigitSequence, MediaReport, MediaSession } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
-import { QuietLeg } from '../quiet-leg.ts';
+import { QuietLeg, runExternalLeg } from '../quiet-leg.ts';
 
 const isOfAnySession = (report: ExternalReport): report is MediaReport =>
   report.type !== 'media.connected' &&
@@ -31,12 +30,7 @@ export class ExternalLeg extends QuietLeg implements Leg {
   readonly media: MediaSession;
   readonly #report: Report;
   readonly #released: () => void;
-  readonly #life: ExternalLegRun = new TableRun(externalLegTable, 'idle', {
-    tellAnswered: () => this.#report({ type: 'leg.answered' }),
-    tellHungUp: ({ cause }: Extract<ExternalLegEvent, { cause: number }>) =>
-      this.#report({ type: 'leg.hungUp', cause }),
-    tellEnded: () => this.#report({ type: 'leg.ended' }),
-  });
+  readonly #life: ExternalLegRun;
 
   constructor({ protocolId, media, format, report, released }: ExternalLegOptions) {
     super();
@@ -44,6 +38,7 @@ export class ExternalLeg extends QuietLeg implements Leg {
     this.formats = [format];
     this.media = media;
     this.#report = report;
+    this.#life = runExternalLeg(report, 'idle');
     this.#released = released;
   }
 

@@ -212,10 +212,8 @@ function createPreparation(connect: Connect) {
   const prepareConnection = (channelId: string, server: string, planned: Planned) => {
     const { technology, name, variables, protocolId } = planned;
     return new Promise<PreparedExternal>((resolve, reject) => {
-      let isOpen = false;
       const connected = connect(channelId, planned, {
         started(local) {
-          isOpen = true;
           resolve({
             technology,
             name,
@@ -225,7 +223,8 @@ function createPreparation(connect: Connect) {
           });
         },
         lost(reason) {
-          if (!isOpen) reject(new DriverError('endpoint', `'${server}' cannot be reached: ${reason}`));
+          // Once it was started this changes nothing.
+          reject(new DriverError('endpoint', `'${server}' cannot be reached: ${reason}`));
         },
       });
     });

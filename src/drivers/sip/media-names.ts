@@ -21,7 +21,8 @@ export class MediaNames {
   readonly #found: () => unknown;
   /** Addresses by name and version; undefined where there is none. */
   readonly #known = new Map<string, string | undefined>();
-  #isAsking = false;
+  /** The names that DNS is asked for: one at most. */
+  readonly #asked = new Set<string>();
 
   /** @param found hears that an address is known now, or that there is none. */
   constructor(find: FindAddress, found: () => unknown) {
@@ -51,14 +52,14 @@ export class MediaNames {
 
   #addressOf(host: string, version: 4 | 6): string | undefined {
     const key = `${version} ${host.toLowerCase()}`;
-    if (!this.#known.has(key) && !this.#isAsking) this.#ask(key, host, version);
+    if (!this.#known.has(key) && this.#asked.size === 0) this.#ask(key, host, version);
     return this.#known.get(key);
   }
 
   #ask(key: string, host: string, version: 4 | 6): void {
-    this.#isAsking = true;
+    this.#asked.add(key);
     this.#find(host, version, (address) => {
-      this.#isAsking = false;
+      this.#asked.delete(key);
       this.#known.set(key, address);
       if (this.#known.size > mostNames) this.#known.delete(this.#known.keys().next().value!);
       this.#found();

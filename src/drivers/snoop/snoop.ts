@@ -1,5 +1,6 @@
 import type { Ids } from '../../lib/ids.ts';
 import { SlotMap } from '../../lib/slot-map.ts';
+import type { ExternalLegRun } from '../../machines/external-leg.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
 import type {
@@ -12,7 +13,7 @@ import type {
 import { apply, plainCommandsOf } from '../../telephony/session-commands.ts';
 import type { SnoopDriver, SnoopRequest } from '../../telephony/snoop.ts';
 import { heardOf } from '../heard.ts';
-import { QuietLeg } from '../quiet-leg.ts';
+import { QuietLeg, runExternalLeg } from '../quiet-leg.ts';
 
 /** A leg as plain data. */
 type SnoopLegData = LegData &
@@ -32,9 +33,9 @@ class SnoopLeg extends QuietLeg implements Leg {
   readonly formats = ['slin'];
   readonly media: MediaSession;
   readonly #request: SnoopRequest;
+  readonly #run: ExternalLegRun;
   readonly #report: Report;
   readonly #onRelease: (leg: SnoopLeg) => void;
-  #ended: boolean;
 
   constructor(request: SnoopRequest, { media, report, ended, onRelease }: SnoopLegOptions) {
     super();
@@ -42,14 +43,12 @@ class SnoopLeg extends QuietLeg implements Leg {
     this.media = media.openSnoop(channelId, target, { spy, whisper }, (told) => this.#hear(told));
     this.#request = request;
     this.#report = report;
-    this.#ended = ended;
+    this.#run = runExternalLeg(report, ended ? 'ended' : 'up');
     this.#onRelease = onRelease;
   }
 
   hangup(): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#report({ type: 'leg.ended' });
+    this.#run.send({ type: 'hangup' });
   }
 
   sendDigits(sequence: DigitSequence): void {
@@ -58,16 +57,16 @@ class SnoopLeg extends QuietLeg implements Leg {
 
   /** The channel that it listens to has ended. */
   lose(cause: number): void {
-    if (!this.#ended) this.#report({ type: 'leg.hungUp', cause });
+    this.#run.send({ type: 'connection.lost', cause });
   }
 
   dump(): SnoopLegData {
     const { targetId, spy, whisper } = this.#request;
-    return { version: 1, targetId, spy, whisper, ended: this.#ended, media: this.media.dump() };
+    return { version: 1, targetId, spy, whisper, ended: this.#run.state === 'ended', media: this.media.dump() };
   }
 
   release(): void {
-    this.#ended = true;
+    this.#run.send({ type: 'release' });
     this.media.close();
     this.#onRelease(this);
   }
@@ -83,7 +82,7 @@ class SnoopLeg extends QuietLeg implements Leg {
 
   #hear(report: MediaReport): void {
     const heard = heardOf(report);
-    if (heard && !this.#ended) this.#report(heard);
+    if (heard && this.#run.state !== 'ended') this.#report(heard);
     if (report.type === 'media.lost') this.lose(Cause.temporaryFailure);
   }
 }
