@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
@@ -264,6 +264,74 @@ test('sources, pages and documents use plain words (CONTRIBUTING.md, rule 13)', 
       }),
   );
   assert.equal(found, []);
+});
+
+/** Words that the trade does not use, and that names of this project once had. */
+const retired = new Set(
+  [
+    'absence absences asker attention belonging belongings bell company door doors gate grant grants hush lamp lamps',
+    'passage passages passport passports rehearsal rouse scene seat sight sights tie ties voice voices',
+  ].flatMap((line) => line.split(' ')),
+);
+
+/** Names that have such a word all the same, and why. */
+const retained: Readonly<Record<string, string>> = {
+  'models/ban.ts doors': 'a public member, until 0.3',
+  'stores/bans.ts doors': 'fills that member',
+  'http/audit.ts door': 'a public member of audit lines, until 0.3',
+  'packages/client/src/generated.ts doors': 'that member in the client',
+  'packages/importer/src/directory.ts absence': 'of a file',
+};
+
+/** The names of a file: identifiers outside comments, strings and regular expressions. */
+const namesIn = (code: string): Set<string> =>
+  new Set(
+    code
+      .replaceAll(
+        /`(?:[^`\\]|\\.)*`|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|(?<=[(=,:]\s*)\/(?![*/])(?:[^/\\\n]|\\.)+\//g,
+        ' ',
+      )
+      .match(/[A-Za-z_$][\w$]*/g),
+  );
+
+test('no name has a word that was retired for one of the trade', () => {
+  const found = sources.flatMap(({ path, code }) =>
+    [...namesIn(code)]
+      .filter((name) => name.split(/(?=[A-Z])|_/).some((word) => retired.has(word.toLowerCase())))
+      .map((name) => `${path} ${name}`),
+  );
+  assert.equal(
+    found.filter((each) => retained[each] === undefined),
+    [],
+    'name it as docs/glossary.md does',
+  );
+  assert.equal(
+    Object.keys(retained).filter((each) => !found.includes(each)),
+    [],
+    'not there any more: take it out of the list',
+  );
+});
+
+test('every file, folder and name in architecture.md exists', () => {
+  const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+  const quoted = [...text.matchAll(/`([^`\n]+)`/g)].map(([, name = '']) => name);
+  const participants = [...text.matchAll(/participant \w+ as ([\w/-]+\.ts)/g)].map(([, path = '']) => path);
+  const effects = [...text.matchAll(/: effect (\w+)/g)].map(([, name = '']) => name);
+  const everything = [...sources.map(({ code }) => code), readFileSync(join(root, 'package.json'), 'utf8')].join('\n');
+  /** A file or folder, from the root, from `src`, or from a layer whose file is named before. */
+  const isThere = (path: string): boolean =>
+    ['', 'src'].some((base) => existsSync(join(root, base, path))) ||
+    (!path.includes('/') && sources.some((source) => source.path.endsWith(`/${path}`)));
+  const isPath = (name: string): boolean => /^[\w.-]+(?:\/[\w.-]+)+\/?$|^[\w-]+\.(?:ts|md|yaml|json)$/.test(name);
+  const isKnown = (name: string): boolean =>
+    isPath(name) ? isThere(name) : (name.match(/[A-Za-z_$][\w$]*/g) ?? []).every((word) => everything.includes(word));
+  assert.equal(
+    [...quoted, ...participants, ...effects]
+      // The pattern of a chart's file, whose names stand for others.
+      .filter((name) => !/noun|verbObject/.test(name))
+      .filter((name) => !isKnown(name)),
+    [],
+  );
 });
 
 function filesIn(directory: string, names = /\.ts$/): string[] {

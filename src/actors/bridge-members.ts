@@ -60,7 +60,7 @@ function change(bridge: BridgeEntry, channelId: string): void {
 export function createBridgeMembers({ channels, audio, applications, videos, limit }: BridgeMembersOptions) {
   const whereabouts = new SlotMap<string, Stay>();
 
-  const seat = (stay: Stay): void => {
+  const addStay = (stay: Stay): void => {
     stay.bridge.stays.set(stay.channel.id, stay);
     whereabouts.set(stay.channel.id, stay);
   };
@@ -77,7 +77,7 @@ export function createBridgeMembers({ channels, audio, applications, videos, lim
   };
 
   return {
-    seat,
+    addStay,
     letGo,
     /** As `Bridges.leave`. */
     leave,
@@ -92,7 +92,7 @@ export function createBridgeMembers({ channels, audio, applications, videos, lim
       leave(channelId);
       const owner = ownership.getSnapshot();
       const app = isControlled(owner) ? owner.context.app : undefined;
-      seat({ bridge, channel, app, hasMusic: false });
+      addStay({ bridge, channel, app, hasMusic: false });
       if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
       bridge.actor.send({ type: 'enter', member: { channelId, ...entry } });
       // There is one announcer at a time: a second one is sent out again, as in Asterisk.

@@ -293,7 +293,7 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
         for (const { channelId, app, hasMusic, shown } of stays) {
           const channel = options.channels.find(channelId);
           if (!channel) continue;
-          members.seat({ bridge, channel, app, hasMusic });
+          members.addStay({ bridge, channel, app, hasMusic });
           bridge.views.restore(channelId, shown);
         }
         if (video) videos.restore(video);

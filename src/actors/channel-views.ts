@@ -61,7 +61,7 @@ const over = <T>(value: T) => ({ done: Promise.resolve(value), stop: nothing });
 const noCalls: DialplanCalls = {
   dial: () => over({ status: 'CHANUNAVAIL' }),
   join: () => undefined,
-  enterRoom: () => over(undefined),
+  enterConference: () => over(undefined),
   music: () => nothing,
   broadcast: () => over('FAILED'),
   record: () => over('ERROR'),
@@ -300,7 +300,7 @@ class ChannelDialplan implements DialplanChannel {
     this.#tell({ type: 'transferHandling.set', handling });
   }
 
-  company(): DialplanCalls {
+  callControl(): DialplanCalls {
     return this.#callsOf(this.#entry);
   }
 

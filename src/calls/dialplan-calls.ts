@@ -53,7 +53,7 @@ const nothing = (): void => {};
 /** Connects channels for the dialplan, in bridges of its own that clients only see, and runs the dialplan so. */
 export function createDialplanCalls(options: DialplanCallsOptions): void {
   const { channels, audio, bridges, ids, clock, log, hit = uncounted } = options;
-  const rooms = new Map<string, BridgeEntry>();
+  const conferences = new Map<string, BridgeEntry>();
 
   const openBridge = (name = ''): BridgeEntry =>
     openPlainBridge(bridges, { id: ids.uuid(), creationTime: clock.now(), name });
@@ -80,29 +80,29 @@ export function createDialplanCalls(options: DialplanCallsOptions): void {
     return { done: alone(bridge, bridges).then(part), stop: part };
   };
 
-  /** The room in which a channel is before its step begins: both were restored. */
-  const restoredRoom = (entry: ChannelEntry, name: string): BridgeEntry | undefined => {
+  /** The conference in which a channel is before its step begins: both were restored. */
+  const restoredConference = (entry: ChannelEntry, name: string): BridgeEntry | undefined => {
     const bridge = bridges.bridgeOf(entry.id);
     const context = bridge && bridges.snapshot(bridge).context;
     return context?.class === 'basic' && context.name === name ? bridge : undefined;
   };
 
-  const enterRoom = (entry: ChannelEntry, name: string): Ongoing<void> => {
-    const restored = restoredRoom(entry, name);
-    const known = restored ?? rooms.get(name);
-    const room = known && bridges.find(known.id) ? known : attempt(entry, () => openBridge(name));
-    const isIn = room && (restored || attempt(entry, () => bridges.enter(room, entry, plainEntry) ?? true));
-    if (!room || !isIn) return { done: Promise.resolve(), stop: nothing };
-    rooms.set(name, room);
+  const enterConference = (entry: ChannelEntry, name: string): Ongoing<void> => {
+    const restored = restoredConference(entry, name);
+    const known = restored ?? conferences.get(name);
+    const conference = known && bridges.find(known.id) ? known : attempt(entry, () => openBridge(name));
+    const isIn = conference && (restored || attempt(entry, () => bridges.enter(conference, entry, plainEntry) ?? true));
+    if (!conference || !isIn) return { done: Promise.resolve(), stop: nothing };
+    conferences.set(name, conference);
     const leave = (): void => {
-      if (bridges.bridgeOf(entry.id) === room) bridges.leave(entry.id);
-      if (rooms.get(name) !== room || room.stays.size > 0) return;
-      rooms.delete(name);
-      bridges.destroy(room);
+      if (bridges.bridgeOf(entry.id) === conference) bridges.leave(entry.id);
+      if (conferences.get(name) !== conference || conference.stays.size > 0) return;
+      conferences.delete(name);
+      bridges.destroy(conference);
     };
     const gone = new Promise<void>((resolve) => {
-      const unwatch = hearBridge(bridges, room.id, () => {
-        if (bridges.bridgeOf(entry.id) === room) return;
+      const unwatch = hearBridge(bridges, conference.id, () => {
+        if (bridges.bridgeOf(entry.id) === conference) return;
         unwatch();
         resolve();
       });
@@ -139,7 +139,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): void {
   const callsOf: CallsOf = (entry) => ({
     dial: (request) => dials.dial(entry, request),
     join: (name) => join(entry, name),
-    enterRoom: (name) => enterRoom(entry, name),
+    enterConference: (name) => enterConference(entry, name),
     music(musicClass) {
       audio.tell(entry, { type: 'startMoh', musicClass });
       return () => audio.tell(entry, { type: 'stopMoh' });

@@ -31,10 +31,10 @@ export function joinCalls({ first, second }: Calls, neighbours: Neighbours): Joi
   const parties = swaps.othersWith(first);
   if (lifeOf(snapshotOf(second)) !== 'up') return beforeAnswer(second, parties);
   if (parties.length > 0 && (parties.length === 1 || bridges.bridgeOf(second.id)))
-    return bringTo(first, second, parties, neighbours);
+    return joinInto(first, second, parties, neighbours);
   const [other, ...more] = swaps.othersWith(second);
   if (!other || more.length > 0) return { status: 603, result: 'Invalid' };
-  return bringTo(second, first, [other], neighbours);
+  return joinInto(second, first, [other], neighbours);
 }
 
 /** A caller that is not answered yet can be called for once more; for one that is being called nothing can be done. */
@@ -46,7 +46,7 @@ function beforeAnswer(second: ChannelEntry, parties: readonly ChannelEntry[]): J
 }
 
 /** Moves the partners of one call to the other. */
-function bringTo(
+function joinInto(
   from: ChannelEntry,
   to: ChannelEntry,
   [party, ...others]: readonly ChannelEntry[],

@@ -23,7 +23,7 @@ export function createReplacing({
 }): void {
   const living = livingIn(channels);
 
-  const takePlace = (newcomer: ChannelEntry, old: ChannelEntry): void => {
+  const swapParticipant = (newcomer: ChannelEntry, old: ChannelEntry): void => {
     const isUp = lifeOf(snapshotOf(old)) === 'up';
     const { context } = old.ownership.getSnapshot();
     swaps.replace(newcomer, old);
@@ -43,7 +43,7 @@ export function createReplacing({
     const whenUp = (isUp: boolean): void => {
       if (!isUp) return;
       const old = living(replaces);
-      if (old) takePlace(newcomer, old);
+      if (old) swapParticipant(newcomer, old);
       else channels.tell(newcomer, { type: 'finish', cause: Cause.normalClearing });
     };
     up.then(whenUp).catch((error: unknown) => {

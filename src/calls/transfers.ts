@@ -67,7 +67,7 @@ function bindEffects(options: TransfersOptions, { table, watch, joining, tellTra
       tellTransferer: ({ context }, { status }) => tellTransferer(context, status),
       dialTarget: ({ context }) => dialing.dialTarget(context),
       joinParties: ({ context }) => joining.join(context),
-      takePlace: ({ context }) => joining.take(context),
+      swapParticipant: ({ context }) => joining.take(context),
       beginTalk: ({ context: { id, transferer, targetId, consults } }) => {
         if (consults) consultations.begin({ id, transferer, targetId, ...consults });
       },

@@ -97,7 +97,7 @@ export interface DialplanCalls {
   /** Joins the channel with another, by id or name, that runs the dialplan; undefined when there is no such one. */
   join(channel: string): Ongoing<void> | undefined;
   /** Joins everyone who is in the room of that name, until it leaves. */
-  enterRoom(name: string): Ongoing<void>;
+  enterConference(name: string): Ongoing<void>;
   /** Music on hold of a class until it is stopped. */
   music(musicClass: string): Stop;
   /** Offers the channel to several applications. */

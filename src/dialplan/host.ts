@@ -156,7 +156,7 @@ export interface DialplanChannel {
   /** Hears each digit that the far side has pressed, at its end, until stopped. */
   onDigit(listener: (digit: string) => void): Stop;
   /** The calls that the channel can be part of. */
-  company(): DialplanCalls;
+  callControl(): DialplanCalls;
   /** Tells when the far side talks and when it stops, from now on; undefined: no longer. */
   detectTalking(detection: TalkDetection | undefined): void;
   /**

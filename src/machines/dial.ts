@@ -213,13 +213,13 @@ const keepAnswer = assign(({ context: { callees }, event }) => {
   };
 });
 const forgetTargets = assign({ callees: [] });
-const keepPeersPlace = assign(({ context: { peer }, event }) =>
+const keepNewPeer = assign(({ context: { peer }, event }) =>
   event.type === 'callee.replaced' && peer ? { peer: { ...peer, channelId: event.by } } : {},
 );
 const keepJoined = assign(({ event }) =>
   event.type === 'parties.joined' ? { bridge: event.bridge, joinedAt: event.at } : {},
 );
-const keepAbsence = assign(({ event }) => (event.type === 'party.absent' ? { absent: event.absent } : {}));
+const keepAbsent = assign(({ event }) => (event.type === 'party.absent' ? { absent: event.absent } : {}));
 
 const endedWith = (end: DialEnd) => assign({ end });
 const keepNobody = assign(({ context: { failures } }) => {
@@ -282,7 +282,7 @@ const beforeAnswer = {
   stop: { target: 'over', actions: [endedWith({ status: 'CANCEL' }), ...givenUp] },
 } as const;
 
-const replacedPeer = { guard: 'isPeer', actions: [keepPeersPlace, followed] } as const;
+const replacedPeer = { guard: 'isPeer', actions: [keepNewPeer, followed] } as const;
 
 const sendPeerOn = {
   type: 'sendPeerOn',
@@ -376,7 +376,7 @@ export const dialMachine = dial.createMachine({
       exit: cancel('limit'),
       on: {
         'party.left': [{ guard: 'isExpectedBack' }, ...parted],
-        'party.absent': { actions: [keepAbsence, 'reviewParties'] },
+        'party.absent': { actions: [keepAbsent, 'reviewParties'] },
         'party.ends': parted[1],
         'limit.over': parted[1],
         'callee.replaced': replacedPeer,
@@ -388,7 +388,7 @@ export const dialMachine = dial.createMachine({
     handedOver: {
       on: {
         'party.left': [{ guard: 'isExpectedBack' }, { target: 'over', actions: [keepDuration, 'leaveParties'] }],
-        'party.absent': { actions: [keepAbsence, 'reviewParties'] },
+        'party.absent': { actions: [keepAbsent, 'reviewParties'] },
         'party.ends': {
           actions: {
             type: 'hangUpParty',

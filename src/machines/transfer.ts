@@ -94,7 +94,7 @@ const transfer = setup({
     /** Returns the transferor from the consultation to the waiting party. */
     endTalk: effect('endTalk'),
     /** The channel to the target replaces the transferor's channel. */
-    takePlace: effect('takePlace'),
+    swapParticipant: effect('swapParticipant'),
     /** Transferees hear ringing of the target; or no longer. */
     alertTransferees: effect('alertTransferees'),
     calmTransferees: effect('calmTransferees'),
@@ -161,14 +161,14 @@ const saidByClient = {
 const attended = {
   'target.answered': [
     { guard: 'consults', target: 'consulting', actions: told(183) },
-    { target: 'completed', actions: [succeeded, told(200), 'takePlace', 'endTransferer'] },
+    { target: 'completed', actions: [succeeded, told(200), 'swapParticipant', 'endTransferer'] },
   ],
   'target.failed': [
     { guard: 'mayHangUp', target: 'settling', actions: [failed, tellFailure] },
     { target: 'recovered', actions: [failed, tellFailure] },
   ],
-  'transferer.left': { target: 'handedOver', actions: ['takePlace', 'alertTransferees'] },
-  'transferer.completes': { target: 'handedOver', actions: ['takePlace', 'alertTransferees', 'endTransferer'] },
+  'transferer.left': { target: 'handedOver', actions: ['swapParticipant', 'alertTransferees'] },
+  'transferer.completes': { target: 'handedOver', actions: ['swapParticipant', 'alertTransferees', 'endTransferer'] },
   'transferer.aborts': { target: 'recovered', actions: [failed, told(487), 'abandonTarget'] },
   'transferees.left': { target: 'failed', actions: [failed, told(487), 'abandonTarget'] },
 } as const;

@@ -196,10 +196,10 @@ export class FakeChannel implements DialplanChannel {
   ended(value?: unknown): void {
     this.ongoing?.(value as never);
   }
-  readonly #company: DialplanCalls = {
+  readonly #callControl: DialplanCalls = {
     dial: (request) => this.#begin(`dial ${JSON.stringify(request)}`),
     join: (name) => (name === 'nobody' ? undefined : this.#begin(`join ${name}`)),
-    enterRoom: (name) => this.#begin(`room ${name}`),
+    enterConference: (name) => this.#begin(`room ${name}`),
     music: (musicClass) => {
       this.calls.push(`music ${musicClass}`);
       return () => void this.calls.push('stop music');
@@ -224,8 +224,8 @@ export class FakeChannel implements DialplanChannel {
   interceptHold(on: boolean): void {
     this.calls.push(`interceptHold ${on}`);
   }
-  company(): DialplanCalls {
-    return this.#company;
+  callControl(): DialplanCalls {
+    return this.#callControl;
   }
   userEvent(name: string, fields: Readonly<Record<string, string>>): void {
     this.calls.push(`userEvent ${name} ${JSON.stringify(fields)}`);

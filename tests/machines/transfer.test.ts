@@ -44,7 +44,7 @@ const chart = suite('transfer chart');
 chart('a blind transfer calls the target, tells who asked of it, and puts its channel in that place', () => {
   assert.equal(after(blind), ['dialing', 'dialTarget']);
   assert.equal(after(blind, event('target.ringing')), ['ringing', 'tellTransferer 180']);
-  const done = ['completed', 'BridgeBlindTransfer Success', 'tellTransferer 200', 'takePlace', 'endTransferer'];
+  const done = ['completed', 'BridgeBlindTransfer Success', 'tellTransferer 200', 'swapParticipant', 'endTransferer'];
   assert.equal(after(blind, event('target.ringing'), event('target.answered')), done);
   assert.equal(after(blind, event('target.answered')), done);
 });
@@ -60,7 +60,7 @@ chart('a target that cannot be had leaves both parties with each other', () => {
 
 chart('who hangs up before the target answers has handed the call over; whoever waits hears it ring', () => {
   const [left] = [event('transferer.left')];
-  assert.equal(after(blind, left), ['handedOver', 'takePlace', 'alertTransferees']);
+  assert.equal(after(blind, left), ['handedOver', 'swapParticipant', 'alertTransferees']);
   assert.equal(after(blind, left, event('target.answered')), [
     'completed',
     'BridgeBlindTransfer Success',
@@ -179,7 +179,7 @@ chart('before the answer a target may be given up, or the others put through to 
       ...['recovered', 'BridgeAttendedTransfer Fail', 'tellTransferer 487', 'abandonTarget'],
     ]);
     assert.equal(then(event('transferer.completes')), [
-      ...['handedOver', 'takePlace', 'alertTransferees', 'endTransferer'],
+      ...['handedOver', 'swapParticipant', 'alertTransferees', 'endTransferer'],
     ]);
     assert.equal(then(busy), ['recovered', 'BridgeAttendedTransfer Fail', 'tellTransferer 486']);
   }

@@ -52,7 +52,7 @@ export const stasisBroadcast: Application = {
     if (!pattern) warn(`"${text}" is no pattern that can be used`);
     else
       await waitFor(signal, (finish) => {
-        const offer = channel.company().broadcast({ timeoutMs, pattern, tellsLosers: trueWords.test(notify) });
+        const offer = channel.callControl().broadcast({ timeoutMs, pattern, tellsLosers: trueWords.test(notify) });
         void offer.done.then((how) => {
           outcome = how;
           finish();

@@ -198,7 +198,7 @@ export const dial: Application = {
     const waiting = waitingOf(options);
     const timeoutMs = parseSeconds(time);
     const more = readDialOptions(options, step);
-    const result = await until(step, () => channel.company().dial({ targets, timeoutMs, waiting, ...more }));
+    const result = await until(step, () => channel.callControl().dial({ targets, timeoutMs, waiting, ...more }));
     if (!result) return undefined;
     noteResult(step, result);
     if (result.left !== undefined)
@@ -219,7 +219,7 @@ export const bridge: Application = {
     const name = (args[0] ?? '').trim();
     let found = true;
     await until(step, () => {
-      const ongoing = channel.company().join(name);
+      const ongoing = channel.callControl().join(name);
       found = ongoing !== undefined;
       return ongoing ?? { done: Promise.resolve(), stop: () => {} };
     });
@@ -239,7 +239,7 @@ export const confBridge: Application = {
       return undefined;
     }
     await answer(step);
-    await until(step, () => step.channel.company().enterRoom(name));
+    await until(step, () => step.channel.callControl().enterConference(name));
     return undefined;
   },
 };
@@ -254,7 +254,7 @@ export const musicOnHold: Application = {
     const ms = parseSeconds(seconds);
     if (!step.channel.isUp()) step.channel.progress();
     await waitFor(step.signal, (finish) => {
-      const stopMusic = step.channel.company().music(musicClass || 'default');
+      const stopMusic = step.channel.callControl().music(musicClass || 'default');
       const stopTimer = ms === undefined ? undefined : timer(step, ms, finish);
       return () => {
         stopTimer?.();
@@ -287,7 +287,7 @@ export const record: Application = {
     const options = readOptions(args[3] ?? '');
     await answer(step);
     const status = await until(step, () =>
-      channel.company().record({
+      channel.callControl().record({
         ...file,
         append: options.has('a'),
         beep: !options.has('q'),

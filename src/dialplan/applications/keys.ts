@@ -123,7 +123,7 @@ export const waitExten: Application = {
     const { channel, args, position, signal, dialplan } = step;
     const ms = parseSeconds(args[0] ?? '') ?? timeoutMs(channel, 'TIMEOUT(response)');
     const music = /m(?:\(([^)]*)\))?/.exec(args[1] ?? '');
-    const stopMusic = music ? channel.company().music(music[1] || 'default') : undefined;
+    const stopMusic = music ? channel.callControl().music(music[1] || 'default') : undefined;
     return withKeys(step, async (keys) => {
       const first = await keys.next(ms);
       stopMusic?.();

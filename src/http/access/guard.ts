@@ -277,7 +277,7 @@ const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   'WaitingFor[]': listOf<WaitingFor>((waiting, visibility) => seesWaiting(waiting, visibility)),
   'Endpoint[]': (answer, visibility) =>
     lazily(answer as Iterable<Endpoint>, (endpoint) => withoutChannels(endpoint, visibility)),
-  AllowedOperations: (answer, _sight, user) => withinScope(answer as AllowedOperations, user),
+  AllowedOperations: (answer, _visibility, user) => withinScope(answer as AllowedOperations, user),
   Endpoint: (answer, visibility) => withoutChannels(answer as Endpoint, visibility),
 };
 

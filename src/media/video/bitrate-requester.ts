@@ -1,7 +1,7 @@
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import { mostBitrate } from './feedback.ts';
 
-type BitrateAskerOptions = {
+type BitrateRequesterOptions = {
   /** Shortest interval between different bit rates, in ms. */
   everyMs: number;
   /** Bit/s that it is asked for at least. */
@@ -31,7 +31,7 @@ type BitrateState = keyof typeof bitrateStates;
 
 /** Requests the lowest bit rate that the viewers accept, within the allowed rate of requests. */
 export class BitrateRequester {
-  readonly #options: BitrateAskerOptions;
+  readonly #options: BitrateRequesterOptions;
   #state: BitrateState = 'free';
   #wanted = mostBitrate;
   /** Last requested rate, its time, and its repetitions. */
@@ -41,7 +41,7 @@ export class BitrateRequester {
   /** Whether the viewers' lowest rate may have changed. */
   isChanged = false;
 
-  constructor(options: BitrateAskerOptions) {
+  constructor(options: BitrateRequesterOptions) {
     this.#options = options;
   }
 

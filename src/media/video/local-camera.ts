@@ -43,7 +43,7 @@ export class LocalCamera implements Camera {
   readonly session: number;
   readonly reception = new Reception();
   readonly missed: MissedPackets;
-  readonly asker: KeyFrameRequester;
+  readonly keyFrameRequester: KeyFrameRequester;
   readonly bitrate: BitrateRequester;
   readonly #options: LocalCameraOptions;
   readonly #viewers = new Set<Viewer>();
@@ -72,7 +72,7 @@ export class LocalCamera implements Camera {
     this.#packet = emptyPacket(this);
     this.#packet.generation = options.generation;
     this.missed = new MissedPackets(config.resendPackets, options.hit);
-    this.asker = new KeyFrameRequester(config.keyFramesPerSecond, () => this.#askNow());
+    this.keyFrameRequester = new KeyFrameRequester(config.keyFramesPerSecond, () => this.#askNow());
     this.bitrate = new BitrateRequester({
       everyMs: config.bitrateIntervalMs,
       lowest: config.lowestBitrate,
@@ -113,7 +113,7 @@ export class LocalCamera implements Camera {
   }
 
   askKeyFrame(): void {
-    this.asker.ask(this.#options.now());
+    this.keyFrameRequester.ask(this.#options.now());
   }
 
   takesChanged(): void {
@@ -151,7 +151,7 @@ export class LocalCamera implements Camera {
     packet.time = time;
     if (packet.key) {
       this.keyFrames++;
-      this.asker.arrived();
+      this.keyFrameRequester.arrived();
       this.missed.before(index);
     }
     for (const viewer of this.#viewers) viewer.take(packet);
@@ -164,7 +164,7 @@ export class LocalCamera implements Camera {
 
   /** Asks for what is due. @param now monotonic ms. */
   tick(now: number): void {
-    this.asker.tick(now);
+    this.keyFrameRequester.tick(now);
     if (this.bitrate.isChanged) this.bitrate.want(leastTaken(this, this.#viewers));
     this.bitrate.tick(now);
     if (this.missed.size === 0) return;

@@ -166,7 +166,7 @@ export class VideoStream {
       stream,
       codec: flow.codec,
       key_frames: camera.keyFrames,
-      key_frames_asked: camera.asker.asked,
+      key_frames_asked: camera.keyFrameRequester.asked,
       ...(camera.bitrateAsked !== undefined && { bitrate_asked: camera.bitrateAsked }),
       ...(shown.bitrateTaken !== Number.POSITIVE_INFINITY && { bitrate_taken: shown.bitrateTaken }),
       sent_again: shown.sentAgain,
