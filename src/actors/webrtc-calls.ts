@@ -13,6 +13,8 @@ import type { Turn } from './turn.ts';
 type BrowserUser = {
   user: { name: string; token?: { readonly name: string } | undefined };
   address?: string | undefined;
+  /** If-Match of its request. */
+  ifMatch?: string | undefined;
 };
 
 /** The name that a page calls by and is called by (`WebRTC/<name>`): that of its token, or else of its user. */
@@ -54,7 +56,7 @@ export interface WebrtcCalls {
   call(request: BrowserCallRequest, user: BrowserUser): Promise<BrowserAnswer & { iceServers: IceServer[] }>;
   /**
    * Another offer, or a fragment with ICE alone.
-   * @throws AriError (rejects) webrtcSessionNotFound, webrtcOfferInvalid, webrtcIcePast.
+   * @throws AriError (rejects) webrtcSessionNotFound, webrtcOfferInvalid, webrtcIcePast, webrtcIfMatchRequired.
    */
   change(
     session: string,
@@ -73,6 +75,7 @@ const refusal = (error: unknown): unknown => {
   const { part, message } = error;
   if (part === 'format') return new AriError('webrtcOfferInvalid', { problem: message }, { cause: error });
   if (part === 'data') return new AriError('webrtcIcePast', {}, { cause: error });
+  if (part === 'condition') return new AriError('webrtcIfMatchRequired', {}, { cause: error });
   if (part === 'endpoint') return new AriError('webrtcSessionNotFound', {}, { cause: error });
   return new AriError('allocationFailed', { reason: message }, { cause: error });
 };
@@ -148,7 +151,8 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
       return { ...answer, iceServers: options.iceServers(nameOf(user)) };
     },
     async change(session, body, user) {
-      const answer = await driver.change({ session, owner: nameOf(user), body: readOffer(body) }).catch(refused);
+      const change = { session, owner: nameOf(user), body: readOffer(body), ifMatch: user.ifMatch };
+      const answer = await driver.change(change).catch(refused);
       if (!answer) throw new AriError('webrtcSessionNotFound');
       return answer;
     },

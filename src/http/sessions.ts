@@ -23,6 +23,8 @@ export type Requester = {
   application?: string;
   /** Address of its sender, where it came over a socket of its own. */
   address?: string | undefined;
+  /** If-Match of a PATCH (RFC 9110 13.1.1). */
+  ifMatch?: string;
 };
 
 /**

@@ -82,7 +82,14 @@ export const ariErrors = {
     status: 404,
     message: 'No such call waits for this browser: another page took it, or it ended',
   },
-  webrtcIcePast: { status: 412, message: 'ICE was restarted since: these credentials are of the past' },
+  webrtcIcePast: {
+    status: 412,
+    message: 'ICE was restarted since: these credentials, or this If-Match, are of the past',
+  },
+  webrtcIfMatchRequired: {
+    status: 428,
+    message: "Send If-Match with the session's ETag, or with * to restart ICE, along with a fragment of SDP",
+  },
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection (http.limits.pipelined)' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
   idempotencyKeyInvalid: {

@@ -298,7 +298,7 @@ export type IncomingCall = {
 export class DriverError extends Error {
   override readonly name = 'DriverError';
   /** Which part of the request was at fault. */
-  readonly part: 'technology' | 'endpoint' | 'resource' | 'format' | 'capacity' | 'data';
+  readonly part: 'technology' | 'endpoint' | 'resource' | 'format' | 'capacity' | 'data' | 'condition';
   constructor(part: DriverError['part'], message: string, options?: ErrorOptions) {
     super(message, options);
     this.part = part;

@@ -41,8 +41,11 @@ export type PreparedBrowserCall = BrowserAnswer & {
   abandon(): void;
 };
 
-/** What a browser sends about its session: another offer, or a fragment of SDP with ICE alone (RFC 8840). */
-type BrowserChange = { session: string; owner: string; body: string };
+/**
+ * What a browser sends about its session: another offer, or a fragment of SDP with ICE alone (RFC 8840). `ifMatch` has the tags
+ * of which one must be that of the session, or `*` (RFC 9110 13.1.1); a fragment needs it (RFC 9725 4.3).
+ */
+type BrowserChange = { session: string; owner: string; body: string; ifMatch?: string | undefined };
 
 /** Calls of browsers over HTTP, without SIP (RFC 9725). */
 export interface BrowserDriver {
@@ -59,7 +62,8 @@ export interface BrowserDriver {
   /**
    * Applies a change.
    * @returns undefined when there is no such session; an answer without SDP when there is nothing to say.
-   * @throws DriverError (rejects) `format` for one that cannot be read or agreed on, `data` for ICE of the past.
+   * @throws DriverError (rejects) `format` for one that cannot be read or agreed on, `data` for ICE of the past, `condition`
+   * for a fragment without `ifMatch`.
    */
   change(
     change: BrowserChange,

@@ -11,6 +11,7 @@ type Row = {
   body?: unknown;
   /** A body of SDP. */
   sdp?: string;
+  ifMatch?: string;
   form?: string;
   call: Call;
   status: number;
@@ -584,6 +585,15 @@ const rows: Row[] = [
     answer: 'v=0\r\n',
     file: 'application/sdp',
   },
+  {
+    ask: 'PATCH /hookswitch/webrtc/sessions/s1',
+    sdp: 'a=ice-ufrag:x\r\n',
+    ifMatch: '"t1"',
+    call: ['webrtc.change', 's1', 'a=ice-ufrag:x\r\n', { ...asker, ifMatch: '"t1"' }],
+    status: 200,
+    answer: 'v=0\r\n',
+    file: 'application/sdp',
+  },
   { ask: 'DELETE /hookswitch/webrtc/sessions/s1', call: ['webrtc.end', 's1', asker], status: 204 },
 ];
 
@@ -598,8 +608,10 @@ const operations = suite('operations');
 const fakes = createFakes();
 const app = createTestApp(fakes.owners);
 
-const initOf = ({ body, sdp, form: encoded }: Row) => {
-  if (sdp !== undefined) return { body: sdp, headers: { authorization, 'content-type': 'application/sdp' } };
+const initOf = ({ body, sdp, ifMatch, form: encoded }: Row) => {
+  const matches = ifMatch === undefined ? {} : { 'if-match': ifMatch };
+  if (sdp !== undefined)
+    return { body: sdp, headers: { authorization, 'content-type': 'application/sdp', ...matches } };
   if (encoded !== undefined) return { headers: form, body: encoded };
   return body === undefined ? {} : { headers: json, body: JSON.stringify(body) };
 };

@@ -146,7 +146,14 @@ export class WebrtcLeg extends QuietLeg implements Leg {
    * Takes another offer, or a fragment with ICE alone: candidates change nothing, other credentials restart ICE.
    * @throws DriverError (rejects) `format`, `data` for credentials of the past.
    */
-  async change(body: string): Promise<Omit<BrowserAnswer, 'sdp'> & { sdp?: string; isFragment: boolean }> {
+  async change(
+    body: string,
+    ifMatch: string | undefined,
+  ): Promise<Omit<BrowserAnswer, 'sdp'> & { sdp?: string; isFragment: boolean }> {
+    if (ifMatch !== undefined && !namesTag(ifMatch, this.#said('').tag))
+      throw new DriverError('data', 'the session has another tag');
+    if (ifMatch === undefined && !isDescription(body))
+      throw new DriverError('condition', 'a fragment names the tag of its session');
     if (isDescription(body)) return { ...(await this.negotiate(body, undefined)), isFragment: false };
     const said = credentialsIn(body);
     if (!said) throw new DriverError('format', 'it is neither a description nor a fragment with ICE credentials');
@@ -251,6 +258,10 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     else if (told.type === 'media.lost') this.lose(Cause.temporaryFailure);
   }
 }
+
+/** Whether If-Match names an entity tag, compared strongly (RFC 9110 13.1.1). */
+const namesTag = (ifMatch: string, tag: string): boolean =>
+  ifMatch.trim() === '*' || ifMatch.split(',').some((each) => each.trim() === `"${tag}"`);
 
 /** Why an offer cannot be answered, in words; undefined when it can. */
 function problemOf(offer: string, codecs: readonly AudioCodec[]): string | undefined {

@@ -90,8 +90,8 @@ export function createWebrtcDriver(options: WebrtcDriverOptions): BrowserDriver 
       const leg = own(call, owner);
       return leg?.isCalling ? leg.negotiate(offer, peer) : undefined;
     },
-    async change({ session, owner, body }) {
-      return own(session, owner)?.change(body);
+    async change({ session, owner, body, ifMatch }) {
+      return own(session, owner)?.change(body, ifMatch);
     },
     end(session, owner) {
       const leg = own(session, owner);

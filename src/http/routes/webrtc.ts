@@ -113,12 +113,18 @@ export const webrtc: Resource = {
       nickname: 'update',
       summary: 'Change a session: another offer, or a fragment of SDP with ICE.',
       notes:
-        'A whole offer (application/sdp) holds, takes back or restarts ICE, and is answered with SDP. A fragment (application/trickle-ice-sdpfrag) with other credentials restarts ICE; one with candidates alone is not needed and changes nothing (204).',
+        'A whole offer (application/sdp) holds, takes back or restarts ICE, and is answered with SDP. A fragment (application/trickle-ice-sdpfrag) with other credentials restarts ICE; one with candidates alone is not needed and changes nothing (204). A fragment needs `If-Match`: the `ETag` of the session, or `*` to restart ICE (RFC 9725 4.3); an offer may have it.',
       owner: 'webrtc',
       params: { sessionId, offer: body('An offer, or a fragment of SDP.') },
       content: sdp,
       status: 200,
-      errors: ['webrtcSessionNotFound', 'webrtcOfferInvalid', 'webrtcIcePast', 'allocationFailed'],
+      errors: [
+        'webrtcSessionNotFound',
+        'webrtcOfferInvalid',
+        'webrtcIcePast',
+        'webrtcIfMatchRequired',
+        'allocationFailed',
+      ],
       handle: async (calls, params, requester): Promise<TextAnswer> => {
         const answer = await calls.change(params.sessionId, params.offer, requester);
         const headers = { ETag: quoted(answer.tag) };

@@ -95,7 +95,7 @@ browsers('a session is that of its owner alone', async () => {
 browsers('candidates change nothing, other credentials restart ICE, and those of the past are refused', async () => {
   const { driver, prepare } = setUp();
   const { session, tag } = await prepare();
-  const change = (body: string) => driver.change({ session, owner: 'alice', body });
+  const change = (body: string, ifMatch = '*') => driver.change({ session, owner: 'alice', body, ifMatch });
   const { ufrag, password } = credentialsIn(offer)!;
   const fragment = (name: string) => `a=ice-ufrag:${name}\r\na=ice-pwd:${password}\r\n`;
   const trickled = await change(`${fragment(ufrag)}a=candidate:1 1 udp 1 192.0.2.1 5000 typ host\r\n`);
@@ -106,6 +106,22 @@ browsers('candidates change nothing, other credentials restart ICE, and those of
   assert.not.match(restarted?.sdp ?? '', /rtpmap|fingerprint/);
   assert.is(await rejects(change(fragment(ufrag))), 'data');
   assert.is(await rejects(change('a=candidate:1 1 udp 1 192.0.2.1 5000 typ host\r\n')), 'format');
+});
+
+browsers('a fragment names the tag of its session or any, and an offer may: another tag is of the past', async () => {
+  const { driver, prepare } = setUp();
+  const { session, tag } = await prepare();
+  const change = (body: string, ifMatch?: string) => driver.change({ session, owner: 'alice', body, ifMatch });
+  const { ufrag, password } = credentialsIn(offer)!;
+  const fragment = (name: string) => `a=ice-ufrag:${name}\r\na=ice-pwd:${password}\r\n`;
+  assert.is(await rejects(change(fragment('next'))), 'condition');
+  for (const other of ['"other"', `W/"${tag}"`, tag, '', '"*"']) assert.is(await rejects(change(offer, other)), 'data');
+  assert.is(await rejects(change(fragment('next'), '"other"')), 'data');
+  assert.is((await change(fragment(ufrag), `"other", "${tag}"`))?.tag, tag, 'nothing has changed before');
+  const restarted = await change(fragment('next'), '*');
+  assert.is.not(restarted?.tag, tag);
+  assert.is(await rejects(change(fragment('third'), `"${tag}"`)), 'data');
+  assert.ok((await change(offer))?.sdp);
 });
 
 browsers('a call reaches every page of a name; the first that offers has it, and a refusal ends it', async () => {
