@@ -35,7 +35,7 @@ import { callsPath } from './routes/webrtc.ts';
 import { SegmentRouter } from './segment-router.ts';
 import { createSessions, type Requester } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
-import { createTokenOperations } from './token-operations.ts';
+import { createTokenOperations, hasForeignName } from './token-operations.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 import { createUnreadable, type Unreadable } from './unreadable.ts';
 import { upgradesOf } from './upgrades.ts';
@@ -235,7 +235,19 @@ const isStill = ({ token, ...user }: HttpUser, users: readonly HttpUser[], token
     // A token may be for looking alone where its user is not.
     isDeepStrictEqual(other, token && user.read_only ? { ...user, read_only: other.read_only } : user),
   ) &&
-  (!token || tokens?.get(token.name)?.digest === token.digest);
+  (!token ||
+    (tokens?.get(token.name)?.digest === token.digest &&
+      !hasForeignName({ name: token.name, user: user.name }, users)));
+
+/** Tells the log which tokens are invalid since a user has their name. */
+function warnOfNames({ tokens, log }: Pick<AppDeps, 'tokens' | 'log'>, users: readonly HttpUser[]): void {
+  for (const { name, user } of tokens?.list() ?? [])
+    if (hasForeignName({ name, user }, users))
+      log.warn(
+        { token: name, user },
+        'a token has the name of another user and is not accepted: make another, revoke this one',
+      );
+}
 
 const unreadLimitsOf = ({ limits }: HttpOptions): UnreadLimits => ({
   socket: limits.websocket_queue,
@@ -326,6 +338,7 @@ export function createApp(deps: AppDeps): HttpApp {
       turnedAway,
     });
   let logIn = logInOf(options.users);
+  warnOfNames(deps, options.users);
   const connections = createConnections({ limits, clock, log, hit: deps.hit });
   const unreadLimits = unreadLimitsOf(options);
   const unread = createUnread(unreadLimits, deps.hit);
@@ -389,6 +402,7 @@ export function createApp(deps: AppDeps): HttpApp {
     options.users = next.users;
     review();
     logIn = logInOf(next.users);
+    warnOfNames(deps, next.users);
   };
   const unreadable = createUnreadable({ responder, clock, log, hit: deps.hit });
   return { app, sockets, connections, unread, unreadable, reconfigure };

@@ -17,7 +17,7 @@ import {
 import type { Sources } from './parameters.ts';
 import { createPasswordQueue } from './password-queue.ts';
 import type { Sessions } from './sessions.ts';
-import { holderOf } from './token-operations.ts';
+import { hasForeignName, holderOf } from './token-operations.ts';
 import type { HttpUser } from './user.ts';
 
 type LogInDeps = {
@@ -64,9 +64,11 @@ export function createLogIn({ users, bans, passwordQueue, sessions, tokens, cloc
     const token = tokens?.find(secret);
     const user = token && (name === undefined || name === token.user) ? byName.get(token.user) : undefined;
     if (!token || !user) return undefined;
-    const known = holders.get(token) ?? holderOf(user, token);
-    holders.set(token, known);
-    return known;
+    const known = holders.get(token);
+    if (known || hasForeignName(token, users)) return known;
+    const made = holderOf(user, token);
+    holders.set(token, made);
+    return made;
   };
 
   /** @throws AriError addressDenied. Requests without connection of their own were admitted with their carrier. */

@@ -11,7 +11,7 @@ import { narrowOf } from './access/visibility.ts';
 import { createSession, type SessionDeps } from './events-session.ts';
 import { createMessageWriters } from './message-writer.ts';
 import { closeWithToken, notLetIn } from './token-end.ts';
-import { holderOf } from './token-operations.ts';
+import { hasForeignName, holderOf } from './token-operations.ts';
 import type { HttpUser } from './user.ts';
 
 /** WebSockets that this system opens to applications. */
@@ -48,7 +48,9 @@ const createHolder =
     if (!user) return `there is no user ${localUser}`;
     if (localToken === undefined) return user;
     const token = tokens?.find(localToken);
-    return token?.user === localUser ? holderOf(user, token) : `its local_token is not good, or not of ${localUser}`;
+    return token?.user === localUser && !hasForeignName(token, options.users)
+      ? holderOf(user, token)
+      : `its local_token is not good, or not of ${localUser}`;
   };
 
 const dial = (target: OutboundTarget, tls: Pick<TlsKeys, 'client'>, maxPayload: number): WebSocket =>

@@ -61,6 +61,15 @@ export const holderOf = (user: HttpUser, { name, digest, scopes, read_only, expi
   token: { name, digest, scopes, expiresAt: expires },
 });
 
+/**
+ * Whether a token has the name of another user. Calls to a browser go by the name of its token or of its user, so its holder
+ * would have the calls of that user. No such token is made; a user that is added later makes one invalid.
+ */
+export const hasForeignName = (
+  { name, user }: Pick<KeptToken, 'name' | 'user'>,
+  users: readonly Pick<HttpUser, 'name'>[],
+): boolean => name !== user && users.some((each) => each.name === name);
+
 const isLimited = (user: HttpUser): boolean => user.read_only || accessOf(user).scope !== undefined;
 
 /** Makes what carries out the operations on tokens. */
@@ -102,8 +111,7 @@ export function createTokenOperations({
       if (!/^[\w.@-]{1,64}$/.test(name)) throw new AriError('tokenNameInvalid');
       if (user !== requester.name && isLimited(requester)) throw notCovered(requester, `tokens of '${user}'`);
       if (!users().some((each) => each.name === user)) throw new AriError('tokenUserUnknown', { name: user });
-      // Calls to a browser go by the name of its token or of its user: nobody takes those of another user.
-      if (name !== user && users().some((each) => each.name === name)) throw new AriError('tokenNameTaken', { name });
+      if (hasForeignName({ name, user }, users())) throw new AriError('tokenNameTaken', { name });
       const scopes = [...((requester.token?.scopes ?? []) as AccessScope[]), ...readRequestedScope(request)];
       const expires = Math.min(now() + lifetimeOf(request), requester.token?.expiresAt ?? Number.POSITIVE_INFINITY);
       const wanted = {

@@ -206,4 +206,19 @@ tokens('no token has the name of another user, whose calls it would hear', async
   assert.is((await make({ name: 'desk' }, 'desk:secret')).name, 'desk');
 });
 
+tokens('a user who is added under the name of a token makes it invalid, and the log tells', async ({ world }) => {
+  const { app, make, may } = world;
+  const { token } = await make({ name: 'carol' });
+  const own = await make({ name: 'writer' });
+  assert.is(await may(list, `Bearer ${token}`), 200);
+  app.reconfigure({ ...options, users: [...users, { name: 'carol', password: 'secret', read_only: false }] });
+  assert.equal([await may(list, `Bearer ${token}`), await may(list, `Bearer ${own.token}`)], [401, 200]);
+  assert.equal(
+    app.logged.filter(({ token: named }) => named !== undefined).map(({ token: named, user }) => [named, user]),
+    [['carol', 'writer']],
+  );
+  app.reconfigure({ ...options, users });
+  assert.is(await may(list, `Bearer ${token}`), 200);
+});
+
 tokens.run();
