@@ -62,7 +62,7 @@ type LogOptions = {
 const severity = (level: LogLevel): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY;
 
 /**
- * A pino logger with JSON lines to `destination` (default: standard output); errors keep stack and cause. A child with
+ * A pino logger with JSON lines to `destination` (default: standard output); errors keep cause and stack, see `logged`. A child with
  * the field `part` belongs to that part.
  */
 export function createLogger({ level, parts = {}, destination }: LogOptions): RootLogger {
@@ -70,7 +70,7 @@ export function createLogger({ level, parts = {}, destination }: LogOptions): Ro
   const options = {
     level: 'trace',
     base: null,
-    serializers: { error: pino.stdSerializers.errWithCause },
+    serializers: { error: logged },
     formatters: { log: (fields: object) => withCall(fields, callOf) },
   };
   const listeners: (() => void)[] = [];
@@ -101,6 +101,24 @@ export function createLogger({ level, parts = {}, destination }: LogOptions): Ro
       callOf = lookUp;
     },
   };
+}
+
+type LoggedError = { errno?: unknown; syscall?: unknown; stack?: string; cause?: LoggedError };
+
+/** An error as it is logged. What the system refused (a full disk, a closed port) needs no stack: the sentence says where. */
+function logged(error: Error): LoggedError {
+  const all = pino.stdSerializers.errWithCause(error) as LoggedError;
+  withoutStack(all);
+  return all;
+}
+
+/** Removes the stack of a system error, and of an error that it caused. @returns whether it was one. */
+function withoutStack(error: LoggedError | undefined): boolean {
+  if (typeof error !== 'object' || error === null) return false;
+  const isOfSystem =
+    withoutStack(error.cause) || (typeof error.errno === 'number' && typeof error.syscall === 'string');
+  if (isOfSystem) delete error.stack;
+  return isOfSystem;
 }
 
 function withCall(fields: object, callOf: CallOf): Record<string, unknown> {

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../src/lib/log.ts';
@@ -95,6 +96,30 @@ test('a line about a channel or a bridge names its call, unless it does so itsel
       ['c1', 'of both'],
     ],
   );
+});
+
+test('what the system refused is written without a stack, in causes, too', () => {
+  const { lines, destination } = record();
+  const refusal = () => {
+    try {
+      writeFileSync('/dev/full', 'x');
+    } catch (error) {
+      return error as Error;
+    }
+    throw new Error('/dev/full has room');
+  };
+  const log = createLogger({ level: 'info', destination });
+  log.error({ error: refusal() }, 'a file could not be written');
+  log.error({ error: new Error('not stored', { cause: refusal() }) }, 'a change was lost');
+  const written = lines.map(({ error }) => error as { message: string; code?: string; cause?: { code: string } });
+  assert.equal(
+    written.map(({ message, code, cause }) => [message, code, cause?.code]),
+    [
+      ['ENOSPC: no space left on device, write', 'ENOSPC', undefined],
+      ['not stored', undefined, 'ENOSPC'],
+    ],
+  );
+  assert.not.match(JSON.stringify(lines), /stack|log\.test/);
 });
 
 test.run();
