@@ -49,7 +49,7 @@ export async function serve(
   });
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
-  compactHeap();
+  await compactHeap();
   const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);
   process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, config, log);

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { checkOf } from '../models/validator.ts';
 import type { CallLeg } from './call-leg.ts';
 import {
   actorOf,
@@ -203,14 +203,13 @@ export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;
 
-const validator = Compile(Dump);
+const dumpCheck = checkOf(Dump);
 
 /** Reads a dump. @throws Error that names the version, or the wrong value and its path. */
 export function readDump(dump: unknown): Dump {
   const version = (dump as { version?: unknown } | null | undefined)?.version;
   if (version !== dumpVersion)
     throw new Error(`a dump of version ${String(version)} cannot be read, only ${dumpVersion}`);
-  if (validator.Check(dump)) return dump;
-  const problems = validator.Errors(dump).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-  throw new Error(`a dump does not fit: ${problems.slice(0, 5).join('; ')}`);
+  if (dumpCheck.fits(dump)) return dump;
+  throw new Error(`a dump does not fit: ${dumpCheck.problems(dump).slice(0, 5).join('; ')}`);
 }

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { Dump, readDump } from '../actors/dumps.ts';
 import { DeviceState, deviceStateWords } from '../models/device-state.ts';
 import { endpointStates } from '../models/endpoint.ts';
 import { Mailbox } from '../models/mailbox.ts';
+import { checkOf } from '../models/validator.ts';
 import { deviceUses } from '../stores/device-states.ts';
 
 /**
@@ -123,7 +123,7 @@ const ServerData = Type.Object({
 /** A server that was saved. */
 export type ServerData = Static<typeof ServerData>;
 
-const validator = Compile(ServerData);
+const dataCheck = checkOf(ServerData);
 
 /**
  * Reads a saved server.
@@ -136,7 +136,6 @@ export function readServerData(data: unknown): ServerData {
       `cannot restore a snapshot of version ${String(version)}: this server reads version ${serverDataVersion}`,
     );
   readDump((data as { calls?: unknown }).calls);
-  if (validator.Check(data)) return data;
-  const problems = validator.Errors(data).map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-  throw new Error(`the snapshot is invalid: ${problems.slice(0, 5).join('; ')}`);
+  if (dataCheck.fits(data)) return data;
+  throw new Error(`the snapshot is invalid: ${dataCheck.problems(data).slice(0, 5).join('; ')}`);
 }

@@ -24,14 +24,18 @@ export const present = (api: Api, owners: Deps, mayDo: Access['mayDo'] = () => t
 });
 
 /**
- * Documents of the operations that a user may use: made once for users with all rights, and once for each other user.
+ * Documents of the operations that a user may use: made on first use, once for users with all rights and once for each
+ * other user.
  */
 export function perUser<T>(make: (mayDo?: Access['mayDo']) => T): (user: HttpUser) => T {
-  const ofAll = make();
+  let ofAll: T | undefined;
   const own = new WeakMap<HttpUser, T>();
   return (user) => {
     const { scope, mayDo } = accessOf(user);
-    if (!scope && !user.read_only) return ofAll;
+    if (!scope && !user.read_only) {
+      ofAll ??= make();
+      return ofAll;
+    }
     const made = own.get(user) ?? make(mayDo);
     own.set(user, made);
     return made;

@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import type { TSchema } from 'typebox';
-import { Compile, type Validator } from 'typebox/compile';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
+import { checkOf } from '../models/validator.ts';
 import { createGuards, type Guard } from './access/guard.ts';
 import { asteriskError } from './asterisk-errors.ts';
 import type { Deps } from './deps.ts';
@@ -85,13 +85,8 @@ const variable = /\{(\w+)\}/g;
 
 /** A check that tells the first place where a value is not as its schema says. It is compiled when it is first used. */
 export function createCheck(schema: TSchema): (value: unknown) => string | undefined {
-  let validator: Validator | undefined;
-  return (value) => {
-    validator ??= Compile(schema);
-    if (validator.Check(value)) return undefined;
-    const [first] = validator.Errors(value);
-    return first ? `${first.instancePath || '/'} ${first.message}` : '/ does not match';
-  };
+  const { fits, problems } = checkOf(schema);
+  return (value) => (fits(value) ? undefined : (problems(value)[0] ?? '/ does not match'));
 }
 
 const isVariable = (segment: string | undefined): boolean => segment?.startsWith('{') === true;

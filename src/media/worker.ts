@@ -33,8 +33,7 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
     sockets,
     ...(openMore && { warmUpSockets: openMore }),
     compact: () => {
-      compactHeap();
-      trimMemory?.();
+      void compactHeap().then(trimMemory);
     },
     wires: systemWires(systemClock),
     random32: createRandom32(),

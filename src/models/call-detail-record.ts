@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { outcomeResults } from './call-outcome.ts';
 import { double, int, model, stringMap, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
+import { checkOf } from './validator.ts';
 
 const optional = Type.Optional;
 
@@ -79,7 +79,4 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
 export type CallDetailRecord = Static<typeof CallDetailRecord>;
 
 /** @returns what says whether a value is a {@link CallDetailRecord}. */
-export const checkCallDetailRecord = (): ((value: unknown) => boolean) => {
-  const check = Compile(CallDetailRecord);
-  return (value) => check.Check(value);
-};
+export const checkCallDetailRecord = (): ((value: unknown) => boolean) => checkOf(CallDetailRecord).fits;

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
 import { flag, model, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
+import { checkOf } from './validator.ts';
 
 const patterns = (description: string) => Type.Optional(texts(description));
 
@@ -50,10 +50,10 @@ const KeptToken = Type.Object({
 });
 export type KeptToken = Static<typeof KeptToken>;
 
-const keptToken = Compile(KeptToken);
+const keptToken = checkOf(KeptToken);
 
 /** Whether something that was read is a token as it is kept. */
-export const isKeptToken = (element: unknown): element is KeptToken => keptToken.Check(element);
+export const isKeptToken = (element: unknown): element is KeptToken => keptToken.fits(element);
 
 /** The requesting user, and its rights. */
 export const Access = model('Access', 'The requesting user, and its rights.', {

@@ -52,6 +52,8 @@ export type SystemCalls = {
   if_indextoname(index: number, name: Uint8Array): unknown;
   /** Returns free memory of the C library to the system (malloc_trim(3)). Only glibc has it. */
   malloc_trim: ((pad: number) => number) | undefined;
+  /** Sets a parameter of the C library's memory (mallopt(3)). Only glibc has it. */
+  mallopt: ((parameter: number, value: number) => number) | undefined;
   /** Code of the failure of the last call. */
   errno(): number;
 };
@@ -72,7 +74,7 @@ const prototypes = {
   inet_ntop: 'uintptr_t inet_ntop(int, const void *, void *, uint32_t)',
   if_nametoindex: 'uint32_t if_nametoindex(const char *)',
   if_indextoname: 'uintptr_t if_indextoname(uint32_t, void *)',
-} satisfies Record<Exclude<keyof SystemCalls, 'errno' | 'addressOf' | 'malloc_trim'>, string>;
+} satisfies Record<Exclude<keyof SystemCalls, 'errno' | 'addressOf' | 'malloc_trim' | 'mallopt'>, string>;
 
 /**
  * System calls through koffi. @throws Error with the reason: no 64-bit Linux, or koffi (optional) is missing or does
@@ -86,7 +88,9 @@ export async function loadSystemCalls(): Promise<SystemCalls> {
   const library = load(null);
   const calls = Object.entries(prototypes).map(([name, prototype]) => [name, library.func(prototype)]);
   const addressOf = (memory: Uint8Array) => Number(address(memory));
-  return { ...Object.fromEntries(calls), errno, addressOf, malloc_trim: trimIn(library) };
+  const malloc_trim = glibcOnly(library, 'int malloc_trim(size_t)');
+  const mallopt = glibcOnly(library, 'int mallopt(int, int)');
+  return { ...Object.fromEntries(calls), errno, addressOf, malloc_trim, mallopt };
 }
 
 /**
@@ -130,9 +134,9 @@ export async function loadLibCrypto(): Promise<LibCrypto> {
   return { ...Object.fromEntries(calls), addressOf: (memory: Uint8Array) => Number(address(memory)) };
 }
 
-function trimIn(library: LibraryHandle): SystemCalls['malloc_trim'] {
+function glibcOnly(library: LibraryHandle, prototype: string) {
   try {
-    return library.func('int malloc_trim(size_t)');
+    return library.func(prototype);
   } catch {
     return undefined;
   }

@@ -32,6 +32,12 @@ type SystemSockets = {
   reason?: string;
 };
 
+/**
+ * Free memory at the end of a thread's arena that the C library gives back at once (M_TRIM_THRESHOLD). `malloc_trim` leaves it,
+ * and the default grows with use: V8's compiler threads kept 9 MB.
+ */
+const trimThreshold = { parameter: -1, octets: 262_144 };
+
 /** The sockets of this system. */
 export async function openSystemSockets({
   kind,
@@ -48,6 +54,7 @@ export async function openSystemSockets({
     const calls = await loadSystemCalls();
     const noted = new Descriptors(descriptors);
     const openMore = (on: Clock) => new EpollSockets({ calls, clock: on, descriptors: noted, reservedFrom });
+    calls.mallopt?.(trimThreshold.parameter, trimThreshold.octets);
     const trimMemory = (): void => void calls.malloc_trim?.(0);
     return { sockets: openMore(clock), openMore, trimMemory, kind: 'native' };
   } catch (error) {
