@@ -9,7 +9,7 @@ import {
   broadcastOfferTable,
   refuseBroadcastOfferOperation,
 } from '../machines/broadcast-offer.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
 import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { AriEventBody } from '../models/events.ts';
@@ -21,6 +21,8 @@ type BroadcastsOptions = {
   ids: Pick<Ids, 'hex'>;
   applications: { names(): string[]; isActive(name: string): boolean };
   model(entry: ChannelEntry): Channel;
+  /** Sees the charts of offers; left out: nobody. */
+  tables?: TableWatch | undefined;
 };
 
 /** Offers calls to several applications; the first claim wins. */
@@ -38,7 +40,7 @@ export interface Broadcasts {
 
 type Claim = Extract<BroadcastOfferEvent, { type: 'claim' }>;
 
-export function createBroadcasts({ bus, clock, ids, applications, model }: BroadcastsOptions): Broadcasts {
+export function createBroadcasts({ bus, clock, ids, applications, model, tables }: BroadcastsOptions): Broadcasts {
   /** By channel id, until the time for claims is over: a late claim gets an error. */
   const offers = new SlotMap<string, BroadcastOfferRun>();
 
@@ -62,18 +64,23 @@ export function createBroadcasts({ bus, clock, ids, applications, model }: Broad
     const done = new Promise<BroadcastOutcome>((resolve) => {
       settle = resolve;
     });
-    const mine: BroadcastOfferRun = new TableRun(broadcastOfferTable, 'offered', {
-      tellLosers({ application }: Claim) {
-        const losers = tellsLosers ? names.filter((name) => name !== application) : [];
-        if (losers.length > 0) tell(losers, { type: 'CallClaimed', channel: model(entry), winner_app: application });
+    const mine: BroadcastOfferRun = new TableRun(
+      broadcastOfferTable,
+      'offered',
+      {
+        tellLosers({ application }: Claim) {
+          const losers = tellsLosers ? names.filter((name) => name !== application) : [];
+          if (losers.length > 0) tell(losers, { type: 'CallClaimed', channel: model(entry), winner_app: application });
+        },
+        settleClaimed: ({ application }: Claim) => settle({ app: application }),
+        settleUnclaimed: () => settle('TIMEOUT'),
+        forgetOffer() {
+          clock.clearTimeout(timer);
+          if (offers.get(entry.id) === mine) offers.delete(entry.id);
+        },
       },
-      settleClaimed: ({ application }: Claim) => settle({ app: application }),
-      settleUnclaimed: () => settle('TIMEOUT'),
-      forgetOffer() {
-        clock.clearTimeout(timer);
-        if (offers.get(entry.id) === mine) offers.delete(entry.id);
-      },
-    });
+      { watch: tables, id: entry.id },
+    );
     const timer = clock.setTimeout(() => mine.send({ type: 'time.over' }), timeoutMs);
     offers.set(entry.id, mine);
     const channel = model(entry);

@@ -48,6 +48,8 @@ export interface Turn {
   send(actor: Steppable, event: { type: string }, cause?: string): void;
   /** Commits an actor's first step directly. Its consequences may wait, as for {@link send}. */
   start(commit: (seq: number, causedBy: Step['causedBy']) => Begun): void;
+  /** Numbers a step of a chart that runs as a table, publishes it, and performs its effects. */
+  beside(publish: (seq: number, causedBy: Step['causedBy']) => void, perform: Perform): void;
   /** Runs a task after all steps. Use it for long chains of steps, which would nest otherwise. */
   afterwards(task: () => void): void;
   /** Runs something whose steps have an outside cause, by its name. */
@@ -125,6 +127,18 @@ class ProcessTurn implements Turn {
     };
     if (busy) this.#waiting.push(() => this.#step(publish, seq, request));
     else this.#step(publish, seq, request);
+  }
+
+  beside(publish: (seq: number, causedBy: Step['causedBy']) => void, perform: Perform): void {
+    const before = this.#cause;
+    const seq = ++this.#seq;
+    publish(seq, before);
+    this.#cause = seq;
+    try {
+      perform();
+    } finally {
+      this.#cause = before;
+    }
   }
 
   afterwards(task: () => void): void {

@@ -1,6 +1,7 @@
 import { type CallStory, createCallStory } from '../actors/call-story.ts';
 import { type ChannelFacts, createChannelFacts } from '../actors/channel-facts.ts';
 import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
+import { createTableWatch } from '../actors/table-watch.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
@@ -11,6 +12,7 @@ import { LimitCounts } from '../lib/limit-counts.ts';
 import type { Logger, RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
+import type { TableWatch } from '../machines/table-run.ts';
 import type { StartThread } from '../media/start-worker.ts';
 import type { AriEventBody } from '../models/events.ts';
 import { Recorder } from '../recorder/recorder.ts';
@@ -59,6 +61,8 @@ export type Base = {
   log: RootLogger;
   /** The runtime of all actors: one turn for the process. */
   runtime: Runtime;
+  /** Sees the charts that run as tables. */
+  tables: TableWatch;
   /** The facts of all channels. */
   channelFacts: ChannelFacts;
   /** Follows calls for logs and call records. */
@@ -117,7 +121,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     clock,
     ids,
     log,
-    runtime,
+    ...{ runtime, tables: createTableWatch(runtime) },
     channelFacts,
     story,
     recorder,

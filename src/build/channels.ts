@@ -38,7 +38,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
     headersOf: tracing && ((channel) => tracing.headersOf(channel)),
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
   });
-  const snoopDriver = createSnoopDriver({ media, ids });
+  const snoopDriver = createSnoopDriver({ media, ids, tables: base.tables });
   const { stored, recordings } = buildRecordings(base, state, (id) => snoopDriver.targetOf(id) ?? id);
   const views = createChannelViews({
     ...{ facts, playbacks, system: dialplanSystem, now: () => clock.now() },
@@ -60,7 +60,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
   return {
     ...{ facts, views, audio, channels, operations, playbacks, dialplan, outbound, stored, recordings, snoopDriver },
     dialplans: createChannelDialplans({ dialplan, views }),
-    broadcasts: createBroadcasts({ bus, clock, ids, applications, model: views.model }),
+    broadcasts: createBroadcasts({ bus, clock, ids, applications, model: views.model, tables: base.tables }),
     snoops: createSnoops({ channels, facts, views, driver: snoopDriver }),
   };
 }

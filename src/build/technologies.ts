@@ -48,7 +48,10 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const { media, transports, certificates } = network;
   const { contacts, registrations, watchers } = state;
   const { channels, dialplan } = calls;
-  const local = createLocalDriver({ media, freshId: () => channels.freshId(), hasContext: dialplan.hasContext });
+  const local = createLocalDriver({
+    ...{ media, tables: base.tables, hasContext: dialplan.hasContext },
+    freshId: () => channels.freshId(),
+  });
   channels.addDriver(local);
 
   // Audio that leaves from an IPv4 address reaches no other.
@@ -178,6 +181,7 @@ function buildSip(
     messageReceived: messages.received,
     ...{ hit: base.limitCounts.hit, changed: base.changes.mark },
     isAmong: createExtensionLists(),
+    tables: base.tables,
     resolveHost,
     ...(names && { names, openProbe: openUdpProbe }),
   });
@@ -264,7 +268,7 @@ function followEndpoints(
 
 /** Channels of browsers without SIP. */
 function buildBrowsers(
-  { config, clock, ids, log, runtime }: Base,
+  { config, clock, ids, log, runtime, tables }: Base,
   network: Network,
   { applications, endpoints }: State,
   { channels }: CallControl,
@@ -272,7 +276,7 @@ function buildBrowsers(
   const { turn, ...terms } = browserSettings(config);
   const driver = createWebrtcDriver({
     ...terms,
-    ...{ media: network.media, ids, outside: network.outside, fingerprint: network.fingerprint },
+    ...{ tables, media: network.media, ids, outside: network.outside, fingerprint: network.fingerprint },
     log: log.child({ part: 'webrtc' }),
     localAddress: createLocalAddresses(clock),
     reachable(owner, is) {
@@ -290,7 +294,7 @@ function buildBrowsers(
 
 /** Channels whose far side is a server. */
 function buildExternal(
-  { config, clock, ids, log, runtime }: Base,
+  { config, clock, ids, log, runtime, tables }: Base,
   { applications }: State,
   { channels, views }: CallControl,
   { media, resolveHost, authorities }: Pick<ExternalDriverOptions, 'media' | 'resolveHost' | 'authorities'>,
@@ -303,6 +307,7 @@ function buildExternal(
     arrivalTimeoutMs: config.external_media.arrival_timeout * 1000,
   });
   const driver = createExternalDriver({
+    tables,
     media,
     connections,
     ids,

@@ -16,7 +16,7 @@ export class LostLeg extends QuietLeg implements Leg {
     super();
     const nobody = (): void => {};
     [this.media, this.#other] = media.openPair([channelId, `${channelId};lost`], [nobody, nobody]);
-    this.#run = runExternalLeg(report, 'up');
+    this.#run = runExternalLeg(report, 'up', { watch: undefined, id: channelId });
   }
 
   /** Reports that the far side is gone (cause 41). */

@@ -1,5 +1,5 @@
 import { type ExternalLegEvent, type ExternalLegRun, externalLegTable } from '../machines/external-leg.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type Watched } from '../machines/table-run.ts';
 import type { Leg, Report } from '../telephony/driver.ts';
 
 /**
@@ -34,9 +34,14 @@ export abstract class QuietLeg
 }
 
 /** The chart of a leg whose far side is no phone, from a state on. It reports to the channel. */
-export const runExternalLeg = (report: Report, state: ExternalLegRun['state']): ExternalLegRun =>
-  new TableRun(externalLegTable, state, {
-    tellAnswered: () => report({ type: 'leg.answered' }),
-    tellHungUp: ({ cause }: Extract<ExternalLegEvent, { cause: number }>) => report({ type: 'leg.hungUp', cause }),
-    tellEnded: () => report({ type: 'leg.ended' }),
-  });
+export const runExternalLeg = (report: Report, state: ExternalLegRun['state'], watched: Watched): ExternalLegRun =>
+  new TableRun(
+    externalLegTable,
+    state,
+    {
+      tellAnswered: () => report({ type: 'leg.answered' }),
+      tellHungUp: ({ cause }: Extract<ExternalLegEvent, { cause: number }>) => report({ type: 'leg.hungUp', cause }),
+      tellEnded: () => report({ type: 'leg.ended' }),
+    },
+    watched,
+  );

@@ -11,6 +11,9 @@ type PlainTable<M extends AnyStateMachine, Effect extends string> = Readonly<
   >
 >;
 
+/** Charts by their tables. */
+const machines = new WeakMap<object, AnyStateMachine>();
+
 /**
  * Writes a plain chart as a table. Technologies run charts this way: one look-up for each event, no actor.
  * @throws Error if the chart has guards, delays, a context that changes, or actions on entry and exit.
@@ -32,7 +35,15 @@ export function plainTable<M extends AnyStateMachine, Effect extends string>(mac
     }
     table[node.key] = rows;
   }
+  machines.set(table, machine);
   return table as PlainTable<M, Effect>;
+}
+
+/** The chart that was written as a table. @throws Error if {@link plainTable} did not write it. */
+export function machineOf(table: object): AnyStateMachine {
+  const machine = machines.get(table);
+  if (!machine) throw new Error('this is no table of a chart');
+  return machine;
 }
 
 function nameOf(action: unknown): string {

@@ -1,3 +1,6 @@
+import type { AnyStateMachine } from 'xstate';
+import { machineOf } from './plain-table.ts';
+
 /** States and events as a table: the next state, and the effects in order. Without a row an event changes nothing. */
 type Table<State extends string, Type extends string, Effect extends string> = Readonly<
   Record<State, Readonly<Partial<Record<Type, { readonly to: State; readonly effects: readonly Effect[] }>>>>
@@ -9,20 +12,38 @@ type Perform<Event> = { perform(event: Event): void }['perform'];
 /** The effects of a table, by name. */
 type TableEffects<Effect extends string, Event> = Readonly<Record<Effect, Perform<Event>>>;
 
+/** Sees runs of tables, as inspectors and the recorder see actors. */
+export interface TableWatch {
+  /** A run of a chart begins in a state, for an object. */
+  begin(machine: AnyStateMachine, object: string, state: string): SeenRun;
+}
+
+/** A run that is watched. */
+export interface SeenRun {
+  /** A step: the state after it, and its effects, which `perform` performs. */
+  take(event: { type: string }, to: string, effects: readonly string[], perform: () => void): void;
+}
+
+/** Who watches a run, and of which object it is. */
+export type Watched = { readonly watch: TableWatch | undefined; readonly id: string };
+
 /** Runs a table: takes the next state, then performs the effects in order. */
 export class TableRun<State extends string, Event extends { type: string }, Effect extends string> {
   #state: State;
   readonly #table: Table<State, Event['type'], Effect>;
   readonly #effects: TableEffects<Effect, Event>;
+  readonly #seen: SeenRun | undefined;
 
   constructor(
     table: Table<State, Event['type'], Effect>,
     state: NoInfer<State>,
     effects: TableEffects<NoInfer<Effect>, Event>,
+    watched?: Watched,
   ) {
     this.#table = table;
     this.#state = state;
     this.#effects = effects;
+    this.#seen = watched?.watch?.begin(machineOf(table), watched.id, state);
   }
 
   get state(): State {
@@ -39,7 +60,13 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
     const row = this.#table[this.#state][event.type as Event['type']];
     if (!row) return false;
     this.#state = row.to;
-    for (const effect of row.effects) this.#effects[effect](event);
+    const seen = this.#seen;
+    if (seen) seen.take(event, row.to, row.effects, () => this.#perform(row.effects, event));
+    else this.#perform(row.effects, event);
     return true;
+  }
+
+  #perform(effects: readonly Effect[], event: Event): void {
+    for (const effect of effects) this.#effects[effect](event);
   }
 }

@@ -12,7 +12,10 @@ import { readRow, rowsOf } from './rows.ts';
 const none: readonly never[] = [];
 
 /** Charts that are about a channel, whose id they bear. */
-const aboutChannel: ReadonlySet<string> = new Set(['ownership', 'channelAudio', 'externalConnection', 'featureKeys']);
+const aboutChannel: ReadonlySet<string> = new Set([
+  ...['ownership', 'channelAudio', 'externalConnection', 'featureKeys', 'broadcastOffer'],
+  ...['leg', 'localLeg', 'externalLeg', 'webrtcLeg'],
+]);
 
 /**
  * How a chart belongs to a call. `channel`: it brings its call. `ownership`, `aboutChannel`: the channel's call.

@@ -1,5 +1,6 @@
 import type { FormatName } from '../../lib/formats.ts';
 import type { ExternalLegRun } from '../../machines/external-leg.ts';
+import type { Watched } from '../../machines/table-run.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { Leg, LegData, Report } from '../../telephony/driver.ts';
 import type { ExternalReport } from '../../telephony/external.ts';
@@ -13,7 +14,7 @@ const isOfAnySession = (report: ExternalReport): report is MediaReport =>
   report.type !== 'media.flowing' &&
   report.type !== 'media.answerAsked';
 
-type ExternalLegOptions = {
+export type ExternalLegOptions = {
   protocolId: string;
   media: MediaSession;
   /** Format of the exchanged audio. */
@@ -21,6 +22,7 @@ type ExternalLegOptions = {
   report: Report;
   /** Called when the leg is released. */
   released: () => void;
+  watched: Watched;
 };
 
 /** The leg of a channel whose far side is a server. It is answered once it was dialed and its connection is there. */
@@ -32,13 +34,13 @@ export class ExternalLeg extends QuietLeg implements Leg {
   readonly #released: () => void;
   readonly #life: ExternalLegRun;
 
-  constructor({ protocolId, media, format, report, released }: ExternalLegOptions) {
+  constructor({ protocolId, media, format, report, released, watched }: ExternalLegOptions) {
     super();
     this.protocolId = protocolId;
     this.formats = [format];
     this.media = media;
     this.#report = report;
-    this.#life = runExternalLeg(report, 'idle');
+    this.#life = runExternalLeg(report, 'idle', watched);
     this.#released = released;
   }
 

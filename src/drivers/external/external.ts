@@ -84,7 +84,10 @@ type Told = { started(local: { address: string; port: number }): void; lost(reas
 type Connect = ReturnType<typeof createConnect>;
 
 /** Opens sessions with a watched connection, and later their legs. */
-function createConnect({ media, connections, learned }: ExternalDriverOptions, awaited: SlotMap<string, Awaited>) {
+function createConnect(
+  { media, connections, learned, tables }: ExternalDriverOptions,
+  awaited: SlotMap<string, Awaited>,
+) {
   return (
     channelId: string,
     { request, answered, near }: Pick<Planned, 'request' | 'answered'> & { near?: string | undefined },
@@ -143,6 +146,7 @@ function createConnect({ media, connections, learned }: ExternalDriverOptions, a
           format: request.codec,
           report,
           released: () => connection.release(),
+          watched: { watch: tables, id: channelId },
         });
         if (isThere && answered === 'at once') leg.connect();
         return leg;

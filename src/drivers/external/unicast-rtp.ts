@@ -1,13 +1,14 @@
 import { isIP } from 'node:net';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { TableWatch } from '../../machines/table-run.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type Driver, DriverError, type Report } from '../../telephony/driver.ts';
 import type { ExternalChannelRequest, ExternalDirection, PreparedExternal } from '../../telephony/external.ts';
 import type { Codec, MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../telephony/media.ts';
 import { PendingSession } from '../pending-session.ts';
 import { readCodec, readOptions, readServer } from './dial-string.ts';
-import { ExternalLeg } from './external-leg.ts';
+import { ExternalLeg, type ExternalLegOptions } from './external-leg.ts';
 
 export type UnicastRtpOptions = {
   media: Pick<MediaPlane, 'openRtp'>;
@@ -19,6 +20,8 @@ export type UnicastRtpOptions = {
   localAddress(peer: string): string;
   /** Hears variables of a channel that only became known when it was there already. */
   learned(channelId: string, variables: Readonly<Record<string, string>>): void;
+  /** Sees the charts of legs; left out: nobody. */
+  tables?: TableWatch | undefined;
 };
 
 /** Whether a port is bound to all addresses. */
@@ -68,7 +71,7 @@ function variablesOf(address: string, { local: { port } }: RtpSession): Record<s
 }
 
 /** Channels whose far side is a server that audio goes to and comes from over RTP, without any signalling. */
-export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, learned }: UnicastRtpOptions) {
+export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, learned, tables }: UnicastRtpOptions) {
   /** Channel variables of the local port. If the port is bound to all addresses, the one that its far side reaches. */
   const variablesFor = (peer: string, session: RtpSession): Record<string, string> => {
     const { address } = session.local;
@@ -94,6 +97,9 @@ export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, l
       if (report.type === 'media.timedOut') leg()?.lose(Cause.recoveryOnTimerExpiry);
       else leg()?.hear(report);
     };
+
+  const legOf = (id: string, parts: Pick<ExternalLegOptions, 'media' | 'format' | 'report'>): ExternalLeg =>
+    new ExternalLeg({ ...parts, protocolId: '', released: () => {}, watched: { watch: tables, id } });
 
   const nameOf = (server: string): string => `${technology}/${server}-0x${ids.hex(12)}`;
 
@@ -122,7 +128,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, l
         log.warn({ channel: channelId, reason }, 'no audio can be sent to an external server');
         leg?.lose(Cause.temporaryFailure);
       });
-      leg = new ExternalLeg({ protocolId: '', media: session, format: codec, report, released: () => {} });
+      leg = legOf(channelId, { media: session, format: codec, report });
       session.whenOpen((opened) => {
         opened.configure(flowTo({ address, port }, codec, 'both'));
         learned(channelId, variablesFor(address, opened));
@@ -153,7 +159,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, l
         name: nameOf(server),
         variables: variablesFor(address, session),
         open(report: Report) {
-          leg = new ExternalLeg({ protocolId: '', media: session, format: codec, report, released: () => {} });
+          leg = legOf(channelId, { media: session, format: codec, report });
           leg.connect();
           return leg;
         },

@@ -1,5 +1,5 @@
 import { type LocalLegEffect, type LocalLegEvent, localLegTable } from '../../machines/local-leg.ts';
-import { TableRun } from '../../machines/table-run.ts';
+import { TableRun, type TableWatch, type Watched } from '../../machines/table-run.ts';
 import {
   type Driver,
   DriverError,
@@ -38,6 +38,9 @@ type LocalLegData = LegData & {
   readonly media: MediaSessionDump;
 };
 
+/** The audio of a half, and who sees its chart. */
+type Parts = { readonly media: MediaSession; readonly watched: Watched };
+
 /** One half. Told its peer when both exist. There is no far side to put on hold, to tell names or to send elsewhere. */
 class LocalLeg extends QuietLeg implements Leg {
   readonly protocolId = '';
@@ -49,23 +52,28 @@ class LocalLeg extends QuietLeg implements Leg {
   readonly #run: TableRun<keyof typeof localLegTable, LocalLegEvent, LocalLegEffect>;
   readonly #headers: Map<string, string>;
 
-  constructor(place: Place, media: MediaSession, report: Report, from?: LocalLegData) {
+  constructor(place: Place, { media, watched }: Parts, report: Report, from?: LocalLegData) {
     super();
     this.#place = place;
     this.media = media;
     this.report = report;
-    this.#run = new TableRun(localLegTable, from?.ended ? 'ended' : from?.answered ? 'up' : 'early', {
-      offerPeer: () => this.#tellPeer({ type: 'leg.offered' }),
-      tellRinging: () => this.#tellPeer({ type: 'leg.ringing' }),
-      tellForwarding: () => this.#tellPeer({ type: 'leg.forwarding' }),
-      tellProgress: () => this.#tellPeer({ type: 'leg.progressed' }),
-      tellAnswered: () => this.#tellAnswered(),
-      playRinging: () => media.indicate('ringing'),
-      tellEnded: () => this.report({ type: 'leg.ended' }),
-      hangUpPeer: ({ cause }: Extract<LocalLegEvent, { type: 'hangup' }>) =>
-        this.#tellPeer({ type: 'leg.hungUp', cause }),
-      losePeer: () => this.#tellPeer({ type: 'leg.hungUp', cause: 0 }),
-    });
+    this.#run = new TableRun(
+      localLegTable,
+      from?.ended ? 'ended' : from?.answered ? 'up' : 'early',
+      {
+        offerPeer: () => this.#tellPeer({ type: 'leg.offered' }),
+        tellRinging: () => this.#tellPeer({ type: 'leg.ringing' }),
+        tellForwarding: () => this.#tellPeer({ type: 'leg.forwarding' }),
+        tellProgress: () => this.#tellPeer({ type: 'leg.progressed' }),
+        tellAnswered: () => this.#tellAnswered(),
+        playRinging: () => media.indicate('ringing'),
+        tellEnded: () => this.report({ type: 'leg.ended' }),
+        hangUpPeer: ({ cause }: Extract<LocalLegEvent, { type: 'hangup' }>) =>
+          this.#tellPeer({ type: 'leg.hungUp', cause }),
+        losePeer: () => this.#tellPeer({ type: 'leg.hungUp', cause: 0 }),
+      },
+      watched,
+    );
     this.#headers = new Map(from?.headers);
     for (const command of plainCommandsOf(from?.media.standing ?? [])) apply(media, command);
   }
@@ -192,8 +200,11 @@ export function createLocalDriver(options: {
   media: MediaPlane;
   freshId: () => string;
   hasContext: (context: string) => boolean;
+  /** Sees the charts of legs; left out: nobody. */
+  tables?: TableWatch | undefined;
 }): Driver {
-  const { media, freshId, hasContext } = options;
+  const { media, freshId, hasContext, tables } = options;
+  const partsOf = (id: string, session: MediaSession): Parts => ({ media: session, watched: { watch: tables, id } });
   /** Halves that were restored and whose other half was not yet, by pair. */
   const waiting = new Map<string, { media: MediaSession; leg: LocalLeg }>();
 
@@ -219,8 +230,8 @@ export function createLocalDriver(options: {
         [heardBy(() => first), heardBy(() => second)],
       );
       const { first, second } = join(
-        new LocalLeg({ pair: name, half: 1, otherId }, firstMedia, report),
-        new LocalLeg({ pair: name, half: 2, otherId: request.channelId }, secondMedia, ignore),
+        new LocalLeg({ pair: name, half: 1, otherId }, partsOf(request.channelId, firstMedia), report),
+        new LocalLeg({ pair: name, half: 2, otherId: request.channelId }, partsOf(otherId, secondMedia), ignore),
       );
       return {
         name: `${name};1`,
@@ -251,7 +262,7 @@ export function createLocalDriver(options: {
       const other = waiting.get(place.pair);
       if (other) {
         waiting.delete(place.pair);
-        const leg = new LocalLeg(place, other.media, report, data);
+        const leg = new LocalLeg(place, partsOf(channelId, other.media), report, data);
         join(other.leg, leg);
         return leg;
       }
@@ -259,7 +270,7 @@ export function createLocalDriver(options: {
         [channelId, place.otherId],
         [heardBy(() => leg), heardBy(() => leg.peer ?? leg)],
       );
-      const leg = new LocalLeg(place, own, report, data);
+      const leg = new LocalLeg(place, partsOf(channelId, own), report, data);
       waiting.set(place.pair, { media: others, leg });
       return leg;
     },

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { TableWatch } from '../../machines/table-run.ts';
 import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
@@ -51,6 +52,8 @@ import type { Watched } from './watched-state.ts';
 
 type SipDriverOptions = {
   config: SipConfig;
+  /** Sees the charts of legs and subscriptions; left out: nobody. */
+  tables?: TableWatch;
   transports: Pick<Transports, 'send' | 'localAddress' | 'onConnectionClosed'> & Partial<Pick<Transports, 'listeners'>>;
   transactions: TransactionLayer;
   media: MediaPlane;
@@ -355,6 +358,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
     ...{ hit: options.hit ?? uncounted, changed: (channelId: string) => options.changed?.('channel', channelId) },
+    tables: options.tables,
   };
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);

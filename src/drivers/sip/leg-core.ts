@@ -280,36 +280,42 @@ export class LegCore {
   }
 
   #begin(from: LegCoreData | undefined): TableRun<LegState, LegEvent, LegEffect> {
-    const { begins, report, onChanged, onMediaLost, end, deflect } = this.#options;
-    return new TableRun(legTable, from ? stateOf(from, begins) : begins, {
-      placeCall: () => this.#when('dial'),
-      sendRinging: () => this.#when('ring'),
-      sendForwarding: () => this.#when('forwarding'),
-      sendProgress: () => this.#when('progress'),
-      answerCall: () => this.#when('answer'),
-      playRinging: () => this.media.indicate('ringing'),
-      stopRinging: () => this.media.indicate(undefined),
-      holdCall: () => this.#hold(true),
-      unholdCall: () => this.#hold(false),
-      offerAgain: () => this.#usage?.reinvite(),
-      deflectCall: ({ uri }: Extract<LegEvent, { type: 'deflect' }>) => deflect?.(uri),
-      referCall: ({ uri }: Extract<LegEvent, { type: 'refer' }>) => this.#ownTransfers.ask(uri),
-      refuseCall: ({ cause }: Extract<LegEvent, { cause: number }>) => onMediaLost(cause),
-      endCall: (event) => end('cause' in event ? event.cause : undefined),
-      renewMedia: () => this.#negotiation?.renew(),
-      considerVideo: () => this.video?.consider(),
-      tellAnswered: () => this.tell({ type: 'leg.answered' }),
-      tellHeld: () => this.tell({ type: 'leg.held', musicClass: 'default' }),
-      tellUnheld: () => this.tell({ type: 'leg.unheld' }),
-      tellHungUp: (event: Extract<LegEvent, { cause: number }>) => {
-        const techCause = 'techCause' in event ? event.techCause : undefined;
-        report({ type: 'leg.hungUp', cause: event.cause, ...(techCause !== undefined && { techCause }) });
+    const { begins, report, onChanged, onMediaLost, end, deflect, services, channelId } = this.#options;
+    const watched = { watch: services.tables, id: channelId };
+    return new TableRun(
+      legTable,
+      from ? stateOf(from, begins) : begins,
+      {
+        placeCall: () => this.#when('dial'),
+        sendRinging: () => this.#when('ring'),
+        sendForwarding: () => this.#when('forwarding'),
+        sendProgress: () => this.#when('progress'),
+        answerCall: () => this.#when('answer'),
+        playRinging: () => this.media.indicate('ringing'),
+        stopRinging: () => this.media.indicate(undefined),
+        holdCall: () => this.#hold(true),
+        unholdCall: () => this.#hold(false),
+        offerAgain: () => this.#usage?.reinvite(),
+        deflectCall: ({ uri }: Extract<LegEvent, { type: 'deflect' }>) => deflect?.(uri),
+        referCall: ({ uri }: Extract<LegEvent, { type: 'refer' }>) => this.#ownTransfers.ask(uri),
+        refuseCall: ({ cause }: Extract<LegEvent, { cause: number }>) => onMediaLost(cause),
+        endCall: (event) => end('cause' in event ? event.cause : undefined),
+        renewMedia: () => this.#negotiation?.renew(),
+        considerVideo: () => this.video?.consider(),
+        tellAnswered: () => this.tell({ type: 'leg.answered' }),
+        tellHeld: () => this.tell({ type: 'leg.held', musicClass: 'default' }),
+        tellUnheld: () => this.tell({ type: 'leg.unheld' }),
+        tellHungUp: (event: Extract<LegEvent, { cause: number }>) => {
+          const techCause = 'techCause' in event ? event.techCause : undefined;
+          report({ type: 'leg.hungUp', cause: event.cause, ...(techCause !== undefined && { techCause }) });
+        },
+        tellForwarded: ({ target, redirection }: Extract<LegEvent, { type: 'call.forwarded' }>) =>
+          report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) }),
+        tellEnded: () => report({ type: 'leg.ended' }),
+        noteChange: onChanged,
       },
-      tellForwarded: ({ target, redirection }: Extract<LegEvent, { type: 'call.forwarded' }>) =>
-        report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) }),
-      tellEnded: () => report({ type: 'leg.ended' }),
-      noteChange: onChanged,
-    });
+      watched,
+    );
   }
 
   #showVideo(from: VideoStreamsData | undefined): VideoStreams | undefined {

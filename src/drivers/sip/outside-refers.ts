@@ -92,16 +92,21 @@ function openSubscription(services: Services, options: SubscriptionOptions): Sub
     ];
     notify(requests, about, subscription.last.fragment);
   };
-  const run: OutsideReferRun = new TableRun(outsideReferTable, last ? 'active' : 'asked', {
-    keepSubscription: () => subscriptions.set(key, subscription),
-    forgetSubscription: () => subscriptions.delete(key),
-    notifySender({ headers, fragment }: Notice) {
-      subscription.last = { state: stateIn(headers), fragment };
-      notify(requests, headers, fragment);
+  const run: OutsideReferRun = new TableRun(
+    outsideReferTable,
+    last ? 'active' : 'asked',
+    {
+      keepSubscription: () => subscriptions.set(key, subscription),
+      forgetSubscription: () => subscriptions.delete(key),
+      notifySender({ headers, fragment }: Notice) {
+        subscription.last = { state: stateIn(headers), fragment };
+        notify(requests, headers, fragment);
+      },
+      repeatLast: () => repeat(subscription.last.state),
+      tellTimeout: () => repeat('terminated;reason=timeout'),
     },
-    repeatLast: () => repeat(subscription.last.state),
-    tellTimeout: () => repeat('terminated;reason=timeout'),
-  });
+    { watch: services.tables, id: key },
+  );
   const subscription: Subscription = { endpoint, requests, run, last: last ?? { state: '', fragment: '' } };
   return subscription;
 }

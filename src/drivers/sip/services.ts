@@ -1,5 +1,6 @@
 import { guarded } from '../../lib/guard.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
+import type { TableWatch } from '../../machines/table-run.ts';
 import type { IncomingCall } from '../../sip/dialog/incoming-call.ts';
 import { addressOfHost } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall } from '../../sip/dialog/outgoing-call.ts';
@@ -67,6 +68,8 @@ export type Services = {
   messageReceived(message: TextMessage): void;
   /** Counts limits that were reached. */
   hit: LimitHit;
+  /** Sees the charts of legs and subscriptions; undefined: nobody. */
+  tables: TableWatch | undefined;
 };
 
 /** The host that we are for a peer. */

@@ -184,36 +184,41 @@ function createOpening(parts: Parts) {
   const notify = createNotifier(parts);
 
   return (key: string, state: SubscriptionRun['state'], data: Omit<Subscription, 'run'>): Subscription => {
-    const run: SubscriptionRun = new TableRun(phoneSubscriptionTable, state, {
-      keepSubscription() {
-        subscriptions.set(key, subscription);
-        subscriptions.count(subscription.endpoint, 1);
+    const run: SubscriptionRun = new TableRun(
+      phoneSubscriptionTable,
+      state,
+      {
+        keepSubscription() {
+          subscriptions.set(key, subscription);
+          subscriptions.count(subscription.endpoint, 1);
+        },
+        forgetSubscription: () => subscriptions.delete(key),
+        uncount: () => subscriptions.count(subscription.endpoint, -1),
+        acceptSubscribe({ request: transaction, seconds }: Of<'subscribe.accepted'>) {
+          const contact = agent.contactFor(transaction.source, transaction.request.uri);
+          transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
+          subscription.endsAt = stack.clock.monotonic() + seconds * 1000;
+          subscription.last = undefined;
+        },
+        startWatcher: ({ seconds }: Of<'subscribe.accepted'>) =>
+          watchers.subscribed({
+            id: key,
+            technology: 'PJSIP',
+            endpoint: subscription.endpoint,
+            topics: topicsOf(watched, subscription.subject),
+            expiresMs: seconds * 1000,
+            intervalMs: config.subscriptions.intervalMs,
+          }),
+        endWatcher: () => watchers.unsubscribed(key),
+        sendNotify: ({ told }: Of<'notify'>) => notify(subscription, undefined, told),
+        sendLastNotify: ({ end, told }: Of<'notify.last'>) =>
+          notify(subscription, end, (answer) => {
+            run.send({ type: 'last.answered' });
+            told(answer);
+          }),
       },
-      forgetSubscription: () => subscriptions.delete(key),
-      uncount: () => subscriptions.count(subscription.endpoint, -1),
-      acceptSubscribe({ request: transaction, seconds }: Of<'subscribe.accepted'>) {
-        const contact = agent.contactFor(transaction.source, transaction.request.uri);
-        transaction.reply(200, { ...(contact && { contact }), headers: [['Expires', String(seconds)]] });
-        subscription.endsAt = stack.clock.monotonic() + seconds * 1000;
-        subscription.last = undefined;
-      },
-      startWatcher: ({ seconds }: Of<'subscribe.accepted'>) =>
-        watchers.subscribed({
-          id: key,
-          technology: 'PJSIP',
-          endpoint: subscription.endpoint,
-          topics: topicsOf(watched, subscription.subject),
-          expiresMs: seconds * 1000,
-          intervalMs: config.subscriptions.intervalMs,
-        }),
-      endWatcher: () => watchers.unsubscribed(key),
-      sendNotify: ({ told }: Of<'notify'>) => notify(subscription, undefined, told),
-      sendLastNotify: ({ end, told }: Of<'notify.last'>) =>
-        notify(subscription, end, (answer) => {
-          run.send({ type: 'last.answered' });
-          told(answer);
-        }),
-    });
+      { watch: services.tables, id: key },
+    );
     const subscription: Subscription = { run, ...data };
     return subscription;
   };

@@ -1,6 +1,7 @@
 import type { Ids } from '../../lib/ids.ts';
 import { SlotMap } from '../../lib/slot-map.ts';
 import type { ExternalLegRun } from '../../machines/external-leg.ts';
+import type { TableWatch } from '../../machines/table-run.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
 import type {
@@ -25,6 +26,8 @@ type SnoopLegOptions = {
   /** Whether it was hung up before a restart. */
   ended: boolean;
   onRelease: (leg: SnoopLeg) => void;
+  /** Sees its chart; undefined: nobody. */
+  tables: TableWatch | undefined;
 };
 
 /** The leg of a channel that listens to another: connected from the start, without a far side. */
@@ -37,13 +40,13 @@ class SnoopLeg extends QuietLeg implements Leg {
   readonly #report: Report;
   readonly #onRelease: (leg: SnoopLeg) => void;
 
-  constructor(request: SnoopRequest, { media, report, ended, onRelease }: SnoopLegOptions) {
+  constructor(request: SnoopRequest, { media, report, ended, onRelease, tables }: SnoopLegOptions) {
     super();
     const { channelId, target, spy, whisper } = request;
     this.media = media.openSnoop(channelId, target, { spy, whisper }, (told) => this.#hear(told));
     this.#request = request;
     this.#report = report;
-    this.#run = runExternalLeg(report, ended ? 'ended' : 'up');
+    this.#run = runExternalLeg(report, ended ? 'ended' : 'up', { watch: tables, id: channelId });
     this.#onRelease = onRelease;
   }
 
@@ -91,7 +94,11 @@ const isSnoopLeg = (data: LegData): data is SnoopLegData =>
   data.version === 1 && typeof (data as Partial<SnoopLegData>).targetId === 'string';
 
 /** The driver of channels that listen to others. */
-export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'openSnoop'>; ids: Ids }): SnoopDriver {
+export function createSnoopDriver({
+  media,
+  ids,
+  tables,
+}: Pick<SnoopLegOptions, 'media'> & { ids: Ids; tables?: TableWatch | undefined }): SnoopDriver {
   /** By the id of the channel that is listened to. */
   const legs = new SlotMap<string, Set<SnoopLeg>>();
 
@@ -103,7 +110,7 @@ export function createSnoopDriver({ media, ids }: { media: Pick<AudioMeeting, 'o
 
   const open = (request: SnoopRequest, report: Report, ended = false): SnoopLeg => {
     const { targetId } = request;
-    const leg = new SnoopLeg(request, { media, report, ended, onRelease: (gone) => forget(targetId, gone) });
+    const leg = new SnoopLeg(request, { media, report, ended, tables, onRelease: (gone) => forget(targetId, gone) });
     const others = legs.get(targetId) ?? new Set();
     legs.set(targetId, others.add(leg));
     return leg;

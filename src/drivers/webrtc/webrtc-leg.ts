@@ -2,7 +2,7 @@ import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import { TableRun } from '../../machines/table-run.ts';
+import { TableRun, type TableWatch } from '../../machines/table-run.ts';
 import { type WebrtcLegEvent, type WebrtcLegRun, webrtcLegTable } from '../../machines/webrtc-leg.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { isNowhere, parseDescription } from '../../sip/sdp/description.ts';
@@ -32,6 +32,8 @@ export type WebrtcServices = {
   outside(peer: string | undefined): string | undefined;
   /** Our address towards a peer, for ports that are bound to all addresses. */
   localAddress(peer: string): string;
+  /** Sees the charts of legs; left out: nobody. */
+  tables?: TableWatch | undefined;
 };
 
 type WebrtcLegOptions = {
@@ -85,20 +87,25 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       services.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
       this.lose(Cause.congestion);
     });
-    this.#life = new TableRun(webrtcLegTable, 'undialed', {
-      callBrowser: () => this.#call(),
-      tellAnswered: () => {
-        this.media.indicate(undefined);
-        this.#report({ type: 'leg.answered' });
-        options.answered();
+    this.#life = new TableRun(
+      webrtcLegTable,
+      'undialed',
+      {
+        callBrowser: () => this.#call(),
+        tellAnswered: () => {
+          this.media.indicate(undefined);
+          this.#report({ type: 'leg.answered' });
+          options.answered();
+        },
+        tellHeld: () => this.#report({ type: 'leg.held', musicClass: 'default' }),
+        tellUnheld: () => this.#report({ type: 'leg.unheld' }),
+        tellHungUp: ({ cause }: Extract<WebrtcLegEvent, { cause: number }>) =>
+          this.#report({ type: 'leg.hungUp', cause }),
+        tellEnded: () => this.#report({ type: 'leg.ended' }),
+        endSession: (event: WebrtcLegEvent) => options.ended('cause' in event ? event.cause : this.#cause),
       },
-      tellHeld: () => this.#report({ type: 'leg.held', musicClass: 'default' }),
-      tellUnheld: () => this.#report({ type: 'leg.unheld' }),
-      tellHungUp: ({ cause }: Extract<WebrtcLegEvent, { cause: number }>) =>
-        this.#report({ type: 'leg.hungUp', cause }),
-      tellEnded: () => this.#report({ type: 'leg.ended' }),
-      endSession: (event: WebrtcLegEvent) => options.ended('cause' in event ? event.cause : this.#cause),
-    });
+      { watch: services.tables, id: channelId },
+    );
   }
 
   /** Reports go there from now on; earlier ones go nowhere. */

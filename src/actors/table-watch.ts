@@ -1,0 +1,94 @@
+import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import type { SeenRun, TableWatch } from '../machines/table-run.ts';
+import type { LiveActor, Runtime } from './spawn.ts';
+import { type CommittedStep, describeStep, restored } from './step.ts';
+
+/**
+ * Lists the runs of tables among the actors, and tells the recorder and other listeners of their steps. A run ends in a
+ * final state. It is told of from its first step on: by then the object that it belongs to is known.
+ */
+export const createTableWatch = (runtime: Runtime): TableWatch => ({
+  begin: (machine, object, state) => new WatchedTable(runtime, machine, object, state),
+});
+
+const none: readonly never[] = [];
+const nothing = (): void => {};
+
+/** The snapshots of charts without context, by state. They are made once. */
+const snapshots = new WeakMap<AnyStateMachine, Map<string, AnyMachineSnapshot>>();
+
+function snapshotOf(machine: AnyStateMachine, state: string): AnyMachineSnapshot {
+  let known = snapshots.get(machine);
+  if (!known) snapshots.set(machine, (known = new Map()));
+  const found = known.get(state);
+  if (found) return found;
+  const made = machine.resolveState({ value: state, context: {} } as never);
+  known.set(state, made);
+  return made;
+}
+
+class WatchedTable implements LiveActor, SeenRun {
+  readonly id: string;
+  readonly machine: AnyStateMachine;
+  note: unknown;
+  readonly #runtime: Runtime;
+  readonly #number: number;
+  #snapshot: AnyMachineSnapshot;
+  #isTold = false;
+
+  constructor(runtime: Runtime, machine: AnyStateMachine, id: string, state: string) {
+    this.#runtime = runtime;
+    this.machine = machine;
+    this.id = id;
+    this.#snapshot = snapshotOf(machine, state);
+    this.#number = runtime.actors.add(this);
+  }
+
+  get chart(): string {
+    return this.machine.id;
+  }
+
+  getSnapshot(): AnyMachineSnapshot {
+    return this.#snapshot;
+  }
+
+  take(event: EventObject, to: string, effects: readonly string[], perform: () => void): void {
+    const { turn, actors } = this.#runtime;
+    const before = this.#snapshot;
+    const after = snapshotOf(this.machine, to);
+    this.#snapshot = after;
+    if (turn.keeper || turn.heard) {
+      if (!this.#isTold)
+        turn.beside((...of) => this.#tell({ ...firstStep, besides: before, after: before }, of), nothing);
+      this.#isTold = true;
+      const step = { taking: 'taken', event: plain(event), besides: undefined, before, after } as const;
+      turn.beside((...of) => this.#tell({ ...step, effects: effects.map(effectOf) }, of), perform);
+    } else perform();
+    if (after.status !== 'active') actors.remove(this.#number);
+  }
+
+  #tell(step: TableStep, [seq, causedBy]: [seq: number, causedBy: CommittedStep['causedBy']]): void {
+    const { turn, clock, log } = this.#runtime;
+    const { request } = turn;
+    const of = { seq, causedBy, request, object: this.id, chart: this.chart, at: clock.now() };
+    const whole: CommittedStep = { kind: 'step', order: 0, facts: none, ...step, ...of };
+    const failed = (error: unknown) => log.error({ id: this.id, error }, 'a listener of steps failed');
+    try {
+      turn.keeper?.(whole, this);
+    } catch (error) {
+      failed(error);
+    }
+    if (turn.heard) turn.tell(describeStep(whole, step.before), failed);
+  }
+}
+
+type TableStep = Pick<CommittedStep, 'taking' | 'event' | 'besides' | 'before' | 'after' | 'effects'>;
+
+const firstStep = { taking: 'restored', event: { type: restored }, before: undefined, effects: none } as const;
+const effectOf = (type: string) => ({ type, info: undefined, params: undefined, exec: nothing });
+
+/** An event without members that are no plain values: requests, promises and the like. */
+const plain = (event: EventObject): EventObject =>
+  Object.fromEntries(
+    Object.entries(event).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)),
+  ) as EventObject;

@@ -1,0 +1,86 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createRuntime } from '../../src/actors/spawn.ts';
+import type { Step } from '../../src/actors/step.ts';
+import { createTableWatch } from '../../src/actors/table-watch.ts';
+import { type LocalLegEffect, type LocalLegEvent, localLegTable } from '../../src/machines/local-leg.ts';
+import { TableRun } from '../../src/machines/table-run.ts';
+import type { CallDetail, CallPage } from '../../src/models/call.ts';
+import { silentLog } from '../support/log.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { Phone } from '../support/phone.ts';
+import { onServer, password, type TestServer, user } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
+
+const tables = suite('charts that run as tables');
+
+const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+
+async function get<T>(server: TestServer, path: string): Promise<T> {
+  const response = await fetch(`${server.url.replace(/\/ari$/, '/hookswitch')}${path}`, { headers: { authorization } });
+  return (await response.json()) as T;
+}
+
+tables('the leg of a SIP call stands in the record of the call, from its answer to its end', () =>
+  onServer({ dialplan: { default: { '_X.': ['Answer', 'Echo'] } } }, async (server) => {
+    const phone = server.closing(await Phone.open('4711', server.sip()));
+    await phone.call('100');
+    const [call] = (await get<CallPage>(server, '/calls')).calls;
+    const detail = () => get<CallDetail>(server, `/calls/${call?.id}`);
+    phone.hangup();
+    await untilAsked(
+      async () => (await detail()).state !== 'live',
+      () => 'it does not end',
+    );
+    const steps = (await detail()).timeline.flatMap((entry) =>
+      entry.kind === 'step' && entry.chart === 'leg' ? [[entry.object === call?.channels[0]?.id, entry.to]] : [],
+    );
+    assert.equal(steps[0]?.[0], true);
+    const states = steps.map(([, to]) => to);
+    assert.ok(states.includes('up'), states.join());
+    assert.is(states.at(-1), 'ended');
+  }),
+);
+
+tables('a run is an actor until its final state, and its effects are caused by its step', () => {
+  const runtime = createRuntime(new ManualClock(), silentLog);
+  const steps: Step[] = [];
+  runtime.turn.listen((step) => steps.push(step));
+  const nothing = () => {};
+  const other = new TableRun<keyof typeof localLegTable, LocalLegEvent, LocalLegEffect>(
+    localLegTable,
+    'up',
+    { tellEnded: nothing, hangUpPeer: nothing } as never,
+    { watch: createTableWatch(runtime), id: 'c2' },
+  );
+  const run = new TableRun<keyof typeof localLegTable, LocalLegEvent, LocalLegEffect>(
+    localLegTable,
+    'early',
+    { tellEnded: nothing, hangUpPeer: () => other.send({ type: 'hangup', cause: 16 }) } as never,
+    { watch: createTableWatch(runtime), id: 'c1' },
+  );
+  assert.equal(
+    [...runtime.actors].map(({ id, chart, getSnapshot }) => [id, chart, typeof getSnapshot]),
+    [
+      ['c2', 'localLeg', 'function'],
+      ['c1', 'localLeg', 'function'],
+    ],
+  );
+  run.send({ type: 'hangup', cause: 17 });
+  assert.equal([...runtime.actors], []);
+  assert.equal(
+    steps.map(({ seq, object, event, from, to, causedBy }) => ({ seq, object, event, from, to, causedBy })),
+    [
+      { seq: 1, object: 'c1', event: { type: 'actor.restored' }, from: undefined, to: 'early', causedBy: undefined },
+      { seq: 2, object: 'c1', event: { type: 'hangup', cause: 17 }, from: 'early', to: 'ended', causedBy: undefined },
+      { seq: 3, object: 'c2', event: { type: 'actor.restored' }, from: undefined, to: 'up', causedBy: 2 },
+      { seq: 4, object: 'c2', event: { type: 'hangup', cause: 16 }, from: 'up', to: 'ended', causedBy: 2 },
+    ],
+  );
+  assert.equal(
+    steps[1]?.effects.map(({ type }) => type),
+    ['tellEnded', 'hangUpPeer'],
+  );
+});
+
+tables.run();
