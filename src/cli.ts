@@ -39,7 +39,8 @@ Commands:
   ready    exit with 0 if the server takes calls (HOOKSWITCH_URL, or the address in the configuration)
   import   translate the Asterisk configuration in --from <directory>; the report goes to standard error
   replay <file>
-           play a bundle again against an application (--run <command>, or one that connects) and show what differs
+           play a bundle again against an application and show what differs: --run <command> starts it, --app <URL>
+           is its WebSocket server, otherwise it connects
   test-server
            run servers with simulated phones and time for tests in any language; prints its URL and token
   hash     read a password from standard input and print its password_hash
@@ -283,13 +284,13 @@ async function writerOfTest(): Promise<(bundle: string) => void> {
 }
 
 /** Plays a recorded call against an application. Exit code 1 when it went another way. */
-async function replayBundle([file, ...more]: readonly string[], { run }: { run?: string }) {
+async function replayBundle([file, ...more]: readonly string[], { run, app }: { run?: string; app?: string }) {
   if (file === undefined)
     return refuseUsage('replay needs a bundle; `hookswitch bundle <call> > bundle.json` writes one');
   if (more[0] !== undefined) return refuseUsage(`unexpected argument: ${more[0]}`);
   const { replayFile } = await import('../packages/testing/src/replay-command.ts');
   try {
-    const { same, text } = await replayFile(file, { run }, (note) => void process.stderr.write(note));
+    const { same, text } = await replayFile(file, { run, app }, (note) => void process.stderr.write(note));
     print(text);
     return same ? exitCode.ok : exitCode.failed;
   } catch (error) {

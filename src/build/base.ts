@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { type CallStory, createCallStory } from '../actors/call-story.ts';
 import { type ChannelFacts, createChannelFacts } from '../actors/channel-facts.ts';
 import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
@@ -51,6 +52,8 @@ export type ServerIo = {
   hear?: (event: AriEventBody) => void;
   /** Serves the interface; by default on the address and port of the configuration. */
   serveHttp?: typeof startHttpServer;
+  /** Hears of every WebSocket that this server has opened to applications. */
+  hearOutbound?: (socket: Socket, applications: readonly string[]) => void;
 };
 
 /** The services that every layer gets. */

@@ -144,7 +144,10 @@ export async function buildInterface({ base, network, state, calls, technologies
     tls: network.certificates,
   });
   scope.defer(() => http.close());
-  const outboundSockets = createOutboundSockets({ ...parts, ...served, tls: network.certificates });
+  const outboundSockets = createOutboundSockets({
+    ...{ ...parts, ...served, tls: network.certificates },
+    hear: base.io.hearOutbound,
+  });
   startOutbound(base, calls, outboundSockets);
   const reloads: Reloadable[] = [
     {

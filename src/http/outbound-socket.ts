@@ -85,8 +85,14 @@ const sessionOptions = (
 });
 
 /** Opens WebSockets to applications. They work as those that applications open. */
-export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, 'client'> }): OutboundSockets {
-  const { options, clock, log, tls, owners, tokens } = deps;
+export function createOutboundSockets(
+  deps: SessionDeps & {
+    tls: Pick<TlsKeys, 'client'>;
+    /** Hears of every socket that was opened. */
+    hear?: ((socket: Socket, applications: readonly string[]) => void) | undefined;
+  },
+): OutboundSockets {
+  const { options, clock, log, tls, owners, tokens, hear } = deps;
   const holder = createHolder(deps);
   const writers = createMessageWriters(clock);
   const open = new Map<WebSocket, Promise<void>>();
@@ -118,6 +124,7 @@ export function createOutboundSockets(deps: SessionDeps & { tls: Pick<TlsKeys, '
       if (!upgraded || !isHeld || foreign !== undefined || !isDeepStrictEqual(holder(target), localUser))
         return raw.terminate();
       const { socket } = upgraded;
+      hear?.(socket, names);
       held.set(raw, { target, user: localUser });
       const stopWaiting = closeWithToken({ raw, user: localUser }, clock);
       raw.once('close', () => {

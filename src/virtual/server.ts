@@ -25,6 +25,8 @@ type VirtualServerOptions = {
   ids?: CountedIds;
   /** Serves the interface on real sockets as well; left out: only `ask` reaches it. */
   serveHttp?: ServerIo['serveHttp'];
+  /** Hears of the WebSockets that the server opens to applications. */
+  hearOutbound?: ServerIo['hearOutbound'];
   /** Hears every event. */
   hear?: ServerIo['hear'];
   /** Data (`dump`) of a closed or failed server to continue from. */
@@ -81,6 +83,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
     ids: options.ids ?? createSeededIds(clock, random),
     openUdp: machine.openUdp,
     ...(options.hear && { hear: options.hear }),
+    ...(options.hearOutbound && { hearOutbound: options.hearOutbound }),
     resolveHost: (name) => Promise.reject(new Error(`there are no names in a virtual network: ${name}`)),
     startMediaThread: (start) => {
       const thread = startThread(start);

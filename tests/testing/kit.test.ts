@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Ari, type Call, connect } from '../../packages/client/src/index.ts';
@@ -177,6 +181,22 @@ kit('a server that is restarted goes on with its calls; one that is killed has l
     assert.equal(await pbx.channels(), []);
   }),
 );
+
+kit('time waits until files are read', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-kit-'));
+  const pbx = await startTestServer();
+  try {
+    const file = join(directory, 'large');
+    writeFileSync(file, Buffer.alloc(20_000_000));
+    let read = 0;
+    void readFile(file).then(({ length }) => (read = length));
+    await pbx.clock.advance('1ms');
+    assert.is(read, 20_000_000);
+  } finally {
+    await pbx.close();
+    rmSync(directory, { recursive: true });
+  }
+});
 
 kit('a phone or a duration that is not known is named', async () => {
   const pbx = await startTestServer({ phones: ['anna'] });

@@ -1,13 +1,17 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WebSocketServer } from 'ws';
 import { type Ari, connect } from '../../packages/client/src/index.ts';
 import { replay, startTestServer, type TestServer } from '../../packages/testing/src/index.ts';
 import { readBundle } from '../../packages/testing/src/recorded-call.ts';
+import { replayFile } from '../../packages/testing/src/replay-command.ts';
 import { testOf } from '../../packages/testing/src/test-source.ts';
 import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
@@ -59,26 +63,69 @@ async function again(bundle: string, differs: Differs = {}, config: Record<strin
   return report;
 }
 
-/** The bundle of a call between alice, the application and bob, on simulated time. */
-async function recorded(): Promise<string> {
+/** The application as a WebSocket server: it greets, and hangs up by `#`. Its requests go over the WebSocket. */
+async function listening(): Promise<{ address: string; close(): void }> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  server.on('connection', (socket) => {
+    const ask = (method: string, uri: string) =>
+      socket.send(JSON.stringify({ type: 'RESTRequest', request_id: uri, method, uri }));
+    socket.on('message', (data) => {
+      const { type, channel, digit } = JSON.parse(String(data));
+      if (type === 'StasisStart') {
+        ask('POST', `channels/${channel.id}/answer`);
+        ask('POST', `channels/${channel.id}/play?media=sound:hello-world`);
+      }
+      if (type === 'ChannelDtmfReceived' && digit === '#') ask('DELETE', `channels/${channel.id}`);
+    });
+  });
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}/desk`,
+    close: () => {
+      for (const socket of server.clients) socket.terminate();
+      server.close();
+    },
+  };
+}
+
+/** What a test does with a call. */
+type Course = (pbx: TestServer) => Promise<void>;
+
+/** Greeted, and ended by `#`. */
+const greeting: Course = async (pbx) => {
+  const alice = pbx.phone('alice');
+  await alice.call('100');
+  await alice.hears('hello-world');
+  await pbx.clock.advance('1s');
+  await alice.press('#');
+  await alice.hungUp();
+};
+
+/** Greeted, and connected to bob, who hangs up. */
+const connecting: Course = async (pbx) => {
+  const [alice, bob] = [pbx.phone('alice'), pbx.phone('bob')];
+  await alice.call('100');
+  await alice.hears('hello-world');
+  await alice.press('1');
+  await bob.rings();
+  await pbx.clock.advance('2s');
+  await bob.answer();
+  await pbx.clock.advance('10s');
+  await alice.hold();
+  await pbx.clock.advance('5s');
+  await alice.unhold();
+  await bob.hangup();
+  await pbx.clock.advance('1s');
+  await alice.press('#');
+  await alice.hungUp();
+};
+
+/** The bundle of a call with the application, on simulated time. */
+async function recorded(course = connecting): Promise<string> {
   const pbx = await startTestServer({ app: 'desk' });
   const ari = await application(loginOf(pbx));
   try {
-    const [alice, bob] = [pbx.phone('alice'), pbx.phone('bob')];
-    await alice.call('100');
-    await alice.hears('hello-world');
-    await alice.press('1');
-    await bob.rings();
-    await pbx.clock.advance('2s');
-    await bob.answer();
-    await pbx.clock.advance('10s');
-    await alice.hold();
-    await pbx.clock.advance('5s');
-    await alice.unhold();
-    await bob.hangup();
-    await pbx.clock.advance('1s');
-    await alice.press('#');
-    await alice.hungUp();
+    await course(pbx);
     await pbx.idle();
     const { calls } = await pbx.ask<{ calls: { id: string }[] }>('/hookswitch/calls');
     return JSON.stringify(await pbx.ask(`/hookswitch/calls/${calls[0]?.id}/bundle`));
@@ -99,6 +146,27 @@ replays('the same application goes the same way; another one differs where it do
   const key = await again(bundle, { key: '9' });
   assert.match(key.text, /recorded: DELETE \/ari\/channels\/channel 1 \(204\)\n {2}now: {6}nothing more/);
   assert.match(key.text, /Not played again: expected no calls/);
+});
+
+replays('an application that listens on a URL is connected to', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-replay-'));
+  const program = await listening();
+  try {
+    const file = join(directory, 'bundle.json');
+    const text = await recorded(greeting);
+    writeFileSync(file, text);
+    for (const scheme of ['ws', 'http']) {
+      const report = await replayFile(file, { app: `${scheme}://${program.address}` }, () => {});
+      assert.ok(report.same, report.text);
+      assert.is(report.now.length, report.recorded.length);
+    }
+    const other = await replay(text.replaceAll('hello-world', 'vm-goodbye'), { connectTo: `ws://${program.address}` });
+    assert.match(other.difference?.now ?? '', /play\?media=sound:hello-world \(201\)/);
+    assert.throws(() => replayFile(file, { app: 'ftp://127.0.0.1/' }, () => {}), /--app expects a URL such as ws:/);
+  } finally {
+    program.close();
+    rmSync(directory, { recursive: true });
+  }
 });
 
 replays('prompts that are not there take as long as they did', async () => {

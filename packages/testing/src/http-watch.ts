@@ -3,15 +3,16 @@ import type { Socket } from 'node:net';
 import type { ServerIo } from '../../../src/build/base.ts';
 import { startHttpServer } from '../../../src/http/server.ts';
 
-const ping = Buffer.from([0x89, 0]);
-/** Octets of an empty pong of a client (RFC 6455 5.2: its mask counts). */
-const pongOctets = 6;
+/** An empty ping, and the octets of the pong that answers it: what a client sends is masked (RFC 6455 5.2). */
+const toClient = { ping: Buffer.from([0x89, 0]), pongOctets: 6 };
+const toServer = { ping: Buffer.from([0x89, 0x80, 0, 0, 0, 0]), pongOctets: 2 };
 /** How long a client may take to answer a ping, in ms of real time. */
 const pongMs = 2_000;
 
 const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-type Client = { socket: Socket; app: string };
+/** A program with a WebSocket, whoever opened it. */
+type Client = { socket: Socket; app: string; probe: typeof toClient };
 
 /** Hears of requests, before they are carried out and when they are answered. */
 type RequestHook = { before(request: Request): Promise<Request>; after(request: Request, status: number): void };
@@ -65,6 +66,12 @@ export class HttpWatch {
     return http;
   };
 
+  /** Follows a WebSocket that the server has opened to a program. */
+  readonly hearOutbound: NonNullable<ServerIo['hearOutbound']> = (socket, applications) => {
+    this.#count(socket);
+    this.#add({ socket, app: applications.join(','), probe: toServer });
+  };
+
   /** Requests so far. */
   get requests(): number {
     return this.#requests;
@@ -109,9 +116,9 @@ export class HttpWatch {
   /** Everything sent over WebSockets has arrived. */
   async #arrived(): Promise<void> {
     await Promise.all(
-      [...this.#clients].map(async ({ socket }) => {
-        const wanted = socket.bytesRead + pongOctets;
-        socket.write(ping);
+      [...this.#clients].map(async ({ socket, probe }) => {
+        const wanted = socket.bytesRead + probe.pongOctets;
+        socket.write(probe.ping);
         for (let waited = 0; socket.bytesRead < wanted && !socket.destroyed && waited < pongMs; waited++)
           await later(1);
       }),
@@ -124,25 +131,31 @@ export class HttpWatch {
     return octets;
   }
 
-  #follow(server: Server): void {
-    server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => {
-        this.#sockets.delete(socket);
-        this.#past += socket.bytesRead + socket.bytesWritten;
-      });
+  #count(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#past += socket.bytesRead + socket.bytesWritten;
     });
+  }
+
+  #add(client: Client): void {
+    this.#clients.add(client);
+    client.socket.once('close', () => this.#clients.delete(client));
+  }
+
+  #follow(server: Server): void {
+    server.on('connection', (socket: Socket) => this.#count(socket));
     server.prependListener('upgrade', (request, socket: Socket) => {
       const app = new URL(request.url ?? '', 'http://localhost').searchParams.get('app');
       if (app === null) return;
-      const client = { socket, app };
       // The handshake comes first: a ping before it would not be understood.
       const open = () => {
-        if (socket.bytesWritten > 0) this.#clients.add(client);
-        else if (!socket.destroyed) setImmediate(open);
+        if (socket.destroyed) return;
+        if (socket.bytesWritten > 0) this.#add({ socket, app, probe: toClient });
+        else setImmediate(open);
       };
       open();
-      socket.once('close', () => this.#clients.delete(client));
     });
   }
 }

@@ -4,14 +4,19 @@ import { dirname, join, normalize } from 'node:path';
 import type { CallDetail, CallPage } from '../../../src/models/call.ts';
 import type { Bundle } from '../../../src/recorder/bundle.ts';
 import { type Act, type Line, type Played, type RecordedCall, readBundle, readCall } from './recorded-call.ts';
-import { startTestServer, type TestServer, type TestServerOptions } from './server.ts';
+import { startTestServer, type TestServer, type TestServerOptions, username } from './server.ts';
 import { audioOf, silence, writeWav } from './sounds.ts';
 import { ExpectationError } from './world.ts';
 
 /** Options of {@link replay}. */
 export interface ReplayOptions {
   /** Starts the application, such as `(pbx) => pbx.run('node', ['app.js'])`. */
-  start(pbx: TestServer): Promise<unknown>;
+  start?(pbx: TestServer): Promise<unknown>;
+  /**
+   * URL of a WebSocket server that the application listens on, instead of `start`: the server connects to it, with the
+   * applications of the call and a user of all rights.
+   */
+  connectTo?: string;
   /** As {@link TestServerOptions.config}: applied over what the bundle says. */
   config?: Record<string, unknown>;
   seed?: number;
@@ -42,7 +47,8 @@ const shownLines = 8;
  * Prompts that are not there are silence of the recorded length; what callers said is not in a bundle.
  * @param text the bundle, as `hookswitch bundle` prints it. @throws TypeError if it is none.
  */
-export async function replay(text: string, { start, config = {}, seed = 1 }: ReplayOptions): Promise<ReplayReport> {
+export async function replay(text: string, options: ReplayOptions): Promise<ReplayReport> {
+  const { start = (pbx: TestServer) => pbx.connected() } = options;
   const bundle = readBundle(text);
   const { timeline, began } = bundle.call;
   const recorded = readCall(timeline, began);
@@ -51,7 +57,7 @@ export async function replay(text: string, { start, config = {}, seed = 1 }: Rep
   const sounds = mkdtempSync(join(tmpdir(), 'hookswitch-replay-'));
   try {
     fillIn(recorded.played, sounds);
-    const pbx = await startTestServer(serverOf(bundle, recorded, { config, seed, sounds }));
+    const pbx = await startTestServer(serverOf(bundle, recorded, { ...options, sounds }));
     try {
       await start(pbx);
       const player = new Player(pbx);
@@ -69,7 +75,7 @@ export async function replay(text: string, { start, config = {}, seed = 1 }: Rep
 function serverOf(
   bundle: Bundle,
   { phones, applications }: RecordedCall,
-  { config, seed, sounds }: { config: Record<string, unknown>; seed: number; sounds: string },
+  { config = {}, seed = 1, sounds, connectTo }: ReplayOptions & { sounds: string },
 ): TestServerOptions {
   const { dialplan } = (bundle.config ?? {}) as { dialplan?: NonNullable<TestServerOptions['dialplan']> };
   const given = config['sounds'] as { directories?: string[] } | undefined;
@@ -79,7 +85,12 @@ function serverOf(
     ...(dialplan && { dialplan }),
     phones: [...phones.keys()],
     endpoints: Object.fromEntries(phones),
-    config: { ...config, sounds: { ...given, directories } },
+    config: {
+      ...(connectTo !== undefined && {
+        applications: { replayed: { url: connectTo, apps: applications, local_user: username } },
+      }),
+      ...{ ...config, sounds: { ...given, directories } },
+    },
     seed,
   };
 }

@@ -42,10 +42,12 @@ export interface TestServerOptions {
 
 const address = '10.0.0.1';
 const sipPort = 5060;
-const username = 'hookswitch';
+/** The user of programs under test. */
+export const username = 'hookswitch';
 const password = 'test';
 /** How long a program may take to connect, in ms of real time. */
 const startMs = 60_000;
+const lookMs = 5;
 /** Events that are kept; the oldest go first. */
 const mostEvents = 100_000;
 
@@ -188,9 +190,12 @@ export class TestServer {
   }
 
   async #isConnected(isOver: () => boolean): Promise<boolean> {
-    for (let waited = 0; !this.#world.http.isConnected(); waited += 5) {
+    const opensSockets = Object.keys(this.#config.applications).length > 0;
+    for (let waited = 0; !this.#world.http.isConnected(); waited += lookMs) {
       if (isOver() || waited > startMs) return false;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
+      // The pause between two attempts to connect is simulated time.
+      if (opensSockets) await this.#world.clock.run(lookMs);
     }
     return true;
   }
@@ -300,6 +305,7 @@ export class TestServer {
       logging,
       seed: this.#options.seed ?? 1,
       serveHttp: this.#world.http.serve,
+      hearOutbound: this.#world.http.hearOutbound,
       hear: (event) => this.#hear(event),
       ...(from !== undefined && { from }),
     });

@@ -7,6 +7,28 @@ const stepMs = 20;
 /** How long, in real time, a program may do nothing before a wait fails, in ms. */
 const patienceMs = 1_000;
 const lookMs = 20;
+/** How long reading and writing of files is waited for, in ms of real time: some, such as of a pipe, never ends. */
+const filesMs = 2_000;
+
+/** Requests for files that have not ended within that time. */
+let endless = 0;
+
+/** Whether a file is being read or written in this process. */
+function isBusy(): boolean {
+  const requests = process.getActiveResourcesInfo().filter((name) => name.startsWith('FSReq')).length;
+  endless = Math.min(endless, requests);
+  return requests > endless;
+}
+
+/** Waits, in real time, until no file is being read or written in this process. @returns whether any was. */
+async function filesAtRest(): Promise<boolean> {
+  if (!isBusy()) return false;
+  const end = performance.now() + filesMs;
+  do await new Promise((resolve) => setImmediate(resolve));
+  while (isBusy() && performance.now() < end);
+  if (isBusy()) endless = Number.POSITIVE_INFINITY;
+  return true;
+}
 
 /** A failed expectation. */
 export class ExpectationError extends Error {
@@ -56,7 +78,7 @@ export class World {
   async #settle(era: { over?: Error }): Promise<void> {
     await Promise.all(this.opening);
     do await this.clock.run(0);
-    while (await this.http.settle());
+    while ((await filesAtRest()) || (await this.http.settle()));
     this.quiet();
     if (era.over) throw era.over;
   }
@@ -86,7 +108,7 @@ export class World {
     const now = this.clock.now();
     const next = this.talking() ? now + stepMs : Math.max(now + stepMs, this.clock.nextDue);
     await this.clock.run(Math.min(end, next) - now);
-    if (await this.http.settle()) await this.#settle(era);
+    if ((await filesAtRest()) || (await this.http.settle())) await this.#settle(era);
   }
 }
 
