@@ -165,7 +165,12 @@ type Line = {
 /** Options of {@link replay}. */
 export interface ReplayOptions {
     /** Starts the application, such as `(pbx) => pbx.run('node', ['app.js'])`. */
-    start(pbx: TestServer): Promise<unknown>;
+    start?(pbx: TestServer): Promise<unknown>;
+    /**
+     * URL of a WebSocket server that the application listens on, instead of `start`: the server connects to it, with the
+     * applications of the call and a user of all rights.
+     */
+    connectTo?: string;
     /** As {@link TestServerOptions.config}: applied over what the bundle says. */
     config?: Record<string, unknown>;
     seed?: number;
@@ -194,7 +199,7 @@ export interface ReplayReport {
  * Prompts that are not there are silence of the recorded length; what callers said is not in a bundle.
  * @param text the bundle, as `hookswitch bundle` prints it. @throws TypeError if it is none.
  */
-export declare function replay(text: string, { start, config, seed }: ReplayOptions): Promise<ReplayReport>;
+export declare function replay(text: string, options: ReplayOptions): Promise<ReplayReport>;
 /** Options of {@link startTestServer}. */
 export interface TestServerOptions {
     /** The application that gets all calls; a `dialplan` replaces that. Default: `hello`. */
@@ -214,6 +219,8 @@ export interface TestServerOptions {
     /** Makes speech of a text, for `phone.says('…')`: 16 bits at 8 kHz. */
     say?: (text: string) => Promise<Int16Array> | Int16Array;
 }
+/** The user of programs under test. */
+declare const username = "hookswitch";
 /** An event as a test sees it: for no application in particular, so without name and number. */
 export type TestEvent = Omit<AnyEvent, 'application' | 'asterisk_id' | 'seq'> & {
     type: AnyEvent['type'];

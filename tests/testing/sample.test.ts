@@ -1,39 +1,47 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { test } from 'uvu';
+import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { need } from '../support/need.ts';
+
+const sample = suite('the sample application, with the package as it is packed');
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-test('the sample application passes its tests in Node and Python with the package as it is packed', () => {
+/** Runs one of its scripts in a copy of the sample. @returns what it printed. */
+function run(script: string): string {
   const place = mkdtempSync(join(tmpdir(), 'hookswitch-sample-'));
+  const options = { cwd: place, encoding: 'utf8' } as const;
   try {
     cpSync(join(root, 'examples/testing-your-app'), place, { recursive: true });
     const modules = join(place, 'node_modules');
     mkdirSync(join(modules, '.bin'), { recursive: true });
-    const options = { cwd: place, encoding: 'utf8' } as const;
-    const packed = spawnSync(
-      'npm',
-      ['pack', root, '--ignore-scripts', '--pack-destination', place, '--silent'],
-      options,
-    );
+    const pack = ['pack', root, '--ignore-scripts', '--pack-destination', place, '--silent'];
+    const packed = spawnSync('npm', pack, options);
     assert.is(packed.status, 0, packed.stderr);
     const unpacked = spawnSync('tar', ['-xzf', packed.stdout.trim(), '-C', modules], options);
     assert.is(unpacked.status, 0, unpacked.stderr);
-    cpSync(join(modules, 'package'), join(modules, 'hookswitch'), { recursive: true });
-    // What npm would install for the package is here already.
+    renameSync(join(modules, 'package'), join(modules, 'hookswitch'));
+    // What npm would install is here already.
+    for (const name of ['tsx', 'typescript', '@types', '.bin/tsc'])
+      symlinkSync(join(root, 'node_modules', name), join(modules, name));
     symlinkSync(join(root, 'node_modules'), join(modules, 'hookswitch/node_modules'));
     symlinkSync('../hookswitch/dist/cli.js', join(modules, '.bin/hookswitch'));
-    const { status, stdout, stderr } = spawnSync('npm', ['test'], options);
+    const { status, stdout, stderr } = spawnSync('npm', ['run', script], options);
     assert.is(status, 0, stdout + stderr);
-    assert.match(stdout, /^# pass 2$/m);
-    assert.match(stderr, /^Ran 1 test in .*\n\nOK$/m);
+    return stdout;
   } finally {
     rmSync(place, { recursive: true });
   }
-});
+}
 
-test.run();
+sample('its types are right under `strict`', () => void run('test:types'));
+
+sample('its tests in TypeScript pass', () => assert.match(run('test:node'), /^# pass 2$/m));
+
+need('pytest-3').test(sample, 'its tests in Python pass', () => assert.match(run('test:python'), /^=+ 2 passed in /m));
+
+sample.run();

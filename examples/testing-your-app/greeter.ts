@@ -3,6 +3,7 @@ import { connect } from 'hookswitch/client';
 // Greets callers, and hangs up when they press #.
 
 const { HOOKSWITCH_URL: url, HOOKSWITCH_USERNAME: username, HOOKSWITCH_PASSWORD: password } = process.env;
+if (!url || !username || !password) throw new Error('set HOOKSWITCH_URL, HOOKSWITCH_USERNAME and HOOKSWITCH_PASSWORD');
 const ari = await connect({ url, username, password, app: 'hello' });
 // A caller may hang up at any time, also between two commands.
 ari.on('error', (error) => console.error(String(error)));

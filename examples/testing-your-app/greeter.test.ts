@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { paths, startTestServer } from 'hookswitch/testing';
+import { paths, startTestServer, type TestServer } from 'hookswitch/testing';
 
-const start = (pbx) => pbx.run(process.execPath, ['greeter.mjs']);
+const start = (pbx: TestServer) => pbx.run(process.execPath, ['--import', 'tsx', 'greeter.ts']);
 
 /** A normal call. */
-async function call(pbx) {
+async function call(pbx: TestServer): Promise<void> {
   const alice = pbx.phone('alice');
   await alice.call('100');
   await alice.hears('hello-world');
