@@ -84,14 +84,14 @@ const sessionOptions = (
   opened: () => false,
 });
 
+type OutboundDeps = SessionDeps & {
+  tls: Pick<TlsKeys, 'client'>;
+  /** Hears of every socket that was opened. */
+  hear?: ((socket: Socket, applications: readonly string[]) => void) | undefined;
+};
+
 /** Opens WebSockets to applications. They work as those that applications open. */
-export function createOutboundSockets(
-  deps: SessionDeps & {
-    tls: Pick<TlsKeys, 'client'>;
-    /** Hears of every socket that was opened. */
-    hear?: ((socket: Socket, applications: readonly string[]) => void) | undefined;
-  },
-): OutboundSockets {
+export function createOutboundSockets(deps: OutboundDeps): OutboundSockets {
   const { options, clock, log, tls, owners, tokens, hear } = deps;
   const holder = createHolder(deps);
   const writers = createMessageWriters(clock);

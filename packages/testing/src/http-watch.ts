@@ -11,7 +11,7 @@ const pongMs = 2_000;
 
 const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** A program with a WebSocket, whoever opened it. */
+/** A program with a WebSocket, which it or the server has opened. */
 type Client = { socket: Socket; app: string; probe: typeof toClient };
 
 /** Hears of requests, before they are carried out and when they are answered. */

@@ -7,10 +7,10 @@ const stepMs = 20;
 /** How long, in real time, a program may do nothing before a wait fails, in ms. */
 const patienceMs = 1_000;
 const lookMs = 20;
-/** How long reading and writing of files is waited for, in ms of real time: some, such as of a pipe, never ends. */
-const filesMs = 2_000;
+/** Turns of the event loop in which reading and writing of files may end: some, such as of a pipe, never ends. */
+const fileTurns = 100_000;
 
-/** Requests for files that have not ended within that time. */
+/** Requests for files that have not ended within so many turns. */
 let endless = 0;
 
 /** Whether a file is being read or written in this process. */
@@ -23,9 +23,7 @@ function isBusy(): boolean {
 /** Waits, in real time, until no file is being read or written in this process. @returns whether any was. */
 async function filesAtRest(): Promise<boolean> {
   if (!isBusy()) return false;
-  const end = performance.now() + filesMs;
-  do await new Promise((resolve) => setImmediate(resolve));
-  while (isBusy() && performance.now() < end);
+  for (let turn = 0; turn < fileTurns && isBusy(); turn++) await new Promise((resolve) => setImmediate(resolve));
   if (isBusy()) endless = Number.POSITIVE_INFINITY;
   return true;
 }
