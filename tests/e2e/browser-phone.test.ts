@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BrowserPhones, hears } from '../support/browser-phone.ts';
+import { pageHears } from '../support/browser-pages.ts';
+import { BrowserPhones } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, type TestServer, type TestServerOptions } from '../support/server.ts';
@@ -52,7 +53,7 @@ chromium.test(phones, 'a browser calls an application, hears its tone, presses a
     const { channel } = await app.waitFor('StasisStart');
     await app.ok('POST', `/channels/${channel.id}/answer`);
     await app.ok('POST', `/channels/${channel.id}/play?media=tone:1004/10000,0/10`);
-    await hears(alice, 1004);
+    await pageHears(alice, 1004);
     await alice.evaluate("phone.connection.getSenders()[0].dtmf.insertDTMF('7')");
     await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
     await app.ok('DELETE', `/channels/${channel.id}`);
@@ -70,12 +71,12 @@ chromium.test(
       const { id } = await app.ok<{ id: string }>('POST', '/channels?endpoint=PJSIP/alice&app=desk');
       await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
       await app.ok('POST', `/channels/${id}/play?media=tone:852/10000,0/10`);
-      await hears(alice, 852);
+      await pageHears(alice, 852);
       await alice.evaluate('phone.hold(true)');
       await app.waitFor('ChannelHold', ({ channel }) => channel.id === id);
       await alice.evaluate('phone.hold(false)');
       await app.waitFor('ChannelUnhold', ({ channel }) => channel.id === id);
-      await hears(alice, 852);
+      await pageHears(alice, 852);
       await alice.close();
       await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
     }),
@@ -91,8 +92,8 @@ chromium.test(
       for (const page of [alice, bob]) await page.waitForFunction("phone.states.at(-1) === 'Established'");
       await alice.evaluate('phone.hum(700)');
       await bob.evaluate('phone.hum(1300)');
-      await hears(bob, 700);
-      await hears(alice, 1300);
+      await pageHears(bob, 700);
+      await pageHears(alice, 1300);
       const lines = await alice.evaluate<string>('phone.connection.remoteDescription.sdp');
       assert.match(lines, /^m=video 0 UDP\/TLS\/RTP\/SAVPF/m);
       const codecs = await alice.evaluate<string[]>('phone.codecs()');
@@ -102,7 +103,7 @@ chromium.test(
       await alice.evaluate('phone.restart()');
       await alice.waitForFunction(`!phone.connection.remoteDescription.sdp.includes('ice-ufrag:${before}')`);
       await bob.evaluate('phone.hum(1800)');
-      await hears(alice, 1800);
+      await pageHears(alice, 1800);
       await bob.evaluate('phone.call.bye()');
       await alice.waitForFunction("phone.states.at(-1) === 'Terminated'");
     }),
@@ -126,9 +127,9 @@ chromium.test(phones, 'a browser and a SIP phone hear each other in a bridge, wh
     await alice.evaluate('phone.hum(700)');
     await peer.hears([700], [700, 1300]);
     peer.hum(1300);
-    await hears(alice, 1300);
+    await pageHears(alice, 1300);
     await app.ok('POST', `/bridges/${bridge.id}/record?name=browser&format=wav`);
-    await hears(alice, 1300);
+    await pageHears(alice, 1300);
     await peer.hears([700], [700, 1300]);
     await app.ok('DELETE', `/bridges/${bridge.id}`);
     for (const id of channels) await app.ok('DELETE', `/channels/${id}`);
