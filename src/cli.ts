@@ -59,6 +59,7 @@ Options:
   -h, --help             print this text
   -v, --version          print the version
       --json             print JSON, one line for each item
+      --supervised       \`serve\`: a small parent process starts the server again after a crash and holds its sockets meanwhile
       --inspect          \`serve\`: stream all actors to Stately's inspector, for development
       --inspect-url <url>
                          URL of the inspector's relay (default ws://localhost:8080)
@@ -137,6 +138,7 @@ function parse(args: string[]) {
         operations: { type: 'string' },
         contexts: { type: 'string' },
         endpoints: { type: 'string' },
+        supervised: { type: 'boolean' },
         wait: { type: 'string' },
         port: { type: 'string' },
         run: { type: 'string' },
@@ -220,7 +222,7 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
   return exitCode.failed;
 }
 
-type ServeOptions = { config?: string; inspect?: boolean; 'inspect-url'?: string };
+type ServeOptions = { config?: string; inspect?: boolean; 'inspect-url'?: string; supervised?: boolean };
 
 /** The requested inspector, or undefined. @throws Error when its relay cannot be opened. */
 async function inspectorFor({ inspect, 'inspect-url': url }: ServeOptions) {
@@ -229,8 +231,24 @@ async function inspectorFor({ inspect, 'inspect-url': url }: ServeOptions) {
   return openInspector(url ?? standardInspector);
 }
 
+/** Runs a server as a child of this process, until a signal. Its code is not loaded here. */
+async function runSupervised(): Promise<number> {
+  const { supervise } = await import('./supervision/supervisor.ts');
+  const { systemClock: clock } = await import('./lib/clock.ts');
+  const { createLogger } = await import('./lib/log.ts');
+  const log = createLogger({ level: 'info', destination: process.stderr }).child({ part: 'supervisor' });
+  const command = [...process.execArgv, ...process.argv.slice(1).filter((argument) => argument !== '--supervised')];
+  try {
+    process.exit(await supervise({ command, clock, log }));
+  } catch (error) {
+    process.stderr.write(`hookswitch: --supervised cannot be used: ${(error as Error).message}\n`);
+    return exitCode.failed;
+  }
+}
+
 /** Runs until a signal; returns only if the server could not start. */
 async function runServer(options: ServeOptions): Promise<number> {
+  if (options.supervised) return runSupervised();
   const config = await load(options.config);
   if (!config) return exitCode.failed;
   const inspector = await inspectorFor(options).catch((error: Error) => error);
@@ -240,8 +258,11 @@ async function runServer(options: ServeOptions): Promise<number> {
   }
   const read = await reader(options.config);
   const { serve } = await import('./serve.ts');
+  const { joinSupervisor } = await import('./supervision/supervised.ts');
+  const { systemClock } = await import('./lib/clock.ts');
+  const supervised = await joinSupervisor(systemClock);
   const failed = () => process.exit(exitCode.internal);
-  const started = await serve(config, () => read(config), failed, inspector?.inspect);
+  const started = await serve(config, () => read(config), failed, { inspect: inspector?.inspect, supervised });
   inspector?.stop();
   if (!started) return exitCode.failed;
   // A handle left open by a fault must not keep a stopped server alive.

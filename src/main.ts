@@ -17,7 +17,7 @@ import { buildUsage } from './build/usage.ts';
 import { buildMonitoring, buildOneWayAudio } from './build/watch.ts';
 import type { Config } from './config/schema.ts';
 import { AnswerCounts } from './http/answer-counts.ts';
-import type { Clock } from './lib/clock.ts';
+import { atMost } from './lib/at-most.ts';
 import { compactHeap } from './lib/heap.ts';
 import { Scope } from './lib/scope.ts';
 import { logLevelsOf } from './logging.ts';
@@ -59,6 +59,11 @@ export type RunningServer = {
   dump(): ServerData;
   /** Registers applications of this process, as a WebSocket of theirs would. @throws AriError as {@link Applications.connect}. */
   connect: Applications['connect'];
+  /**
+   * Answers the requests under way, for so many ms at most, and writes everything that the next process goes on from. End the
+   * process directly then. @throws (rejects) Error without a state store.
+   */
+  leave(graceMs: number): Promise<void>;
   /** Ends everything and releases every port, timer and thread. */
   close(): Promise<void>;
 };
@@ -111,7 +116,7 @@ async function build(base: Base): Promise<RunningServer> {
   const { channels } = calls;
   const { sip, listeners } = technologies;
   // Last: at the end it is the first that stops.
-  if (base.stateStore) keepState({ base, network, state, calls }, sip, base.stateStore);
+  const keeping = base.stateStore && keepState({ base, network, state, calls }, sip, base.stateStore);
   let drainTimeoutMs = config.general.drain_timeout * 1000;
   const reload = createReload(base.inForce, [
     ...network.reloads,
@@ -141,9 +146,9 @@ async function build(base: Base): Promise<RunningServer> {
       base.lifecycle.draining = true;
       channels.drain();
       sip.drain();
-      await until(whenIdle(channels, base.channelFacts), clock, drainTimeoutMs);
+      await atMost(clock, drainTimeoutMs, whenIdle(channels, base.channelFacts));
       hangupAll(channels, Cause.normalClearing);
-      await until(whenIdle(channels, base.channelFacts), clock, hangupGraceMs);
+      await atMost(clock, hangupGraceMs, whenIdle(channels, base.channelFacts));
     },
     channels: () => channels.size,
     actors: () => base.runtime.actors,
@@ -163,22 +168,17 @@ async function build(base: Base): Promise<RunningServer> {
     },
     dump: () => snapshotServer({ base, network, state, calls }, sip),
     connect: state.applications.connect,
+    async leave(graceMs) {
+      if (!keeping) throw new Error('there is no state store (state_store.on)');
+      await http.leave(graceMs);
+      keeping.handOver();
+    },
     close: () => scope.close(),
   };
 }
 
 /** How long calls hung up at the end of a drain may take to say goodbye. */
 const hangupGraceMs = 5_000;
-
-/** Waits for something, at most so many ms; leaves no timer behind. */
-async function until(done: Promise<void>, clock: Clock, ms: number): Promise<void> {
-  let timer: unknown;
-  const timeout = new Promise<void>((resolve) => {
-    timer = clock.setTimeout(resolve, ms);
-  });
-  await Promise.race([done, timeout]);
-  clock.clearTimeout(timer);
-}
 
 const hostAndPort = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -10,9 +10,13 @@ import { createLineOutput, type LineOutput, type LineStream } from './lib/line-o
 import type { Logger } from './lib/log.ts';
 import { plainJson, plainTexts } from './lib/plain-text.ts';
 import { createLogging } from './logging.ts';
+import type { SupervisionBounds } from './machines/supervision.ts';
 import { type RunningServer, startServer } from './main.ts';
+import { prepareThreads } from './media/start-worker.ts';
 import { createStopSignals } from './signals.ts';
 import { explainStartError } from './start-errors.ts';
+import type { HolderBounds } from './supervision/messages.ts';
+import type { Supervised } from './supervision/supervised.ts';
 
 /** The command `serve`. */
 
@@ -21,13 +25,13 @@ import { explainStartError } from './start-errors.ts';
  * @returns whether it started; if not, the reason has been printed.
  * @param reload reads the configuration again. @throws Error whose message has one line for each problem.
  * @param failed ends the process after an internal error, which has been logged.
- * @param inspect hears xstate's inspection events.
+ * @param more.inspect hears xstate's inspection events. @param more.supervised the process that started this one.
  */
 export async function serve(
   config: Config,
   reload: () => Config,
   failed: () => never,
-  inspect?: Inspect,
+  { inspect, supervised }: { inspect?: Inspect | undefined; supervised?: Supervised | undefined } = {},
 ): Promise<boolean> {
   // The reader of the banner may go away.
   process.stdout.on('error', () => {});
@@ -41,7 +45,14 @@ export async function serve(
     failed();
   };
   process.on('uncaughtException', fatal).on('unhandledRejection', fatal);
-  const running = await startServer(config, { logging, ...(inspect && { inspect }) }).catch((error: unknown) => {
+  // Its threads load their code while the server before still works.
+  const startMediaThread = supervised && prepareThreads(config.media.threads || 1);
+  const begun = await supervised?.begin(supervisorBounds(config));
+  const io = {
+    ...{ logging, ...(inspect && { inspect }), ...(startMediaThread && { startMediaThread }) },
+    supervised: supervised && begun && { ...begun, upgrade: () => supervised.upgrade() },
+  };
+  const running = await startServer(config, io).catch((error: unknown) => {
     const reason = explainStartError(error, config);
     if (reason === undefined) throw error;
     process.stderr.write(`hookswitch: ${reason}\n`);
@@ -52,9 +63,10 @@ export async function serve(
   await compactHeap();
   const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);
   process.on('SIGHUP', () => applyReload(running, reload, log));
-  const stopped = untilStopped(running, config, log);
+  const stopped = untilStopped(running, { config, log, supervised });
   // Last: the reader of the banner may send a signal directly.
   process.stdout.write(banner(config, running));
+  supervised?.ready();
   await stopped;
   stopCompacting();
   return true;
@@ -125,7 +137,10 @@ function banner(config: Config, { addresses, password = config.generated_passwor
 }
 
 /** Resolves after a stop signal, when the server has closed. */
-function untilStopped(running: RunningServer, config: Config, log: Logger): Promise<void> {
+function untilStopped(
+  running: RunningServer,
+  { config, log, supervised }: { config: Config; log: Logger; supervised: Supervised | undefined },
+): Promise<void> {
   return new Promise((done, failed) => {
     const say = (sentence: string) => process.stdout.write(`${sentence}\n`);
     const drainTimeoutMs = config.general.drain_timeout * 1000;
@@ -133,5 +148,32 @@ function untilStopped(running: RunningServer, config: Config, log: Logger): Prom
       error === undefined ? done() : failed(error as Error),
     );
     process.on('SIGTERM', stop).on('SIGINT', stop);
+    // Without closing anything: the next process goes on with the sockets.
+    const leave = (why: string): void => {
+      log.info({ channels: running.channels() }, why);
+      running.leave(config.supervisor.leave_timeout * leaveShare).then(() => done(), failed);
+    };
+    supervised?.listen(
+      () => leave('the calls are left to the next server'),
+      () => {
+        if (config.state_store.on) leave('the supervisor is gone; the calls are left to the next server');
+        else stop('the end of the supervisor');
+      },
+    );
   });
 }
+
+/** Of the time that leaving may take, in ms: the rest is for writing. */
+const leaveShare = 500;
+
+/** The bounds of the supervisor, which has no configuration of its own. */
+const supervisorBounds = ({ supervisor: all }: Config): SupervisionBounds & HolderBounds => ({
+  startTimeoutMs: all.start_timeout * 1000,
+  steadyMs: all.steady * 1000,
+  pauseMs: all.pause * 1000,
+  mostPauseMs: all.longest_pause * 1000,
+  mostCrashes: all.crashes,
+  leaveTimeoutMs: all.leave_timeout * 1000,
+  mostSockets: all.sockets,
+  callCrashes: all.call_crashes,
+});

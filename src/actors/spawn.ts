@@ -373,6 +373,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
   /** The step that ends an actor whose effect failed. */
   #crash(error: unknown): Steppable {
     return {
+      ...{ id: this.id, chart: this.chart },
       requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
         this.#failure = error;
@@ -412,6 +413,7 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
   /** The step at the end of a delay; nothing when it was given up meanwhile. */
   #expire(id: string, timer: Timer): Steppable {
     return {
+      ...{ id: this.id, chart: this.chart },
       requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
         const timers = this.#timers;

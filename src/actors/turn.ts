@@ -3,6 +3,8 @@ import type { CommittedStep, Step } from './step.ts';
 
 /** An actor, as the turn sees it. */
 export type Steppable = {
+  readonly id: string;
+  readonly chart: string;
   /**
    * Takes the event, commits the next state, and publishes the facts. No effect runs. Gives what performs them; undefined
    * when the event comes to nothing, because the actor has ended. Never throws.
@@ -67,6 +69,8 @@ export interface Turn {
   listen(listener: (step: Step) => void): () => void;
   /** Performs effects in place of the turn, to measure them; at most one. */
   effects: EffectWatch | undefined;
+  /** Names the actor whose step is taken, for those who ask after a crash what was worked on; at most one. */
+  mark: { begin(kind: string, id: string): void; end(): void } | undefined;
   /** Hears of every actor whose state has changed, that has begun or has ended; at most one. */
   changed: ((actor: { readonly id: string; readonly chart: string }) => void) | undefined;
   /** Whether steps have to be described for listeners. */
@@ -91,6 +95,7 @@ const none: readonly never[] = [];
 class ProcessTurn implements Turn {
   effects: EffectWatch | undefined;
   changed: Turn['changed'];
+  mark: Turn['mark'];
   #listeners: readonly ((step: Step) => void)[] = [];
   #keeper: StepKeeper | undefined;
   #seq = 0;
@@ -207,9 +212,11 @@ class ProcessTurn implements Turn {
 
   #take(actor: Steppable, event: { type: string }, cause: Step['causedBy'], from: string | undefined): void {
     const seq = ++this.#seq;
+    this.mark?.begin(actor.chart, actor.id);
     const taken = this.#step(() => actor.commit(event, seq, cause), seq, from ?? actor.requestOf?.(event));
     // An event that came to nothing is no step.
     if (!taken && this.#seq === seq) this.#seq--;
+    this.mark?.end();
   }
 
   /** Publishes a step, performs its effects, then runs the steps that its facts caused. @returns whether it was one */

@@ -6,14 +6,17 @@ import { createTableWatch } from '../actors/table-watch.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
+import type { CallMark } from '../lib/call-mark.ts';
 import { TurnChanges } from '../lib/changes.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import { type CountedIds, createIds } from '../lib/ids.ts';
 import { LimitCounts } from '../lib/limit-counts.ts';
+import type { ListeningSockets } from '../lib/listening-sockets.ts';
 import type { Logger, RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import type { TableWatch } from '../machines/table-run.ts';
+import type { SupervisedThread } from '../media/protocol.ts';
 import type { StartThread } from '../media/start-worker.ts';
 import type { AriEventBody } from '../models/events.ts';
 import { Recorder } from '../recorder/recorder.ts';
@@ -31,8 +34,24 @@ import { createTracing, type Tracing } from '../watch/tracing.ts';
 import { savedIn } from './saved-state.ts';
 import { type ServerData, serverDataVersion } from './server-data.ts';
 
+/** What a server gets from the supervisor that started it. */
+export type Supervised = {
+  /** Opens listening sockets, which the supervisor holds. */
+  listening: ListeningSockets;
+  /** The same for the sockets of media threads. */
+  media: SupervisedThread & { inherit(descriptors: readonly number[]): void };
+  /** Says which call is worked on, in memory that the supervisor reads after a crash. */
+  mark: CallMark;
+  /** Calls that are not taken up again: each has crashed the server several times. */
+  leaveOut: readonly string[];
+  /** Has the next version started, which takes over. Resolves when that is prepared. @throws (rejects) Error with the reason. */
+  upgrade(): Promise<void>;
+};
+
 /** Replacements of the system's own services. */
 export type ServerIo = {
+  /** Left out: nobody starts the server again. */
+  supervised?: Supervised | undefined;
   logging?: Logging;
   clock?: Clock;
   ids?: CountedIds;
@@ -106,6 +125,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   prepareDirectory(general.data_directory);
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
   const runtime = createRuntime(clock, log, io.inspect);
+  runtime.turn.mark = io.supervised?.mark;
   log.onLevels(createChartLog(runtime.turn, log.child({ part: 'charts' })));
   const channelFacts = createChannelFacts(log);
   const story = createCallStory(runtime, channelFacts);

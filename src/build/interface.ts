@@ -10,6 +10,7 @@ import { startHttpServer } from '../http/server.ts';
 import type { Unread } from '../http/unread.ts';
 import type { LoopDelay } from '../lib/loop-reader.ts';
 import { indexSounds } from '../media/file/index-sounds.ts';
+import { AriError } from '../models/errors.ts';
 import type { LiveApplication } from '../models/live.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
@@ -45,6 +46,16 @@ import type { Reloadable } from './reload.ts';
 import type { State } from './state.ts';
 import type { Technologies } from './technologies.ts';
 import type { buildUsage } from './usage.ts';
+
+/** Has the next version take over. @throws AriError (rejects) */
+async function upgrade({ io, stateStore }: Base): Promise<void> {
+  const refuse = (reason: string) => new AriError('upgradeImpossible', { reason });
+  if (!io.supervised) throw refuse('it was not started with --supervised');
+  if (!stateStore) throw refuse('it has no state store (state_store.on)');
+  await io.supervised.upgrade().catch((error: Error) => {
+    throw refuse(error.message);
+  });
+}
 
 /** How long applications that we connected to may take to close their WebSocket, in ms. */
 const closingGraceMs = 5_000;
@@ -115,6 +126,7 @@ export async function buildInterface({ base, network, state, calls, technologies
         media_threads: network.media.spread?.() ?? [],
         ...(await workOf(network, watched)),
       }),
+      upgrade: () => upgrade(base),
     },
     logLevels: createLogLevels(log),
   };
@@ -142,6 +154,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     clock,
     log: parts.log,
     tls: network.certificates,
+    held: base.io.supervised?.listening,
   });
   scope.defer(() => http.close());
   const outboundSockets = createOutboundSockets({

@@ -85,6 +85,7 @@ export async function buildNetwork(base: Base) {
       hit: base.limitCounts.hit,
       trace: (id, kind) => recorder.rtp.open(id, kind),
       measured: (id, measures) => recorder.media(id, measures),
+      supervised: io.supervised?.media,
       ...(io.startMediaThread && { startThread: io.startMediaThread }),
     });
   scope.defer(() => media.close());
@@ -102,6 +103,7 @@ export async function buildNetwork(base: Base) {
     clock,
     log: sipLog,
     openUdp: io.openUdp,
+    held: io.supervised?.listening,
     rateLimiter,
     traffic: trafficOf(recorder),
     limits: limits.connections,

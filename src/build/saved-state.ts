@@ -22,8 +22,10 @@ export function savedIn(
   try {
     const data = readServerData(dataOf(store));
     const writtenAt = Number(store.left.get(writtenAtKey) ?? now);
-    const elapsedMs = Math.min(Math.max(intervalMs, now - writtenAt), Math.max(intervalMs, longestBlockMs));
-    for (const { leg } of data.calls.channels) moveAhead(leg, elapsedMs);
+    const least = store.left.has(handedOverKey) ? handOverMs : intervalMs;
+    const elapsedMs = Math.min(Math.max(least, now - writtenAt), Math.max(least, longestBlockMs));
+    const spare = store.left.has(handedOverKey) ? 0 : sparePackets;
+    for (const { leg } of data.calls.channels) moveAhead(leg, elapsedMs, spare);
     return data;
   } catch (error) {
     log.error({ reason: (error as Error).message }, 'the saved state cannot be read; calls of the last run are lost');
@@ -35,6 +37,11 @@ type Json = Record<string, unknown>;
 
 /** The entry with the time, in ms since the Unix epoch, since when no stream is older. */
 export const writtenAtKey = 'writtenAt';
+
+/** The entry of a process that has written everything and ended directly. */
+export const handedOverKey = 'handedOver';
+/** Its media threads have sent for no longer than this behind that, in ms. */
+const handOverMs = 200;
 
 /**
  * A process that was alive had written its streams within this time, in ms. A longer time is a clock that was set forward, or
@@ -50,11 +57,12 @@ const sparePackets = 500;
  * Moves the numbers of the RTP streams in a leg's data past all that the process before may have sent since they were
  * written: a sequence number must not come twice, nor an index of SRTP with its key (RFC 3711 9.1).
  * @param elapsedMs time since the numbers were written.
+ * @param spare packets that no estimate covers.
  */
-export function moveAhead(data: unknown, elapsedMs: number): void {
+export function moveAhead(data: unknown, elapsedMs: number, spare: number = sparePackets): void {
   if (typeof data !== 'object' || data === null) return;
   const packetsOf = (kind: keyof typeof mostPackets): number =>
-    Math.ceil((elapsedMs * mostPackets[kind]) / 1000) + sparePackets;
+    Math.ceil((elapsedMs * mostPackets[kind]) / 1000) + spare;
   const stream = data as { ssrc?: number; sequence?: number; secret?: { sealed: number; control: number } };
   if (typeof stream.ssrc === 'number' && typeof stream.sequence === 'number') {
     const packets = packetsOf('audio');
@@ -66,7 +74,7 @@ export function moveAhead(data: unknown, elapsedMs: number): void {
   }
   const { stream: video, numbers } = data as { stream?: number; numbers?: number[] };
   if (typeof video === 'number' && Array.isArray(numbers)) moveVideoAhead(numbers, packetsOf('video'));
-  else for (const value of Object.values(data)) moveAhead(value, elapsedMs);
+  else for (const value of Object.values(data)) moveAhead(value, elapsedMs, spare);
 }
 
 function moveVideoAhead(numbers: number[], packets: number): void {
@@ -108,7 +116,7 @@ export function dataOf({ left, leftEvents }: Left): Json {
   const numbers = new Map([...leftEvents].map(([name, events]) => [name, events.at(-1)?.[0] ?? 0]));
   const subscriptions = new Map<string, [topic: string, count: number][]>();
   for (const [key, json] of left) {
-    if (key === writtenAtKey) continue;
+    if (key === writtenAtKey || key === handedOverKey) continue;
     const [path = '', ...ids] = key.split(' ');
     const [id = '', part] = ids.map(decodeURIComponent);
     if (path === 'seq') numbers.set(id, Number(json));

@@ -7,7 +7,7 @@ import type { ApplicationEvent, StateChange, StateStore } from '../stores/state-
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
-import { writtenAtKey } from './saved-state.ts';
+import { handedOverKey, writtenAtKey } from './saved-state.ts';
 import { serverDataVersion } from './server-data.ts';
 import type { State } from './state.ts';
 
@@ -42,7 +42,7 @@ const outlives = [
 ];
 
 /** Writes what changes to the store at the end of each turn, until the server's scope is closed. */
-export function keepState(floors: Floors, sip: SipDriver, store: StateStore): void {
+export function keepState(floors: Floors, sip: SipDriver, store: StateStore): { handOver(): void } {
   const { base, state } = floors;
   const keeper = new StateKeeper(floors, sip, store);
   const { interval } = base.config.state_store;
@@ -74,6 +74,7 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): vo
     keeper.leave();
     store.close();
   });
+  return { handOver: () => keeper.handOver() };
 }
 
 /** Turns marks into entries. */
@@ -250,6 +251,17 @@ class StateKeeper {
     this.#store.commit([
       ...[...this.#store.left.keys()].filter(isOver).map((key): StateChange => [key, undefined]),
       ...changed,
+    ]);
+  }
+
+  /** Writes everything as it is now, for a process that goes on from it directly. */
+  handOver(): void {
+    const { base } = this.#floors;
+    base.changes.commit();
+    for (let piece = 0; piece < pieces; piece++) this.refresh(piece);
+    this.#store.commit([
+      [writtenAtKey, String(base.clock.now())],
+      [handedOverKey, 'true'],
     ]);
   }
 

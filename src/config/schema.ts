@@ -9,6 +9,7 @@ import { choice, flag, group, list, named, number, text, whole } from './setting
 import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
 import { stateStore } from './state-store-settings.ts';
+import { supervisor } from './supervisor-settings.ts';
 import { audit, cdr, metrics, partLevels, stuck } from './watch-settings.ts';
 
 /**
@@ -246,6 +247,7 @@ export const ConfigSchema = group(
     bans,
     recorder,
     state_store: stateStore,
+    supervisor,
     stuck,
     listening,
     limits,

@@ -74,8 +74,8 @@ export type Owners = {
   charts: Charts;
   contacts: Pick<Contacts, 'list'>;
   watchers: Pick<Watchers, 'list'>;
-  /** Information about the server. */
-  server: { get(): ServerInfo | Promise<ServerInfo> };
+  /** Information about the server, and its replacement by the next version. @throws AriError */
+  server: { get(): ServerInfo | Promise<ServerInfo>; upgrade(): Promise<void> };
   /** Log-ins of pages; made by the interface itself where left out. */
   sessions: Sessions;
   /** Counts wrong log-ins over SIP and HTTP. */

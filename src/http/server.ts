@@ -1,9 +1,17 @@
-import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import { isIP, Server as NetServer, type Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { atMost } from '../lib/at-most.ts';
 import type { Clock } from '../lib/clock.ts';
 import { handshakeFailure } from '../lib/handshake-failure.ts';
+import type { ListeningSockets } from '../lib/listening-sockets.ts';
 import type { Logger } from '../lib/log.ts';
 import { createTally } from '../lib/tally.ts';
 import type { TlsKeys } from '../lib/tls.ts';
@@ -37,6 +45,11 @@ export interface HttpServer {
   /** Its address, with the actual port. */
   readonly address: { address: string; port: number };
   /**
+   * Accepts no more connections and resolves when every request is answered, or after so many ms. WebSockets stay: who
+   * takes over here serves them when they come back.
+   */
+  leave(graceMs: number): Promise<void>;
+  /**
    * Stops accepting requests, sends 1001 to WebSockets, lets running requests finish and closes every connection; after
    * `graceMs` the rest is cut.
    */
@@ -51,20 +64,33 @@ function limit(server: Server, limits: ServerOptions['limits']): void {
   server.maxHeadersCount = 100;
 }
 
-function listen(server: Server, { bind, port }: ServerOptions): Promise<{ address: string; port: number }> {
+function listen(
+  server: Server,
+  { bind, port }: ServerOptions,
+  held: ListeningSockets | undefined,
+): Promise<{ address: string; port: number }> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, bind, () => {
+    const listens = (): void => {
       server.off('error', reject);
       const address = server.address();
       if (address && typeof address === 'object') resolve({ address: address.address, port: address.port });
       else reject(new Error('the server has no address'));
-    });
+    };
+    // A host name stands for addresses that may change: Node looks it up.
+    if (!held || !isIP(bind)) server.listen(port, bind, listens);
+    else server.listen({ fd: held.open('connections', { host: bind, port, ipv6Only: false }) }, listens);
   });
 }
 
 /** Needs of a server of the interface, beside its settings. */
-type ServerDeps = { clock: Clock; log: Logger; tls: TlsKeys };
+type ServerDeps = {
+  clock: Clock;
+  log: Logger;
+  tls: TlsKeys;
+  /** Opens listening sockets that another process holds. */
+  held?: ListeningSockets | undefined;
+};
 
 /** The parts of Node's options that certificates decide. */
 const certified = ({ server }: TlsKeys) => {
@@ -86,12 +112,51 @@ function followCertificates(server: HttpsServer, { clock, log, tls }: ServerDeps
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
+/** Follows the requests that are being answered. */
+class Answering {
+  readonly #answers = new Set<ServerResponse>();
+  #isLeaving = false;
+  #lastAt = 0;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  begin(answer: ServerResponse, answered: unknown): void {
+    this.#answers.add(answer);
+    if (this.#isLeaving) this.#lastOne(answer);
+    const over = (): void => void this.#answers.delete(answer);
+    void Promise.resolve(answered).then(over, over);
+  }
+
+  /**
+   * Tells clients with each answer that the connection ends. Resolves when no request has come or been answered for a
+   * moment: who sends one request after another has changed to a new connection by then.
+   */
+  async quiet(): Promise<void> {
+    this.#isLeaving = true;
+    for (const answer of this.#answers) this.#lastOne(answer);
+    do await new Promise<void>((resolve) => void this.#clock.setTimeout(resolve, quietMs));
+    while (this.#answers.size > 0 || this.#clock.monotonic() - this.#lastAt < quietMs);
+  }
+
+  #lastOne(answer: ServerResponse): void {
+    this.#lastAt = this.#clock.monotonic();
+    if (!answer.headersSent) answer.setHeader('connection', 'close');
+  }
+}
+
+/** Between two requests of a client that waits for each answer, in ms. */
+const quietMs = 50;
+
 /** Bodies that nobody reads are read away for a while. That costs a timer and four listeners: nothing is done without one. */
-function listenerOf({ fetch }: HttpApp['app']): RequestListener {
+function listenerOf({ fetch }: HttpApp['app'], answering: Answering): RequestListener {
   const hostname = 'localhost';
   const withBody = getRequestListener(fetch, { hostname });
   const withoutBody = getRequestListener(fetch, { hostname, autoCleanupIncoming: false });
-  return (incoming, outgoing) => void (hasBody(incoming) ? withBody : withoutBody)(incoming, outgoing);
+  return (incoming, outgoing) =>
+    answering.begin(outgoing, (hasBody(incoming) ? withBody : withoutBody)(incoming, outgoing));
 }
 
 /** Serves the interface. Rejects with Node's error (`EADDRINUSE` …) when it cannot listen. */
@@ -103,7 +168,8 @@ export async function startHttpServer(
   const { clock, tls } = deps;
   let { limits } = options;
   const serverOptions = { maxHeaderSize: limits.headers, connectionsCheckingInterval: 1000 };
-  const listener = listenerOf(app);
+  const answering = new Answering(clock);
+  const listener = listenerOf(app, answering);
   const handshakeTimeout = limits.header_timeout * 1000;
   const server: Server = options.tls
     ? createHttpsServer({ ...serverOptions, ...certified(tls), handshakeTimeout }, listener)
@@ -114,10 +180,15 @@ export async function startHttpServer(
   const busyPoll = createBusyPoll(clock, options.limits.busy_poll);
   server.on('request', () => busyPoll.awake());
   server.on('clientError', (error, socket) => unreadable(error, socket as Socket, limits));
-  const address = await listen(server, options);
+  const address = await listen(server, options, deps.held);
   connections.attach(server);
   return {
     address,
+    leave(graceMs) {
+      // Without closing idle connections, as `server.close` would: a request may be on its way over one.
+      NetServer.prototype.close.call(server);
+      return atMost(clock, graceMs, answering.quiet());
+    },
     limit: (next) => {
       limits = next;
       limit(server, next);

@@ -24,9 +24,9 @@ import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
 import { newWakeUp } from './pipe/wake-up.ts';
-import type { MediaUsage } from './protocol.ts';
+import type { MediaUsage, SupervisedThread } from './protocol.ts';
 import { newHeardCounter } from './report-window.ts';
-import { closeLeft, newDescriptorTable } from './rtp/descriptors.ts';
+import { closeLeft, leftOpen, newDescriptorTable } from './rtp/descriptors.ts';
 import { noPortFree } from './rtp/ports.ts';
 import { RtpProxy } from './rtp-proxy.ts';
 import type { SessionProxy, SessionProxyOptions } from './session-proxy.ts';
@@ -44,6 +44,8 @@ type MediaPlaneOptions = {
   measured?: ((id: string, measures: MediaMeasures | VideoMeasures) => void) | undefined;
   /** Gives memory for the heads of the RTP packets of a session that is opened (`lib/rtp-trace.ts`), where they are kept. */
   trace?: ((id: string, kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
+  /** A supervisor holds the sockets: those of a lost thread stay open, and the next one takes them up. */
+  supervised?: (SupervisedThread & { inherit(descriptors: readonly number[]): void }) | undefined;
   /** Counts sessions without a free port, and limits reached in a thread. */
   hit?: LimitHit | undefined;
 };
@@ -261,12 +263,14 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
 
   /** Starts the thread of a place: the first time, or after a crash. */
   #start(place: number): ThreadLink {
-    const { clock, log } = this.#options;
+    const { clock, log, supervised } = this.#options;
     const config = { ...this.#options.config, measureMs: this.#measureMs };
+    const held = supervised && { link: supervised.link, inherited: supervised.inherited };
     const wakeUp = newWakeUp(++this.#wakeUps);
     const descriptors = newDescriptorTable();
     const heard = newHeardCounter();
-    const link: ThreadLink = new ThreadLink(this.#startThread({ config, thread: place, wakeUp, heard, descriptors }), {
+    const started = this.#startThread({ config, thread: place, wakeUp, heard, descriptors, supervised: held });
+    const link: ThreadLink = new ThreadLink(started, {
       clock,
       log,
       timeoutMs: config.threadTimeoutMs,
@@ -275,7 +279,8 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
       hit: this.#options.hit,
       lost: (reason) => {
         // Before others bind the same ports.
-        closeLeft(descriptors);
+        if (supervised) supervised.inherit(leftOpen(descriptors));
+        else closeLeft(descriptors);
         this.#lost(link, place, reason);
       },
     });

@@ -163,6 +163,14 @@ export type MediaMessage =
 /** The subject of a log line: a session or a mix, by number. */
 export type LoggedAbout = { session?: number; mix?: number };
 
+/** How a media thread has its sockets held by a supervisor. */
+export type SupervisedThread = {
+  /** Descriptor of the process's link to it (`native/descriptor-link.ts`). */
+  link: number;
+  /** Sockets to take up: see `native/inherited.ts`. */
+  inherited: SharedArrayBuffer;
+};
+
 /** Initial data of a media thread. */
 export type WorkerStart = {
   config: MediaConfig;
@@ -174,4 +182,6 @@ export type WorkerStart = {
   heard: SharedArrayBuffer;
   /** List of its open descriptors: see `rtp/descriptors.ts`. */
   descriptors: SharedArrayBuffer;
+  /** Left out without a supervisor. */
+  supervised?: SupervisedThread | undefined;
 };

@@ -28,14 +28,40 @@ const resourceLimits = { maxYoungGenerationSizeMb: 3 };
  * terminated. Node 20 does not hand the loader of the main thread to a worker, so that one loads it first.
  */
 export function startWorker(start: WorkerStart, options: WorkerOptions = {}): MediaThread {
+  const { port1: held, port2: relay } = new MessageChannel();
+  const worker = openWorker({ workerData: { ...start, relay }, transferList: [relay], ...options });
+  return hosting(worker, start, held);
+}
+
+/**
+ * Starts threads that load their code and wait. @returns what gives these to who starts a thread, and then further ones.
+ */
+export function prepareThreads(count: number): StartThread {
+  const prepared = Array.from({ length: count }, () => {
+    const { port1: starter, port2: awaited } = new MessageChannel();
+    starter.unref();
+    return { starter, worker: openWorker({ workerData: { awaited }, transferList: [awaited] }) };
+  });
+  return (start) => {
+    const next = prepared.shift();
+    if (!next) return startWorker(start);
+    const { port1: held, port2: relay } = new MessageChannel();
+    next.starter.postMessage({ ...start, relay }, [relay]);
+    return hosting(next.worker, start, held);
+  };
+}
+
+function openWorker(options: WorkerOptions): Worker {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const file = new URL(`./worker.${extension}`, import.meta.url);
-  const { port1: held, port2: relay } = new MessageChannel();
-  const started = { resourceLimits, ...options, workerData: { ...start, relay }, transferList: [relay] };
-  const worker =
-    extension === 'js' ? new Worker(file, started) : new Worker(loaderFirst(file), { ...started, eval: true });
+  const started = { resourceLimits, ...options };
+  return extension === 'js' ? new Worker(file, started) : new Worker(loaderFirst(file), { ...started, eval: true });
+}
+
+/** Lets this thread hold its sockets of Node. */
+function hosting(worker: Worker, { config }: WorkerStart, held: MessagePort): Worker {
   // Heard before anybody binds the same ports again.
-  worker.once('exit', hostSockets(dgramSockets, { port: held, clock: systemClock, most: start.config.relayedPackets }));
+  worker.once('exit', hostSockets(dgramSockets, { port: held, clock: systemClock, most: config.relayedPackets }));
   return worker;
 }
 

@@ -1,5 +1,6 @@
 import { randomFillSync } from 'node:crypto';
-import { parentPort, workerData } from 'node:worker_threads';
+import { once } from 'node:events';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../lib/clock.ts';
 import { compactHeap } from '../lib/heap.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
@@ -23,6 +24,7 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
     relay: start.relay,
     relayedPackets: start.config.relayedPackets,
     reservedFrom: start.config.reservedFrom,
+    supervised: start.supervised,
   });
   const srtp = await loadPacketCrypto().then(
     () => 'openssl',
@@ -69,4 +71,13 @@ function createRandom32(): () => number {
   };
 }
 
-if (parentPort) await run(workerData as SystemWorkerStart, parentPort);
+/** What a thread starts with: at once, or when it is used (`prepareThreads`). */
+async function startOf(data: SystemWorkerStart | { awaited: MessagePort }): Promise<SystemWorkerStart> {
+  if (!('awaited' in data)) return data;
+  const { awaited } = data;
+  const [start] = (await once(awaited, 'message')) as [SystemWorkerStart];
+  awaited.close();
+  return start;
+}
+
+if (parentPort) await run(await startOf(workerData), parentPort);

@@ -63,6 +63,7 @@ export const ariErrors = {
   tooManyTokens: { status: 409, message: 'The limit of {most} tokens is reached (http.tokens.most). Revoke one first' },
   tokenNotFound: { status: 404, message: 'Token not found' },
   groupMemberNotFound: { status: 404, message: 'Group or member not found' },
+  upgradeImpossible: { status: 409, message: 'The server cannot be upgraded: {reason}' },
   chartNotFound: { status: 404, message: 'Chart not found' },
   banNotFound: { status: 404, message: 'This address is not banned and has no failed log-ins' },
   logLevelUnknown: { status: 400, message: "Unknown log level '{level}'. Levels are {levels}" },

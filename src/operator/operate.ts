@@ -6,6 +6,7 @@ import type { Channel } from '../models/channel.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplicationEvents, LiveCall, LiveOverview } from '../models/live.ts';
+import type { ServerInfo } from '../models/server-info.ts';
 import type { VideoVisibility } from '../models/video-visibility.ts';
 import { visibilityRowsOf } from '../models/visibility-rows.ts';
 import { AskError, type Client, createClient, type Server } from './client.ts';
@@ -66,6 +67,7 @@ export const commands: Readonly<Record<string, Command>> = {
   stuck: { about: 'list stuck calls and objects, and what they wait for', none: 'nothing is stuck' },
   bundle: { about: 'print all records of a call as one JSON document, without secrets', needsId: true },
   watch: { about: 'follow the entries of a call', needsId: true },
+  upgrade: { about: 'let the installed version take over from the running one (serve --supervised)' },
 };
 
 /** Asks a server and writes its answer. @throws AskError. */
@@ -143,6 +145,15 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
         },
         signal,
       );
+    },
+    async upgrade() {
+      const before = await client.get<ServerInfo>('/hookswitch/server');
+      await client.ask('POST', '/hookswitch/server/upgrade');
+      // A new connection waits for the next server.
+      const now = await client.get<ServerInfo>('/hookswitch/server');
+      if (now.started === before.started) throw new AskError('the server has not been replaced; see its log');
+      if (asked.json) write(`${JSON.stringify({ before: before.version, now: now.version })}\n`);
+      else write(`version ${now.version} has taken over from ${before.version}\n`);
     },
   };
   const act = acts[asked.command];

@@ -97,6 +97,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
       return {
         address: { address: host.address, port: config.http.port },
         limit: () => {},
+        leave: async () => {},
         close: async () => served.connections.close(),
       };
     },

@@ -26,6 +26,7 @@ import { phoneSubscriptionMachine } from '../../src/machines/phone-subscription.
 import { pictureUpdatesMachine } from '../../src/machines/picture-updates.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
+import { supervisionMachine } from '../../src/machines/supervision.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
 import { watcherMachine } from '../../src/machines/watcher.ts';
 import { webrtcLegMachine } from '../../src/machines/webrtc-leg.ts';
@@ -541,6 +542,26 @@ export const chartSamples: readonly ChartSamples[] = [
       ...plain(
         ...(['watcher.withdrawn', 'watcher.expired', 'subject.changed', 'interval.over', 'system.closing'] as const),
       ),
+    ],
+  }),
+  samplesOf(supervisionMachine, {
+    inputs: [
+      {
+        ...{ id: 'server', startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 30_000 },
+        ...{ mostCrashes: 2, leaveTimeoutMs: 5_000 },
+      },
+    ],
+    events: [
+      ...(['done', 'refused', 'crashed'] as const).map((how) => ({ type: 'server.ended', how, code: 70 }) as const),
+      {
+        type: 'server.bounds',
+        bounds: {
+          ...{ startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 30_000 },
+          ...{ mostCrashes: 2, leaveTimeoutMs: 5_000 },
+        },
+      },
+      { type: 'stop', signal: 'SIGTERM' },
+      ...plain('server.ready', 'successor.prepared', 'successor.ended', 'upgrade'),
     ],
   }),
   samplesOf(outboundConnectionMachine, {

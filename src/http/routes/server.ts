@@ -19,6 +19,16 @@ export const server: Resource = {
       handle: (server) => server.get(),
     }),
     operation({
+      method: 'POST',
+      path: '/server/upgrade',
+      nickname: 'upgrade',
+      summary:
+        'Start the installed version, which takes over all calls and connections of the running one. Answered when it is about to.',
+      owner: 'server',
+      errors: ['upgradeImpossible'],
+      handle: (server) => server.upgrade(),
+    }),
+    operation({
       method: 'GET',
       path: '/contacts',
       nickname: 'listContacts',

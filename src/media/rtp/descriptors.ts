@@ -40,19 +40,26 @@ export class Descriptors {
 }
 
 /**
- * Closes the descriptors of a terminated thread. A number that now means another file (the thread had just closed it)
- * is left alone.
+ * The descriptors of a terminated thread, and its list is empty. A number that now means another file (the thread had just
+ * closed it) is left alone.
  */
-export function closeLeft(table: SharedArrayBuffer): void {
+export function leftOpen(table: SharedArrayBuffer): number[] {
   const words = new Float64Array(table);
+  const left: number[] = [];
   for (let at = 0; at < words.length; at += entryWords) {
     const descriptor = words[at]! - 1;
     // Entries are used from the first on: behind one that never was there is none.
-    if (words[at + 1] === 0) return;
+    if (words[at + 1] === 0) break;
     if (descriptor < 0) continue;
     words[at] = 0;
-    if (inodeOf(descriptor) === words[at + 1]) closeSync(descriptor);
+    if (inodeOf(descriptor) === words[at + 1]) left.push(descriptor);
   }
+  return left;
+}
+
+/** Closes the descriptors of a terminated thread. */
+export function closeLeft(table: SharedArrayBuffer): void {
+  for (const descriptor of leftOpen(table)) closeSync(descriptor);
 }
 
 function inodeOf(descriptor: number): number | undefined {

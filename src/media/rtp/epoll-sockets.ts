@@ -1,12 +1,20 @@
 import { isIPv6 } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
+import type { HeldDescriptors } from '../../native/held-descriptors.ts';
+import type { InheritedSockets } from '../../native/inherited.ts';
+import {
+  type AddressFamily,
+  AddressMemory,
+  addressFamily,
+  addressRoom,
+  SocketAddress,
+} from '../../native/socket-address.ts';
+import { epollEvent, type SystemCalls } from '../../native/system-calls.ts';
 import type { Descriptors } from './descriptors.ts';
 import { type FastRelayEnd, type FastRelayPlan, FastRelays } from './fast-relays.ts';
-import { type AddressFamily, AddressMemory, addressFamily, addressRoom, SocketAddress } from './socket-address.ts';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
 import type { PacketAddress } from './source-lock.ts';
-import { epollEvent, type SystemCalls } from './system-calls.ts';
 
 /** Numbers of Linux, of socket(2), socket(7) and epoll_ctl(2). */
 const datagram = 2;
@@ -39,6 +47,14 @@ type EpollSocketsOptions = {
   descriptors: Descriptors;
   /** Descriptors from this number on are for others; left out, all may be taken. */
   reservedFrom?: number | undefined;
+  /** A supervisor holds the sockets, and those that it held for another process or thread are taken up. */
+  held?: HeldSockets | undefined;
+};
+
+/** Sockets that a supervisor holds. */
+export type HeldSockets = {
+  inherited: Pick<InheritedSockets, 'claim'>;
+  descriptors: Pick<HeldDescriptors, 'hold' | 'drop'>;
 };
 
 /**
@@ -78,24 +94,30 @@ export class EpollSockets implements Sockets {
   }
 
   async bind(address: string, port: number): Promise<PacketSocket> {
-    const { calls } = this.#options;
+    const { calls, held } = this.#options;
     const family = isIPv6(address) ? addressFamily.ipv6 : addressFamily.ipv4;
-    const descriptor = checked(calls, 'socket', calls.socket(family, datagram | nonBlocking | closeOnExec, 0));
+    const inherited = this.#claim(family, address, port);
+    const descriptor =
+      inherited ?? checked(calls, 'socket', calls.socket(family, datagram | nonBlocking | closeOnExec, 0));
     this.#refuseReserved(descriptor);
     const entry = this.#note(descriptor);
+    const retire = (): void => held?.descriptors.drop(descriptor);
     const close = (): void => {
+      retire();
       calls.close(descriptor);
       this.#options.descriptors.forget(entry);
     };
     try {
-      const bound = this.#bind(descriptor, family, address, port);
+      if (inherited === undefined) this.#bind(descriptor, family, address, port);
+      const bound = this.#watch(descriptor);
+      held?.descriptors.hold(descriptor);
       const closed = (): void => {
         this.#sockets[descriptor] = undefined;
         close();
         if (--this.#open === 0) this.#rest();
       };
       const shared = { calls, memory: this.#memory, fastRelays: this.#fastRelays };
-      const socket = new EpollSocket({ ...shared, descriptor, family, port: bound, closed });
+      const socket = new EpollSocket({ ...shared, descriptor, family, port: bound, retire, closed });
       if (this.#open++ === 0 && !this.#looking) this.#plan();
       this.#sockets[descriptor] = socket;
       return socket;
@@ -112,8 +134,14 @@ export class EpollSockets implements Sockets {
     this.#options.descriptors.forget(this.#epollEntry);
   }
 
-  /** @returns the port. */
-  #bind(descriptor: number, family: AddressFamily, address: string, port: number): number {
+  /** The socket on that address that waits for its user. */
+  #claim(family: AddressFamily, address: string, port: number): number | undefined {
+    const { calls, held } = this.#options;
+    if (!held || port === 0 || !new SocketAddress(calls, this.#memory).write(family, address, port)) return undefined;
+    return held.inherited.claim('datagrams', this.#memory.words);
+  }
+
+  #bind(descriptor: number, family: AddressFamily, address: string, port: number): void {
     const { calls } = this.#options;
     const memory = this.#memory;
     const own = new SocketAddress(calls, memory);
@@ -122,6 +150,13 @@ export class EpollSockets implements Sockets {
     // The any-address accepts both families, independent of the system's setting (ipv6(7)).
     if (address === '::') calls.setsockopt(descriptor, ipv6Level, ipv6Only, new Int32Array([0]), 4);
     checked(calls, 'bind', calls.bind(descriptor, memory.octets, own.length));
+  }
+
+  /** Has a bound socket read. @returns its port. */
+  #watch(descriptor: number): number {
+    const { calls } = this.#options;
+    const memory = this.#memory;
+    const own = new SocketAddress(calls, memory);
     checked(calls, 'getsockname', calls.getsockname(descriptor, memory.octets, new Uint32Array([addressRoom])));
     const event = new Int32Array(epollEvent.words);
     event[0] = readable;
@@ -276,6 +311,8 @@ type EpollSocketOptions = {
   memory: AddressMemory;
   fastRelays: FastRelays;
   port: number;
+  /** Nobody holds the descriptor any more. */
+  retire: () => void;
   /** Closes the descriptor. */
   closed: () => void;
 };
@@ -283,6 +320,7 @@ type EpollSocketOptions = {
 class EpollSocket implements PacketSocket {
   readonly port: number;
   readonly copies = true;
+  readonly retire: () => void;
   readonly #calls: SystemCalls;
   readonly #descriptor: number;
   readonly #family: AddressFamily;
@@ -298,11 +336,12 @@ class EpollSocket implements PacketSocket {
   #heardAt = -2;
   #open = true;
 
-  constructor({ calls, descriptor, family, memory, fastRelays, port, closed }: EpollSocketOptions) {
+  constructor({ calls, descriptor, family, memory, fastRelays, port, retire, closed }: EpollSocketOptions) {
     this.port = port;
     this.#calls = calls;
     this.#descriptor = descriptor;
     this.#family = family;
+    this.retire = retire;
     this.#closed = closed;
     this.#fastRelays = fastRelays;
     this.#memory = memory;

@@ -1,8 +1,8 @@
+import type { SystemCalls } from '../../native/system-calls.ts';
 import { memoryWord, type SessionMemory } from '../session-memory.ts';
 import { headerLength, readUint32, sequenceDistance, writeUint32 } from './header.ts';
 import { jitterAfter, type Reception } from './reception.ts';
 import { longestDisorder, longestJumpS, type RtpSender } from './sender.ts';
-import type { SystemCalls } from './system-calls.ts';
 
 /** How the packets of one far side are relayed to another. */
 export type FastRelayPlan = {

@@ -96,6 +96,8 @@ export class PortPool {
     if (!this.#taken.delete(pair.rtp.port)) return;
     pair.rtp.listen(undefined);
     pair.rtcp.listen(undefined);
+    pair.rtp.retire?.();
+    pair.rtcp.retire?.();
     const timer = this.#options.clock.setTimeout(() => this.#drained(pair), this.#options.drainMs);
     this.#draining.set(pair, timer);
   }

@@ -14,6 +14,8 @@ export interface PacketSocket {
   /** Sets who hears arriving packets; undefined = they are dropped. */
   listen(listener: PacketListener | undefined): void;
   close(): void;
+  /** It will be closed soon: no supervisor holds it any longer, so that its port is free then. */
+  retire?(): void;
   /**
    * Relays in-order packets of the current source to another socket and far side, until {@link endFastRelays}: see
    * {@link FastRelays}. False: no relay was started; absent: not supported.

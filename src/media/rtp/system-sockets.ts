@@ -1,9 +1,14 @@
 import type { Clock } from '../../lib/clock.ts';
+import { DescriptorLink } from '../../native/descriptor-link.ts';
+import { loadHandoverCalls } from '../../native/handover-calls.ts';
+import { HeldDescriptors } from '../../native/held-descriptors.ts';
+import { InheritedSockets } from '../../native/inherited.ts';
+import { loadSystemCalls } from '../../native/system-calls.ts';
+import type { SupervisedThread } from '../protocol.ts';
 import { Descriptors } from './descriptors.ts';
-import { EpollSockets } from './epoll-sockets.ts';
+import { EpollSockets, type HeldSockets } from './epoll-sockets.ts';
 import { RelayedSockets, type RelayPort } from './relayed-sockets.ts';
 import type { Sockets } from './sockets.ts';
-import { loadSystemCalls } from './system-calls.ts';
 
 /** Sockets of a media thread: Node's, native ones, or native ones if available. */
 export type SocketKind = 'auto' | 'dgram' | 'native';
@@ -19,6 +24,8 @@ type SystemSocketsOptions = {
   relayedPackets: number;
   /** Descriptors from this number on are left to others. */
   reservedFrom?: number | undefined;
+  /** A supervisor holds the sockets of this process. */
+  supervised?: SupervisedThread | undefined;
 };
 
 /** The sockets of a thread, and `openMore`: further ones on another clock, if they are the thread's own. */
@@ -38,6 +45,14 @@ type SystemSockets = {
  */
 const trimThreshold = { parameter: -1, octets: 262_144 };
 
+async function heldSockets({ link, inherited }: SupervisedThread, clock: Clock): Promise<HeldSockets> {
+  const calls = await loadHandoverCalls();
+  return {
+    inherited: new InheritedSockets(inherited),
+    descriptors: new HeldDescriptors(new DescriptorLink(calls, link), clock),
+  };
+}
+
 /** The sockets of this system. */
 export async function openSystemSockets({
   kind,
@@ -46,6 +61,7 @@ export async function openSystemSockets({
   relay,
   relayedPackets,
   reservedFrom,
+  supervised,
 }: SystemSocketsOptions): Promise<SystemSockets> {
   const dgram = () =>
     ({ sockets: new RelayedSockets({ port: relay, clock, most: relayedPackets }), kind: 'dgram' }) as const;
@@ -53,10 +69,14 @@ export async function openSystemSockets({
   try {
     const calls = await loadSystemCalls();
     const noted = new Descriptors(descriptors);
-    const openMore = (on: Clock) => new EpollSockets({ calls, clock: on, descriptors: noted, reservedFrom });
     calls.mallopt?.(trimThreshold.parameter, trimThreshold.octets);
+    const openOn = (on: Clock, held?: HeldSockets) =>
+      new EpollSockets({ calls, clock: on, descriptors: noted, reservedFrom, held });
+    // Those of the warm-up live for a moment.
+    const openMore = (on: Clock) => openOn(on);
+    const held = supervised && (await heldSockets(supervised, clock));
     const trimMemory = (): void => void calls.malloc_trim?.(0);
-    return { sockets: openMore(clock), openMore, trimMemory, kind: 'native' };
+    return { sockets: openOn(clock, held), openMore, trimMemory, kind: 'native' };
   } catch (error) {
     return { ...dgram(), reason: error instanceof Error ? error.message : String(error) };
   }

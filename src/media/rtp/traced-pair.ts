@@ -26,6 +26,7 @@ function tracedSocket(socket: PacketSocket, writer: RtpTraceWriter, clock: Clock
           }),
       );
     },
+    retire: () => socket.retire?.(),
     close: () => socket.close(),
   };
 }

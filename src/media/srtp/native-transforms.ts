@@ -1,5 +1,5 @@
 import type { SrtpSuiteSizes } from '../../lib/srtp.ts';
-import type { LibCrypto } from '../rtp/system-calls.ts';
+import type { LibCrypto } from '../../native/system-calls.ts';
 import type { Layout, Transform } from './layout.ts';
 import type { SessionKeys } from './session-keys.ts';
 import { writeCounterStart, writeGcmStart } from './start.ts';

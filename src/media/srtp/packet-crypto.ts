@@ -1,5 +1,5 @@
 import { type SrtpSuiteSizes, srtpSuites } from '../../lib/srtp.ts';
-import { loadLibCrypto } from '../rtp/system-calls.ts';
+import { loadLibCrypto } from '../../native/system-calls.ts';
 import type { Transform } from './layout.ts';
 import { PacketCrypto } from './native-transforms.ts';
 import { nodeTransform } from './node-transforms.ts';

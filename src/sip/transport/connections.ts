@@ -4,6 +4,7 @@ import { connect as connectTls } from 'node:tls';
 import { sourceNetwork } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
+import type { ListeningSockets } from '../../lib/listening-sockets.ts';
 import type { TlsKeys } from '../../lib/tls.ts';
 import { type Frame, StreamFramer } from '../message/stream-framer.ts';
 import { type Acceptor, createAcceptor, type Peer } from './acceptors.ts';
@@ -25,6 +26,8 @@ export type ConnectionsOptions = {
   readonly handshakeTimeout: number;
   /** Queued bytes of all connections together. */
   readonly maxQueuedBytesInAll: number;
+  /** Opens listening sockets that another process holds; left out: they are this process's alone. */
+  readonly held?: ListeningSockets | undefined;
   /** Certificates; left out: no TLS. */
   readonly tls?: TlsKeys | undefined;
   /** Whether a page of that origin may connect over WebSocket. */
@@ -77,7 +80,7 @@ export class Connections {
    */
   async listen(listen: Listen, listener: number): Promise<StreamListener> {
     const { protocol } = listen;
-    const { tls, allowsOrigin, onRefused } = this.#options;
+    const { tls, allowsOrigin, onRefused, held } = this.#options;
     const acceptor = createAcceptor(listen, {
       tls,
       allowsOrigin,
@@ -89,11 +92,18 @@ export class Connections {
     return new Promise((resolve, reject) => {
       const refuse = (error: NodeJS.ErrnoException) => reject(new ListenError(listen, error.code ?? 'UNKNOWN', error));
       server.once('error', refuse);
-      server.listen({ port: listen.port, host: listen.host, ipv6Only: isIPv6(listen.host), exclusive: true }, () => {
+      const listens = (): void => {
         server.off('error', refuse);
         server.on('error', this.#options.onError);
         resolve({ port: portOf(server), close: () => new Promise((closed) => server.close(() => closed())) });
-      });
+      };
+      const address = { port: listen.port, host: listen.host, ipv6Only: isIPv6(listen.host) };
+      if (!held) return server.listen({ ...address, exclusive: true }, listens);
+      try {
+        server.listen({ fd: held.open('connections', address), exclusive: true }, listens);
+      } catch (error) {
+        refuse(error as NodeJS.ErrnoException);
+      }
     });
   }
 

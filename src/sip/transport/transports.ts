@@ -2,6 +2,7 @@ import type { RemoteInfo } from 'node:dgram';
 import type { Clock } from '../../lib/clock.ts';
 import { guarded, guardedClock } from '../../lib/guard.ts';
 import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
+import type { ListeningSockets } from '../../lib/listening-sockets.ts';
 import type { Logger } from '../../lib/log.ts';
 import { isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
 import { createTally } from '../../lib/tally.ts';
@@ -31,7 +32,7 @@ import type {
   TransportCounts,
   Transports,
 } from './transport.ts';
-import { MAX_DATAGRAM_BYTES, type OpenUdp, openUdpSocket, type UdpSocket } from './udp.ts';
+import { MAX_DATAGRAM_BYTES, type OpenUdp, openHeldUdp, openUdpSocket, type UdpSocket } from './udp.ts';
 
 export type TransportsOptions = {
   readonly clock: Clock;
@@ -40,6 +41,8 @@ export type TransportsOptions = {
   readonly limits?: TransportLimits;
   /** Opens UDP sockets; the system's when left out. */
   readonly openUdp?: OpenUdp | undefined;
+  /** Opens listening sockets of connections; left out: they are this process's alone. */
+  readonly held?: ListeningSockets | undefined;
   /** Decides which messages are read; without it all are. */
   readonly rateLimiter?: Pick<RateLimiter, 'admits'> | undefined;
   /** Gets every received and sent message. */
@@ -116,7 +119,8 @@ class SocketTransports implements Transports {
     clock,
     log,
     limits,
-    openUdp = openUdpSocket,
+    held,
+    openUdp = held ? openHeldUdp(held) : openUdpSocket,
     rateLimiter,
     isKnownAddress = () => true,
     isBegun = () => false,
@@ -149,6 +153,7 @@ class SocketTransports implements Transports {
       maxSourceConnections: all.maxSourceConnections,
       maxSourceHandshakes: all.maxSourceHandshakes,
       handshakeTimeout: all.handshakeTimeout,
+      held,
       tls,
       allowsOrigin,
       onRefused: ({ address, port }, protocol, reason) => refusals({ protocol, address, port, reason }),

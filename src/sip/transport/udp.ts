@@ -1,5 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
+import type { ListeningSockets } from '../../lib/listening-sockets.ts';
 import { type Listen, ListenError } from './transport.ts';
 
 /** The largest payload of one datagram: 65,535 bytes less the UDP header and, over IPv4, the IP header. */
@@ -25,8 +26,20 @@ export type UdpSocket = {
 /** Opens a UDP socket; a simulation has its own. */
 export type OpenUdp = (options: UdpSocketOptions) => Promise<UdpSocket>;
 
-/** Opens one UDP socket. @throws ListenError (as a rejection) if the address or port cannot be used. */
-export function openUdpSocket({ listen, onDatagram, onError }: UdpSocketOptions): Promise<UdpSocket> {
+/** Opens UDP sockets that another process holds. */
+export const openHeldUdp =
+  (held: ListeningSockets): OpenUdp =>
+  (options) =>
+    openUdpSocket(options, held);
+
+/**
+ * Opens one UDP socket. @throws ListenError (as a rejection) if the address or port cannot be used.
+ * @param held opens the descriptor.
+ */
+export function openUdpSocket(
+  { listen, onDatagram, onError }: UdpSocketOptions,
+  held?: ListeningSockets,
+): Promise<UdpSocket> {
   const family = isIPv6(listen.host) ? 6 : 4;
   const socket = createSocket({
     type: family === 6 ? 'udp6' : 'udp4',
@@ -41,12 +54,18 @@ export function openUdpSocket({ listen, onDatagram, onError }: UdpSocketOptions)
       reject(new ListenError(listen, error.code ?? 'UNKNOWN', error));
     };
     socket.once('error', refuse);
-    socket.bind({ port: listen.port, address: listen.host, exclusive: true }, () => {
+    const bound = (): void => {
       socket.off('error', refuse);
       socket.on('error', onError);
       socket.on('message', onDatagram);
       resolve(wrap(socket));
-    });
+    };
+    if (!held) return socket.bind({ port: listen.port, address: listen.host, exclusive: true }, bound);
+    try {
+      socket.bind({ fd: held.open('datagrams', { ...listen, ipv6Only: family === 6 }), exclusive: true }, bound);
+    } catch (error) {
+      refuse(error as NodeJS.ErrnoException);
+    }
   });
 }
 

@@ -10,7 +10,7 @@ import { dgramSockets } from '../../../src/media/rtp/dgram-sockets.ts';
 import { EpollSockets } from '../../../src/media/rtp/epoll-sockets.ts';
 import { hostSockets, RelayedSockets } from '../../../src/media/rtp/relayed-sockets.ts';
 import type { PacketSocket } from '../../../src/media/rtp/sockets.ts';
-import { loadSystemCalls, type SystemCalls } from '../../../src/media/rtp/system-calls.ts';
+import { loadSystemCalls, type SystemCalls } from '../../../src/native/system-calls.ts';
 import { openSystemSockets } from '../../../src/media/rtp/system-sockets.ts';
 import { type MediaThread, startWorker } from '../../../src/media/start-worker.ts';
 import { ManualClock } from '../../support/manual-clock.ts';

@@ -7,7 +7,7 @@ import { MediaEngine } from '../../../src/media/engine.ts';
 import { Descriptors, newDescriptorTable } from '../../../src/media/rtp/descriptors.ts';
 import { EpollSockets } from '../../../src/media/rtp/epoll-sockets.ts';
 import type { Sockets } from '../../../src/media/rtp/sockets.ts';
-import { loadSystemCalls } from '../../../src/media/rtp/system-calls.ts';
+import { loadSystemCalls } from '../../../src/native/system-calls.ts';
 import { Opener } from '../../../src/media/srtp/opener.ts';
 import { Sealer } from '../../../src/media/srtp/sealer.ts';
 import type { SessionCommand } from '../../../src/telephony/media.ts';

@@ -1,0 +1,203 @@
+import { setup } from 'xstate';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+
+/** Bounds of a supervisor; the server that it starts tells those of its configuration. */
+export type SupervisionBounds = {
+  /** ms that a start may take. */
+  startTimeoutMs: number;
+  /** A server that has run for so many ms did not crash at once. */
+  steadyMs: number;
+  /** Pause in ms behind the second crash at once; each further one doubles it. */
+  pauseMs: number;
+  /** The longest pause, in ms. */
+  mostPauseMs: number;
+  /** Crashes at once, one behind the other, that are one too many. */
+  mostCrashes: number;
+  /** ms that a server may take to leave its calls to the next one. */
+  leaveTimeoutMs: number;
+};
+
+export type SupervisionInput = { id: string } & SupervisionBounds;
+
+export type SupervisionContext = SupervisionInput & {
+  /** Crashes since a server last ran steadily. */
+  crashes: number;
+  /** Exit code of the server that ended last. */
+  code: number;
+  /** Whether any server was ready. */
+  hasRun: boolean;
+};
+
+export type SupervisionEvent =
+  /** The server takes calls. */
+  | { type: 'server.ready' }
+  /** The server's process has ended. */
+  | { type: 'server.ended'; how: 'done' | 'refused' | 'crashed'; code: number }
+  /** The server has told the bounds of its configuration. */
+  | { type: 'server.bounds'; bounds: SupervisionBounds }
+  /** The next server has read its configuration and waits. */
+  | { type: 'successor.prepared' }
+  | { type: 'successor.ended' }
+  | { type: 'upgrade' }
+  | { type: 'stop'; signal: 'SIGTERM' | 'SIGINT' };
+
+const supervision = setup({
+  types: {
+    input: {} as SupervisionInput,
+    context: {} as SupervisionContext,
+    events: {} as SupervisionEvent,
+  },
+  actions: {
+    /** Starts a server, or lets the prepared successor begin: answers with `server.ready` or `server.ended`. */
+    startServer: effect('startServer'),
+    /** Starts the next server beside the present one: answers with `successor.prepared` or `successor.ended`. */
+    prepareSuccessor: effect('prepareSuccessor'),
+    /** Ends the next server. */
+    dropSuccessor: effect('dropSuccessor'),
+    /** The server that asked for the upgrade hears why it goes on. */
+    refuseUpgrade: effect<{ reason: string }>('refuseUpgrade'),
+    /** The server writes what it has and ends; its calls stay. */
+    askToLeave: effect('askToLeave'),
+    /** Ends a server that does not answer. */
+    killServer: effect('killServer'),
+    /** Passes on a signal. */
+    passSignal: effect<{ signal: 'SIGTERM' | 'SIGINT' }>('passSignal'),
+    /** Logs that there will be no further start. */
+    tellGivenUp: effect('tellGivenUp'),
+  },
+  guards: {
+    isCrash: ({ event }) => event.type === 'server.ended' && event.how === 'crashed',
+    hasRun: ({ context }) => context.hasRun,
+    isOneTooMany: ({ context, event }) =>
+      event.type === 'server.ended' && event.how === 'crashed' && context.crashes + 1 >= context.mostCrashes,
+    isFirstCrash: ({ context, event }) =>
+      event.type === 'server.ended' && event.how === 'crashed' && context.crashes === 0,
+  },
+  delays: {
+    startTimeout: ({ context }) => context.startTimeoutMs,
+    steadyTime: ({ context }) => context.steadyMs,
+    leaveTimeout: ({ context }) => context.leaveTimeoutMs,
+    pause: ({ context }) => Math.min(context.mostPauseMs, context.pauseMs * 2 ** Math.max(0, context.crashes - 2)),
+  },
+});
+
+const keepCode = supervision.assign({
+  code: ({ event, context }) => (event.type === 'server.ended' ? event.code : context.code),
+});
+const countCrash = supervision.assign({
+  crashes: ({ context }) => context.crashes + 1,
+  code: ({ event, context }) => (event.type === 'server.ended' ? event.code : context.code),
+});
+const passSignal = {
+  type: 'passSignal',
+  params: ({ event }: { event: SupervisionEvent }) => ({
+    signal: event.type === 'stop' ? event.signal : ('SIGTERM' as const),
+  }),
+} as const;
+const refuse = (reason: string) => ({ type: 'refuseUpgrade', params: { reason } }) as const;
+
+/** A crash starts the server again: the first one at once, others after a pause. */
+const onCrash = [
+  { guard: 'isOneTooMany', target: 'gaveUp', actions: [countCrash, 'tellGivenUp'] },
+  { guard: 'isFirstCrash', target: 'starting', actions: countCrash },
+  { guard: 'isCrash', target: 'backingOff', actions: countCrash },
+] as const;
+
+/**
+ * Keeps a server running. The supervisor holds the server's sockets, so nothing that is sent to them is refused while the next
+ * process starts. In an upgrade the next server is prepared beside the present one, which then leaves its calls to it.
+ */
+export const supervisionMachine = supervision.createMachine({
+  id: 'supervision',
+  context: ({ input }) => ({ ...input, crashes: 0, code: 0, hasRun: false }),
+  initial: 'starting',
+  on: {
+    'server.bounds': {
+      actions: supervision.assign(({ event }) => (event.type === 'server.bounds' ? event.bounds : {})),
+    },
+  },
+  states: {
+    starting: {
+      entry: 'startServer',
+      on: {
+        'server.ready': { target: 'running', actions: supervision.assign({ hasRun: true }) },
+        'server.ended': [
+          ...onCrash,
+          // The configuration or an address cannot be used: that may pass, and calls wait.
+          { guard: 'hasRun', target: 'backingOff', actions: countCrash },
+          { target: 'ended', actions: keepCode },
+        ],
+        stop: { target: 'stopping', actions: passSignal },
+        upgrade: { actions: refuse('the server is starting') },
+      },
+      after: { startTimeout: { actions: 'killServer' } },
+    },
+    running: {
+      on: {
+        'server.ended': [...onCrash, { target: 'ended', actions: keepCode }],
+        stop: { target: 'stopping', actions: passSignal },
+        upgrade: 'upgrading',
+      },
+      after: { steadyTime: { actions: supervision.assign({ crashes: 0 }) } },
+    },
+    backingOff: {
+      on: { stop: { target: 'ended', actions: supervision.assign({ code: 0 }) } },
+      after: { pause: 'starting' },
+    },
+    /** The next server is being prepared; the present one works. */
+    upgrading: {
+      entry: 'prepareSuccessor',
+      on: {
+        'successor.prepared': 'handingOver',
+        'successor.ended': { target: 'running', actions: refuse('the new version did not start; see its log') },
+        'server.ended': [
+          // What is prepared starts in its place.
+          { guard: 'isCrash', target: 'starting', actions: [countCrash, 'dropSuccessor'] },
+          { target: 'ended', actions: [keepCode, 'dropSuccessor'] },
+        ],
+        stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
+        upgrade: { actions: refuse('an upgrade is under way') },
+      },
+      after: {
+        startTimeout: {
+          target: 'running',
+          actions: ['dropSuccessor', refuse('the new version did not start in time')],
+        },
+      },
+    },
+    /** The present server leaves. */
+    handingOver: {
+      entry: 'askToLeave',
+      on: {
+        'server.ended': 'starting',
+        stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
+        upgrade: { actions: refuse('an upgrade is under way') },
+      },
+      after: { leaveTimeout: { actions: 'killServer' } },
+    },
+    stopping: {
+      on: {
+        // One that had not begun is ended by the signal itself.
+        'server.ended': [
+          { guard: 'isCrash', target: 'ended', actions: supervision.assign({ code: 0 }) },
+          { target: 'ended', actions: keepCode },
+        ],
+        stop: { actions: passSignal },
+        upgrade: { actions: refuse('the server is stopping') },
+      },
+    },
+    ended: { type: 'final' },
+    gaveUp: { type: 'final' },
+  },
+});
+
+/** Ignored events, with reasons. */
+export const supervisionIgnores: Ignores<typeof supervisionMachine> = [
+  { events: ['server.ready'], why: 'it is ready already, or ends' },
+  { events: ['server.ended', 'upgrade'], in: ['backingOff'], why: 'no server runs' },
+  {
+    events: ['successor.prepared', 'successor.ended'],
+    why: 'no upgrade waits for it: it was dropped, or is the server now',
+  },
+];

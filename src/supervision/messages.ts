@@ -1,0 +1,28 @@
+import type { SupervisionBounds } from '../machines/supervision.ts';
+
+/** Bounds of the supervisor that are none of its chart. */
+export type HolderBounds = {
+  /** Most sockets that are held. */
+  mostSockets: number;
+  /** Crashes by the same call after which it is not taken up again. */
+  callCrashes: number;
+};
+
+/** What a server tells its supervisor. */
+export type ServerMessage =
+  /** It has read its configuration and waits for its sockets. */
+  { type: 'prepared'; bounds: SupervisionBounds & HolderBounds } | { type: 'ready' } | { type: 'upgrade' };
+
+/** What a supervisor tells its server. */
+export type SupervisorMessage =
+  /** Begin. So many messages with sockets have been sent over the link. */
+  | { type: 'begin'; messages: number; leaveOut: readonly string[] }
+  /** Write what there is to write and end; the next server goes on. */
+  | { type: 'leave' }
+  | { type: 'upgradeRefused'; reason: string };
+
+/** Descriptors of a server that a supervisor started: behind the standard streams and the channel of messages. */
+export const inheritedAt = { link: 4, mark: 5 } as const;
+
+/** Environment variable that says so. */
+export const supervisedVariable = 'HOOKSWITCH_SUPERVISED';

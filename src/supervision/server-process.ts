@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
+import { callMarkOctets, readCallMark } from '../lib/call-mark.ts';
+import { type DescriptorLink, type LinkMessage, openLink } from '../native/descriptor-link.ts';
+import type { HandoverCalls } from '../native/handover-calls.ts';
+import { type ServerMessage, type SupervisorMessage, supervisedVariable } from './messages.ts';
+
+/** How a server's process ended. */
+export type ServerEnd = {
+  how: 'done' | 'refused' | 'crashed';
+  code: number;
+  signal: string | null;
+  /** What it was working on. */
+  mark: string | undefined;
+};
+
+type Options = {
+  /** Arguments of Node, the program first. */
+  command: readonly string[];
+  /** A message, or descriptors to hold. */
+  told: (message: ServerMessage) => void;
+  holds: (message: LinkMessage) => void;
+  /** The process is gone, and all that it had sent is received. */
+  ended: (end: ServerEnd) => void;
+};
+
+const internalError = 70;
+const pageOctets = 4_096;
+
+/** A server that runs as a child process. */
+export class ServerProcess {
+  readonly link: DescriptorLink;
+  isPrepared = false;
+  readonly #child: ChildProcess;
+
+  /** @throws Error */
+  constructor(calls: HandoverCalls, { command, told, holds, ended }: Options) {
+    const { link, other } = openLink(calls);
+    this.link = link;
+    const memory = calls.memfd_create('mark', 1);
+    calls.ftruncate(memory, pageOctets);
+    const mark = calls.map(memory, pageOctets);
+    this.#child = spawn(process.execPath, command, {
+      // The descriptors of `inheritedAt`.
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc', other, memory],
+      env: { ...process.env, [supervisedVariable]: '1' },
+    });
+    closeSync(other);
+    closeSync(memory);
+    const exit = new Promise<Pick<ServerEnd, 'code' | 'signal'>>((resolve) => {
+      this.#child.once('exit', (code, signal) => resolve({ code: code ?? internalError, signal }));
+      // It could not be started.
+      this.#child.once('error', () => resolve({ code: internalError, signal: null }));
+    });
+    const silent = new Promise<void>((resolve) => {
+      link.listen((message) => (message ? holds(message) : resolve()));
+    });
+    this.#child.on('message', (message) => told(message as ServerMessage));
+    void Promise.all([exit, silent]).then(([{ code, signal }]) => {
+      closeSync(link.descriptor);
+      const text = readCallMark(mark.subarray(0, callMarkOctets));
+      ended({ how: howOf(code, signal), code, signal, mark: text });
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  tell(message: SupervisorMessage): void {
+    // One that ends meanwhile is told no more.
+    if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+}
+
+/** Exit codes 1 and 2: the configuration or an address cannot be used. */
+function howOf(code: number, signal: string | null): ServerEnd['how'] {
+  if (signal !== null) return 'crashed';
+  if (code === 0) return 'done';
+  return code <= 2 ? 'refused' : 'crashed';
+}

@@ -1,0 +1,101 @@
+import { CallMark, callMarkOctets } from '../lib/call-mark.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { ListeningSockets } from '../lib/listening-sockets.ts';
+import { DescriptorLink } from '../native/descriptor-link.ts';
+import { loadHandoverCalls } from '../native/handover-calls.ts';
+import { HeldDescriptors } from '../native/held-descriptors.ts';
+import { InheritedSockets, newInheritedTable } from '../native/inherited.ts';
+import { HeldListeningSockets } from '../native/listening.ts';
+import { loadSystemCalls } from '../native/system-calls.ts';
+import { inheritedAt, type ServerMessage, type SupervisorMessage, supervisedVariable } from './messages.ts';
+
+/** How long sockets of the server before wait for their calls, in ms. */
+const claimMs = 10_000;
+
+/** What the supervisor has given. */
+export type Begin = {
+  listening: ListeningSockets;
+  media: { link: number; inherited: SharedArrayBuffer; inherit(descriptors: readonly number[]): void };
+  mark: CallMark;
+  leaveOut: readonly string[];
+};
+
+/** A server's side of its supervisor. */
+export interface Supervised {
+  /** Tells that the configuration can be used, and waits for the sockets of the server before. */
+  begin(bounds: Extract<ServerMessage, { type: 'prepared' }>['bounds']): Promise<Begin>;
+  /** Tells that the server takes calls. */
+  ready(): void;
+  /** Asks for the next version. Resolves when that is prepared. @throws (rejects) Error with the reason against it. */
+  upgrade(): Promise<void>;
+  /**
+   * @param leave leaves everything to the next server and ends the process.
+   * @param abandoned the supervisor is gone.
+   */
+  listen(leave: () => void, abandoned: () => void): void;
+}
+
+/** The supervisor that started this process; undefined: there is none. @throws Error */
+export async function joinSupervisor(clock: Clock): Promise<Supervised | undefined> {
+  if (process.env[supervisedVariable] === undefined || !process.send) return undefined;
+  delete process.env[supervisedVariable];
+  const [calls, handover] = await Promise.all([loadSystemCalls(), loadHandoverCalls()]);
+  const link = new DescriptorLink(handover, inheritedAt.link);
+  const inherited = new InheritedSockets(newInheritedTable());
+  const held = new HeldDescriptors(link, clock);
+  const listening = new HeldListeningSockets({ calls, handover, inherited, held });
+  const tell = (message: ServerMessage): void => void process.send?.(message, () => {});
+  const closeRestLater = (): unknown => clock.setTimeout(() => listening.closeRest(), claimMs);
+  let upgrading: { resolve(): void; reject(error: Error): void } | undefined;
+
+  return {
+    async begin(bounds) {
+      const told = messageOf('begin');
+      tell({ type: 'prepared', bounds });
+      const { messages, leaveOut } = await told;
+      for (let each = 0; each < messages; each++) listening.inherit(link.receive()?.descriptors ?? []);
+      const mark = new CallMark(handover.map(inheritedAt.mark, callMarkOctets));
+      const media = {
+        ...{ link: link.descriptor, inherited: inherited.table },
+        inherit(descriptors: readonly number[]) {
+          listening.inherit(descriptors);
+          closeRestLater();
+        },
+      };
+      return { listening, media, mark, leaveOut };
+    },
+    ready() {
+      // Without waiting for others: a crash may come at any moment.
+      held.flush();
+      tell({ type: 'ready' });
+      closeRestLater();
+    },
+    upgrade() {
+      tell({ type: 'upgrade' });
+      return new Promise((resolve, reject) => (upgrading = { resolve, reject }));
+    },
+    listen(leave, abandoned) {
+      process.on('message', (message: SupervisorMessage) => {
+        if (message.type === 'upgradeRefused') upgrading?.reject(new Error(message.reason));
+        else if (message.type === 'leave') {
+          upgrading?.resolve();
+          leave();
+        }
+      });
+      process.once('disconnect', abandoned);
+      if (!process.connected) abandoned();
+    },
+  };
+}
+
+/** The next message of a type. */
+function messageOf<T extends SupervisorMessage['type']>(type: T): Promise<Extract<SupervisorMessage, { type: T }>> {
+  return new Promise((resolve) => {
+    const hear = (message: SupervisorMessage): void => {
+      if (message.type !== type) return;
+      process.off('message', hear);
+      resolve(message as Extract<SupervisorMessage, { type: T }>);
+    };
+    process.on('message', hear);
+  });
+}

@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AriClient } from '../support/ari-client.ts';
+import { freePort } from '../support/free-port.ts';
+import { Phone } from '../support/phone.ts';
+import { untilAsked } from '../support/waiting.ts';
+
+/** A supervisor with real calls whose server is killed and replaced. HOOKSWITCH_TEST_CALLS=200 makes so many calls. */
+const supervised = suite('a supervised server');
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const calls = Number(process.env['HOOKSWITCH_TEST_CALLS'] ?? 20);
+
+type Channel = { id: string; state: string };
+
+async function createSupervisor() {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-supervised-'));
+  const [http, sip] = [await freePort(), await freePort()];
+  const file = join(directory, 'hookswitch.yaml');
+  const settings = {
+    general: { data_directory: join(directory, 'data'), log_level: 'error' },
+    http: { port: http, users: [{ name: 'tester', password: 'secret' }] },
+    sip: {
+      transports: [
+        { protocol: 'udp', bind: '127.0.0.1', port: sip },
+        { protocol: 'tcp', bind: '127.0.0.1', port: sip },
+      ],
+      endpoints: { anonymous: { match: ['127.0.0.1'] } },
+    },
+    media: { rtp_ports: [0, 0] },
+    dialplan: { default: { echo: ['Answer', 'Echo'], desk: ['Stasis(desk)'] } },
+    state_store: { on: true },
+  };
+  writeFileSync(file, JSON.stringify(settings));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
+  const parent: ChildProcess = spawn(process.execPath, [program, 'serve', '--supervised', '--config', file], {
+    ...{ cwd: directory, env: Object.fromEntries(inherited), stdio: ['ignore', 'ignore', 'inherit'] },
+  });
+  const base = `http://127.0.0.1:${http}/ari`;
+  const answers = async (): Promise<boolean> =>
+    (await fetch(`${base}/asterisk/ping`).catch(() => undefined)) !== undefined;
+  await untilAsked(answers, () => 'the server does not answer');
+  /** The process of the server. */
+  const server = (): number =>
+    Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim().split(' ')[0]);
+  return {
+    ...{ sip: `127.0.0.1:${sip}`, sipPort: sip, httpPort: http, server, parent },
+    client: () => new AriClient(base, 'tester:secret'),
+    upgrade: () =>
+      fetch(`http://127.0.0.1:${http}/hookswitch/server/upgrade`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa('tester:secret')}` },
+      }),
+    /** Ends it as an init system does. @returns the exit code. */
+    async close(): Promise<number | null> {
+      const isOver = parent.exitCode !== null || parent.signalCode !== null;
+      const ended = isOver ? Promise.resolve([parent.exitCode]) : once(parent, 'exit');
+      parent.kill('SIGTERM');
+      const [code] = await ended;
+      rmSync(directory, { recursive: true, force: true });
+      return code;
+    },
+  };
+}
+
+/** A sender that hears refusals (ICMP) of a port. */
+class Probe {
+  readonly refusals: string[] = [];
+  readonly #socket: Socket = createSocket('udp4');
+  #sending: NodeJS.Timeout | undefined;
+
+  static async open(port: number): Promise<Probe> {
+    const probe = new Probe();
+    probe.#socket.on('error', (error: NodeJS.ErrnoException) => probe.refusals.push(`${error.code} ${port}`));
+    probe.#socket.connect(port, '127.0.0.1');
+    await once(probe.#socket, 'connect');
+    // No packet of SIP or RTP: it is dropped.
+    probe.#sending = setInterval(() => probe.#socket.send('\r\n'), 5);
+    return probe;
+  }
+
+  close(): void {
+    clearInterval(this.#sending);
+    this.#socket.close();
+  }
+}
+
+/** Phones in calls that echo, each of which has heard itself. */
+async function openCalls(sip: string): Promise<Phone[]> {
+  const phones = await Promise.all(Array.from({ length: calls }, (_, at) => Phone.open(`${1000 + at}`, sip)));
+  await Promise.all(phones.map((phone) => phone.call('echo')));
+  for (const { audio } of phones) audio.hum(400);
+  await Promise.all(phones.map(({ audio }) => audio.hears([400], [400, 700])));
+  return phones;
+}
+
+const portOf = ({ described }: Phone): number => Number(/^m=audio (\d+)/m.exec(described.at(-1) ?? '')?.[1]);
+
+/** Every call goes on as the same stream behind `replace`, nothing is refused, and each ends by the phone's BYE. */
+async function goesOn(replace: (server: Awaited<ReturnType<typeof createSupervisor>>) => Promise<void>): Promise<void> {
+  const server = await createSupervisor();
+  const phones = await openCalls(server.sip);
+  const probes = await Promise.all([server.sipPort, ...phones.map(portOf)].map((port) => Probe.open(port)));
+  try {
+    const client = server.client();
+    const before = server.server();
+    await replace(server);
+    await untilAsked(
+      async () => server.server() > 0 && server.server() !== before,
+      () => 'no other server runs',
+    );
+    const counts = phones.map(({ audio }) => audio.packets.length);
+    // A connection waits for the next server.
+    const channels = await client.ok<Channel[]>('GET', '/channels');
+    assert.equal([channels.length, new Set(channels.map(({ state }) => state))], [calls, new Set(['Up'])]);
+    await Promise.all(
+      phones.map(({ audio }, at) =>
+        audio.until(() => audio.packets.length > counts[at]! + 25, 'audio of the next server'),
+      ),
+    );
+    for (const { audio } of phones) assert.is(new Set(audio.packets.map(({ ssrc }) => ssrc)).size, 1);
+    assert.equal(
+      probes.flatMap(({ refusals }) => refusals),
+      [],
+    );
+    for (const phone of phones) phone.hangup();
+    await untilAsked(
+      async () => (await client.ok<Channel[]>('GET', '/channels')).length === 0,
+      () => 'channels stay',
+    );
+  } finally {
+    for (const probe of probes) probe.close();
+    await Promise.all(phones.map((phone) => phone.close()));
+    assert.is(await server.close(), 0);
+  }
+}
+
+supervised(`that is killed goes on with ${calls} calls, and no datagram is refused`, () =>
+  goesOn(async ({ server }) => {
+    process.kill(server(), 'SIGKILL');
+  }),
+);
+
+supervised(`that is upgraded goes on with ${calls} calls, and no datagram is refused`, () =>
+  goesOn(async ({ upgrade }) => {
+    assert.is((await upgrade()).status, 204);
+  }),
+);
+
+supervised('takes connections that came while no server ran', async () => {
+  const { server, sipPort, httpPort, close } = await createSupervisor();
+  try {
+    process.kill(server(), 'SIGKILL');
+    const sockets = [sipPort, httpPort].map((port) => connect(port, '127.0.0.1'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    sockets[1]!.write('GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\n\r\n');
+    const [answer] = await once(sockets[1]!, 'data');
+    assert.match(String(answer), /^HTTP\/1.1 401 /);
+    for (const socket of sockets) socket.destroy();
+  } finally {
+    await close();
+  }
+});
+
+supervised('an upgrade loses no request and no event of an application that resumes', async () => {
+  const server = await createSupervisor();
+  const phone = await Phone.open('4711', server.sip);
+  const first = await server.client().connect('desk');
+  const later = server.client();
+  const set = (name: string) => later.ok('POST', `/channels/${channel.id}/variable?variable=${name}&value=1`);
+  let channel = { id: '' };
+  try {
+    const calling = phone.call('desk');
+    ({ channel } = await first.waitFor('StasisStart'));
+    await first.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    const { seq } = (await first.waitFor('ChannelStateChange')) as unknown as { seq: number };
+    // Requests one after the other, while the server is replaced.
+    let isReplaced = false;
+    const upgrading = server.upgrade().then(({ status }) => {
+      isReplaced = true;
+      return status;
+    });
+    let count = 0;
+    while (!isReplaced) await set(`N${count++}`);
+    assert.is(await upgrading, 204);
+    for (let more = 0; more < 3; more++) await set(`N${count++}`);
+    await later.connect('desk', { resume: String(seq) });
+    await set('LAST');
+    await later.waitFor('ChannelVarset', ({ variable }) => variable === 'LAST');
+    assert.equal(
+      later.events.flatMap((event) => (event.type === 'ChannelVarset' ? [event.variable] : [])),
+      [...Array.from({ length: count }, (_, at) => `N${at}`), 'LAST'],
+    );
+    await later.ok('DELETE', `/channels/${channel.id}`);
+    await phone.over();
+  } finally {
+    await Promise.all([first.close(), later.close(), phone.close()]);
+    await server.close();
+  }
+});
+
+supervised('ends, and leaves its calls, when its supervisor is killed', async () => {
+  const { server, parent, close, sip } = await createSupervisor();
+  const phone = await Phone.open('4711', sip);
+  try {
+    await phone.call('echo');
+    const child = server();
+    const ended = once(parent, 'exit');
+    parent.kill('SIGKILL');
+    await ended;
+    await untilAsked(
+      async () => !isRunning(child),
+      () => 'the server goes on',
+    );
+    assert.ok(phone.inCall);
+  } finally {
+    await phone.close();
+    await close();
+  }
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+supervised.run();

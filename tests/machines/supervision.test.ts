@@ -1,0 +1,130 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { initialTransition, transition } from 'xstate';
+import { type SupervisionEvent, type SupervisionInput, supervisionMachine } from '../../src/machines/supervision.ts';
+import { assertCovered, coverChart, delaysIn } from '../support/charts.ts';
+
+const bounds = {
+  ...{ startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 1_000, mostCrashes: 6 },
+  ...{ leaveTimeoutMs: 5_000 },
+};
+const input: SupervisionInput = { id: 'server', ...bounds };
+const ended = (how: 'done' | 'refused' | 'crashed', code = 70) => ({ type: 'server.ended', how, code }) as const;
+const crash = ended('crashed');
+const ready = { type: 'server.ready' } as const;
+const stop = { type: 'stop', signal: 'SIGTERM' } as const;
+const upgrade = { type: 'upgrade' } as const;
+const prepared = { type: 'successor.prepared' } as const;
+const delay = (name: string, state: string) => ({ type: `xstate.after.${name}.supervision.${state}` });
+const pause = delay('pause', 'backingOff');
+
+/** Takes a supervisor through events; gives where it ended and what the last event asked for. */
+function after(...events: (SupervisionEvent | { type: string })[]) {
+  let [snapshot, actions] = initialTransition(supervisionMachine, input);
+  for (const event of events) [snapshot, actions] = transition(supervisionMachine, snapshot, event as SupervisionEvent);
+  const asked = actions
+    .map(({ type, params }) => [type, ...Object.values((params ?? {}) as object)].join(' '))
+    .filter((text) => !text.startsWith('xstate.'));
+  return { value: snapshot.value, asked, snapshot };
+}
+
+const pick = ({ value, asked }: ReturnType<typeof after>) => ({ value, asked });
+const chart = suite('supervision chart');
+
+chart('starts a server directly, and again without a pause when it crashes for the first time', () => {
+  assert.equal(pick(after()), { value: 'starting', asked: ['startServer'] });
+  assert.is(after(ready).value, 'running');
+  assert.equal(pick(after(ready, crash)), { value: 'starting', asked: ['startServer'] });
+});
+
+chart('pauses behind further crashes at once, longer each time, and gives up at last', () => {
+  const crashes = (count: number) =>
+    after(ready, crash, ...Array.from({ length: count - 1 }, (_, at) => (at === 0 ? [crash] : [pause, crash])).flat());
+  const pauses = [2, 3, 4, 5].map((count) => delaysIn(supervisionMachine, crashes(count).snapshot));
+  assert.equal(pauses, [{ pause: 200 }, { pause: 400 }, { pause: 800 }, { pause: 1_000 }]);
+  assert.equal(pick(crashes(6)), { value: 'gaveUp', asked: ['tellGivenUp'] });
+});
+
+chart('forgets crashes when a server runs steadily', () => {
+  const steady = delay('steadyTime', 'running');
+  assert.is(after(ready, crash, ready, crash).value, 'backingOff');
+  assert.is(after(ready, crash, ready, steady, crash).value, 'starting');
+});
+
+chart('ends with a server that is refused its configuration, but goes on once one has run', () => {
+  const refused = after(ended('refused', 1));
+  assert.equal([refused.value, refused.snapshot.context.code], ['ended', 1]);
+  assert.is(after(ready, crash, ended('refused', 1)).value, 'backingOff');
+});
+
+chart('ends when the server has ended by itself, or by a signal', () => {
+  assert.equal([after(ready, ended('done', 0)).value, after(ready, stop, ended('done', 0)).value], ['ended', 'ended']);
+  assert.equal(pick(after(ready, stop)), { value: 'stopping', asked: ['passSignal SIGTERM'] });
+  const again = after(ready, stop, { type: 'stop', signal: 'SIGINT' });
+  assert.equal(pick(again), { value: 'stopping', asked: ['passSignal SIGINT'] });
+  const idle = after(ready, crash, crash, stop);
+  assert.equal([idle.value, idle.snapshot.context.code], ['ended', 0]);
+});
+
+chart('prepares the next server beside the present one, which leaves when that is ready', () => {
+  assert.equal(pick(after(ready, upgrade)), { value: 'upgrading', asked: ['prepareSuccessor'] });
+  assert.equal(pick(after(ready, upgrade, prepared)), { value: 'handingOver', asked: ['askToLeave'] });
+  const next = after(ready, upgrade, prepared, ended('done', 0));
+  assert.equal(pick(next), { value: 'starting', asked: ['startServer'] });
+  assert.equal(pick(after(ready, upgrade, prepared, delay('leaveTimeout', 'handingOver'))), {
+    value: 'handingOver',
+    asked: ['killServer'],
+  });
+});
+
+chart('the present server goes on when the next one does not start', () => {
+  assert.equal(pick(after(ready, upgrade, { type: 'successor.ended' })), {
+    value: 'running',
+    asked: ['refuseUpgrade the new version did not start; see its log'],
+  });
+  assert.equal(pick(after(ready, upgrade, delay('startTimeout', 'upgrading'))), {
+    value: 'running',
+    asked: ['dropSuccessor', 'refuseUpgrade the new version did not start in time'],
+  });
+});
+
+chart('a server that crashes during an upgrade is started again, and a stop ends both', () => {
+  assert.equal(pick(after(ready, upgrade, crash)), { value: 'starting', asked: ['dropSuccessor', 'startServer'] });
+  for (const before of [
+    [ready, upgrade],
+    [ready, upgrade, prepared],
+  ])
+    assert.equal(pick(after(...before, stop)), { value: 'stopping', asked: ['dropSuccessor', 'passSignal SIGTERM'] });
+});
+
+chart('one upgrade at a time, and none while the server starts or stops', () => {
+  const refusal = (...events: (SupervisionEvent | { type: string })[]) => after(...events, upgrade).asked;
+  assert.equal(refusal(), ['refuseUpgrade the server is starting']);
+  assert.equal(refusal(ready, upgrade), ['refuseUpgrade an upgrade is under way']);
+  assert.equal(refusal(ready, upgrade, prepared), ['refuseUpgrade an upgrade is under way']);
+  assert.equal(refusal(ready, stop), ['refuseUpgrade the server is stopping']);
+});
+
+chart('a start that takes too long is killed, which is a crash', () => {
+  assert.equal(pick(after(delay('startTimeout', 'starting'))), { value: 'starting', asked: ['killServer'] });
+});
+
+chart('takes the bounds that a server tells', () => {
+  const told = after({ type: 'server.bounds', bounds: { ...bounds, pauseMs: 700 } });
+  assert.is(told.snapshot.context.pauseMs, 700);
+});
+
+chart('every state is reached and every transition taken', () => {
+  const coverage = coverChart(supervisionMachine, {
+    inputs: [{ ...input, mostCrashes: 3 }],
+    events: [
+      ...[ready, upgrade, prepared, stop, crash, ended('done', 0), ended('refused', 1)],
+      { type: 'successor.ended' },
+      { type: 'server.bounds', bounds: { ...bounds, mostCrashes: 3 } },
+    ],
+    key: ({ context }) => [Math.min(context.crashes, 3), context.hasRun],
+  });
+  assertCovered(supervisionMachine, coverage);
+});
+
+chart.run();
