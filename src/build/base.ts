@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { join } from 'node:path';
 import { type CallStory, createCallStory } from '../actors/call-story.ts';
 import { type ChannelFacts, createChannelFacts } from '../actors/channel-facts.ts';
 import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
@@ -31,6 +32,7 @@ import type { MediaPlane } from '../telephony/media.ts';
 import { createCallLog } from '../watch/call-log.ts';
 import { createChartLog } from '../watch/chart-log.ts';
 import { createTracing, type Tracing } from '../watch/tracing.ts';
+import { leaveOut } from './left-out.ts';
 import { savedIn } from './saved-state.ts';
 import { type ServerData, serverDataVersion } from './server-data.ts';
 
@@ -158,9 +160,20 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     io,
     changes: new TurnChanges(),
     stateStore,
-    from: from ?? (stateStore && savedIn(stateStore, clock.now(), config.state_store.interval * 1000, log)),
+    from: from ?? (stateStore && leftIn(stateStore, { config, clock, log }, io.supervised?.leaveOut ?? [])),
   };
 }
+
+/** What the process before left, without calls that have crashed it. */
+const leftIn = (
+  store: StateStore,
+  { config, clock, log }: { config: Config; clock: Clock; log: Logger },
+  marks: readonly string[],
+): ServerData | undefined =>
+  leaveOut(savedIn(store, clock.now(), config.state_store.interval * 1000, log), marks, {
+    ...{ clock, log },
+    directory: join(config.general.data_directory, 'crashes'),
+  });
 
 const openState = (
   { general, state_store: { compact_above, events, events_memory, events_minutes, retry } }: Config,
