@@ -17,9 +17,9 @@ import type { Logger, RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
 import type { TableWatch } from '../machines/table-run.ts';
-import type { SupervisedThread } from '../media/protocol.ts';
 import type { StartThread } from '../media/start-worker.ts';
 import type { AriEventBody } from '../models/events.ts';
+import type { SupervisedThread } from '../native/inherited.ts';
 import { Recorder } from '../recorder/recorder.ts';
 import { recorderSettings } from '../settings.ts';
 import type { OpenUdp } from '../sip/transport/udp.ts';
@@ -37,7 +37,7 @@ import { savedIn } from './saved-state.ts';
 import { type ServerData, serverDataVersion } from './server-data.ts';
 
 /** What a server gets from the supervisor that started it. */
-export type Supervised = {
+type Supervised = {
   /** Opens listening sockets, which the supervisor holds. */
   listening: ListeningSockets;
   /** The same for the sockets of media threads. */

@@ -20,7 +20,7 @@ export type SupervisionBounds = {
 
 export type SupervisionInput = { id: string } & SupervisionBounds;
 
-export type SupervisionContext = SupervisionInput & {
+type SupervisionContext = SupervisionInput & {
   /** Crashes since a server last ran steadily. */
   crashes: number;
   /** Exit code of the server that ended last. */

@@ -4,6 +4,7 @@ import type { Logger } from '../lib/log.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { TracedKind } from '../lib/rtp-trace.ts';
 import { Roster, SlotMap } from '../lib/slot-map.ts';
+import type { SupervisedThread } from '../native/inherited.ts';
 import type { ExternalAudio, ExternalReport, ExternalRequest, ExternalSession } from '../telephony/external.ts';
 import type {
   AudioDirection,
@@ -24,7 +25,7 @@ import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
 import { newWakeUp } from './pipe/wake-up.ts';
-import type { MediaUsage, SupervisedThread } from './protocol.ts';
+import type { MediaUsage } from './protocol.ts';
 import { newHeardCounter } from './report-window.ts';
 import { closeLeft, leftOpen, newDescriptorTable } from './rtp/descriptors.ts';
 import { noPortFree } from './rtp/ports.ts';

@@ -1,4 +1,5 @@
 import type { LoopReader } from '../lib/loop-reader.ts';
+import type { SupervisedThread } from '../native/inherited.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
 import type {
   AudioDirection,
@@ -162,14 +163,6 @@ export type MediaMessage =
 
 /** The subject of a log line: a session or a mix, by number. */
 export type LoggedAbout = { session?: number; mix?: number };
-
-/** How a media thread has its sockets held by a supervisor. */
-export type SupervisedThread = {
-  /** Descriptor of the process's link to it (`native/descriptor-link.ts`). */
-  link: number;
-  /** Sockets to take up: see `native/inherited.ts`. */
-  inherited: SharedArrayBuffer;
-};
 
 /** Initial data of a media thread. */
 export type WorkerStart = {

@@ -69,3 +69,11 @@ export class InheritedSockets {
     return true;
   }
 }
+
+/** How a media thread has its sockets held by a supervisor. */
+export type SupervisedThread = {
+  /** Descriptor of the process's link to it (`descriptor-link.ts`). */
+  link: number;
+  /** Sockets to take up, see {@link InheritedSockets}. */
+  inherited: SharedArrayBuffer;
+};

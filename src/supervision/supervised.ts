@@ -13,7 +13,7 @@ import { inheritedAt, type ServerMessage, type SupervisorMessage, supervisedVari
 const claimMs = 10_000;
 
 /** What the supervisor has given. */
-export type Begin = {
+type Begin = {
   listening: ListeningSockets;
   media: { link: number; inherited: SharedArrayBuffer; inherit(descriptors: readonly number[]): void };
   mark: CallMark;

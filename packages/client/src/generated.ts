@@ -2923,6 +2923,11 @@ export interface OwnOperations {
   server: {
     /** The server's version, start time, and SIP addresses. */
     get(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
+    /**
+     * Start the installed version, which takes over all calls and connections of the running one. Answered when it is
+     * about to.
+     */
+    upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
     /** List the contacts of all endpoints, registered and configured, with the result of their last check. */
     listContacts(params?: Record<string, never>, options?: RequestOptions): Promise<ContactView[]>;
     /** List the subscriptions of phones to BLF and to waiting messages. */
@@ -3191,6 +3196,7 @@ export const ownOperations = {
   },
   server: {
     get: 'GET /hookswitch/server',
+    upgrade: 'POST /hookswitch/server/upgrade',
     listContacts: 'GET /hookswitch/contacts',
     listWatchers: 'GET /hookswitch/watchers',
   },
