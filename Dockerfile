@@ -34,4 +34,4 @@ STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "/opt/hookswitch/dist/cli.js", "ready"]
 ENTRYPOINT ["node", "/opt/hookswitch/dist/cli.js"]
-CMD ["serve"]
+CMD ["serve", "--supervised"]
