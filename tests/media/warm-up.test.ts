@@ -7,8 +7,8 @@ import type { MediaMessage } from '../../src/media/protocol.ts';
 import { newHeardCounter } from '../../src/media/report-window.ts';
 import { Descriptors, newDescriptorTable } from '../../src/media/rtp/descriptors.ts';
 import { EpollSockets } from '../../src/media/rtp/epoll-sockets.ts';
-import { loadSystemCalls } from '../../src/native/system-calls.ts';
 import { type OpenSockets, WarmUp } from '../../src/media/warm-up.ts';
+import { loadSystemCalls } from '../../src/native/system-calls.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { endTurn, FakeNetwork, memoryLogger, rampLoader, settle } from './support.ts';
 
