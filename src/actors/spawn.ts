@@ -32,6 +32,8 @@ export type Runtime = {
   actors: Roster<LiveActor>;
   /** The root of the actor system, whose children they are. */
   system: AnyActorRef;
+  /** Hears of charts that run outside xstate, as xstate tells it of actors; undefined: nobody. */
+  inspect: Inspect | undefined;
 };
 
 /** Hears what xstate tells inspectors of all actors: the actors, the events they take, and their snapshots. */
@@ -44,7 +46,7 @@ export type LiveActor = KeptActor & { readonly id: string; readonly chart: strin
 export function createRuntime(clock: Clock, log: Logger, inspect?: Inspect): Runtime {
   const system = createActor(rootLogic, { id: 'hookswitch', ...(inspect && { inspect }) }).start();
   Object.assign(system.system, unlisted);
-  return { clock, log, turn: createTurn(), actors: new Roster(), system };
+  return { clock, log, turn: createTurn(), actors: new Roster(), system, inspect };
 }
 
 /**

@@ -1,11 +1,11 @@
-import type { AnyMachineSnapshot, AnyStateMachine, EventObject } from 'xstate';
+import type { AnyMachineSnapshot, AnyStateMachine, EventObject, InspectionEvent } from 'xstate';
 import type { SeenRun, TableWatch } from '../machines/table-run.ts';
 import type { LiveActor, Runtime } from './spawn.ts';
 import { type CommittedStep, describeStep, restored } from './step.ts';
 
 /**
- * Lists the runs of tables among the actors, and tells the recorder and other listeners of their steps. A run ends in a
- * final state. It is told of from its first step on: by then the object that it belongs to is known.
+ * Lists the runs of tables among the actors, shows them to inspectors, and tells the recorder and other listeners of their
+ * steps. A run ends in a final state. The recorder is told from the first step on: by then its object is known.
  */
 export const createTableWatch = (runtime: Runtime): TableWatch => ({
   begin: (machine, object, state) => new WatchedTable(runtime, machine, object, state),
@@ -42,6 +42,25 @@ class WatchedTable implements LiveActor, SeenRun {
     this.id = id;
     this.#snapshot = snapshotOf(machine, state);
     this.#number = runtime.actors.add(this);
+    this.#inspect({ type: '@xstate.actor' });
+  }
+
+  /** The run as inspectors know actors. */
+  get sessionId(): string {
+    return `table:${this.#number}`;
+  }
+
+  get logic(): { config: unknown } {
+    return { config: this.machine.config };
+  }
+
+  get _parent(): Runtime['system'] {
+    return this.#runtime.system;
+  }
+
+  #inspect(told: { type: InspectionEvent['type']; [member: string]: unknown }): void {
+    const { inspect, system } = this.#runtime;
+    inspect?.({ ...told, actorRef: this, rootId: system.sessionId } as unknown as InspectionEvent);
   }
 
   get chart(): string {
@@ -53,10 +72,15 @@ class WatchedTable implements LiveActor, SeenRun {
   }
 
   take(event: EventObject, to: string, effects: readonly string[], perform: () => void): void {
-    const { turn, actors } = this.#runtime;
+    const { turn, actors, inspect } = this.#runtime;
     const before = this.#snapshot;
     const after = snapshotOf(this.machine, to);
     this.#snapshot = after;
+    if (inspect) {
+      const told = plain(event);
+      this.#inspect({ type: '@xstate.event', event: told, sourceRef: undefined });
+      this.#inspect({ type: '@xstate.snapshot', event: told, snapshot: after });
+    }
     if (turn.keeper || turn.heard) {
       if (!this.#isTold)
         turn.beside((...of) => this.#tell({ ...firstStep, besides: before, after: before }, of), nothing);

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { AnyActorRef } from 'xstate';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import type { Step } from '../../src/actors/step.ts';
 import { createTableWatch } from '../../src/actors/table-watch.ts';
@@ -81,6 +82,30 @@ tables('a run is an actor until its final state, and its effects are caused by i
     steps[1]?.effects.map(({ type }) => type),
     ['tellEnded', 'hangUpPeer'],
   );
+});
+
+tables('an inspector sees a run as it sees an actor', () => {
+  const seen: unknown[] = [];
+  const runtime = createRuntime(new ManualClock(), silentLog, (event) => {
+    const { id, sessionId } = event.actorRef as AnyActorRef;
+    if (!sessionId.startsWith('table:')) return;
+    const value = event.type === '@xstate.snapshot' ? (event.snapshot as { value?: unknown }).value : undefined;
+    seen.push([event.type, id, ...('event' in event ? [event.event] : []), ...(value === undefined ? [] : [value])]);
+  });
+  const run = new TableRun<keyof typeof localLegTable, LocalLegEvent, LocalLegEffect>(
+    localLegTable,
+    'early',
+    { tellEnded: () => seen.push('effect'), hangUpPeer: () => {} } as never,
+    { watch: createTableWatch(runtime), id: 'c1' },
+  );
+  run.send({ type: 'hangup', cause: 17 });
+  const hangup = { type: 'hangup', cause: 17 };
+  assert.equal(seen, [
+    ['@xstate.actor', 'c1'],
+    ['@xstate.event', 'c1', hangup],
+    ['@xstate.snapshot', 'c1', hangup, 'ended'],
+    'effect',
+  ]);
 });
 
 tables.run();
