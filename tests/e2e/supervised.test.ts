@@ -26,7 +26,8 @@ async function createSupervisor() {
   const file = join(directory, 'hookswitch.yaml');
   const settings = {
     general: { data_directory: join(directory, 'data'), log_level: 'error' },
-    http: { port: http, users: [{ name: 'tester', password: 'secret' }] },
+    // An upgrade is answered when the next server is prepared, which takes a busy machine long.
+    http: { port: http, users: [{ name: 'tester', password: 'secret' }], limits: { answer_timeout: 120 } },
     sip: {
       transports: [
         { protocol: 'udp', bind: '127.0.0.1', port: sip },
