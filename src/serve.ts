@@ -5,7 +5,7 @@ import { packageVersion as version } from './config/package-files.ts';
 import type { Config } from './config/schema.ts';
 import { callable, echoUri } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
-import { compactHeap, compactWhenIdle } from './lib/heap.ts';
+import { compactWhenIdle } from './lib/heap.ts';
 import { createLineOutput, type LineOutput, type LineStream } from './lib/line-output.ts';
 import type { Logger } from './lib/log.ts';
 import { plainJson, plainTexts } from './lib/plain-text.ts';
@@ -60,7 +60,6 @@ export async function serve(
   });
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
-  await compactHeap();
   const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);
   process.on('SIGHUP', () => applyReload(running, reload, log));
   const stopped = untilStopped(running, { config, log, supervised });
