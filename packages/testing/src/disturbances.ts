@@ -23,8 +23,6 @@ export type Disturbance = {
 
 const busy = 17;
 const rejected = 21;
-/** Where a phone transfers a call to; the dialplan need not have it. */
-const extension = '100';
 /** A sound and an application that are not there. */
 const missing = 'no-such-thing-anywhere';
 const longestDialMs = 600_000;
@@ -63,7 +61,6 @@ function ofChannel(actor: LiveActor, phones: ReadonlyMap<string, Phone>): Distur
   if (can('leg.held')) {
     for (const digit of ['1', '#']) add('leg.digit', `presses ${digit}`, (each) => each.press(digit));
     add('leg.held', 'puts the call on hold', (each) => each.hold());
-    add('leg.transferAsked', `transfers the call to ${extension}`, (each) => each.transfer(extension));
   }
   return found;
 }
