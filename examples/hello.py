@@ -1,7 +1,8 @@
 """The same as hello.ts with nothing but Python: answers, plays a prompt, tells digits, hangs up on #."""
-import base64, http.client, json, os, socket, urllib.parse
+import base64, http.client, json, os, signal, socket, urllib.parse
 
 url = urllib.parse.urlsplit(os.environ.get('HOOKSWITCH_URL', 'http://127.0.0.1:8088'))
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C ends it without a traceback.
 password = os.environ.get('HOOKSWITCH_PASSWORD', '')
 login = 'Basic ' + base64.b64encode(f'hookswitch:{password}'.encode()).decode()
 
