@@ -148,7 +148,11 @@ async function build(base: Base): Promise<RunningServer> {
       sip.drain();
       await atMost(clock, drainTimeoutMs, whenIdle(channels, base.channelFacts));
       hangupAll(channels, Cause.normalClearing);
-      await atMost(clock, hangupGraceMs, whenIdle(channels, base.channelFacts));
+      await atMost(
+        clock,
+        hangupGraceMs,
+        whenIdle(channels, base.channelFacts).then(() => sip.departed()),
+      );
     },
     channels: () => channels.size,
     actors: () => base.runtime.actors,
@@ -177,7 +181,7 @@ async function build(base: Base): Promise<RunningServer> {
   };
 }
 
-/** How long calls hung up at the end of a drain may take to say goodbye. */
+/** How long calls that were hung up may take to say goodbye at the end of a drain: an INVITE may be undecided. */
 const hangupGraceMs = 5_000;
 
 const hostAndPort = (host: string, port: number): string =>

@@ -35,10 +35,14 @@ type Place = { lists?: readonly (readonly [path: string, one: One, part?: string
 /** Pieces in which all channels are written again during one interval, so that no turn is long. */
 const pieces = 10;
 
-/** Entries that an orderly end leaves: everything else ends with the server's calls and connections. */
+/**
+ * Entries that an orderly end leaves: everything else ends with the server's calls and connections. Calls that were hung up and
+ * whose INVITE is still undecided are cancelled by the next server.
+ */
 const outlives = [
   ...['version', 'channelIds', 'endpoints', 'globals', 'deviceStates.kept', 'mailboxes', 'calls.applications '],
   ...['calls.connections', 'calls.contacts ', 'sip.driver.bindings ', 'seq ', 'sub '],
+  ...['sip.driver.departing', 'sip.transactions.clients '],
 ];
 
 /** Writes what changes to the store at the end of each turn, until the server's scope is closed. */

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -60,12 +61,19 @@ async function createServer() {
   };
   await start();
   const kill = async (): Promise<void> => {
+    if (child!.exitCode !== null) return;
     const ended = once(child!, 'exit');
     child!.kill('SIGKILL');
     await ended;
   };
+  /** Stops it in order, and at once. */
+  const stop = async (): Promise<void> => {
+    const ended = once(child!, 'exit');
+    child!.kill('SIGTERM');
+    await ended;
+  };
   return {
-    ...{ base, bob, sip: `127.0.0.1:${sip}`, start, kill },
+    ...{ base, bob, sip: `127.0.0.1:${sip}`, start, kill, stop },
     client: () => new AriClient(base, 'tester:secret'),
     async close() {
       await kill();
@@ -85,6 +93,49 @@ const test = (title: string, body: (server: Awaited<ReturnType<typeof createServ
   });
 
 const channelsOf = (client: AriClient): Promise<Channel[]> => client.ok<Channel[]>('GET', '/channels');
+
+for (const when of ['before the server has stopped', 'to the next server'])
+  test(`a call that is hung up while its INVITE is undecided is cancelled when its phone rings ${when}`, async (server) => {
+    const phone = createSocket('udp4');
+    const heard: string[] = [];
+    phone.on('message', (message) => heard.push(String(message)));
+    phone.bind(server.bob, '127.0.0.1');
+    try {
+      await once(phone, 'listening');
+      const { id } = await server.client().ok<Channel>('POST', '/channels?endpoint=PJSIP/bob&app=desk');
+      const has = (method: string, from = 0) => heard.slice(from).some((message) => message.startsWith(method));
+      const until = (method: string, from = 0) =>
+        untilAsked(
+          async () => has(method, from),
+          () => `no ${method} came`,
+        );
+      await until('INVITE');
+      const reply = (request: string, status: string): void => {
+        const lines = request.split('\r\n').filter((line) => /^(?:Via|From|To|Call-ID|CSeq):/.test(line));
+        const tagged = lines.map((line) => (line.startsWith('To:') ? `${line};tag=bob` : line));
+        const text = [`SIP/2.0 ${status}`, ...tagged, 'Content-Length: 0', '', ''].join('\r\n');
+        phone.send(text, Number(server.sip.split(':')[1]), '127.0.0.1');
+      };
+      const lastOf = (method: string) => heard.findLast((message) => message.startsWith(method)) ?? '';
+      await server.client().ok('DELETE', `/channels/${id}`);
+      const stopped = server.stop();
+      if (when === 'to the next server') {
+        await stopped;
+        const before = heard.length;
+        await server.start();
+        await until('INVITE', before);
+      }
+      assert.not(has('CANCEL'));
+      reply(lastOf('INVITE'), '180 Ringing');
+      await until('CANCEL');
+      reply(lastOf('CANCEL'), '200 OK');
+      reply(lastOf('INVITE'), '487 Request Terminated');
+      await until('ACK');
+      await stopped;
+    } finally {
+      phone.close();
+    }
+  });
 
 test('audio goes on as the same stream, and the call ends by the phone', async (server) => {
   const phone = await Phone.open('4711', server.sip);

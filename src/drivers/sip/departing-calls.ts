@@ -22,6 +22,8 @@ export type DepartingCallData = {
  * undecided, or the BYE has no response yet.
  */
 interface DepartingCalls extends Departures {
+  /** Resolves when no call is left. */
+  departed(): Promise<void>;
   dump(): readonly DepartingCallData[];
   /** Continues the calls of a previous process; calls of unknown endpoints are dropped. */
   restore(data: readonly DepartingCallData[]): void;
@@ -35,6 +37,12 @@ const keyOf = (call: Call): string =>
 export function createDepartingCalls(services: Services): DepartingCalls {
   const { agent, endpoints } = services;
   const calls = new SlotMap<string, Departing & { call: Call }>();
+  const waiting: (() => void)[] = [];
+
+  const over = (key: string): void => {
+    calls.delete(key);
+    if (calls.size === 0) for (const done of waiting.splice(0)) done();
+  };
 
   /** Takes a call up and keeps it, unless it is over by then. */
   const resume = (kept: Departing, begin: (onClosed: () => void) => Call): void => {
@@ -42,7 +50,7 @@ export function createDepartingCalls(services: Services): DepartingCalls {
     let key = '';
     const call = begin(() => {
       isClosed = true;
-      calls.delete(key);
+      over(key);
     });
     if (isClosed) return;
     key = keyOf(call);
@@ -87,7 +95,8 @@ export function createDepartingCalls(services: Services): DepartingCalls {
 
   return {
     keep: (call, kept) => void calls.set(keyOf(call), { ...kept, call }),
-    closed: (call) => void calls.delete(keyOf(call)),
+    closed: (call) => over(keyOf(call)),
+    departed: () => new Promise((done) => void (calls.size === 0 ? done() : waiting.push(done))),
     dump: () =>
       [...calls.values()].map(({ call, endpoint: { name }, destination }) =>
         destination

@@ -134,6 +134,8 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   hasSubscription(id: string): boolean;
   /** New calls are refused with 503 from now on; calls that exist go on. */
   drain(): void;
+  /** Resolves when calls that were hung up are over for their far sides, too. */
+  departed(): Promise<void>;
   counts(): SipDriverCounts;
   /** Registrations and subscriptions of phones, as plain data; the owners of legs dump those. */
   dump(): SipDriverData;
@@ -281,15 +283,11 @@ type Parts = {
   verifier: ReturnType<typeof createVerifier>;
 };
 
-/** Dump and restore of what the driver keeps outside calls. */
-function createSaved({
-  bindings,
-  subscriptions,
-  lines,
-  outsideRefers,
-  departing,
-}: Parts): Pick<SipDriver, 'dump' | 'dumpPart' | 'restore'> {
+/** Dump and restore of what the driver keeps outside calls, and the wait for its end. */
+function createSaved(parts: Parts): Pick<SipDriver, 'departed' | 'dump' | 'dumpPart' | 'restore'> {
+  const { bindings, subscriptions, lines, outsideRefers, departing } = parts;
   return {
+    departed: departing.departed,
     dump: () => ({
       ...{ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() },
       ...{ outsideRefers: outsideRefers.dump(), departing: departing.dump() },
