@@ -84,6 +84,9 @@ chart('a registrar that grants very little is asked no more often than the setti
   );
   assert.is(granted(10_000, 0.9), 5_000);
   assert.is(after([begun, accepted(1, 1_000)], { ...line, shortestRefreshMs: 60_000 }).waitMs, 60_000);
+  // Of a state that an earlier version has written.
+  const { shortestRefreshMs: _, ...earlier } = line;
+  assert.is(after([begun, accepted(1, 0)], earlier).waitMs, 0);
 });
 
 chart('with several servers there is time to wait for each of them before the registration runs out', () => {

@@ -66,6 +66,26 @@ chart('ends when the server has ended by itself, or by a signal', () => {
   assert.equal([idle.value, idle.snapshot.context.code], ['ended', 0]);
 });
 
+chart('a stop is obeyed while the server starts, and its end by the signal is no crash', () => {
+  assert.is(after().snapshot.context.code, 0);
+  assert.equal(pick(after(stop)), { value: 'stopping', asked: ['passSignal SIGTERM'] });
+  const killed = after(ready, crash, stop, crash);
+  assert.equal([killed.value, killed.snapshot.context.code], ['ended', 0]);
+  assert.equal(pick(after(ready, crash, crash, pause)), { value: 'starting', asked: ['startServer'] });
+});
+
+chart('ends with a server that ends by itself during an upgrade', () => {
+  const left = after(ready, upgrade, ended('done', 3));
+  assert.equal(pick(left), { value: 'ended', asked: ['dropSuccessor'] });
+  assert.is(left.snapshot.context.code, 3);
+});
+
+chart('gives up after crashes only, not when a configuration cannot be used', () => {
+  const crashes = [ready, crash, ...Array.from({ length: 4 }, () => [crash, pause]).flat()];
+  assert.equal([after(...crashes).value, after(...crashes, crash).value], ['starting', 'gaveUp']);
+  assert.is(after(...crashes, ended('refused', 1)).value, 'backingOff');
+});
+
 chart('prepares the next server beside the present one, which leaves when that is ready', () => {
   assert.equal(pick(after(ready, upgrade)), { value: 'upgrading', asked: ['prepareSuccessor'] });
   assert.equal(pick(after(ready, upgrade, prepared)), { value: 'handingOver', asked: ['askToLeave'] });
@@ -107,6 +127,15 @@ chart('one upgrade at a time, and none while the server starts or stops', () => 
 
 chart('a start that takes too long is killed, which is a crash', () => {
   assert.equal(pick(after(delay('startTimeout', 'starting'))), { value: 'starting', asked: ['killServer'] });
+});
+
+chart('each wait takes the time of its setting', () => {
+  const delays = (...events: (SupervisionEvent | { type: string })[]) =>
+    delaysIn(supervisionMachine, after(...events).snapshot);
+  assert.equal(delays(), { startTimeout: 60_000 });
+  assert.equal(delays(ready), { steadyTime: 10_000 });
+  assert.equal(delays(ready, upgrade), { startTimeout: 60_000 });
+  assert.equal(delays(ready, upgrade, prepared), { leaveTimeout: 5_000 });
 });
 
 chart('takes the bounds that a server tells', () => {
