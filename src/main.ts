@@ -45,7 +45,7 @@ export type RunningServer = {
   /** The actors that run now, of every chart. */
   actors(): Iterable<LiveActor>;
   /** Returns memory that is not used to the system; all threads stop for tens of ms. For times without calls. */
-  compact(): Promise<void>;
+  compact(): void;
   /** Hangs up every call, so that a drain comes to its end. */
   hangupAll(): void;
   /** Begins files anew that another program has renamed: call detail records, audit log, log files. */
@@ -156,8 +156,8 @@ async function build(base: Base): Promise<RunningServer> {
     },
     channels: () => channels.size,
     actors: () => base.runtime.actors,
-    async compact() {
-      await compactHeap();
+    compact() {
+      compactHeap();
       network.media.compact?.();
     },
     hangupAll: () => hangupAll(channels, Cause.normalClearing),

@@ -99,7 +99,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:perf_hooks': ['lib/loop-delay.ts'],
   'node:v8': ['lib/heap.ts'],
   'node:zlib': ['stores/state-store.ts'],
-  'node:inspector': ['lib/heap.ts'],
+  'node:vm': ['lib/heap.ts'],
   'prom-client': ['watch/metrics.ts'],
   '@opentelemetry/api': ['watch/tracing.ts'],
   'node:dns/promises': ['build'],

@@ -35,7 +35,8 @@ async function run(start: SystemWorkerStart, port: NonNullable<typeof parentPort
     sockets,
     ...(openMore && { warmUpSockets: openMore }),
     compact: () => {
-      void compactHeap().then(trimMemory);
+      compactHeap();
+      trimMemory?.();
     },
     wires: systemWires(systemClock),
     random32: createRandom32(),

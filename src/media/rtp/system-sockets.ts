@@ -42,7 +42,7 @@ type SystemSockets = {
  * Free memory at the end of a thread's arena that the C library gives back at once (M_TRIM_THRESHOLD). `malloc_trim` leaves it,
  * and the default grows with use: V8's compiler threads kept 9 MB.
  */
-const trimThreshold = { parameter: -1, octets: 262_144 };
+const trimThreshold = { parameter: -1, octets: 2_097_152 };
 
 async function heldSockets({ link, inherited }: SupervisedThread, clock: Clock): Promise<HeldSockets> {
   const calls = await loadHandoverCalls();
