@@ -1,7 +1,7 @@
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject, InspectionEvent } from 'xstate';
 import type { SeenRun, TableWatch } from '../machines/table-run.ts';
 import type { LiveActor, Runtime } from './spawn.ts';
-import { type CommittedStep, describeStep, restored } from './step.ts';
+import { type CommittedStep, describeStep, restored, type Step } from './step.ts';
 
 /**
  * Lists the runs of tables among the actors, shows them to inspectors, and tells the recorder and other listeners of their
@@ -76,43 +76,90 @@ class WatchedTable implements LiveActor, SeenRun {
     const before = this.#snapshot;
     const after = snapshotOf(this.machine, to);
     this.#snapshot = after;
+    const isRecorded = turn.keeper !== undefined || turn.heard;
+    const told = inspect || isRecorded ? plain(event) : event;
     if (inspect) {
-      const told = plain(event);
       this.#inspect({ type: '@xstate.event', event: told, sourceRef: undefined });
       this.#inspect({ type: '@xstate.snapshot', event: told, snapshot: after });
     }
-    if (turn.keeper || turn.heard) {
-      if (!this.#isTold)
-        turn.beside((...of) => this.#tell({ ...firstStep, besides: before, after: before }, of), nothing);
+    if (isRecorded) {
+      if (!this.#isTold) this.#tellFirst(before);
       this.#isTold = true;
-      const step = { taking: 'taken', event: plain(event), besides: undefined, before, after } as const;
-      turn.beside((...of) => this.#tell({ ...step, effects: effects.map(effectOf) }, of), perform);
+      const step: TableStep = {
+        taking: 'taken',
+        event: told,
+        besides: undefined,
+        before,
+        after,
+        effects: effectsOf(effects),
+      };
+      turn.beside((seq, causedBy) => this.#tell(step, seq, causedBy), perform);
     } else perform();
     if (after.status !== 'active') actors.remove(this.#number);
   }
 
-  #tell(step: TableStep, [seq, causedBy]: [seq: number, causedBy: CommittedStep['causedBy']]): void {
+  #tellFirst(snapshot: AnyMachineSnapshot): void {
+    const step: TableStep = {
+      taking: 'restored',
+      event: firstEvent,
+      besides: snapshot,
+      before: undefined,
+      after: snapshot,
+      effects: none,
+    };
+    this.#runtime.turn.beside((seq, causedBy) => this.#tell(step, seq, causedBy), nothing);
+  }
+
+  /** The step is one literal: a copy by spread that grows would have a hidden class of its own each time. */
+  #tell({ taking, event, besides, before, after, effects }: TableStep, seq: number, causedBy: Step['causedBy']): void {
     const { turn, clock, log } = this.#runtime;
-    const { request } = turn;
-    const of = { seq, causedBy, request, object: this.id, chart: this.chart, at: clock.now() };
-    const whole: CommittedStep = { kind: 'step', order: 0, facts: none, ...step, ...of };
+    const whole: CommittedStep = {
+      kind: 'step',
+      order: 0,
+      seq,
+      causedBy,
+      request: turn.request,
+      object: this.id,
+      chart: this.chart,
+      at: clock.now(),
+      taking,
+      event,
+      besides,
+      before,
+      after,
+      facts: none,
+      effects,
+    };
     const failed = (error: unknown) => log.error({ id: this.id, error }, 'a listener of steps failed');
     try {
       turn.keeper?.(whole, this);
     } catch (error) {
       failed(error);
     }
-    if (turn.heard) turn.tell(describeStep(whole, step.before), failed);
+    if (turn.heard) turn.tell(describeStep(whole, before), failed);
   }
 }
 
 type TableStep = Pick<CommittedStep, 'taking' | 'event' | 'besides' | 'before' | 'after' | 'effects'>;
 
-const firstStep = { taking: 'restored', event: { type: restored }, before: undefined, effects: none } as const;
-const effectOf = (type: string) => ({ type, info: undefined, params: undefined, exec: nothing });
+const firstEvent: EventObject = { type: restored };
+
+/** Effects as steps have them, by the list of a row of a table. */
+const known = new WeakMap<readonly string[], CommittedStep['effects']>();
+
+function effectsOf(types: readonly string[]): CommittedStep['effects'] {
+  let found = known.get(types);
+  if (!found) {
+    found = types.map((type) => ({ type, info: undefined, params: undefined, exec: nothing }));
+    known.set(types, found);
+  }
+  return found;
+}
+
+const isPlain = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
 
 /** An event without members that are no plain values: requests, promises and the like. */
 const plain = (event: EventObject): EventObject =>
-  Object.fromEntries(
-    Object.entries(event).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)),
-  ) as EventObject;
+  Object.values(event).every(isPlain)
+    ? event
+    : (Object.fromEntries(Object.entries(event).filter(([, value]) => isPlain(value))) as EventObject);
