@@ -78,9 +78,10 @@ function requesterOf({ req, env }: Context<Env>, user: HttpUser): Requester {
   const token = bearerToken(req.raw.headers.get('authorization'));
   const application = env?.application;
   const address = env?.incoming?.socket.remoteAddress;
+  const from = address === undefined ? {} : { address };
+  const requester = application === undefined ? { user, token, ...from } : { user, token, ...from, application };
   const ifMatch = req.method === 'PATCH' ? req.raw.headers.get('if-match') : null;
-  const from = { ...(address !== undefined && { address }), ...(ifMatch !== null && { ifMatch }) };
-  return application === undefined ? { user, token, ...from } : { user, token, ...from, application };
+  return ifMatch === null ? requester : { ...requester, ifMatch };
 }
 
 const operate =

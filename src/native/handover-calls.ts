@@ -1,4 +1,4 @@
-import { arch, endianness, platform } from 'node:os';
+import { openLibrary, requireLinux } from './system-calls.ts';
 
 /**
  * System calls that give descriptors to another process, as in the C library: −1 is a failure. Memory is named by its
@@ -38,27 +38,22 @@ const shared = 1;
 
 /** These calls through koffi. @throws Error with the reason where they are not to be had. */
 export async function loadHandoverCalls(): Promise<HandoverCalls> {
-  if (platform() !== 'linux' || !['x64', 'arm64'].includes(arch()) || endianness() !== 'LE')
-    throw new Error(`not known on ${platform()} (${arch()})`);
-  const { load, address, view } = (await import('koffi')).default;
-  const library = load(null);
-  const functionOf = (prototype: string) => library.func(prototype);
-  const calls = Object.fromEntries(
-    Object.entries(prototypes).map(([name, prototype]) => [name, functionOf(prototype)]),
-  );
-  const mmap = functionOf('intptr_t mmap(uint64_t, uint64_t, int, int, int, int64_t)');
+  requireLinux();
+  const { koffi, library, functionsOf, addressOf } = await openLibrary();
+  const calls = functionsOf(prototypes);
+  const mmap = library.func('intptr_t mmap(uint64_t, uint64_t, int, int, int, int64_t)');
   return {
-    ...(calls as unknown as Pick<HandoverCalls, keyof typeof prototypes>),
-    addressOf: (memory) => Number(address(memory)),
+    ...calls,
+    addressOf,
     receiveLater(descriptor, messageAt, flags, told) {
-      calls['recvmsg']!.async(descriptor, messageAt, flags, (_error: unknown, result: unknown) =>
+      calls.recvmsg.async(descriptor, messageAt, flags, (_error: unknown, result: unknown) =>
         told(Number(result ?? -1)),
       );
     },
     map(descriptor, length) {
       const at = Number(mmap(0, length, readWrite, shared, descriptor, 0));
       if (at === -1) throw new Error('the memory of a descriptor cannot be mapped');
-      return new Uint8Array(view(BigInt(at), length));
+      return new Uint8Array(koffi.view(BigInt(at), length));
     },
   };
 }

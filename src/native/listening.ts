@@ -1,19 +1,22 @@
 import { isIPv6 } from 'node:net';
-import { getSystemErrorName } from 'node:util';
 import type { ListenAddress, ListeningSockets, SocketUse } from '../lib/listening-sockets.ts';
 import type { HandoverCalls } from './handover-calls.ts';
 import type { HeldDescriptors } from './held-descriptors.ts';
 import type { InheritedSockets } from './inherited.ts';
 import { AddressMemory, addressFamily, addressRoom, SocketAddress } from './socket-address.ts';
-import type { SystemCalls } from './system-calls.ts';
+import {
+  checked,
+  closeOnExec,
+  failure,
+  ipv6Level,
+  ipv6Only,
+  nonBlocking,
+  type SystemCalls,
+  socketLevel,
+} from './system-calls.ts';
 
-/** Numbers of Linux, of socket(2), socket(7), ipv6(7) and fcntl(2). */
+/** Numbers of Linux, of socket(2), socket(7) and fcntl(2). */
 const types: Readonly<Record<SocketUse, number>> = { connections: 1, datagrams: 2 };
-const nonBlocking = 0o4000;
-const closeOnExec = 0o2000000;
-const ipv6Level = 41;
-const ipv6Only = 26;
-const socketLevel = 1;
 const reuseAddress = 2;
 const typeOfSocket = 3;
 const duplicate = 1030;
@@ -46,7 +49,8 @@ export class HeldListeningSockets implements ListeningSockets {
     const key = `${use} ${address.host} ${address.port}`;
     const known = address.port === 0 ? undefined : this.#open.get(key);
     const descriptor = known ?? this.#take(use, address);
-    const copy = this.#checked('fcntl', this.#options.handover.fcntl(descriptor, duplicate, 0));
+    const { calls, handover } = this.#options;
+    const copy = checked(calls, 'fcntl', handover.fcntl(descriptor, duplicate, 0));
     if (known === undefined) {
       this.#options.held.hold(descriptor);
       this.#open.set(address.port === 0 ? `${key} ${descriptor}` : key, descriptor);
@@ -85,7 +89,7 @@ export class HeldListeningSockets implements ListeningSockets {
     const waiting = inherited.claim(use, this.#memory.words);
     if (waiting !== undefined) return waiting;
     const type = types[use] | nonBlocking | closeOnExec;
-    const descriptor = this.#checked('socket', calls.socket(family, type, 0));
+    const descriptor = checked(calls, 'socket', calls.socket(family, type, 0));
     try {
       const set = (level: number, option: number, value: number): unknown =>
         calls.setsockopt(descriptor, level, option, new Int32Array([value]), 4);
@@ -93,22 +97,12 @@ export class HeldListeningSockets implements ListeningSockets {
       if (use === 'connections') set(socketLevel, reuseAddress, 1);
       if (family === addressFamily.ipv6) set(ipv6Level, ipv6Only, only ? 1 : 0);
       own.write(family, host, port);
-      this.#checked('bind', calls.bind(descriptor, this.#memory.octets, own.length));
-      if (use === 'connections') this.#checked('listen', handover.listen(descriptor, backlog));
+      checked(calls, 'bind', calls.bind(descriptor, this.#memory.octets, own.length));
+      if (use === 'connections') checked(calls, 'listen', handover.listen(descriptor, backlog));
       return descriptor;
     } catch (error) {
       calls.close(descriptor);
       throw error;
     }
   }
-
-  /** @throws Error with its `code` when a call has failed. */
-  #checked(call: string, result: number): number {
-    if (result >= 0) return result;
-    throw failure(call, getSystemErrorName(-this.#options.calls.errno()));
-  }
-}
-
-function failure(call: string, code: string): Error {
-  return Object.assign(new Error(`${call} ${code}`), { code, syscall: call });
 }

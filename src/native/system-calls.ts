@@ -1,5 +1,13 @@
 import { arch, endianness, platform } from 'node:os';
+import { getSystemErrorName } from 'node:util';
 import type { LibraryHandle } from 'koffi';
+
+/** Numbers of Linux, of socket(2), socket(7) and ipv6(7). */
+export const nonBlocking = 0o4000;
+export const closeOnExec = 0o2000000;
+export const socketLevel = 1;
+export const ipv6Level = 41;
+export const ipv6Only = 26;
 
 /**
  * System calls for UDP sockets, as in the C library: −1 is a failure, and `errno` has the reason. None of them blocks.
@@ -81,17 +89,44 @@ const prototypes = {
  * not work here.
  */
 export async function loadSystemCalls(): Promise<SystemCalls> {
-  if (platform() !== 'linux' || !['x64', 'arm64'].includes(arch()) || endianness() !== 'LE')
-    throw new Error(`not known on ${platform()} (${arch()})`);
-  const { load, errno, address } = (await import('koffi')).default;
-  // The C library of the process itself.
-  const library = load(null);
-  const calls = Object.entries(prototypes).map(([name, prototype]) => [name, library.func(prototype)]);
-  const addressOf = (memory: Uint8Array) => Number(address(memory));
+  requireLinux();
+  const { koffi, library, functionsOf, addressOf } = await openLibrary();
   const malloc_trim = glibcOnly(library, 'int malloc_trim(size_t)');
   const mallopt = glibcOnly(library, 'int mallopt(int, int)');
-  return { ...Object.fromEntries(calls), errno, addressOf, malloc_trim, mallopt };
+  return { ...functionsOf(prototypes), errno: koffi.errno, addressOf, malloc_trim, mallopt };
 }
+
+/** @throws Error where numbers and layouts of system calls are not known: outside 64-bit Linux. */
+export function requireLinux(): void {
+  if (platform() !== 'linux' || !['x64', 'arm64'].includes(arch()) || endianness() !== 'LE')
+    throw new Error(`not known on ${platform()} (${arch()})`);
+}
+
+/** The libraries of the process itself, through koffi. @throws Error (rejects) where koffi is missing or does not work. */
+export async function openLibrary() {
+  const koffi = (await import('koffi')).default;
+  const library = koffi.load(null);
+  return {
+    koffi,
+    library,
+    /** Functions by their prototypes. */
+    functionsOf: <Name extends string>(of: Readonly<Record<Name, string>>) =>
+      Object.fromEntries(
+        Object.entries<string>(of).map(([name, prototype]) => [name, library.func(prototype)]),
+      ) as Record<Name, ReturnType<LibraryHandle['func']>>,
+    addressOf: (memory: Uint8Array | Int32Array | Uint32Array) => Number(koffi.address(memory)),
+  };
+}
+
+/** @returns the result of a call. @throws Error with its `code` when the call has failed. */
+export function checked(calls: Pick<SystemCalls, 'errno'>, call: string, result: number): number {
+  if (result >= 0) return result;
+  throw failure(call, getSystemErrorName(-calls.errno()));
+}
+
+/** The error of a call, as Node's own are. */
+export const failure = (call: string, code: string): Error =>
+  Object.assign(new Error(`${call} ${code}`), { code, syscall: call });
 
 /**
  * The functions of OpenSSL that packets of SRTP need, from the library that Node itself is linked with. 0 is a failure. Contexts,
@@ -128,10 +163,8 @@ const cryptoPrototypes = {
 
 /** OpenSSL through koffi. @throws Error where koffi is missing, or Node does not show these functions. */
 export async function loadLibCrypto(): Promise<LibCrypto> {
-  const { load, address } = (await import('koffi')).default;
-  const library = load(null);
-  const calls = Object.entries(cryptoPrototypes).map(([name, prototype]) => [name, library.func(prototype)]);
-  return { ...Object.fromEntries(calls), addressOf: (memory: Uint8Array) => Number(address(memory)) };
+  const { functionsOf, addressOf } = await openLibrary();
+  return { ...functionsOf(cryptoPrototypes), addressOf };
 }
 
 function glibcOnly(library: LibraryHandle, prototype: string) {

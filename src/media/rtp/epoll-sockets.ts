@@ -1,5 +1,4 @@
 import { isIPv6 } from 'node:net';
-import { getSystemErrorName } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import type { HeldDescriptors } from '../../native/held-descriptors.ts';
 import type { InheritedSockets } from '../../native/inherited.ts';
@@ -10,7 +9,17 @@ import {
   addressRoom,
   SocketAddress,
 } from '../../native/socket-address.ts';
-import { epollEvent, type SystemCalls } from '../../native/system-calls.ts';
+import {
+  checked,
+  closeOnExec,
+  epollEvent,
+  failure,
+  ipv6Level,
+  ipv6Only,
+  nonBlocking,
+  type SystemCalls,
+  socketLevel,
+} from '../../native/system-calls.ts';
 import type { Descriptors } from './descriptors.ts';
 import { type FastRelayEnd, type FastRelayPlan, FastRelays } from './fast-relays.ts';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
@@ -18,11 +27,6 @@ import type { PacketAddress } from './source-lock.ts';
 
 /** Numbers of Linux, of socket(2), socket(7) and epoll_ctl(2). */
 const datagram = 2;
-const nonBlocking = 0o4000;
-const closeOnExec = 0o2000000;
-const ipv6Level = 41;
-const ipv6Only = 26;
-const socketLevel = 1;
 const receiveBuffer = 8;
 const add = 1;
 const readable = 1;
@@ -413,13 +417,3 @@ class EpollSocket implements PacketSocket {
 const fastRelayEnd = (descriptor: number, { first, second, words }: SocketAddress): FastRelayEnd => ({
   ...{ descriptor, first, second, words },
 });
-
-/** @throws Error with its `code` when a call has failed. */
-function checked(calls: SystemCalls, call: string, result: number): number {
-  if (result >= 0) return result;
-  throw failure(call, getSystemErrorName(-calls.errno()));
-}
-
-function failure(call: string, code: string): Error {
-  return Object.assign(new Error(`${call} ${code}`), { code, syscall: call });
-}
