@@ -31,7 +31,7 @@ export class Pace {
   hear(waiting: number, now: number): boolean {
     const before = this.even;
     this.#paused = false;
-    if (this.#ticks.excuse(now)) {
+    if (this.#ticks.excuse(now, waiting * frameMs)) {
       this.#dueAt += (1 + waiting) * frameMs;
       return this.even !== before;
     }

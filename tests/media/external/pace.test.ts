@@ -73,4 +73,16 @@ for (const stallMs of [10, 19, 40, 95, 150, 400])
     }
   });
 
+for (const [name, stallMs] of [
+  ['while this thread stands still', 60],
+  ['behind a late tick', 0],
+] as const)
+  test(`seconds of audio in one message ${name} make a stream uneven`, () => {
+    const pace = new Pace();
+    pace.check(1000, 1000);
+    if (stallMs === 0) pace.check(1020, 1050);
+    pace.hear(399, 1000 + (stallMs || 52));
+    assert.not(pace.even);
+  });
+
 test.run();
