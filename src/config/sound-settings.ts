@@ -219,7 +219,7 @@ export const media = group(
       default: 2048,
       unit: 'messages',
       description:
-        "Messages of one media thread (digits, talking, server commands) that may wait. Beyond this connections to servers are not read, and other calls' events are dropped.",
+        "Messages of one media thread (digits, talking, server commands) that may wait. Beyond an eighth of it connections to servers are not read. Beyond all of it other calls' events are dropped.",
     }),
     report_backlog_per_call: whole(4, 100_000, {
       default: 16,

@@ -27,6 +27,9 @@ const droppable: ReadonlySet<MediaMessage['type']> = new Set([
   'log',
 ]);
 
+/** Part of the room for all that sources which can wait may use: the rest is for messages that would be dropped. */
+const waitingShare = 1 / 8;
+
 /**
  * The messages that the main thread has not heard yet. The counts start again when it has heard everything. Sources that
  * can be paused ask {@link mayTell} first; of the others {@link take} drops what is too much.
@@ -45,16 +48,15 @@ export class ReportWindow {
     this.#limits = limits;
   }
 
-  /** Whether a session may tell something more. */
+  /** Whether a session whose source can wait may tell something more. */
   mayTell(session: number): boolean {
-    this.#startAgain();
-    return this.#total < this.#limits.inAll && (this.#bySession.get(session) ?? 0) < this.#limits.perSession;
+    return this.#fits(session, Math.ceil(this.#limits.inAll * waitingShare));
   }
 
   /** Counts a message to report; false: it is dropped. */
   take(message: MediaMessage): boolean {
     const session = 'session' in message ? message.session : undefined;
-    const fits = session === undefined ? this.#total < this.#limits.inAll : this.mayTell(session);
+    const fits = this.#fits(session, this.#limits.inAll);
     if (!fits && droppable.has(message.type)) return false;
     this.#startAgain();
     this.#gathering = true;
@@ -67,6 +69,12 @@ export class ReportWindow {
   posted(): void {
     this.#posted = (this.#posted + 1) | 0;
     this.#gathering = false;
+  }
+
+  #fits(session: number | undefined, inAll: number): boolean {
+    this.#startAgain();
+    if (this.#total >= inAll) return false;
+    return session === undefined || (this.#bySession.get(session) ?? 0) < this.#limits.perSession;
   }
 
   #startAgain(): void {

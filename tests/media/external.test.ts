@@ -170,8 +170,12 @@ test('a frame that is cut anywhere is read whole, and a length that never comes 
     audioSocketFrame(0x00, new Uint8Array(0)),
     audioSocketFrame(0x10, Uint8Array.of(3, 4, 5)),
   ]);
-  for (const octet of stream) reader.read(Uint8Array.of(octet));
-  reader.read(stream);
+  const read = (octets: Uint8Array): void => {
+    reader.add(octets);
+    while (reader.next());
+  };
+  for (const octet of stream) read(Uint8Array.of(octet));
+  read(stream);
   const once = [
     [0x01, '0102'],
     [0x00, ''],

@@ -10,6 +10,7 @@ import { countHeard, newHeardCounter, ReportWindow } from '../../src/media/repor
 import { newDescriptorTable } from '../../src/media/rtp/descriptors.ts';
 import { newBlock } from '../../src/media/session-memory.ts';
 import type { ExternalRequest } from '../../src/telephony/external.ts';
+import { heapMegabytes } from '../support/hostile.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { endTurn, FakeNetwork } from './support.ts';
 
@@ -134,8 +135,8 @@ test('a server that has gone is told behind the digits that it sent', async () =
   assert.equal(messages.at(-1), { type: 'faulted', session: 1, reason: 'the far side closed the connection' });
 });
 
-test('many servers together make no more messages than may wait in all', async () => {
-  const { open, servers, hear, tick, unheard } = thread({ perSession: 16, inAll: 100 });
+test('many servers together make no more messages than their share of those that may wait in all', async () => {
+  const { open, servers, hear, tick, unheard } = thread({ perSession: 16, inAll: 800 });
   for (let session = 1; session <= 30; session++) open(session, session % 2 ? audioSocket : webSocket);
   for (let left = 1; left > 0; left = (await hear()).length) await tick();
   for (const [at, { listener }] of servers.entries())
@@ -143,6 +144,18 @@ test('many servers together make no more messages than may wait in all', async (
     else for (let count = 0; count < 50; count++) listener.told?.('{"command":"ANSWER"}');
   for (let ticks = 0; ticks < 10; ticks++) await tick();
   assert.is(unheard().length, 100);
+});
+
+test('digits that wait take the memory of their octets', async () => {
+  const { open, servers, hear } = thread();
+  for (let session = 1; session <= 50; session++) open(session, audioSocket);
+  await hear();
+  const read = digits(16_384);
+  const before = heapMegabytes();
+  for (const { listener } of servers) listener.received(read);
+  const taken = heapMegabytes() - before;
+  assert.ok(taken < 10, `${taken} MB for 50 reads of 64 KiB`);
+  assert.ok(servers.every(({ told }) => told.length === 1 && told[0] === 'pause'));
 });
 
 test('a WebSocket that another thread holds is not read while its commands wait', async () => {
@@ -190,8 +203,16 @@ test('events of packets beyond the limit of a call are dropped, answers and ends
   assert.ok(window.take({ type: 'ended', request: 1 }));
   window.posted();
   assert.not(window.take(digit(3)), 'nothing was heard yet');
+  assert.not(window.mayTell(3));
   countHeard(heard);
   assert.ok(window.take(digit(1)));
+});
+
+test('servers that send too much leave room for the digits of phones', () => {
+  const window = new ReportWindow(newHeardCounter(), { perSession: 16, inAll: 800 });
+  const digit = (session: number): MediaMessage => ({ type: 'digit', session, digit: '1', durationMs: 100 });
+  for (let server = 1; server <= 100; server++) while (window.mayTell(server)) window.take(digit(server));
+  assert.ok(window.take(digit(101)), 'a phone');
 });
 
 test.run();

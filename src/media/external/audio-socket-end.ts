@@ -19,7 +19,8 @@ const digitMs = 100;
 export class AudioSocketEnd extends StreamEnd {
   protected override readonly wire: Wire;
   readonly #kind: number;
-  readonly #reader = new AudioSocketReader((kind, payload) => this.inbox.put(() => this.#read(kind, payload)));
+  readonly #reader = new AudioSocketReader((kind, payload) => this.#read(kind, payload));
+  readonly #nextFrame = () => this.#reader.next();
   #connected = false;
 
   constructor(
@@ -35,7 +36,10 @@ export class AudioSocketEnd extends StreamEnd {
         this.wire.send(audioSocketFrame(audioSocketKind.id, uuidOctets(uuid) ?? new Uint8Array(16)));
         this.report({ type: 'connected', session: this.session, local });
       },
-      received: (octets) => this.#reader.read(octets),
+      received: (octets) => {
+        this.#reader.add(octets);
+        this.inbox.putAll(this.#nextFrame);
+      },
       closed: (reason) => this.inbox.put(() => this.lost(reason)),
     });
   }

@@ -42,26 +42,39 @@ export function uuidOctets(uuid: string): Uint8Array | undefined {
   return Uint8Array.from(Buffer.from(uuid.replaceAll('-', ''), 'hex'));
 }
 
-/** Cuts a stream into frames. It holds less than one frame: 65,537 octets at most. */
+/**
+ * Cuts a stream into frames, one at a time: frames that must wait are octets until then. It keeps less than one frame
+ * (65,537 octets) beside what was added since the last call of `next`.
+ */
 export class AudioSocketReader {
   readonly #frame: (kind: number, payload: Uint8Array) => void;
   #held: Uint8Array = new Uint8Array(0);
+  #at = 0;
 
   /** @param frame hears each whole frame; its payload holds until it returns. */
   constructor(frame: (kind: number, payload: Uint8Array) => void) {
     this.#frame = frame;
   }
 
-  read(octets: Uint8Array): void {
-    const all = this.#held.length === 0 ? octets : Buffer.concat([this.#held, octets]);
-    let at = 0;
-    while (all.length - at >= headerLength) {
-      const end = at + headerLength + ((all[at + 1]! << 8) | all[at + 2]!);
-      if (end > all.length) break;
-      this.#frame(all[at]!, all.subarray(at + headerLength, end));
-      at = end;
+  /** Adds octets behind those that wait. */
+  add(octets: Uint8Array): void {
+    this.#held = this.#at === this.#held.length ? octets : Buffer.concat([this.#held.subarray(this.#at), octets]);
+    this.#at = 0;
+  }
+
+  /** Gives the next frame to its hearer. @returns false if the rest is not a whole frame. */
+  next(): boolean {
+    const [held, at] = [this.#held, this.#at];
+    const begin = at + headerLength;
+    const end = begin <= held.length ? begin + ((held[at + 1]! << 8) | held[at + 2]!) : Number.POSITIVE_INFINITY;
+    if (end > held.length) {
+      // A copy: what was read may be a part of a much larger piece of memory.
+      this.#held = new Uint8Array(held.subarray(at));
+      this.#at = 0;
+      return false;
     }
-    // A copy: what was read may be a part of a much larger piece of memory.
-    this.#held = all.slice(at);
+    this.#at = end;
+    this.#frame(held[at]!, held.subarray(begin, end));
+    return true;
   }
 }
