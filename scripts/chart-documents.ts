@@ -24,6 +24,12 @@ export type ChartDocument = { chart: Chart; svg: string; machine: object; scxml:
 
 const abouts: Readonly<Record<string, string>> = {
   awayPolicy: 'What happens to the channels of an application that is away.',
+  connectionCall: 'The call that a connection to an application was made for.',
+  earlyAudio: 'What the caller of a Dial hears before the answer.',
+  lifecycle: 'The life of a part of the server that takes calls or makes connections.',
+  memberMusic: 'The music on hold that a bridge plays to one member.',
+  ownRefers: 'REFERs that we send inside a call, and their progress.',
+  receivedRefers: 'REFERs that the far side sends inside a call.',
   broadcastOffer: 'A call that is offered to several applications until one claims it.',
   externalLeg: 'The leg of a channel that exchanges audio with an external media server.',
   leg: 'A call of a SIP endpoint, from its INVITE to its end.',

@@ -1,5 +1,6 @@
 import type { Topic } from '../bus/topics.ts';
 import type { BridgeFact, BridgeMember, BridgeSnapshot, bridgeMachine } from '../machines/bridge.ts';
+import type { MemberMusicRun } from '../machines/member-music.ts';
 import type { Bridge } from '../models/bridge.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { Mix, MixMember } from '../telephony/media.ts';
@@ -33,8 +34,8 @@ export type Stay = {
   channel: ChannelEntry;
   /** The application that gets the bridge's events because of it. */
   app: string | undefined;
-  /** Whether this bridge started its music on hold. */
-  hasMusic: boolean;
+  /** The music on hold that this bridge plays to it. */
+  readonly music: MemberMusicRun<ChannelEntry>;
 };
 
 export const bridgeSnapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();

@@ -2,7 +2,9 @@ import { bridgeTopic, type Topic } from '../bus/topics.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type BridgeMember, memberOf } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
+import { type MemberMusicEvent, memberMusicTable } from '../machines/member-music.ts';
 import { isControlled } from '../machines/ownership.ts';
+import { TableRun } from '../machines/table-run.ts';
 import { AriError } from '../models/errors.ts';
 import {
   type BridgeEntry,
@@ -35,19 +37,30 @@ type BridgeMembersOptions = {
   limit: number;
 };
 
+/** A stay that begins; `hasMusic`: the bridge plays music on hold to it already. */
+type NewStay = Omit<Stay, 'music'> & { readonly hasMusic: boolean };
+
 /** The stays of all channels in bridges, and the effects of the bridge chart that concern one member. */
 export type BridgeMembers = ReturnType<typeof createBridgeMembers>;
 
-function setMusic(audio: Pick<ChannelAudio, 'tell'>, stay: Stay, musicClass: string | undefined): void {
-  if (musicClass !== undefined) audio.tell(stay.channel, { type: 'startMoh', musicClass });
-  else if (stay.hasMusic) audio.tell(stay.channel, { type: 'stopMoh' });
-  stay.hasMusic = musicClass !== undefined;
+type Music = MemberMusicEvent<ChannelEntry>;
+
+/** What the music of all members does to their audio. */
+const musicEffects = (audio: Pick<ChannelAudio, 'tell'>) => ({
+  startMusic: ({ member, musicClass }: Extract<Music, { musicClass: string }>) =>
+    audio.tell(member, { type: 'startMoh', musicClass }),
+  stopMusic: ({ member }: Music) => audio.tell(member, { type: 'stopMoh' }),
+});
+
+function setMusic({ channel: member, music }: Stay, musicClass: string | undefined): void {
+  if (musicClass === undefined) music.send({ type: 'music.stopped', member });
+  else music.send({ type: 'music.started', member, musicClass });
 }
 
 /** Ends the music of a member that the other of two holds. In a holding bridge music is for waiting and stays. */
-function endHoldMusic(audio: Pick<ChannelAudio, 'tell'>, bridge: BridgeEntry): void {
+function endHoldMusic(bridge: BridgeEntry): void {
   if (bridgeSnapshot(bridge).context.type !== 'mixing') return;
-  for (const stay of staysIn(bridge)) setMusic(audio, stay, undefined);
+  for (const stay of staysIn(bridge)) setMusic(stay, undefined);
 }
 
 function change(bridge: BridgeEntry, channelId: string): void {
@@ -60,7 +73,10 @@ function change(bridge: BridgeEntry, channelId: string): void {
 export function createBridgeMembers({ channels, audio, applications, videos, limit }: BridgeMembersOptions) {
   const whereabouts = new SlotMap<string, Stay>();
 
-  const addStay = (stay: Stay): void => {
+  const effects = musicEffects(audio);
+
+  const addStay = ({ hasMusic, ...place }: NewStay): void => {
+    const stay = { ...place, music: new TableRun(memberMusicTable, hasMusic ? 'playing' : 'silent', effects) };
     stay.bridge.stays.set(stay.channel.id, stay);
     whereabouts.set(stay.channel.id, stay);
   };
@@ -107,11 +123,11 @@ export function createBridgeMembers({ channels, audio, applications, videos, lim
       const { channel } = stay;
       bridge.mix.join(channel.leg.media, mixMember(member));
       if (channel.leg.video) videos.tell(bridge.id, { type: 'members.changed' });
-      endHoldMusic(audio, bridge);
+      endHoldMusic(bridge);
       channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
       const { context } = bridgeSnapshot(bridge);
       // An explicit participant of a holding bridge hears music (behaviour of Asterisk). Others hear announcers only.
-      if (context.type === 'holding' && member.role === 'holding_participant') setMusic(audio, stay, 'default');
+      if (context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
       meet(channels, context, staysIn(bridge), member.channelId);
     },
 
@@ -126,8 +142,8 @@ export function createBridgeMembers({ channels, audio, applications, videos, lim
         bridge.views.left(stay);
         videos.told(bridge.id, { type: 'members.changed' });
       }
-      setMusic(audio, stay, undefined);
-      endHoldMusic(audio, bridge);
+      setMusic(stay, undefined);
+      endHoldMusic(bridge);
       // Of a channel that ends in the bridge the application still hears how the bridge ends, as in Asterisk.
       const hasEnded = isEnding(snapshotOf(stay.channel));
       if (stay.app !== undefined && !hasEnded) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
@@ -139,12 +155,12 @@ export function createBridgeMembers({ channels, audio, applications, videos, lim
     held(channelId: string, musicClass: string | undefined): void {
       const bridge = whereabouts.get(channelId)?.bridge;
       if (!bridge || bridgeSnapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
-      for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(audio, stay, musicClass);
+      for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(stay, musicClass);
     },
 
     /** As `Bridges.entertain`. */
     entertain(bridge: BridgeEntry, musicClass: string): void {
-      for (const stay of staysIn(bridge)) setMusic(audio, stay, musicClass);
+      for (const stay of staysIn(bridge)) setMusic(stay, musicClass);
     },
   };
 }

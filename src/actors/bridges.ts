@@ -278,9 +278,9 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
       registry.those(id).map((bridge) => ({
         actor: bridge.actor.dump() as BridgeDump['actor'],
         ...videoOf(bridge),
-        stays: staysIn(bridge).map(({ channel, app, hasMusic }) => ({
+        stays: staysIn(bridge).map(({ channel, app, music }) => ({
           channelId: channel.id,
-          hasMusic,
+          hasMusic: music.state === 'playing',
           ...(app === undefined ? {} : { app }),
           ...shownTo(bridge, channel.id),
         })),

@@ -1,6 +1,7 @@
 import type { Ids } from '../lib/ids.ts';
 import type { ChannelInput, LinkedCall, OnAnswer } from '../machines/channel.ts';
 import { passedOn } from '../machines/channel-setup.ts';
+import { createLifecycle } from '../machines/lifecycle.ts';
 import { AriError } from '../models/errors.ts';
 import {
   type Driver,
@@ -97,7 +98,7 @@ export const createChannelCreation = (options: ChannelCreationOptions): ChannelC
 class Creation implements ChannelCreation {
   readonly #options: ChannelCreationOptions;
   readonly #drivers = new Map<string, Driver>();
-  #accepting = true;
+  readonly #lifecycle = createLifecycle();
 
   constructor(options: ChannelCreationOptions) {
     this.#options = options;
@@ -108,7 +109,7 @@ class Creation implements ChannelCreation {
   }
 
   drain(): void {
-    this.#accepting = false;
+    this.#lifecycle.send({ type: 'drain' });
   }
 
   reportTo(id: string): Report {
@@ -134,7 +135,7 @@ class Creation implements ChannelCreation {
 
   #take(call: IncomingCall, linked?: LinkedCall): boolean {
     const { find, start, facts } = this.#options;
-    if (!this.#accepting) return false;
+    if (this.#lifecycle.state !== 'serving') return false;
     const id = call.channelId ?? this.freshId();
     if (find(id)) return false;
     const leg = call.open(id, this.reportTo(id));
@@ -183,7 +184,7 @@ class Creation implements ChannelCreation {
 
   openOutbound(request: OutboundRequest): ChannelEntry {
     const { start, now, defaultLanguage, asteriskEvents } = this.#options;
-    if (!this.#accepting) throw new AriError('serviceUnavailable');
+    if (this.#lifecycle.state !== 'serving') throw new AriError('serviceUnavailable');
     const { id, resource, origin, accountCode, inheritance, onAnswer, dialer } = request;
     const opened = this.#openLeg(request);
     const { leg, name, technology, endpoint, companion, companionId, context, extension, variables = {} } = opened;
@@ -228,7 +229,7 @@ class Creation implements ChannelCreation {
 
   attach({ id, name, technology, open }: AttachedRequest): ChannelEntry {
     const { start, now, defaultLanguage } = this.#options;
-    if (!this.#accepting) throw new AriError('serviceUnavailable');
+    if (this.#lifecycle.state !== 'serving') throw new AriError('serviceUnavailable');
     const leg = open(this.reportTo(id));
     const input: ChannelInput = {
       id,

@@ -1,6 +1,6 @@
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { externalConnectionMachine } from '../machines/external-connection.ts';
+import { awaitsSocket, externalConnectionMachine } from '../machines/external-connection.ts';
 import { DriverError } from '../telephony/driver.ts';
 import type { ConnectionHost, ConnectionSocket } from '../telephony/external.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
@@ -32,12 +32,16 @@ export function createExternalConnections(options: ExternalConnectionsOptions): 
       openSocket: ({ context }) => sockets.get(context.id)?.open(),
       closeSocket: ({ context }) => sockets.get(context.id)?.close(),
       tellStarted: ({ context }) => sockets.get(context.id)?.told({ type: 'started' }),
-      tellLost: ({ context: { id, reason } }) => {
-        log.info({ channel: id, reason }, 'the connection to an external server is lost');
-        sockets.get(id)?.told({ type: 'lost', reason });
-      },
+      tellRestarted: ({ context }) => sockets.get(context.id)?.told({ type: 'restarted' }),
+      tellUnreached: ({ context }) => tellLost(context, 'unreached'),
+      tellLost: ({ context }) => tellLost(context, 'lost'),
     },
   });
+
+  const tellLost = ({ id, reason }: { id: string; reason: string }, type: 'unreached' | 'lost'): void => {
+    log.info({ channel: id, reason }, 'the connection to an external server is lost');
+    sockets.get(id)?.told({ type, reason });
+  };
 
   return {
     open(id, socket, maker) {
@@ -62,6 +66,12 @@ export function createExternalConnections(options: ExternalConnectionsOptions): 
       return {
         tell: (event) => actor?.send(event),
         release: () => actor?.send({ type: 'leg.released' }),
+        get isAwaited() {
+          return actor !== undefined && awaitsSocket(actor.getSnapshot());
+        },
+        get lostBy() {
+          return sockets.has(id) ? undefined : actor?.getSnapshot().context.reason;
+        },
       };
     },
     get size() {

@@ -1,19 +1,24 @@
 import { type Bus, type Publication, readsNames } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import { type ConnectionCallRun, connectionCallTable } from '../machines/connection-call.ts';
+import { TableRun } from '../machines/table-run.ts';
 import { longestOwnName } from './application-connections.ts';
 import type { Applications } from './applications.ts';
 import type { OutboundConnectionDump } from './dumps.ts';
 import { dropSocket } from './outbound-connection-effects.ts';
 import type { Connection, ConnectionStart, OutboundConnectionSettings } from './outbound-connection-entry.ts';
 
-/** A connection for a call; `left` once the call has left the application, or never entered it. */
+/** A connection for a call, and the chart of that call. */
 export type CallConnection = Connection & {
   readonly channelId: string;
   readonly admission: Promise<string | undefined>;
   readonly decide: (instance: string | undefined) => void;
-  left: boolean;
+  readonly run: ConnectionCallRun;
 };
+
+/** A call whose connection is closed. */
+type Orphan = Pick<CallConnection, 'channelId' | 'run'>;
 
 type OutboundCallsOptions = {
   connections: readonly OutboundConnectionSettings[];
@@ -48,21 +53,15 @@ interface OutboundCalls {
  * @returns a function to call after each change of `calls` and `orphans`.
  */
 function createCallWatch(
-  { bus, applications }: Pick<OutboundCallsOptions, 'bus' | 'applications'>,
+  bus: Bus,
   calls: SlotMap<string, CallConnection>,
-  orphans: Map<string, string>,
+  orphans: ReadonlyMap<string, Orphan>,
 ): () => void {
   let unsubscribe: (() => void) | undefined;
 
   const callEnded = (instance: string, channelId: string): void => {
-    const connection = calls.get(instance);
-    if (connection?.channelId === channelId) {
-      connection.left = true;
-      connection.actor.send({ type: 'call.ended' });
-    } else if (orphans.get(instance) === channelId) {
-      orphans.delete(instance);
-      applications.retire(instance);
-    }
+    const call = [calls.get(instance), orphans.get(instance)].find((each) => each?.channelId === channelId);
+    call?.run.send({ type: 'call.left' });
     watchCalls();
   };
 
@@ -70,13 +69,10 @@ function createCallWatch(
     if (event.type === 'StasisEnd' && to !== undefined) callEnded(to, event.channel.id);
     else if (event.type === 'StasisStart' && to !== undefined) {
       const connection = calls.get(to);
-      if (connection?.channelId !== event.channel.id) return;
-      connection.left = false;
-      connection.actor.send({ type: 'call.entered' });
+      if (connection?.channelId === event.channel.id) connection.run.send({ type: 'call.entered' });
     } else if (event.type === 'ChannelDestroyed') {
       const { id } = event.channel;
-      for (const [instance, { channelId }] of [...calls]) if (channelId === id) callEnded(instance, id);
-      for (const [instance, channelId] of [...orphans]) if (channelId === id) callEnded(instance, id);
+      for (const [instance, { channelId }] of [...calls, ...orphans]) if (channelId === id) callEnded(instance, id);
     }
   };
 
@@ -100,16 +96,28 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
   );
   /** By instance. */
   const calls = new SlotMap<string, CallConnection>();
-  /** Instances whose connection went before their call: instance to channel id. */
-  const orphans = new Map<string, string>();
-  const watchCalls = createCallWatch(options, calls, orphans);
+  /** Calls whose connection went before them, by instance. */
+  const orphans = new Map<string, Orphan>();
+  const watchCalls = createCallWatch(options.bus, calls, orphans);
 
-  /** Ends a connection. Another program may take over its name while the call is in the application. */
-  const ended = (call: CallConnection, instance: string): void => {
+  const runCall = (instance: string, channelId: string, from: ConnectionCallRun['state']): ConnectionCallRun => {
+    const run: ConnectionCallRun = new TableRun(connectionCallTable, from, {
+      keepConnection: () => calls.get(instance)?.actor.send({ type: 'call.entered' }),
+      endConnection: () => calls.get(instance)?.actor.send({ type: 'call.ended' }),
+      keepInstance: () => void orphans.set(instance, { channelId, run }),
+      retireInstance() {
+        if (orphans.get(instance)?.run === run) orphans.delete(instance);
+        applications.retire(instance);
+      },
+    });
+    return run;
+  };
+
+  /** A connection has ended. Another program may take over its name while the call is in the application. */
+  const ended = (call: CallConnection): void => {
     dropSocket(call, 1000, 'the call has left');
     call.decide(undefined);
-    if (call.left) applications.retire(instance);
-    else orphans.set(instance, call.channelId);
+    call.run.send({ type: 'connection.ended' });
     watchCalls();
   };
 
@@ -123,9 +131,10 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
     const admission = new Promise<string | undefined>((resolve) => {
       decide = resolve;
     });
-    const call = Object.assign(make(settings, [instance]), { channelId, admission, decide, left: from?.left ?? true });
+    const run = runCall(instance, channelId, from?.left === false ? 'inside' : 'outside');
+    const call = Object.assign(make(settings, [instance]), { channelId, admission, decide, run });
     if (from) call.outbox.restore(from.waiting);
-    begin(call, { id: instance, into: calls, onEnded: () => ended(call, instance), from: from?.actor });
+    begin(call, { id: instance, into: calls, onEnded: () => ended(call), from: from?.actor });
     watchCalls();
     return call;
   };
@@ -148,10 +157,11 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
 
     all: () => [...calls.values()],
     restore: (settings, dump) => void connectCall(settings, dump.actor.context.id, dump.channelId ?? '', dump),
-    orphans: () => [...orphans],
+    orphans: () => [...orphans].map(([instance, { channelId }]) => [instance, channelId]),
 
     restoreOrphans(earlier) {
-      for (const [instance, channelId] of earlier) orphans.set(instance, channelId);
+      for (const [instance, channelId] of earlier)
+        orphans.set(instance, { channelId, run: runCall(instance, channelId, 'orphaned') });
       watchCalls();
     },
 

@@ -3,6 +3,7 @@ import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { shownUrl } from '../lib/shown-url.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import { createLifecycle } from '../machines/lifecycle.ts';
 import { isConnected } from '../machines/outbound-connection.ts';
 import type { Connected } from './application-connections.ts';
 import type { Applications } from './applications.ts';
@@ -61,7 +62,7 @@ export interface OutboundConnections {
 const dumpConnection = (connection: Connection | CallConnection): OutboundConnectionDump => ({
   actor: connection.actor.dump() as OutboundConnectionDump['actor'],
   name: connection.settings.name,
-  ...('channelId' in connection ? { channelId: connection.channelId, left: connection.left } : {}),
+  ...('channelId' in connection ? { channelId: connection.channelId, left: connection.run.state !== 'inside' } : {}),
   waiting: [...connection.outbox.waiting()],
 });
 
@@ -96,6 +97,8 @@ function revive({ actor }: Connection): void {
 export function createOutboundConnections(options: OutboundConnectionsOptions): OutboundConnections {
   const { connections, applications, bus, runtime, log } = options;
   const persistent = new SlotMap<string, Connection>();
+  const lifecycle = createLifecycle('made');
+  /** Given by `start`. */
   let openSocket: OpenSocket | undefined;
   let narrowOf: NarrowOf = () => undefined;
 
@@ -124,7 +127,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
 
   const machine = bindOutboundConnectionEffects({
     find: (id, kind) => (kind === 'call' ? calls.find(id) : persistent.get(id)),
-    openSocket: () => openSocket,
+    openSocket: () => (lifecycle.state === 'serving' ? openSocket : undefined),
     callHeaders: (connection) =>
       'channelId' in connection ? options.headersOf?.(String(connection.channelId)) : undefined,
     connected,
@@ -148,12 +151,13 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     start(open, narrow = narrowOf) {
       narrowOf = narrow;
       openSocket = open;
+      lifecycle.send({ type: 'start' });
       for (const connection of [...persistent.values(), ...calls.all()]) revive(connection);
       for (const settings of connections)
         if (settings.kind === 'persistent' && !persistent.has(settings.name)) startPersistent(settings);
     },
 
-    admit: (app, channel) => (openSocket ? calls.admit(app, channel) : undefined),
+    admit: (app, channel) => (lifecycle.state === 'serving' ? calls.admit(app, channel) : undefined),
 
     dump: () => ({
       outboundConnections: [...persistent.values(), ...calls.all()].map(dumpConnection),
@@ -180,7 +184,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     },
 
     close() {
-      openSocket = undefined;
+      lifecycle.send({ type: 'close' });
       for (const { actor } of [...persistent.values(), ...calls.all()]) actor.send({ type: 'system.closing' });
       calls.close();
     },

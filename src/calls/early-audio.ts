@@ -1,6 +1,8 @@
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import { lifeOf } from '../machines/channel.ts';
+import { type EarlyAudioEffect, type EarlyAudioEvent, earlyAudioTable } from '../machines/early-audio.ts';
+import { TableRun } from '../machines/table-run.ts';
 import type { AudioMeeting, Mix } from '../telephony/media.ts';
 
 export type EarlyAudioOptions = {
@@ -8,6 +10,8 @@ export type EarlyAudioOptions = {
   /** Left out: no early media. */
   media?: Pick<AudioMeeting, 'openMix'> | undefined;
 };
+
+type Audible = Extract<EarlyAudioEvent<ChannelEntry>, { callee: ChannelEntry }>;
 
 /** The called party is heard as any member of a bridge is. */
 const member = { role: 'participant', muted: false, passDigits: true } as const;
@@ -19,38 +23,47 @@ const member = { role: 'participant', muted: false, passDigits: true } as const;
 export class EarlyAudio {
   readonly #caller: ChannelEntry;
   readonly #options: EarlyAudioOptions;
-  #mix: Mix | undefined;
-  /** Id of the channel that is heard. */
-  #source: string | undefined;
-  #rang = false;
+  readonly #run: TableRun<keyof typeof earlyAudioTable, EarlyAudioEvent<ChannelEntry>, EarlyAudioEffect>;
+  /** Who is heard, and where. */
+  #heard: { readonly channelId: string; readonly mix: Mix } | undefined;
 
   constructor(caller: ChannelEntry, options: EarlyAudioOptions) {
+    const { channels } = options;
     this.#caller = caller;
     this.#options = options;
+    this.#run = new TableRun(earlyAudioTable, 'quiet', {
+      hearCallee: ({ callee }: Audible) => this.#connect(callee),
+      hearNobody: () => this.#disconnect(),
+      tellRinging: () => channels.tell(caller, { type: 'ring' }),
+      tellRingingBeforeAnswer: () => void (this.#isUp || channels.tell(caller, { type: 'ring' })),
+    });
   }
 
   /** Connects the caller with the early media of a callee, unless it already hears another. */
   hear(channelId: string): void {
     const { channels, media } = this.#options;
-    const entry = channels.find(channelId);
-    if (this.#mix || !media || !entry) return;
+    const callee = channels.find(channelId);
+    if (media && callee) this.#run.send({ type: 'callee.audible', callee });
+  }
+
+  #connect(callee: ChannelEntry): void {
+    const { channels, media } = this.#options;
     // A mix that the media plane loses is silent until the answer.
-    this.#mix = media.openMix(`${this.#caller.id};early`, 'mixing', () => {});
-    this.#source = channelId;
-    for (const { leg } of [this.#caller, entry]) this.#mix.join(leg.media, member);
+    const mix = media?.openMix(`${this.#caller.id};early`, 'mixing', () => {});
+    if (!mix) return;
+    this.#heard = { channelId: callee.id, mix };
+    for (const { leg } of [this.#caller, callee]) mix.join(leg.media, member);
     channels.tell(this.#caller, { type: this.#isUp ? 'ringStop' : 'progress' });
   }
 
   /** Signals ringing to the caller once. A caller that is Up would hear a tone instead of early media. */
   ring(): void {
-    if (this.#rang) return;
-    this.#rang = true;
-    if (!this.#mix || !this.#isUp) this.#options.channels.tell(this.#caller, { type: 'ring' });
+    this.#run.send({ type: 'callee.rings' });
   }
 
   /** A callee has ended; the first of the remaining ones is heard instead. */
   gone(channelId: string, left: readonly { channelId: string }[]): void {
-    if (this.#source !== channelId) return;
+    if (this.#heard?.channelId !== channelId) return;
     this.stop();
     const { channels } = this.#options;
     const isHeard = (id: string): boolean => {
@@ -63,14 +76,17 @@ export class EarlyAudio {
 
   /** Keeps only this callee's early media; none if left out. */
   keep(channelId?: string): void {
-    if (this.#source !== channelId) this.stop();
+    if (this.#heard?.channelId !== channelId) this.stop();
   }
 
   /** Ends early media. Idempotent. */
   stop(): void {
-    this.#mix?.close();
-    this.#mix = undefined;
-    this.#source = undefined;
+    this.#run.send({ type: 'heard.over' });
+  }
+
+  #disconnect(): void {
+    this.#heard?.mix.close();
+    this.#heard = undefined;
   }
 
   get #isUp(): boolean {

@@ -16,6 +16,8 @@ type ExternalConnectionContext = ExternalConnectionInput & {
 };
 
 export type ExternalConnectionEvent =
+  /** The server that we wait for has opened its WebSocket. */
+  | { type: 'socket.arrived' }
   /** The server has taken the connection. */
   | { type: 'socket.opened' }
   /** The server's first audio. */
@@ -39,6 +41,10 @@ const externalConnection = setup({
     closeSocket: effect('closeSocket'),
     /** Reports the connection to its channel. */
     tellStarted: effect('tellStarted'),
+    /** Reports to the channel that it has a connection again. */
+    tellRestarted: effect('tellRestarted'),
+    /** Reports to the channel that the connection was never there. */
+    tellUnreached: effect('tellUnreached'),
     /** Reports to the channel that the connection is lost. */
     tellLost: effect('tellLost'),
     keepReason: setup({
@@ -48,6 +54,15 @@ const externalConnection = setup({
   delays: { connectionTimeout: ({ context }) => context.connectionTimeoutMs },
 });
 
+const unreached = { target: 'lost', actions: ['keepReason', 'closeSocket', 'tellUnreached'] } as const;
+const lost = { target: 'lost', actions: ['keepReason', 'closeSocket', 'tellLost'] } as const;
+
+/** Being made for the first time. */
+const making = {
+  on: { 'socket.opened': { target: 'started', actions: 'tellStarted' }, 'socket.closed': unreached },
+  after: { connectionTimeout: unreached },
+} as const;
+
 /**
  * A channel's connection to an external media server. It is reopened only after a failure on our side: a server that
  * closes it has forgotten the call.
@@ -56,25 +71,21 @@ export const externalConnectionMachine = externalConnection.createMachine({
   id: 'externalConnection',
   context: ({ input }) => ({ ...input, reason: '' }),
   initial: 'connecting',
-  on: {
-    'socket.closed': { target: '.lost', actions: 'keepReason' },
-    'leg.released': '.closed',
-  },
+  on: { 'leg.released': '.closed' },
   states: {
-    connecting: {
-      entry: 'openSocket',
-      on: { 'socket.opened': 'started' },
-      after: { connectionTimeout: { target: 'lost', actions: 'keepReason' } },
-    },
+    /** The server is called, or its WebSocket is awaited. */
+    connecting: { entry: 'openSocket', on: { ...making.on, 'socket.arrived': 'arrived' }, after: making.after },
+    /** The server has opened its WebSocket, and may open no other. */
+    arrived: making,
     /** Connected; the server has said nothing yet. */
-    started: { entry: 'tellStarted', on: { 'audio.flowed': 'flowing', 'socket.cut': 'reconnecting' } },
-    flowing: { on: { 'socket.cut': 'reconnecting' } },
+    started: { on: { 'audio.flowed': 'flowing', 'socket.cut': 'reconnecting', 'socket.closed': lost } },
+    flowing: { on: { 'socket.cut': 'reconnecting', 'socket.closed': lost } },
     /** The channel stays and hears silence meanwhile. */
     reconnecting: {
-      on: { 'socket.opened': 'started' },
-      after: { connectionTimeout: { target: 'lost', actions: 'keepReason' } },
+      on: { 'socket.opened': { target: 'started', actions: 'tellRestarted' }, 'socket.closed': lost },
+      after: { connectionTimeout: lost },
     },
-    lost: { type: 'final', entry: ['closeSocket', 'tellLost'] },
+    lost: { type: 'final' },
     closed: { type: 'final', entry: 'closeSocket' },
   },
 });
@@ -82,19 +93,28 @@ export const externalConnectionMachine = externalConnection.createMachine({
 /** Ignored events, with reasons. */
 export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine> = [
   { events: ['socket.opened'], in: ['started', 'flowing'], why: 'it is open already' },
+  { events: ['socket.arrived'], in: ['arrived', 'started', 'flowing', 'reconnecting'], why: 'it has a socket' },
   {
     events: ['audio.flowed'],
-    in: ['connecting', 'reconnecting'],
+    in: ['connecting', 'arrived', 'reconnecting'],
     why: 'there is no audio before the connection',
   },
   { events: ['audio.flowed'], in: ['flowing'], why: 'it flows already' },
-  { events: ['socket.cut'], in: ['connecting', 'reconnecting'], why: 'it is being made, and has its time for that' },
+  {
+    events: ['socket.cut'],
+    in: ['connecting', 'arrived', 'reconnecting'],
+    why: 'it is being made, and has its time for that',
+  },
 ];
 
 type ExternalConnectionSnapshot = SnapshotFrom<typeof externalConnectionMachine>;
 
+/** Whether a server that is awaited may open its WebSocket. */
+export const awaitsSocket = ({ value }: ExternalConnectionSnapshot): boolean => value === 'connecting';
+
 /** Longest expected time in each state, and what ends it. */
 export const externalConnectionExpectations: Expectations<ExternalConnectionSnapshot['value']> = {
   connecting: { atMost: 30_000, waitsFor: 'the server to take the connection' },
+  arrived: { atMost: 30_000, waitsFor: 'the WebSocket that the server has opened' },
   reconnecting: { atMost: 30_000, waitsFor: 'the server to take the connection again' },
 };

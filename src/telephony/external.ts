@@ -102,8 +102,11 @@ export interface ExternalAudio {
   ): ExternalSession;
 }
 
-/** Reports about a connection to the owner of the leg: `started` each time it is made, `lost` as the last. */
-type ConnectionOutcome = { type: 'started' } | { type: 'lost'; reason: string };
+/**
+ * Reports about a connection to the owner of the leg: `started` once, `restarted` each time it is made again. The last one
+ * is `unreached` if it was never made, else `lost`.
+ */
+type ConnectionOutcome = { type: 'started' | 'restarted' } | { type: 'unreached' | 'lost'; reason: string };
 
 /** Socket operations of a connection's chart. */
 export type ConnectionSocket = {
@@ -116,6 +119,8 @@ export type ConnectionSocket = {
 
 /** Socket events of a connection. */
 type ConnectionEvent =
+  /** The server has opened its WebSocket to us. */
+  | { type: 'socket.arrived' }
   | { type: 'socket.opened' }
   | { type: 'audio.flowed' }
   /** It was cut on our side, and is being made again. */
@@ -128,6 +133,10 @@ export interface ExternalConnection {
   tell(event: ConnectionEvent): void;
   /** The leg is released: closes the connection without further reports. Idempotent. */
   release(): void;
+  /** A server may open its WebSocket to us. */
+  readonly isAwaited: boolean;
+  /** Why it is over; undefined while it is not. */
+  readonly lostBy: string | undefined;
 }
 
 /** Who opens a connection: this system, or the server. */

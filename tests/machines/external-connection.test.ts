@@ -1,15 +1,22 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { initialTransition, transition } from 'xstate';
-import { type ExternalConnectionEvent, externalConnectionMachine } from '../../src/machines/external-connection.ts';
+import {
+  awaitsSocket,
+  type ExternalConnectionEvent,
+  externalConnectionMachine,
+} from '../../src/machines/external-connection.ts';
 import { assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const input = { id: 'c1', connectionTimeoutMs: 3000 };
 const timeout = 'xstate.after.connectionTimeout.externalConnection.connecting';
+const timeoutArrived = 'xstate.after.connectionTimeout.externalConnection.arrived';
 const timeoutAgain = 'xstate.after.connectionTimeout.externalConnection.reconnecting';
 
 /** Takes a connection through events; gives where it ended, why, and what the last event asked for. */
-function after(...events: (ExternalConnectionEvent | { type: typeof timeout | typeof timeoutAgain })[]) {
+function after(
+  ...events: (ExternalConnectionEvent | { type: typeof timeout | typeof timeoutArrived | typeof timeoutAgain })[]
+) {
   let [snapshot, actions] = initialTransition(externalConnectionMachine, input);
   for (const event of events)
     [snapshot, actions] = transition(externalConnectionMachine, snapshot, event as ExternalConnectionEvent);
@@ -28,10 +35,26 @@ chart('connects at once, and tells when it has', () => {
 
 chart('one that cannot be made, takes too long or breaks is lost, and says why', () => {
   const lost = { value: 'lost', reason: 'refused', asked: ['closeSocket', 'tellLost'] };
-  assert.equal(after(closed), lost);
+  const unreached = { ...lost, asked: ['closeSocket', 'tellUnreached'] };
+  assert.equal(after(closed), unreached);
   assert.equal(after({ type: 'socket.opened' }, closed), lost);
   assert.equal(after({ type: 'socket.opened' }, { type: 'audio.flowed' }, closed), lost);
-  assert.equal(after({ type: timeout }), { ...lost, reason: 'no answer in time' });
+  assert.equal(after({ type: timeout }), { ...unreached, reason: 'no answer in time' });
+});
+
+chart('a server opens one WebSocket, and the connection is there when that is open', () => {
+  const arrived = { type: 'socket.arrived' } as const;
+  const unreached = { value: 'lost', reason: 'refused', asked: ['closeSocket', 'tellUnreached'] };
+  assert.equal(after(arrived), { value: 'arrived', reason: '', asked: [] });
+  assert.equal(after(arrived, arrived, { type: 'socket.cut' }), { value: 'arrived', reason: '', asked: [] });
+  assert.equal(after(arrived, { type: 'socket.opened' }), { value: 'started', reason: '', asked: ['tellStarted'] });
+  assert.equal(after(arrived, closed), unreached);
+  assert.equal(after(arrived, { type: timeoutArrived }), { ...unreached, reason: 'no answer in time' });
+  assert.equal(after(arrived, { type: 'leg.released' }), { value: 'closed', reason: '', asked: ['closeSocket'] });
+  const [first] = initialTransition(externalConnectionMachine, input);
+  const [snapshot] = transition(externalConnectionMachine, first, arrived);
+  assert.equal([awaitsSocket(first), awaitsSocket(snapshot)], [true, false]);
+  assert.equal(delaysIn(externalConnectionMachine, snapshot), { connectionTimeout: 3_000 });
 });
 
 chart('one that is cut on our side is made again, in the same time, and lost when it cannot be', () => {
@@ -40,7 +63,7 @@ chart('one that is cut on our side is made again, in the same time, and lost whe
   for (const before of [flowing.slice(0, 1), flowing]) {
     assert.equal(after(...before, cut), { value: 'reconnecting', reason: '', asked: [] });
     assert.equal(after(...before, cut, cut).value, 'reconnecting');
-    const again = { value: 'started', reason: '', asked: ['tellStarted'] };
+    const again = { value: 'started', reason: '', asked: ['tellRestarted'] };
     assert.equal(after(...before, cut, { type: 'socket.opened' }), again);
     assert.equal(after(...before, cut, ...flowing).value, 'flowing');
     const lost = { value: 'lost', asked: ['closeSocket', 'tellLost'] };
@@ -70,6 +93,7 @@ chart('every state and transition is reached', () => {
   const coverage = coverChart(externalConnectionMachine, {
     inputs: [input],
     events: [
+      { type: 'socket.arrived' },
       { type: 'socket.opened' },
       { type: 'socket.cut' },
       { type: 'audio.flowed' },

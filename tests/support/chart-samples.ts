@@ -8,23 +8,29 @@ import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { broadcastOfferMachine } from '../../src/machines/broadcast-offer.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
+import { connectionCallMachine } from '../../src/machines/connection-call.ts';
 import { consultationMachine } from '../../src/machines/consultation.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
 import { dialMachine } from '../../src/machines/dial.ts';
+import { earlyAudioMachine } from '../../src/machines/early-audio.ts';
 import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
 import { externalLegMachine } from '../../src/machines/external-leg.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { legMachine } from '../../src/machines/leg.ts';
+import { lifecycleMachine } from '../../src/machines/lifecycle.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { localLegMachine } from '../../src/machines/local-leg.ts';
 import { mediaQueueMachine } from '../../src/machines/media-queue.ts';
+import { memberMusicMachine } from '../../src/machines/member-music.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { outsideReferMachine } from '../../src/machines/outside-refer.ts';
+import { ownRefersMachine } from '../../src/machines/own-refers.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { pendingMediaSessionMachine } from '../../src/machines/pending-media-session.ts';
 import { phoneSubscriptionMachine } from '../../src/machines/phone-subscription.ts';
 import { pictureUpdatesMachine } from '../../src/machines/picture-updates.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
+import { receivedRefersMachine } from '../../src/machines/received-refers.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
 import { supervisionMachine } from '../../src/machines/supervision.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
@@ -372,7 +378,7 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(externalConnectionMachine, {
     inputs: [{ id: 'c1', connectionTimeoutMs: 3000 }],
     events: [
-      ...plain('socket.opened', 'socket.cut', 'audio.flowed', 'leg.released'),
+      ...plain('socket.arrived', 'socket.opened', 'socket.cut', 'audio.flowed', 'leg.released'),
       { type: 'socket.closed', reason: 'the far side closed the connection' },
     ],
   }),
@@ -494,6 +500,30 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'notify.last', end: 'timeout', told: () => {} },
       ...plain(...(['last.answered', 'watcher.ended'] as const)),
     ],
+  }),
+  samplesOf(connectionCallMachine, {
+    inputs: [{} as never],
+    events: plain(...(['call.entered', 'call.left', 'connection.ended'] as const)),
+  }),
+  samplesOf(earlyAudioMachine, {
+    inputs: [{} as never],
+    events: [{ type: 'callee.audible', callee: {} }, ...plain(...(['callee.rings', 'heard.over'] as const))],
+  }),
+  samplesOf(lifecycleMachine, { inputs: [{} as never], events: plain('start', 'drain', 'close') }),
+  samplesOf(memberMusicMachine, {
+    inputs: [{} as never],
+    events: [
+      { type: 'music.started', member: {}, musicClass: 'default' },
+      { type: 'music.stopped', member: {} },
+    ],
+  }),
+  samplesOf(ownRefersMachine, {
+    inputs: [{} as never],
+    events: [{ type: 'refer', uri: 'sip:c@b' }, ...plain(...(['notify.progressed', 'notify.succeeded'] as const))],
+  }),
+  samplesOf(receivedRefersMachine, {
+    inputs: [{} as never],
+    events: [{ type: 'refer.accepted', request: {} }],
   }),
   samplesOf(pictureUpdatesMachine, {
     inputs: [{} as never],

@@ -59,34 +59,13 @@ function frameOctets(codec: Codec): number {
   return 20 * kilohertz * (codec.startsWith('slin') ? 2 : 1);
 }
 
-/** A session that waits for a server's WebSocket, or has it. */
-class Awaited implements AwaitedConnection {
-  readonly channelId: string;
-  readonly #session: ExternalSession;
-  #taken = false;
-
-  constructor(channelId: string, session: ExternalSession) {
-    this.channelId = channelId;
-    this.#session = session;
-  }
-
-  get taken(): boolean {
-    return this.#taken;
-  }
-
-  attach(socket: ArrivedSocket): void {
-    this.#taken = true;
-    this.#session.attach(socket);
-  }
-}
-
 type Told = { started(local: { address: string; port: number }): void; lost(reason: string): void };
 type Connect = ReturnType<typeof createConnect>;
 
 /** Opens sessions with a watched connection, and later their legs. */
 function createConnect(
   { media, connections, learned, tables }: ExternalDriverOptions,
-  awaited: SlotMap<string, Awaited>,
+  awaited: SlotMap<string, AwaitedConnection>,
 ) {
   return (
     channelId: string,
@@ -96,31 +75,36 @@ function createConnect(
     let session: ExternalSession | undefined;
     let leg: ExternalLeg | undefined;
     let local = { address: '', port: 0 };
-    let lost: string | undefined;
-    let isAgain = false;
     const awaitedId = request.transport === 'awaitedWebSocket' ? request.start.connectionId : undefined;
-    let gone: number = awaitedId === undefined ? Cause.temporaryFailure : Cause.noAnswer;
+    /** A session that waits for a server's WebSocket, or has it. */
+    const awaitedBy = (opened: ExternalSession): AwaitedConnection => ({
+      channelId,
+      get taken() {
+        return !connection.isAwaited;
+      },
+      attach(arrived: ArrivedSocket) {
+        connection.tell({ type: 'socket.arrived' });
+        opened.attach(arrived);
+      },
+    });
     const socket: ConnectionSocket = {
       open() {
         session = media.openExternal(channelId, request, hear, near);
-        if (awaitedId !== undefined) awaited.set(awaitedId, new Awaited(channelId, session));
+        if (awaitedId !== undefined) awaited.set(awaitedId, awaitedBy(session));
       },
       close() {
         session?.close();
         if (awaitedId !== undefined) awaited.delete(awaitedId);
       },
       told(outcome) {
-        if (outcome.type === 'started') {
-          gone = Cause.temporaryFailure;
-          if (isAgain && awaitedId === undefined) learned(channelId, localVariables(local));
-          isAgain = true;
-          told.started(local);
-          if (answered === 'at once') leg?.connect();
-        } else {
-          lost = outcome.reason;
-          told.lost(lost);
-          leg?.lose(gone);
+        if ('reason' in outcome) {
+          told.lost(outcome.reason);
+          leg?.lose(outcome.type === 'unreached' && awaitedId !== undefined ? Cause.noAnswer : Cause.temporaryFailure);
+          return;
         }
+        if (outcome.type === 'restarted' && awaitedId === undefined) learned(channelId, localVariables(local));
+        told.started(local);
+        if (answered === 'at once') leg?.connect();
       },
     };
     const maker = awaitedId === undefined ? 'us' : 'server';
@@ -139,7 +123,8 @@ function createConnect(
       release: () => connection.release(),
       /** @param isThere the connection is there already. */
       legFor(protocolId: string, report: Report, isThere: boolean): ExternalLeg {
-        if (!session || lost !== undefined) throw new DriverError('endpoint', `the connection is lost: ${lost}`);
+        const { lostBy } = connection;
+        if (!session || lostBy !== undefined) throw new DriverError('endpoint', `the connection is lost: ${lostBy}`);
         leg = new ExternalLeg({
           protocolId,
           media: session,
@@ -297,7 +282,7 @@ const webSocketDriver = ({ planWebSocket }: Plans, opened: Opened): Driver => ({
 export function createExternalDriver(options: ExternalDriverOptions): ExternalDriver & { drivers: readonly Driver[] } {
   const { webSockets } = options;
   /** Connections that a server opens, by the id that it names. */
-  const awaited = new SlotMap<string, Awaited>();
+  const awaited = new SlotMap<string, AwaitedConnection>();
 
   const unicastRtp = createUnicastRtp(options);
   const plans = createPlans(options);

@@ -1,3 +1,9 @@
+import {
+  type ReceivedRefersEffect,
+  type ReceivedRefersEvent,
+  receivedRefersTable,
+} from '../../machines/received-refers.ts';
+import { TableRun } from '../../machines/table-run.ts';
 import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -50,6 +56,24 @@ export interface AskedTransfers {
   close(): void;
 }
 
+/** A REFER inside the call; quiet: without progress reports. */
+type Accepted = { readonly id: string; readonly isQuiet: boolean };
+
+/** The chart of the REFERs inside the call. It puts accepted ones among those that are pending. */
+function createReceivedRefers(from: AskedTransfersOptions['from'], pending: Map<string, AskedTransfer>) {
+  const subscribe = ({ id, isQuiet }: Accepted, event: string): void =>
+    void pending.set(id, isQuiet ? { id } : { id, event });
+  const isLater = from?.some(({ outside }) => outside === undefined);
+  return new TableRun<keyof typeof receivedRefersTable, ReceivedRefersEvent<Accepted>, ReceivedRefersEffect>(
+    receivedRefersTable,
+    isLater ? 'received' : 'none',
+    {
+      subscribeFirst: ({ request }) => subscribe(request, 'refer'),
+      subscribeById: ({ request }) => subscribe(request, `refer;id=${request.id}`),
+    },
+  );
+}
+
 const LABEL = 'transfer:';
 
 export function createAskedTransfers(options: AskedTransfersOptions): AskedTransfers {
@@ -59,7 +83,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
   /** Senders of NOTIFYs outside the call. */
   const outside = new Map<string, TellSubscriber>();
   const seconds = Math.round(transferTimeoutMs / 1000);
-  let asked = options.from?.some((transfer) => transfer.outside === undefined) ?? false;
+  const refers = createReceivedRefers(options.from, pending);
   for (const transfer of options.from ?? []) {
     const told = transfer.outside === undefined ? undefined : services.outsideSubscriber(transfer.outside);
     if (told) outside.set(transfer.id, told);
@@ -98,11 +122,13 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
       // A dialog of its own has this one subscription; the call may have several (RFC 3515 2.4.6).
       const id = transferor ? `${request.callId}:${request.cseq.number}` : String(request.cseq.number);
       const isQuiet = request.header('Refer-Sub')?.trim().toLowerCase() === 'false';
-      const event = asked && !transferor ? `refer;id=${id}` : 'refer';
-      const transfer: AskedTransfer = isQuiet ? { id } : { id, event, ...(transferor && { outside: transferor.key }) };
-      asked ||= !transferor;
-      pending.set(id, transfer);
-      if (transferor && !isQuiet) outside.set(id, transferor.tell);
+      if (!transferor) refers.send({ type: 'refer.accepted', request: { id, isQuiet } });
+      else if (isQuiet) pending.set(id, { id });
+      else {
+        pending.set(id, { id, event: 'refer', outside: transferor.key });
+        outside.set(id, transferor.tell);
+      }
+      const transfer = pending.get(id) ?? { id };
       return {
         // RFC 4488 4: a request without subscription gets none, and the response says so.
         status: isQuiet ? 200 : 202,

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
+import { createLifecycle } from '../../machines/lifecycle.ts';
 import type { TableWatch } from '../../machines/table-run.ts';
 import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
@@ -194,9 +195,7 @@ function createStack(options: SipDriverOptions, log: Logger): Stack {
 }
 
 /** Where endpoints can be reached: configured and registered contacts. */
-function createPlaces({ bindings, endpoints }: Services, contacts: ContactHost) {
-  let started = false;
-
+function createPlaces({ bindings, endpoints }: Services, contacts: ContactHost, hasStarted: () => boolean) {
   const remove = (id: string): void => {
     bindings.delete(id);
     contacts.removed(id);
@@ -210,7 +209,7 @@ function createPlaces({ bindings, endpoints }: Services, contacts: ContactHost) 
     for (const binding of staticBindings(endpoint)) {
       bindings.put(binding);
       const details = contactDetails(endpoint, binding);
-      if (started && !isKnown(details)) contacts.registered(details);
+      if (hasStarted() && !isKnown(details)) contacts.registered(details);
     }
   };
 
@@ -226,10 +225,8 @@ function createPlaces({ bindings, endpoints }: Services, contacts: ContactHost) 
     remove,
     forgetContacts,
     setEndpoint,
-    /** As `SipDriver.start`. */
-    start(isKnown?: (contact: ContactDetails) => boolean): void {
-      if (started) return;
-      started = true;
+    /** Reports the configured contacts, except known ones. */
+    announceAll(isKnown?: (contact: ContactDetails) => boolean): void {
       for (const endpoint of endpoints.all()) announce(endpoint, isKnown);
     },
   };
@@ -365,8 +362,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   const lines = createLineRegistrations(services, (id) => options.registrations?.connectionLost(id));
   const subscriptions = createSubscriptions(services, watchedBy(options));
   const parts = { bindings, departing, lines, outsideRefers, qualifier, referrals, subscriptions, verifier };
-  let draining = false;
-  const places = createPlaces(services, contacts);
+  const places = createPlaces(services, contacts, () => lifecycle.state !== 'made');
+  const lifecycle = createLifecycle('made');
   const { setEndpoint } = places;
 
   transports.onConnectionClosed((connection, peer) => {
@@ -375,7 +372,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   });
   bindRequests(services, options, {
     subscriptions: options.watchers && subscriptions,
-    ...{ outsideRefers, referrals, isDraining: () => draining },
+    ...{ outsideRefers, referrals, isDraining: () => lifecycle.state === 'draining' || lifecycle.state === 'closed' },
   });
 
   for (const endpoint of config.endpoints) setEndpoint(endpoint);
@@ -390,7 +387,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     register: lines.register,
     ended: lines.ended,
     wantedRegistrations: lines.wanted,
-    start: places.start,
+    start: (isKnown) => void (lifecycle.send({ type: 'start' }) && places.announceAll(isKnown)),
     hasContact: (id) => bindings.byId(id) !== undefined,
     setEndpoint,
     removeEndpoint(name) {
@@ -408,13 +405,11 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     watcherEnded: subscriptions.watcherEnded,
     reviewHints: subscriptions.review,
     hasSubscription: subscriptions.has,
-    drain() {
-      draining = true;
-    },
+    drain: () => void lifecycle.send({ type: 'drain' }),
     ...createSaved(parts),
     counts: () => countsOf(services, parts),
     close() {
-      draining = true;
+      lifecycle.send({ type: 'close' });
       qualifier.close();
       referrals.close();
       outsideRefers.close();

@@ -1,3 +1,4 @@
+import { createLifecycle } from '../../machines/lifecycle.ts';
 import { type OutsideReferEvent, type OutsideReferRun, outsideReferTable } from '../../machines/outside-refer.ts';
 import { TableRun } from '../../machines/table-run.ts';
 import {
@@ -142,10 +143,17 @@ export function createOutsideRefers(services: Services): OutsideRefers {
   const { agent, endpoints } = services;
   const legOf = createLegSearch(services);
   const subscriptions = new Map<string, Subscription>();
-  let closed = false;
+  const lifecycle = createLifecycle();
 
   const open = (key: string, endpoint: EndpointConfig, dialog: Dialog, last?: Subscription['last']): Subscription =>
-    openSubscription(services, { key, endpoint, dialog, last, subscriptions, isClosed: () => closed });
+    openSubscription(services, {
+      key,
+      endpoint,
+      dialog,
+      last,
+      subscriptions,
+      isClosed: () => lifecycle.state === 'closed',
+    });
 
   const teller =
     ({ run }: Subscription): TellSubscriber =>
@@ -220,7 +228,7 @@ export function createOutsideRefers(services: Services): OutsideRefers {
       }
     },
     close() {
-      closed = true;
+      lifecycle.send({ type: 'close' });
       for (const { run } of [...subscriptions.values()]) run.send({ type: 'system.closing' });
     },
   };

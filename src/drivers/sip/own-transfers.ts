@@ -1,3 +1,5 @@
+import { type OwnRefersEffect, type OwnRefersEvent, ownRefersTable } from '../../machines/own-refers.ts';
+import { TableRun } from '../../machines/table-run.ts';
 import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -15,23 +17,23 @@ type OwnTransfersOptions = {
 
 /** Transfers that we request from the far side (RFC 3515), and its progress reports. */
 export class OwnTransfers {
-  readonly #options: OwnTransfersOptions;
-  #asked: boolean;
+  readonly #run: TableRun<keyof typeof ownRefersTable, OwnRefersEvent, OwnRefersEffect>;
 
-  constructor(options: OwnTransfersOptions) {
-    this.#options = options;
-    this.#asked = options.from;
+  constructor({ from, send, succeeded }: OwnTransfersOptions) {
+    this.#run = new TableRun(ownRefersTable, from ? 'sent' : 'none', {
+      sendRefer: ({ uri }: Extract<OwnRefersEvent, { uri: string }>) => send([['Refer-To', `<${uri}>`]]),
+      tellSucceeded: () => succeeded(),
+    });
   }
 
   /** The far side was asked at least once. */
   get asked(): boolean {
-    return this.#asked;
+    return this.#run.state === 'sent';
   }
 
   /** Asks the far side to call a URI. */
   ask(uri: string): void {
-    this.#asked = true;
-    this.#options.send([['Refer-To', `<${uri}>`]]);
+    this.#run.send({ type: 'refer', uri });
   }
 
   /**
@@ -41,8 +43,7 @@ export class OwnTransfers {
   receive(request: SipRequest): UsageAnswer {
     const status = sipfragStatus(request);
     if (status === undefined) return 489;
-    if (!this.#asked) return 481;
-    if (status >= 200 && status < 300) this.#options.succeeded();
-    return 200;
+    const type = status >= 200 && status < 300 ? 'notify.succeeded' : 'notify.progressed';
+    return this.#run.send({ type }) ? 200 : 481;
   }
 }

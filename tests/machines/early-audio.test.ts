@@ -1,0 +1,36 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type EarlyAudioEvent, earlyAudioMachine, earlyAudioTable } from '../../src/machines/early-audio.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterEvents } from '../support/table-runs.ts';
+
+const after = (...types: EarlyAudioEvent['type'][]) => afterEvents(earlyAudioTable, 'quiet', ...types);
+const chart = suite('early audio chart');
+
+chart('one called party is heard at a time', () => {
+  assert.equal(after('callee.audible'), ['hearing', 'hearCallee']);
+  assert.equal(after('callee.audible', 'callee.audible'), ['hearing']);
+  assert.equal(after('callee.audible', 'heard.over'), ['quiet', 'hearNobody']);
+  assert.equal(after('heard.over'), ['quiet']);
+});
+
+chart('ringing is signalled once', () => {
+  assert.equal(after('callee.rings'), ['ringing', 'tellRinging']);
+  assert.equal(after('callee.rings', 'callee.rings'), ['ringing']);
+  assert.equal(after('callee.rings', 'heard.over'), ['ringing']);
+  assert.equal(after('callee.rings', 'callee.audible'), ['hearingAndRinging', 'hearCallee']);
+  assert.equal(after('callee.audible', 'callee.rings'), ['hearingAndRinging', 'tellRingingBeforeAnswer']);
+  for (const type of ['callee.rings', 'callee.audible'] as const)
+    assert.equal(after('callee.audible', 'callee.rings', type), ['hearingAndRinging']);
+  assert.equal(after('callee.audible', 'callee.rings', 'heard.over'), ['ringing', 'hearNobody']);
+});
+
+chart('every state and every transition is reached', () => {
+  assert.is(earlyAudioMachine.root.initial.target[0]?.key, 'quiet');
+  const { events } = chartSamples.find(({ machine }) => (machine as unknown) === earlyAudioMachine)!;
+  const coverage = coverChart(earlyAudioMachine, { inputs: [undefined], events: events as never });
+  assertCovered(earlyAudioMachine, coverage);
+});
+
+chart.run();

@@ -1,0 +1,27 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { type OwnRefersEvent, ownRefersMachine, ownRefersTable } from '../../src/machines/own-refers.ts';
+import { chartSamples } from '../support/chart-samples.ts';
+import { assertCovered, coverChart } from '../support/charts.ts';
+import { afterEvents } from '../support/table-runs.ts';
+
+const after = (...types: OwnRefersEvent['type'][]) => afterEvents(ownRefersTable, 'none', ...types);
+const chart = suite('own REFERs chart');
+
+chart('a NOTIFY is accepted after a REFER, and a success is told', () => {
+  assert.equal(after('notify.progressed'), ['none']);
+  assert.equal(after('notify.succeeded'), ['none']);
+  assert.equal(after('refer'), ['sent', 'sendRefer']);
+  assert.equal(after('refer', 'refer'), ['sent', 'sendRefer']);
+  assert.equal(after('refer', 'notify.progressed'), ['sent']);
+  assert.equal(after('refer', 'notify.succeeded'), ['sent', 'tellSucceeded']);
+});
+
+chart('every state and every transition is reached', () => {
+  assert.is(ownRefersMachine.root.initial.target[0]?.key, 'none');
+  const { events } = chartSamples.find(({ machine }) => (machine as unknown) === ownRefersMachine)!;
+  const coverage = coverChart(ownRefersMachine, { inputs: [undefined], events: events as never });
+  assertCovered(ownRefersMachine, coverage);
+});
+
+chart.run();
