@@ -1,75 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AriClient } from '../support/ari-client.ts';
-import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
+import { type SupervisedServer, startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /** A supervisor with real calls whose server is killed and replaced. HOOKSWITCH_TEST_CALLS=200 makes so many calls. */
 const supervised = suite('a supervised server');
-const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 const calls = Number(process.env['HOOKSWITCH_TEST_CALLS'] ?? 20);
 
-type Channel = { id: string; state: string };
+const dialplan = { default: { echo: ['Answer', 'Echo'], desk: ['Stasis(desk)'] } };
 
-async function createSupervisor() {
-  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-supervised-'));
-  const [http, sip] = [await freePort(), await freePort()];
-  const file = join(directory, 'hookswitch.yaml');
-  const settings = {
-    general: { data_directory: join(directory, 'data'), log_level: 'error' },
-    // An upgrade is answered when the next server is prepared, which takes a busy machine long.
-    http: { port: http, users: [{ name: 'tester', password: 'secret' }], limits: { answer_timeout: 120 } },
-    sip: {
-      transports: [
-        { protocol: 'udp', bind: '127.0.0.1', port: sip },
-        { protocol: 'tcp', bind: '127.0.0.1', port: sip },
-      ],
-      endpoints: { anonymous: { match: ['127.0.0.1'] } },
-    },
-    media: { rtp_ports: [0, 0] },
-    dialplan: { default: { echo: ['Answer', 'Echo'], desk: ['Stasis(desk)'] } },
-    state_store: { on: true },
-  };
-  writeFileSync(file, JSON.stringify(settings));
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
-  const parent: ChildProcess = spawn(process.execPath, [program, 'serve', '--supervised', '--config', file], {
-    ...{ cwd: directory, env: Object.fromEntries(inherited), stdio: ['ignore', 'ignore', 'inherit'] },
-  });
-  const base = `http://127.0.0.1:${http}/ari`;
-  const answers = async (): Promise<boolean> =>
-    (await fetch(`${base}/asterisk/ping`).catch(() => undefined)) !== undefined;
-  await untilAsked(answers, () => 'the server does not answer');
-  /** The process of the server. */
-  const server = (): number =>
-    Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim().split(' ')[0]);
-  return {
-    ...{ sip: `127.0.0.1:${sip}`, sipPort: sip, httpPort: http, server, parent },
-    client: () => new AriClient(base, 'tester:secret'),
-    upgrade: () =>
-      fetch(`http://127.0.0.1:${http}/hookswitch/server/upgrade`, {
-        method: 'POST',
-        headers: { authorization: `Basic ${btoa('tester:secret')}` },
-      }),
-    /** Ends it as an init system does. @returns the exit code. */
-    async close(): Promise<number | null> {
-      const isOver = parent.exitCode !== null || parent.signalCode !== null;
-      const ended = isOver ? Promise.resolve([parent.exitCode]) : once(parent, 'exit');
-      parent.kill('SIGTERM');
-      const [code] = await ended;
-      rmSync(directory, { recursive: true, force: true });
-      return code;
-    },
-  };
-}
+type Channel = { id: string; state: string };
 
 /** A sender that hears refusals (ICMP) of a port. */
 class Probe {
@@ -105,8 +49,8 @@ async function openCalls(sip: string): Promise<Phone[]> {
 const portOf = ({ described }: Phone): number => Number(/^m=audio (\d+)/m.exec(described.at(-1) ?? '')?.[1]);
 
 /** Every call goes on as the same stream behind `replace`, nothing is refused, and each ends by the phone's BYE. */
-async function goesOn(replace: (server: Awaited<ReturnType<typeof createSupervisor>>) => Promise<void>): Promise<void> {
-  const server = await createSupervisor();
+async function goesOn(replace: (server: SupervisedServer) => Promise<void>): Promise<void> {
+  const server = await startSupervised({ dialplan });
   const phones = await openCalls(server.sip);
   const probes = await Promise.all([server.sipPort, ...phones.map(portOf)].map((port) => Probe.open(port)));
   try {
@@ -156,7 +100,7 @@ supervised(`that is upgraded goes on with ${calls} calls, and no datagram is ref
 );
 
 supervised('takes connections that came while no server ran', async () => {
-  const { server, sipPort, httpPort, close } = await createSupervisor();
+  const { server, sipPort, httpPort, close } = await startSupervised({ dialplan });
   try {
     process.kill(server(), 'SIGKILL');
     const sockets = [sipPort, httpPort].map((port) => connect(port, '127.0.0.1'));
@@ -171,7 +115,7 @@ supervised('takes connections that came while no server ran', async () => {
 });
 
 supervised('an upgrade loses no request and no event of an application that resumes', async () => {
-  const server = await createSupervisor();
+  const server = await startSupervised({ dialplan });
   const phone = await Phone.open('4711', server.sip);
   const first = await server.client().connect('desk');
   const later = server.client();
@@ -209,7 +153,7 @@ supervised('an upgrade loses no request and no event of an application that resu
 });
 
 supervised('ends, and leaves its calls, when its supervisor is killed', async () => {
-  const { server, parent, close, sip } = await createSupervisor();
+  const { server, parent, close, sip } = await startSupervised({ dialplan });
   const phone = await Phone.open('4711', sip);
   try {
     await phone.call('echo');

@@ -39,6 +39,8 @@ export interface Bindings {
   byId(id: string): Binding | undefined;
   /** The registered binding of an endpoint for a URI that is the same by RFC 3261 19.1.4. */
   find(endpoint: string, uri: Uri): Binding | undefined;
+  /** The connection over which an endpoint has registered a URI. */
+  flowTo(endpoint: string, uri: Uri): Target | undefined;
   put(binding: Binding): void;
   delete(id: string): void;
   /** The registered binding of an endpoint for the same phone and flow, with any URI. */
@@ -95,6 +97,8 @@ export function createBindings(
     byId: (id) => byId.get(id),
     find: (endpoint, uri) => of(endpoint).find((each) => sameUri(each.uri, uri)),
     findFlow: (endpoint, outbound) => of(endpoint).find((each) => each.outbound === outbound),
+    flowTo: (endpoint, uri) =>
+      of(endpoint).find((each) => each.target?.connection !== undefined && sameUri(each.uri, uri))?.target,
     put,
     delete(id) {
       const binding = byId.get(id);
@@ -107,7 +111,7 @@ export function createBindings(
     },
     connectionClosed(connection) {
       const made = [...byId.values()].filter(({ target }) => target?.connection === connection);
-      const lost = made.filter(({ target, outbound }) => outbound !== undefined || kindOf(target!.protocol).webSocket);
+      const lost = made.filter((binding) => isPeers(binding, binding.target!));
       for (const binding of made) if (!lost.includes(binding)) put({ ...binding, target: undefined });
       return lost;
     },
@@ -122,7 +126,7 @@ export function createBindings(
       const offset = clock.monotonic() - clock.now();
       for (const { expires, target, ...binding } of data)
         if (expires > clock.now())
-          put({ ...binding, target: target && unconnected(target), expiresAt: expires + offset });
+          put({ ...binding, target: target && unconnected(binding, target), expiresAt: expires + offset });
     },
   };
 }
@@ -137,8 +141,13 @@ function placeOf({ target, uri }: Binding): Target | undefined {
   return { protocol, address, port: uri.port ?? kindOf(protocol).defaultPort };
 }
 
-/** A connection does not outlive the process that had it. */
-const unconnected = ({ connection: _gone, ...target }: Target): Target => target;
+/** Whether only the peer can open the connection of a binding. */
+const isPeers = ({ outbound }: Pick<Binding, 'outbound'>, { protocol }: Target): boolean =>
+  outbound !== undefined || kindOf(protocol).webSocket;
+
+/** A connection does not outlive the process that had it: what only the peer can open waits for the peer. */
+const unconnected = (binding: Pick<Binding, 'outbound'>, { connection, ...target }: Target): Target | undefined =>
+  connection === undefined || isPeers(binding, target) ? target : undefined;
 
 /** A contact's id: unique per AOR and URI, the same after a restart. */
 export const contactId = (aor: string, uri: string): string =>

@@ -35,7 +35,7 @@ const keyOf = (call: Call): string =>
     : `from ${call.request.callId}\n${call.usage.dialog.local.params['tag'] ?? ''}`;
 
 export function createDepartingCalls(services: Services): DepartingCalls {
-  const { agent, endpoints } = services;
+  const { agent, endpoints, bindings } = services;
   const calls = new SlotMap<string, Departing & { call: Call }>();
   const waiting: (() => void)[] = [];
 
@@ -62,6 +62,7 @@ export function createDepartingCalls(services: Services): DepartingCalls {
     makeOffer: () => '',
     acceptAnswer: () => false,
     challengeStranger: (transaction, dialog) => endpoints.challengeStranger(endpoint, transaction, dialog),
+    registeredFlow: (dialog) => bindings.flowTo(endpoint.name, dialog.remoteTarget),
     onRequest: () => 481,
     onEnded() {},
     onClosed,

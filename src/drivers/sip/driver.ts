@@ -55,7 +55,8 @@ type SipDriverOptions = {
   config: SipConfig;
   /** Sees the charts of legs and subscriptions; left out: nobody. */
   tables?: TableWatch;
-  transports: Pick<Transports, 'send' | 'localAddress' | 'onConnectionClosed'> & Partial<Pick<Transports, 'listeners'>>;
+  transports: Pick<Transports, 'send' | 'localAddress' | 'isConnected' | 'onConnectionClosed'> &
+    Partial<Pick<Transports, 'listeners'>>;
   transactions: TransactionLayer;
   media: MediaPlane;
   host: CallHost;

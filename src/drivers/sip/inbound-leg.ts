@@ -102,6 +102,7 @@ const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening
   onUpdated: (request) => state.core?.identify(request),
   onOfferRefused: (status) => state.core?.usageHandlers.onOfferRefused?.(status),
   challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
+  registeredFlow: (dialog) => services.bindings.flowTo(endpoint.name, dialog.remoteTarget),
   onRequest: (request) => state.core?.usageHandlers.onRequest(request) ?? 500,
   onRequestEnded: (label, status) => state.core?.usageHandlers.onRequestEnded?.(label, status),
   onEnded: (end) => state.core?.usageHandlers.onEnded(end),

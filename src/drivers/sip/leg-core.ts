@@ -385,6 +385,7 @@ export class LegCore {
           log.info({ channel: channelId, status }, 'the far side refused the transfer');
       },
       challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
+      registeredFlow: (dialog) => services.bindings.flowTo(endpoint.name, dialog.remoteTarget),
       onRequest: (request) => this.#receive(request),
       onEnded: (end) => {
         if (end.by === 'bye') this.gone(causeFromReason(end.request) ?? Cause.normalClearing);

@@ -361,6 +361,7 @@ class OutboundLeg implements Leg {
       onUpdated: (request) => told().onUpdated?.(request),
       onOfferRefused: (status) => told().onOfferRefused?.(status),
       challengeStranger: (transaction, dialog) => told().challengeStranger?.(transaction, dialog) ?? false,
+      registeredFlow: (dialog) => told().registeredFlow?.(dialog),
       onRequest: (request) => told().onRequest(request),
       onRequestEnded: (label, status) => told().onRequestEnded?.(label, status),
       onEnded: (end) => told().onEnded(end),

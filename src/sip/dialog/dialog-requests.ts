@@ -1,8 +1,10 @@
+import { guarded } from '../../lib/guard.ts';
 import type { DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import type { Uri } from '../message/uri.ts';
+import { kindOf } from '../transport/kind.ts';
 import type { Target } from '../transport/transport.ts';
 import { ackRequest, type Dialog, type DialogRequestOptions, nextHop, nextRequest } from './dialog.ts';
 import { locate } from './locate.ts';
@@ -23,6 +25,8 @@ type DialogRequestsOptions = {
   digest?: DigestClient | undefined;
   /** Whether sending is no longer allowed. */
   isClosed(): boolean;
+  /** The connection that the peer has registered over. */
+  registeredFlow?: ((dialog: Dialog) => Target | undefined) | undefined;
   /** The final response to the request sent as `label`; of an INVITE every 2xx that comes. */
   onFinal(label: string, response: SipResponse): void;
   /** No response (408), or the request could not be sent (503); in place of `onFinal`. */
@@ -56,6 +60,9 @@ type Pending = Omit<PendingRequestData, 'sent' | 'target' | 'others'> & {
   target?: Target;
   sent?: Sent;
   others?: readonly Target[];
+  /** It waits so long for the peer to connect again before it is tried once more, in ms; and since when. */
+  pauseMs?: number;
+  waitsSince?: number;
 };
 
 /** Our side of a dialog: its state, and our requests in it, each with a label for its purpose. */
@@ -63,6 +70,8 @@ export class DialogRequests {
   readonly #options: DialogRequestsOptions;
   readonly #acks = new Map<number, { bytes: Buffer; target: Target }>();
   readonly #pending = new Set<Pending>();
+  /** Waits for the peer to connect again. */
+  #reconnectTimer: unknown;
   #dialog: Dialog;
 
   constructor(options: DialogRequestsOptions, dialog: Dialog) {
@@ -77,6 +86,19 @@ export class DialogRequests {
   /** The dialog after something that the peer sent. */
   update(next: Dialog): void {
     this.#dialog = next;
+  }
+
+  /** The peer was heard at `source`: over another connection when it has lost the one before. */
+  heardAt(source: Target): void {
+    const { flow } = this.#dialog;
+    if (flow?.connection === undefined || source.connection === undefined || this.#isConnected(flow)) return;
+    this.#dialog = { ...this.#dialog, flow: source };
+    this.#sendWaiting();
+  }
+
+  /** The dialog is over: nothing waits any more. */
+  stop(): void {
+    this.#options.stack.clock.clearTimeout(this.#reconnectTimer);
   }
 
   /** Sends a request with the next number, to the route set, the flow or the target; 503 when that leads nowhere. */
@@ -116,7 +138,10 @@ export class DialogRequests {
     return {
       dialog: this.#dialog,
       acks: [...this.#acks].map(([cseq, { bytes, target }]) => ({ cseq, octets: bytes.toString('base64'), target })),
-      pending: [...this.#pending].map(({ sent, ...rest }) => ({ ...rest, ...(sent && { sent: sent.data }) })),
+      pending: [...this.#pending].map(({ sent, pauseMs: _pause, waitsSince: _since, ...rest }) => ({
+        ...rest,
+        ...(sent && { sent: sent.data }),
+      })),
     };
   }
 
@@ -131,11 +156,43 @@ export class DialogRequests {
       pending.others = others;
       if (this.#options.isClosed()) this.#pending.delete(pending);
       else if (target) this.#go(pending, target);
-      else {
+      else if (!this.#waitForPeer(pending)) {
         this.#pending.delete(pending);
         this.#options.onFailure(pending.label, 503);
       }
     });
+  }
+
+  /**
+   * A request to a peer whose connection is gone, and that cannot be connected to, waits for the peer to connect: as long, and
+   * with the pauses, of a request over UDP without an answer (RFC 3261 17.1.2.2).
+   * @returns whether it waits.
+   */
+  #waitForPeer(pending: Pending): boolean {
+    const { clock, timing } = this.#options.stack;
+    const { flow, routes } = this.#dialog;
+    if (flow?.connection === undefined || routes.length > 0 || this.#options.isClosed()) return false;
+    pending.waitsSince ??= clock.monotonic();
+    if (clock.monotonic() - pending.waitsSince >= 64 * timing.t1Ms) return false;
+    delete pending.sent;
+    delete pending.target;
+    pending.pauseMs = Math.min(2 * (pending.pauseMs ?? timing.t1Ms / 2), timing.t2Ms);
+    clock.clearTimeout(this.#reconnectTimer);
+    this.#reconnectTimer = clock.setTimeout(
+      guarded(this.#options.stack.log, 'sending to a peer that has connected again', () => this.#sendWaiting()),
+      pending.pauseMs,
+    );
+    return true;
+  }
+
+  #sendWaiting(): void {
+    this.stop();
+    for (const pending of [...this.#pending])
+      if (pending.waitsSince !== undefined && !pending.target) this.#find(pending);
+  }
+
+  #isConnected(target: Target): boolean {
+    return this.#options.stack.transports.isConnected(target);
   }
 
   #go(pending: Pending, target: Target): void {
@@ -167,7 +224,8 @@ export class DialogRequests {
         if (response.status !== 503 || !this.#goElsewhere(pending)) this.#options.onFinal(label, response);
       },
       onFailure: (status) => {
-        if (!this.#goElsewhere(pending)) this.#options.onFailure(label, status);
+        if (this.#goElsewhere(pending) || (status === 503 && this.#waitForPeer(pending))) return;
+        this.#options.onFailure(label, status);
       },
       onOver: () => {
         if (pending.target === target) this.#pending.delete(pending);
@@ -185,9 +243,18 @@ export class DialogRequests {
   }
 
   #toTarget(found: (target: Target | undefined, others: readonly Target[]) => void): void {
+    const { stack, registeredFlow } = this.#options;
     const hop = nextHop(this.#dialog);
-    if ('flow' in hop) found(hop.flow, []);
-    else locate(this.#options.stack, hop.uri, found);
+    if ('uri' in hop) return void locate(stack, hop.uri, found);
+    const places = [hop.flow, registeredFlow?.(this.#dialog)];
+    const flow = places.find((each) => each && this.#isConnected(each));
+    if (flow) {
+      if (flow !== hop.flow) this.#dialog = { ...this.#dialog, flow };
+      return void found(flow, []);
+    }
+    // Its Contact may be good for a connection of ours; over WebSocket it never is (RFC 7118 5).
+    if (kindOf(hop.flow.protocol).webSocket) found(undefined, []);
+    else locate(stack, this.#dialog.remoteTarget, found);
   }
 
   #build(method: string, extra: DialogRequestOptions, target: Target): SipRequest {

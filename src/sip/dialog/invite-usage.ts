@@ -157,6 +157,7 @@ class Usage implements InviteUsage {
         contactFor: options.contactFor,
         digest: options.digest,
         isClosed: () => this.#state === 'closed',
+        registeredFlow: (dialog) => options.handlers.registeredFlow?.(dialog),
         onFinal: (label, response) => this.#receiveFinal(label, response),
         onFailure: (label, status) => this.#requestFailed(label, status),
       },
@@ -203,6 +204,7 @@ class Usage implements InviteUsage {
       if (this.#options.handlers.challengeStranger?.(transaction, this.dialog)) return;
       this.#requests.update(metAt(this.dialog, source));
     }
+    this.#requests.heardAt(source);
     const next = inOrder(this.dialog, request);
     // BYE is always accepted: nothing later can be out of order.
     if (!next && request.method !== 'BYE') return void transaction.reply(500);
@@ -337,6 +339,7 @@ class Usage implements InviteUsage {
     this.#deadlines.clearAll();
     this.#repeats.stop();
     this.#refreshes.end();
+    this.#requests.stop();
     this.#options.handlers.onClosed();
   }
 

@@ -344,6 +344,7 @@ class Outgoing implements OutgoingCall {
         onUpdated: (message) => this.#handlers.onUpdated?.(message),
         onOfferRefused: (status) => this.#handlers.onOfferRefused?.(status),
         challengeStranger: (transaction, dialog) => this.#handlers.challengeStranger?.(transaction, dialog) ?? false,
+        registeredFlow: (dialog) => this.#handlers.registeredFlow?.(dialog),
         onRequest: (message) => this.#handlers.onRequest(message),
         onRequestEnded: (label, status) => this.#handlers.onRequestEnded?.(label, status),
         onEnded: (end) => isWinner() && this.#handlers.onEnded(end),

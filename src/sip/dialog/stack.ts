@@ -20,7 +20,7 @@ export const defaultAnnounceDelayMs = 500;
 /** Common dependencies of dialogs and calls. */
 export type Stack = {
   transactions: TransactionLayer;
-  transports: Pick<Transports, 'send' | 'localAddress'>;
+  transports: Pick<Transports, 'send' | 'localAddress' | 'isConnected'>;
   clock: Clock;
   ids: Ids;
   log: Logger;

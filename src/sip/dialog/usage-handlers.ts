@@ -1,6 +1,7 @@
 import type { HeaderLines } from '../message/build.ts';
 import type { SipRequest } from '../message/message.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
+import type { Target } from '../transport/transport.ts';
 import type { Dialog } from './dialog.ts';
 
 /** Why an established call ended without our BYE: the peer's BYE, or the loss of the peer (by status). */
@@ -38,6 +39,8 @@ export type UsageHandlers = {
    * accepted. Left out: everyone who knows the tags is accepted.
    */
   challengeStranger?(transaction: ServerTransaction, dialog: Dialog): boolean;
+  /** The connection that the peer of a dialog has registered over; asked when the dialog's own one is gone. */
+  registeredFlow?(dialog: Dialog): Target | undefined;
   /** A request inside the call that changes nothing of it (INFO, MESSAGE, NOTIFY…): the status to answer with. */
   onRequest(request: SipRequest): UsageAnswer;
   /** How a request sent by `request` ended: the final status; 408 and 503 when there was none. */

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer, isIP, isIPv6, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
@@ -62,7 +63,8 @@ export class Connections {
   /** Those in the middle of their handshake, oldest first, with the source they count for. */
   readonly #entering = new Map<Socket, string>();
   readonly #budget: QueueBudget;
-  #nextId = 1;
+  /** Also unique over restarts: saved calls and registrations name their connections. */
+  #nextId = randomInt(2 ** 47);
   #onEmpty: (() => void) | undefined;
 
   constructor(options: ConnectionsOptions) {
@@ -109,11 +111,20 @@ export class Connections {
 
   /** Sends over the target's connection if open, else over one to the same peer, else over a new one. */
   send(bytes: Buffer, target: Target, listener: number, onFailure: (failure: SendFailure) => void): void {
-    const own = target.connection === undefined ? undefined : this.#byId.get(target.connection);
-    const known = own?.isOpen ? own : this.#byPeer.get(peerKey(target));
-    const connection = known?.isOpen ? known : this.#open(target, listener);
+    const connection = this.#openOne(target) ?? this.#open(target, listener);
     if (connection) connection.send(bytes, onFailure);
     else onFailure({ reason: 'connect', target });
+  }
+
+  /** Whether there is an open connection to the target. */
+  has(target: Target): boolean {
+    return this.#openOne(target) !== undefined;
+  }
+
+  #openOne(target: Target): Connection | undefined {
+    const own = target.connection === undefined ? undefined : this.#byId.get(target.connection);
+    const known = own?.isOpen ? own : this.#byPeer.get(peerKey(target));
+    return known?.isOpen ? known : undefined;
   }
 
   /** Closes all connections; resolves when they are closed. */
@@ -239,7 +250,8 @@ export class Connections {
     });
     socket.setNoDelay(true);
     socket.on('error', (error) => {
-      if (!socket.authorized) onDistrusted(target, error);
+      // One that is not there has proved nothing wrong.
+      if (!socket.authorized && (error as NodeJS.ErrnoException).syscall !== 'connect') onDistrusted(target, error);
     });
     return this.#add(socket, target, listener, 'secureConnect');
   }

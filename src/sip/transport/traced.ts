@@ -37,6 +37,7 @@ export function tracedTransports(
       leave(() => transports.send(bytes, target, onFailure));
     },
     localAddress: (target) => transports.localAddress(target),
+    isConnected: (target) => transports.isConnected(target),
     get waitedMs() {
       return transports.waitedMs;
     },

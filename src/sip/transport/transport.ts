@@ -106,6 +106,8 @@ export interface Transports {
   send(bytes: Buffer, target: Target, onFailure?: (failure: SendFailure) => void): void;
   /** Our address towards `target`: for Via's sent-by and Contact. Undefined when nothing bound can reach it. */
   localAddress(target: Target): LocalAddress | undefined;
+  /** Whether a message to `target` needs no new connection; over UDP it never does. */
+  isConnected(target: Target): boolean;
   /** How long the UDP message waited that is being handled, in ms: more than 0 when more come than can be handled. */
   readonly waitedMs: number;
   counts(): TransportCounts;

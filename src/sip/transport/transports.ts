@@ -272,6 +272,10 @@ class SocketTransports implements Transports {
     return { host: advertisedHost ?? this.#outside(target.address) ?? own, port: advertisedPort ?? port };
   }
 
+  isConnected(target: Target): boolean {
+    return !kindOf(target.protocol).reliable || this.#connections.has(target);
+  }
+
   get waitedMs(): number {
     return this.#intake.waitedMs;
   }

@@ -143,6 +143,7 @@ export class Beset {
       onMalformed() {},
       onConnectionClosed() {},
       localAddress: () => transports.localAddress(),
+      isConnected: () => true,
       send: (...args: Parameters<FakeTransports['send']>) => {
         if (life.alive) transports.send(...args);
       },

@@ -62,7 +62,7 @@ class Wire {
   socket(
     node: number,
     alive: () => boolean,
-  ): Pick<Transports, 'onMessage' | 'onMalformed' | 'onConnectionClosed' | 'send' | 'localAddress'> {
+  ): Pick<Transports, 'onMessage' | 'onMalformed' | 'onConnectionClosed' | 'send' | 'localAddress' | 'isConnected'> {
     const port = portOf(node);
     const source: Source = { protocol: 'udp', address: '192.0.2.1', port, listener: 1 };
     return {
@@ -70,6 +70,7 @@ class Wire {
       onMalformed() {},
       onConnectionClosed() {},
       localAddress: () => ({ host: '192.0.2.1', port }),
+      isConnected: () => true,
       send: (bytes, target) => {
         if (alive()) this.#carry(bytes, target, source, `node ${node}`);
       },

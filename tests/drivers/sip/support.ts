@@ -310,6 +310,7 @@ export async function createPhone({
       if (lets(bytes.toString())) transports.send(bytes, target, onFailure);
     },
     localAddress: (target) => transports.localAddress(target),
+    isConnected: (target) => transports.isConnected(target),
     waitedMs: 0,
     counts: () => transports.counts(),
     close: () => transports.close(),

@@ -40,6 +40,7 @@ export function createVictim(onCall: (leg: Leg) => void) {
     transports: {
       send: (...args) => transports.send(...args),
       localAddress: () => transports.localAddress(),
+      isConnected: () => true,
       onConnectionClosed: silent,
     },
     transactions,

@@ -89,6 +89,8 @@ export function createBench({
     session: undefined as SessionTerms,
     /** For a request from a place where the peer was not heard before. */
     challenge: undefined as HeaderLines | undefined,
+    /** The connection that the peer has registered over. */
+    registered: undefined as Source | undefined,
     /** Who the peer is to be told that it is connected to. */
     party: undefined as string | undefined,
   };
@@ -110,6 +112,7 @@ export function createBench({
     onOfferRefused: (status: number) => void told.push(`offer refused ${status}`),
     challengeStranger: (transaction: ServerTransaction) =>
       user.challenge !== undefined && transaction.reply(401, { headers: user.challenge }),
+    registeredFlow: () => user.registered,
     onRequest: (request: SipRequest) => asked(request.method, user.status),
     onRequestEnded: (label: string, status: number) => void told.push(`${label} ${status}`),
     onAcknowledged: () => void told.push('acknowledged'),

@@ -83,4 +83,55 @@ test('an ACK that says where our audio goes is only taken from where the peer is
   bench.agent.close();
 });
 
+/** A call that came over TCP, whose connection is gone, and that we hang up. */
+async function disconnected() {
+  const bench = createBench();
+  const source = peer('tcp', 5070);
+  const number = bench.send('INVITE', { sdp: 'their-offer', source });
+  const call = bench.incoming.at(-1)!;
+  call.answer('ours');
+  const toTag = (await bench.response()).toTag!;
+  bench.send('ACK', { toTag, number, source });
+  await bench.sent();
+  await bench.heard();
+  bench.transports.closeConnection(source);
+  bench.transports.failWith = 'connect';
+  return { bench, call, toTag, source: { ...source, port: 5099, connection: 8 } };
+}
+
+test('a BYE to a peer whose connection is gone goes over the next one', async () => {
+  const { bench, call, toTag, source } = await disconnected();
+  call.usage.bye();
+  await bench.advance(2_000);
+  assert.equal(await bench.sent(), []);
+  bench.transports.failWith = undefined;
+  bench.send('INFO', { toTag, source });
+  await bench.advance(0);
+  assert.equal(bench.transports.sent.find(({ message }) => message.kind === 'request')?.target, source);
+  assert.equal((await bench.sent()).sort(), ['481 INFO', 'BYE']);
+  bench.agent.close();
+});
+
+test('a BYE to a peer that never connects again is given up as one without an answer is', async () => {
+  const { bench, call } = await disconnected();
+  call.usage.bye();
+  await bench.advance(31_000);
+  assert.equal(await bench.heard(), []);
+  await bench.advance(8_000);
+  assert.equal(await bench.heard(), ['closed']);
+  assert.equal(await bench.sent(), []);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('a dialog follows its peer to the connection that it registered over', async () => {
+  const { bench, call, source } = await disconnected();
+  bench.user.registered = source;
+  bench.transports.failWith = undefined;
+  call.usage.bye();
+  await bench.request();
+  assert.equal(bench.transports.sent.at(-1)?.target, source);
+  assert.equal(await bench.sent(), ['BYE']);
+  bench.agent.close();
+});
+
 test.run();

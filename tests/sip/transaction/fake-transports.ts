@@ -23,6 +23,8 @@ export class FakeTransports {
   /** Answers to what was malformed repeat its headers: such ones are kept here when they shall be borne. */
   readonly malformed: Buffer[] = [];
   keepsMalformed = false;
+  /** Connections that are closed. */
+  readonly #gone = new Set<number>();
   readonly #clock: ManualClock;
   readonly #start: number;
   failWith: SendFailure['reason'] | undefined;
@@ -49,7 +51,12 @@ export class FakeTransports {
 
   /** The connection to a peer is gone. */
   closeConnection({ connection, ...target }: Target): void {
+    this.#gone.add(connection!);
     this.#onClosed(connection!, target);
+  }
+
+  isConnected({ connection }: Target): boolean {
+    return connection === undefined || !this.#gone.has(connection);
   }
 
   localAddress(): { host: string; port: number } {

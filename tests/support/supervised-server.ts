@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { AriClient } from './ari-client.ts';
+import { freePort } from './free-port.ts';
+import { untilAsked } from './waiting.ts';
+
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+type SupervisedOptions = {
+  /** `dialplan` of the configuration. */
+  dialplan?: object;
+  /** `sip.endpoints` of the configuration; anybody on this machine when left out. */
+  endpoints?: object;
+  /** Certificates; SIP is then spoken over tls and wss as well. */
+  tls?: object;
+  /** Other sections. */
+  more?: Record<string, object>;
+  /** Arguments of Node for the supervisor and the server. */
+  node?: readonly string[];
+};
+
+/** A server that a supervisor runs, in processes of its own. */
+export type SupervisedServer = Awaited<ReturnType<typeof startSupervised>>;
+
+/** Starts `serve --supervised` on 127.0.0.1 with a state store; it knows the user `tester` with the password `secret`. */
+export async function startSupervised({ dialplan, endpoints, tls, more, node = [] }: SupervisedOptions = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-supervised-'));
+  const [http, sip, tlsPort, wssPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const file = join(directory, 'hookswitch.yaml');
+  const at = { bind: '127.0.0.1' };
+  const settings = {
+    ...more,
+    general: { data_directory: join(directory, 'data'), log_level: 'error', ...more?.['general'] },
+    // An upgrade is answered when the next server is prepared, which takes a busy machine long.
+    http: { port: http, users: [{ name: 'tester', password: 'secret' }], limits: { answer_timeout: 120 } },
+    sip: {
+      transports: [
+        { protocol: 'udp', ...at, port: sip },
+        { protocol: 'tcp', ...at, port: sip },
+        ...(tls
+          ? [
+              { protocol: 'tls', ...at, port: tlsPort },
+              { protocol: 'wss', ...at, port: wssPort },
+            ]
+          : []),
+      ],
+      endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
+    },
+    media: { rtp_ports: [0, 0] },
+    state_store: { on: true },
+    ...(tls && { tls }),
+    ...(dialplan && { dialplan }),
+  };
+  writeFileSync(file, JSON.stringify(settings));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
+  const parent: ChildProcess = spawn(process.execPath, [...node, program, 'serve', '--supervised', '--config', file], {
+    ...{ cwd: directory, env: Object.fromEntries(inherited), stdio: ['ignore', 'ignore', 'pipe'] },
+  });
+  let errors = '';
+  parent.stderr!.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const base = `http://127.0.0.1:${http}/ari`;
+  const isUp = async (): Promise<boolean> => {
+    if (parent.exitCode !== null) throw new Error(`the supervisor has ended: ${errors}`);
+    return (await fetch(`${base}/asterisk/ping`).catch(() => undefined)) !== undefined;
+  };
+  await untilAsked(isUp, () => `the server does not answer: ${errors}`);
+  /** The process of the server; 0 while there is none. */
+  const server = (): number =>
+    Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim().split(' ')[0]);
+  return {
+    ...{ sip: `127.0.0.1:${sip}`, sipPort: sip, httpPort: http, tlsPort, wssPort, server, parent, directory },
+    client: () => new AriClient(base, 'tester:secret'),
+    /** What the server and its supervisor have logged. */
+    logged: () => errors,
+    /** Kills the server as a crash would; resolves when another one runs. */
+    async kill(): Promise<void> {
+      const before = server();
+      process.kill(before, 'SIGKILL');
+      await untilAsked(
+        async () => server() > 0 && server() !== before,
+        () => `no other server runs: ${errors}`,
+      );
+    },
+    upgrade: () =>
+      fetch(`http://127.0.0.1:${http}/hookswitch/server/upgrade`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa('tester:secret')}` },
+      }),
+    /** Ends it as an init system does. @returns the exit code. */
+    async close(): Promise<number | null> {
+      const isOver = parent.exitCode !== null || parent.signalCode !== null;
+      const ended = isOver ? Promise.resolve([parent.exitCode]) : once(parent, 'exit');
+      parent.kill('SIGTERM');
+      const [code] = await ended;
+      rmSync(directory, { recursive: true, force: true });
+      return code;
+    },
+  };
+}
