@@ -26,7 +26,7 @@ import type { OpenUdp } from '../sip/transport/udp.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
-import { openStateStore, type StateStore } from '../stores/state-store.ts';
+import { openStateStore, type StateStore, type WriteOctets } from '../stores/state-store.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import { createCallLog } from '../watch/call-log.ts';
@@ -61,6 +61,8 @@ export type ServerIo = {
   media?: MediaPlane;
   /** Where recordings are kept. */
   stored?: StoredRecordings;
+  /** Writes to the file of the state store. */
+  writeState?: WriteOctets | undefined;
   /** UDP sockets for SIP. */
   openUdp?: OpenUdp;
   /** The addresses of host names. */
@@ -140,7 +142,9 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     settings: recorderSettings(config),
   });
   scope.defer(() => recorder.close());
-  const stateStore = config.state_store.on ? openState(config, clock, log.child({ part: 'state' })) : undefined;
+  const stateStore = config.state_store.on
+    ? openState(config, { clock, log: log.child({ part: 'state' }), write: io.writeState })
+    : undefined;
   return {
     config,
     clock,
@@ -176,12 +180,13 @@ const leftIn = (
   });
 
 const openState = (
-  { general, state_store: { compact_above, events, events_memory, events_minutes, retry } }: Config,
-  clock: Clock,
-  log: Logger,
+  { general, state_store: { compact_above, events, events_memory, events_minutes, longest_write, retry } }: Config,
+  { clock, log, write }: { clock: Clock; log: Logger; write: WriteOctets | undefined },
 ): StateStore =>
   openStateStore({
     directory: general.data_directory,
+    write,
+    longestWriteMs: longest_write * 1000,
     version: serverDataVersion,
     compactAbove: compact_above * 1024 * 1024,
     mostEvents: events,

@@ -34,6 +34,12 @@ export const stateStore = group(
       unit: 'MB',
       description: 'Size of the file above which it is written anew without outdated entries.',
     }),
+    longest_write: number(0.01, 60, {
+      default: 0.5,
+      unit: 's',
+      description:
+        'A write that takes longer counts as a failure: the server waits for each write, and a slow disk would slow down all calls.',
+    }),
     retry: number(0.1, 3_600, {
       default: 5,
       unit: 's',

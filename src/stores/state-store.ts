@@ -56,8 +56,15 @@ export interface StateStore {
   setAside(): void;
 }
 
+/** Writes octets at a position, as `writeSync`. @returns how many it has written. @throws Error */
+export type WriteOctets = (descriptor: number, octets: Buffer, position: number) => number;
+
 type FileOptions = {
   directory: string;
+  /** The system's own when left out. */
+  write?: WriteOctets | undefined;
+  /** A write that takes longer, in ms, counts as a failure: everything waits for it. */
+  longestWriteMs: number;
   log: Logger;
   /** Changes that make it unreadable for earlier versions have another number. */
   version: number;
@@ -75,6 +82,9 @@ type FileOptions = {
   retryMs: number;
   now(): number;
 };
+
+const writeAt: WriteOctets = (descriptor, octets, position) =>
+  writeSync(descriptor, octets, 0, octets.length, position);
 
 const fileName = 'state.log';
 /** Length and CRC-32 of a record. */
@@ -218,9 +228,18 @@ class StateFile implements StateStore {
   /** One `write` of a whole record: part of one is cut off again. */
   #append(changes: readonly StateChange[], events: readonly ApplicationEvent[]): void {
     const record = recordOf(changes, events);
-    const written = writeSync(this.#descriptor!, record, 0, record.length, this.#size);
-    if (written === record.length) this.#size += written;
-    else throw new Error(`only ${written} of ${record.length} octets could be written`);
+    this.#write(this.#descriptor!, record, this.#size);
+    this.#size += record.length;
+  }
+
+  #write(descriptor: number, record: Buffer, position: number): void {
+    const { write = writeAt, now, longestWriteMs } = this.#options;
+    const begun = now();
+    const written = write(descriptor, record, position);
+    if (written !== record.length) throw new Error(`only ${written} of ${record.length} octets could be written`);
+    const tookMs = Math.round(now() - begun);
+    // At the start nothing waits yet.
+    if (tookMs > longestWriteMs && this.#descriptor !== undefined) throw new Error(`a write took ${tookMs} ms`);
   }
 
   /** Writes everything to a new file, which takes the place of the old one. */
@@ -230,9 +249,8 @@ class StateFile implements StateStore {
     try {
       let at = 0;
       const append = (record: Buffer): void => {
-        const written = writeSync(descriptor, record, 0, record.length, at);
-        if (written !== record.length) throw new Error(`only ${written} of ${record.length} octets could be written`);
-        at += written;
+        this.#write(descriptor, record, at);
+        at += record.length;
       };
       append(recordOf([[headerKey, JSON.stringify({ format, version: this.#options.version })]]));
       for (const piece of piecesOf([...this.#entries])) append(recordOf(piece));

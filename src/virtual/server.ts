@@ -27,6 +27,8 @@ type VirtualServerOptions = {
   serveHttp?: ServerIo['serveHttp'];
   /** Hears of the WebSockets that the server opens to applications. */
   hearOutbound?: ServerIo['hearOutbound'];
+  /** Writes to the file of the state store. */
+  writeState?: ServerIo['writeState'];
   /** Hears every event. */
   hear?: ServerIo['hear'];
   /** Data (`dump`) of a closed or failed server to continue from. */
@@ -82,6 +84,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
     logging,
     ids: options.ids ?? createSeededIds(clock, random),
     openUdp: machine.openUdp,
+    writeState: options.writeState,
     ...(options.hear && { hear: options.hear }),
     ...(options.hearOutbound && { hearOutbound: options.hearOutbound }),
     resolveHost: (name) => Promise.reject(new Error(`there are no names in a virtual network: ${name}`)),

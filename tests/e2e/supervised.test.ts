@@ -1,6 +1,10 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Phone } from '../support/phone.ts';
@@ -151,6 +155,58 @@ supervised('an upgrade loses no request and no event of an application that resu
     await server.close();
   }
 });
+
+supervised(
+  'does not take up a call again that crashes it three times, and writes down what it knew of it',
+  async () => {
+    const scratch = mkdtempSync(join(tmpdir(), 'hookswitch-crash-'));
+    const file = join(scratch, 'channel');
+    const crasher = fileURLToPath(new URL('../support/crash-at-call.mjs', import.meta.url));
+    const server = await startSupervised({ dialplan, node: ['--import', crasher], env: { CRASH_AT: file } });
+    const [victim, other] = await Promise.all([Phone.open('4711', server.sip), Phone.open('4712', server.sip)]);
+    try {
+      const client = server.client();
+      const all = () => client.ok<(Channel & { caller: { number: string } })[]>('GET', '/channels');
+      await Promise.all([victim.call('echo'), other.call('echo')]);
+      const { id } = (await all()).find(({ caller }) => caller.number === '4711')!;
+      writeFileSync(file, id);
+      for (let crash = 1; crash <= 3; crash++) {
+        const before = server.server();
+        assert.equal(
+          (await all()).map(({ state }) => state),
+          ['Up', 'Up'],
+          `before crash ${crash}`,
+        );
+        const asked = await client.request('DELETE', `/channels/${id}`).catch(() => 'cut off');
+        assert.is(asked, 'cut off');
+        await untilAsked(
+          async () => server.server() > 0 && server.server() !== before,
+          () => `no other server runs: ${server.logged()}`,
+        );
+      }
+      assert.equal(
+        (await all()).map(({ caller }) => caller.number),
+        ['4712'],
+      );
+      const crashes = join(server.directory, 'data', 'crashes');
+      const [bundle = '', ...more] = readdirSync(crashes);
+      assert.equal(more, []);
+      const known = JSON.parse(readFileSync(join(crashes, bundle), 'utf8')) as { mark: string; channels: string[] };
+      assert.equal([known.mark, known.channels], [`channel ${id}`, [id]]);
+      other.audio.hum(400);
+      await other.audio.hears([400], [400, 700]);
+      other.hangup();
+      await untilAsked(
+        async () => (await all()).length === 0,
+        () => 'the channel stays',
+      );
+    } finally {
+      await Promise.all([victim.close(), other.close()]);
+      await server.close();
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  },
+);
 
 supervised('ends, and leaves its calls, when its supervisor is killed', async () => {
   const { server, parent, close, sip } = await startSupervised({ dialplan });

@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -35,6 +36,7 @@ store.before.each((context) => {
         compactAbove: 1e9,
         mostEvents: 3,
         retryMs: 1_000,
+        longestWriteMs: 500,
         mostEventCharacters: 1e6,
         keepEventsMs: 3_600_000,
         wallClock: () => 0,
@@ -171,6 +173,36 @@ store('a directory that is gone never throws, and is tried again', ({ open, dire
   first.commit([['c', '3']]);
   assert.is(logged.at(-1), 'the state can be written again');
   assert.equal(Object.fromEntries(open().left), { a: '1', b: '2', c: '3' });
+});
+
+store('a disk that takes a second for a write is left alone between two tries', ({ open, directory, logged }) => {
+  let now = 0;
+  let writes = 0;
+  let tookMs = 0;
+  const slow = open({
+    now: () => now,
+    write: (descriptor: number, octets: Buffer, position: number) => {
+      writes++;
+      now += tookMs;
+      return writeSync(descriptor, octets, 0, octets.length, position);
+    },
+  });
+  slow.commit([['a', '1']]);
+  tookMs = 1_000;
+  slow.commit([['a', '2']]);
+  const before = writes;
+  for (let more = 0; more < 100; more++) slow.commit([['a', `${more}`]]);
+  assert.is(writes, before, 'nothing waits for the disk');
+  assert.is(statSync(file(directory)).size, 0, 'a kill now finds no old state');
+  tookMs = 1;
+  now += 1_000;
+  slow.commit([['a', 'last']]);
+  assert.equal(
+    logged.filter((line) => line.includes('written')),
+    ['the state cannot be written; a crash now would end all calls', 'the state can be written again'],
+  );
+  slow.close();
+  assert.equal([...open().left], [['a', 'last']]);
 });
 
 store('keeps the last events of each application, in their order', ({ open }) => {

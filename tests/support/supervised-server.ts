@@ -19,15 +19,16 @@ type SupervisedOptions = {
   tls?: object;
   /** Other sections. */
   more?: Record<string, object>;
-  /** Arguments of Node for the supervisor and the server. */
+  /** Arguments of Node for the supervisor and the server, and what stands above this process's environment. */
   node?: readonly string[];
+  env?: Record<string, string>;
 };
 
 /** A server that a supervisor runs, in processes of its own. */
 export type SupervisedServer = Awaited<ReturnType<typeof startSupervised>>;
 
 /** Starts `serve --supervised` on 127.0.0.1 with a state store; it knows the user `tester` with the password `secret`. */
-export async function startSupervised({ dialplan, endpoints, tls, more, node = [] }: SupervisedOptions = {}) {
+export async function startSupervised({ dialplan, endpoints, tls, more, node = [], env = {} }: SupervisedOptions = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-supervised-'));
   const [http, sip, tlsPort, wssPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const file = join(directory, 'hookswitch.yaml');
@@ -58,7 +59,7 @@ export async function startSupervised({ dialplan, endpoints, tls, more, node = [
   writeFileSync(file, JSON.stringify(settings));
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
   const parent: ChildProcess = spawn(process.execPath, [...node, program, 'serve', '--supervised', '--config', file], {
-    ...{ cwd: directory, env: Object.fromEntries(inherited), stdio: ['ignore', 'ignore', 'pipe'] },
+    ...{ cwd: directory, env: { ...Object.fromEntries(inherited), ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
   });
   let errors = '';
   parent.stderr!.setEncoding('utf8').on('data', (text: string) => (errors += text));

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createVirtualPhone } from '../../packages/testing/src/sip-phone.ts';
@@ -111,6 +111,45 @@ function createStoryIds(now: () => number): CountedIds {
   };
 }
 
+/** What a process does that somebody else can know of. */
+type Point = 'write' | 'sip' | 'event';
+/** The moment at which a process is killed: before or behind the nth such thing, or in the middle of a write. */
+export type Cut = { point: Point; nth: number; when: 'before' | 'behind' | 'within' };
+
+/** Does what is done, unless the process is dead by then. @param half does a part of it. */
+type Pass = (point: Point, act: () => void, half?: () => void) => void;
+
+/** The cut that is to come, and whether the process that runs is dead. */
+function createCuts() {
+  let next: Cut | undefined;
+  let left = 0;
+  let process = { isDead: false };
+  return {
+    get isDead() {
+      return process.isDead;
+    },
+    plan(cut: Cut | undefined): void {
+      next = cut;
+      left = cut?.nth ?? 0;
+    },
+    /** Another process runs. */
+    begin(): void {
+      process = { isDead: false };
+    },
+    /** What the process that runs now does at its points. */
+    get pass(): Pass {
+      const own = process;
+      return (point, act, half = () => {}) => {
+        if (own.isDead) return;
+        const isCut = next?.point === point && left-- === 0;
+        own.isDead = isCut;
+        if (!isCut || next?.when === 'behind') act();
+        else if (next?.when === 'within') half();
+      };
+    },
+  };
+}
+
 /** @param keeps the server writes its state after each change */
 export async function createStory(seed: number, keeps = false) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
@@ -130,12 +169,28 @@ export async function createStory(seed: number, keeps = false) {
   const log = createLogger({ level: 'info', destination: logChannels.destination });
   const events: Record<string, unknown>[] = [];
   const replies: string[] = [];
-  const wire = watch(network.host(serverAddress), () => clock.now() - begun);
+  const cuts = createCuts();
+  const wire = watch(
+    network.host(serverAddress),
+    () => clock.now() - begun,
+    () => cuts.pass,
+  );
   const ids = createStoryIds(() => clock.now());
 
   const start = async (from?: unknown, endpoints = Object.keys(config.sip.endpoints)) => {
     const known = Object.entries(config.sip.endpoints).filter(([name]) => endpoints.includes(name));
+    cuts.begin();
+    const { pass } = cuts;
     const server = await startVirtualServer({
+      writeState(descriptor, octets, position) {
+        const write = (length: number) => void writeSync(descriptor, octets, 0, length, position);
+        pass(
+          'write',
+          () => write(octets.length),
+          () => write(octets.length >> 1),
+        );
+        return octets.length;
+      },
       ...{ clock, host: wire.host, logging: { log, logChannels }, seed, ids, from },
       config: { ...config, sip: { ...config.sip, endpoints: Object.fromEntries(known) } },
     });
@@ -144,10 +199,11 @@ export async function createStory(seed: number, keeps = false) {
   };
   let application: { close(): void };
   const connect = (to: VirtualServer): void => {
+    const { pass } = cuts;
     application = to.connect({
       names: ['app'],
       subscribeAll: true,
-      send: (json) => void events.push(JSON.parse(json) as Record<string, unknown>),
+      send: (json) => pass('event', () => events.push(JSON.parse(json) as Record<string, unknown>)),
       describe: 'story',
     });
   };
@@ -252,6 +308,7 @@ export async function createStory(seed: number, keeps = false) {
 
   return {
     clock,
+    cuts,
     ask,
     act,
     phones,
@@ -302,7 +359,7 @@ export async function createStory(seed: number, keeps = false) {
 }
 
 /** Looks at what a host sends. */
-function watch(host: VirtualHost, now: () => number) {
+function watch(host: VirtualHost, now: () => number, passOf: () => Pass) {
   const sip: string[] = [];
   type Sent = { at: number; sequence: number; timestamp: number };
   const packets = new Map<number, Sent[]>();
@@ -329,18 +386,20 @@ function watch(host: VirtualHost, now: () => number) {
     address: host.address,
     openUdp: async (options) => {
       const socket = await host.openUdp(options);
+      const pass = passOf();
       return {
         ...socket,
-        send(bytes, to, port, done) {
-          const parsed = parseMessage(Buffer.from(bytes));
-          if (parsed.ok) {
-            const { message } = parsed;
-            sip.push(
-              `${now()} ${to}:${port} ${whatIs(message)} ${message.cseq.number} ${message.callId}\n${named(message.callId, message.bodyText)}`,
-            );
-          }
-          socket.send(bytes, to, port, done);
-        },
+        send: (bytes, to, port, done) =>
+          pass('sip', () => {
+            const parsed = parseMessage(Buffer.from(bytes));
+            if (parsed.ok) {
+              const { message } = parsed;
+              sip.push(
+                `${now()} ${to}:${port} ${whatIs(message)} ${message.cseq.number} ${message.callId}\n${named(message.callId, message.bodyText)}`,
+              );
+            }
+            socket.send(bytes, to, port, done);
+          }),
       };
     },
     sockets: {

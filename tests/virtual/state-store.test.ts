@@ -22,7 +22,7 @@ function left(directory: string) {
   copyFileSync(join(directory, 'state.log'), join(copy, 'state.log'));
   const store = openStateStore({
     ...{ directory: copy, log, version: serverDataVersion, compactAbove: 1e9, mostEvents: 1_000, retryMs: 1_000 },
-    ...{ mostEventCharacters: 1e6, keepEventsMs: 3_600_000, wallClock: () => 0, now: () => 0 },
+    ...{ mostEventCharacters: 1e6, keepEventsMs: 3_600_000, longestWriteMs: 500, wallClock: () => 0, now: () => 0 },
   });
   store.close();
   rmSync(copy, { recursive: true });
