@@ -13,6 +13,10 @@
  *
  * compares the CPU of a call with that of a request to plain node:http, and fails when that is much more than recorded.
  *
+ *   npm run bench -- test-server [--rounds 15] [--in <a project with the package>]
+ *
+ * shows how long `startTestServer()` of `hookswitch/testing` takes (`test-server.ts`).
+ *
  *   npm run bench -- [control] [media] [video] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0] [--sockets auto]
  *
  * Without a word all parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` and
@@ -27,6 +31,7 @@ import { scenarios, scenariosOf } from './media-scenarios.ts';
 import { benchReference } from './reference.ts';
 import { benchScale } from './scale.ts';
 import { referenceServer } from './server-process.ts';
+import { benchTestServer } from './test-server.ts';
 import { benchVideo } from './video.ts';
 import { benchYardstick } from './yardstick.ts';
 
@@ -36,6 +41,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '10' },
     size: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '3' },
+    in: { type: 'string' },
     calls: { type: 'string', default: '100,500,1000' },
     scenarios: { type: 'string', default: scenarios.map(({ name }) => name).join(',') },
     threads: { type: 'string', default: '0' },
@@ -49,6 +55,7 @@ const wanted = (part: string): boolean => positionals.length === 0 || positional
 if (positionals.includes('reference')) await benchReference(Number(values.rounds), Math.min(seconds, 4), reference);
 if (positionals.includes('scale')) await benchScale(Number(values.size));
 if (positionals.includes('yardstick') && !(await benchYardstick())) process.exitCode = 1;
+if (positionals.includes('test-server')) benchTestServer(Math.max(15, Number(values.rounds)), values.in);
 if (wanted('control')) await benchControlPlane(seconds, reference);
 if (wanted('media'))
   await benchMedia({

@@ -10,6 +10,7 @@ import {
 import type { AwayPolicy } from './actors/away-policies.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connection-entry.ts';
 import type { FeatureSettings } from './calls/feature-calls.ts';
+import { descriptorLimit } from './config/descriptor-limit.ts';
 import { packageFile, packageVersion as version } from './config/package-files.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';
@@ -157,15 +158,6 @@ export const mediaSettings = (
 /** Shares of descriptors for HTTP and SIP: the rest is for calls, which need two or more each. */
 const sipDescriptors = 0.25;
 const httpDescriptors = 0.25;
-
-/** Descriptor limit of the process; unlimited if unknown. */
-function descriptorLimit(): number {
-  // The report would look up the names of all peers.
-  Object.assign(process.report, { excludeNetwork: true });
-  const report = process.report.getReport() as { userLimits?: { open_files?: { soft?: number | string } } };
-  const soft = Number(report.userLimits?.open_files?.soft);
-  return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY;
-}
 
 export const httpSettings = (
   { http, general, external_media }: Config,

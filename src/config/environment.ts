@@ -73,21 +73,20 @@ export const variables: readonly Variable[] = [
 /**
  * Overrides settings of the file with environment variables. An empty variable counts as not set.
  * @param raw the file's settings; changed in place. Invalid groups are left for the checks.
- * @param defaults the default configuration, for lists that the file leaves out.
+ * @param defaults makes the default configuration, for lists that the file leaves out.
  * @returns which variable set which setting, by the setting's path as JSON, for messages.
  */
 export function applyEnvironment(
   raw: Record<string, unknown>,
-  defaults: unknown,
+  defaults: () => unknown,
   env: Readonly<Record<string, string | undefined>>,
 ): Map<string, string> {
   const setBy = new Map<string, string>();
-  for (const { name, paths, read } of variables) {
-    const text = env[name];
-    if (!text) continue;
+  const present = variables.filter(({ name }) => env[name]);
+  const standard = present.length > 0 ? defaults() : undefined;
+  for (const { name, paths, read } of present)
     for (const path of paths)
-      for (const at of set(raw, defaults, path, read(text))) setBy.set(JSON.stringify(at), name);
-  }
+      for (const at of set(raw, standard, path, read(env[name] ?? ''))) setBy.set(JSON.stringify(at), name);
   return setBy;
 }
 

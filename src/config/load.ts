@@ -36,6 +36,8 @@ export class ConfigError extends Error {
 type LoadOptions = Known & {
   /** The YAML file; left out, `HOOKSWITCH_CONFIG` names it, and without either the defaults stand alone. */
   file?: string;
+  /** The settings themselves, instead of a file; relative directories start at `directory`. */
+  settings?: { values: Record<string, unknown>; directory: string };
   env: Readonly<Record<string, string | undefined>>;
   /** Makes the password of users and endpoints that have none. */
   secret?: () => string;
@@ -48,10 +50,10 @@ type LoadOptions = Known & {
  * @throws ConfigError naming every problem.
  */
 export function loadConfig(options: LoadOptions): Config {
-  const { env } = options;
+  const { env, settings } = options;
   const file = options.file ?? (env['HOOKSWITCH_CONFIG'] || undefined);
-  const source = file === undefined ? emptySource() : readSource(resolve(file));
-  const setBy = applyEnvironment(source.raw, defaults(), env);
+  const source = settings || file === undefined ? withoutFile(settings) : readSource(resolve(file));
+  const setBy = applyEnvironment(source.raw, defaults, env);
 
   renameSettings(source.raw);
   const problems: Problem[] = [];
@@ -119,12 +121,14 @@ type Source = {
   place(offset: number): string;
 };
 
-const emptySource = (): Source => ({
-  raw: {},
-  directory: process.cwd(),
+const withoutFile = ({ values, directory }: LoadOptions['settings'] = nothing()): Source => ({
+  raw: values,
+  directory,
   offsetOf: () => 0,
-  place: () => 'default configuration',
+  place: () => (Object.keys(values).length === 0 ? 'default configuration' : ''),
 });
+
+const nothing = () => ({ values: {}, directory: process.cwd() });
 
 function readSource(file: string): Source {
   let text: string;

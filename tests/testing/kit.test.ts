@@ -198,6 +198,14 @@ kit('time waits until files are read', async () => {
   }
 });
 
+kit('a wrong setting is named without a file, and changes nothing of the options', async () => {
+  const config = { absences: {}, media: { rehearsal: false }, nonsense: 1 };
+  const before = structuredClone(config);
+  const message = await startTestServer({ config }).catch((error: Error) => error.message);
+  assert.match(String(message), /^nonsense: unknown key/);
+  assert.equal(config, before);
+});
+
 kit('a phone or a duration that is not known is named', async () => {
   const pbx = await startTestServer({ phones: ['anna'] });
   try {

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { LiveActor } from '../../../src/actors/spawn.ts';
@@ -42,6 +42,8 @@ export interface TestServerOptions {
 
 const address = '10.0.0.1';
 const sipPort = 5060;
+/** Known from the start: the server need not make one and write it to the disk. */
+const entityId = '02:00:00:00:00:01';
 /** The user of programs under test. */
 export const username = 'hookswitch';
 const password = 'test';
@@ -107,10 +109,12 @@ export class TestServer {
   constructor(options: TestServerOptions) {
     this.#options = options;
     this.#directory = mkdtempSync(join(tmpdir(), 'hookswitch-test-'));
-    const file = join(this.#directory, 'hookswitch.yaml');
-    // JSON is YAML.
-    writeFileSync(file, JSON.stringify(settings(options)));
-    this.#config = loadConfig({ file, env: {}, checkDialplan: validate });
+    const values = JSON.parse(JSON.stringify(settings(options)));
+    this.#config = loadConfig({
+      settings: { values, directory: this.#directory },
+      env: {},
+      checkDialplan: validate,
+    });
     const clock = new ManualClock();
     this.#world = new World(clock, new HttpWatch(options.quietMs ?? 3));
     this.#world.talking = () => (this.#server?.channels() ?? 0) > 0;
@@ -384,7 +388,14 @@ function settings(options: TestServerOptions): object {
   return {
     dialplan: options.dialplan ?? { default: anyExtension([`Stasis(${app})`, 'Hangup']) },
     ...config,
-    general: { log_level: 'warn', validate: true, data_directory: 'data', drain_timeout: 1, ...general },
+    general: {
+      log_level: 'warn',
+      validate: true,
+      data_directory: 'data',
+      drain_timeout: 1,
+      entity_id: entityId,
+      ...general,
+    },
     http: { ...http, bind: '127.0.0.1', port: 0, users: [{ name: username, password }] },
     sip: { ...sip, transports: [{ protocol: 'udp', bind: address, port: sipPort }], endpoints },
     media: { warm_up: false, ...media, rtp_address: address },

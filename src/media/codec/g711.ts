@@ -51,10 +51,12 @@ function decodeTable(decode: Decode): Int16Array {
 
 /** Indexed by the sample's 16 bits taken as unsigned. */
 function encodeTable(encode: (sample: number) => number): Uint8Array {
-  return Uint8Array.from({ length: 65_536 }, (_, bits) => encode((bits << 16) >> 16));
+  const table = new Uint8Array(65_536);
+  for (let bits = 0; bits < table.length; bits++) table[bits] = encode((bits << 16) >> 16);
+  return table;
 }
 
-function transcodeTable(from: Int16Array, to: Uint8Array): Uint8Array {
+function transcodeTable(from: Readonly<Int16Array>, to: Readonly<Uint8Array>): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, code) => to[from[code]! & 0xffff]!);
 }
 
@@ -67,6 +69,6 @@ export const linearToUlaw: Readonly<Uint8Array> = encodeTable(encodeMuLaw);
 /** 16-bit sample, masked with 0xffff, to A-law octet. */
 export const linearToAlaw: Readonly<Uint8Array> = encodeTable(encodeALaw);
 /** µ-law octet to the nearest A-law octet. */
-export const ulawToAlaw: Readonly<Uint8Array> = transcodeTable(decodeTable(decodeMuLaw), encodeTable(encodeALaw));
+export const ulawToAlaw: Readonly<Uint8Array> = transcodeTable(ulawToLinear, linearToAlaw);
 /** A-law octet to the nearest µ-law octet. */
-export const alawToUlaw: Readonly<Uint8Array> = transcodeTable(decodeTable(decodeALaw), encodeTable(encodeMuLaw));
+export const alawToUlaw: Readonly<Uint8Array> = transcodeTable(alawToLinear, linearToUlaw);
