@@ -17,6 +17,7 @@ type Fault =
   | 'ignores a failed playback'
   | 'ignores a failed recording'
   | 'ignores a failed move'
+  | 'crashes when the call is transferred'
   | undefined;
 
 type Serve = (ari: Ari, call: Call, fault: Fault) => Promise<void>;
@@ -43,6 +44,10 @@ const start =
         await quietly(call.hangup());
       }
     });
+    if (fault === 'crashes when the call is transferred')
+      ari.on('BridgeBlindTransfer', async ({ exten }) => {
+        throw new Error(`transferred to ${exten}`);
+      });
     return () => ari.close();
   };
 
@@ -145,9 +150,9 @@ for (const [name, serve] of [
 
 type Expected = { kind: PathFinding['kind']; path: RegExp; stayed?: RegExp; unhandled?: string; details?: RegExp };
 
-const planted = (serve: Serve, fault: NonNullable<Fault>, expected: Expected) =>
+const planted = (serve: Serve, fault: NonNullable<Fault>, expected: Expected, more?: Partial<PathsOptions>) =>
   disturbed(`an application that ${fault} is found`, async () => {
-    const { findings, text } = await find(serve, fault);
+    const { findings, text } = await find(serve, fault, more);
     const [finding] = findings;
     assert.ok(finding, text);
     assert.is(finding.kind, expected.kind, text);
@@ -193,6 +198,34 @@ planted(speaks, 'ignores a failed recording', {
 planted(speaks, 'ignores a failed move', {
   ...{ kind: 'unhandled', path: /^the move fails .* before POST \/channels\/\{id\}\/move #1$/ },
   ...{ stayed: /^channel PJSIP\/alice-/, unhandled: 'ApplicationMoveFailed' },
+});
+
+const transferred = 'alice (the caller) transfers the call to a phone elsewhere after ChannelEnteredBridge #2';
+planted(
+  connects,
+  'crashes when the call is transferred',
+  { kind: 'ended', path: /./, details: /transferred to elsewhere/ },
+  { only: transferred },
+);
+
+disturbed('a transferred call goes on with a phone that the application does not know, and ends with it', async () => {
+  const seen: string[] = [];
+  const report = await find(connects, undefined, {
+    only: transferred,
+    start: async (pbx) => {
+      const ari = await connect({ ...pbx, url: pbx.url, app: ['watcher'], subscribeAll: true });
+      const stop = await start(connects, undefined)(pbx);
+      ari.on('ChannelStateChange', ({ channel }) => {
+        if (channel.name.startsWith('PJSIP/elsewhere')) seen.push(channel.state);
+      });
+      return () => {
+        ari.close();
+        stop();
+      };
+    },
+  });
+  assert.equal(report.findings, [], report.text);
+  assert.equal(seen.slice(-1), ['Up']);
 });
 
 disturbed('a path runs alone by its name', async () => {

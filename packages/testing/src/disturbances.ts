@@ -26,6 +26,8 @@ const rejected = 21;
 /** A sound and an application that are not there. */
 const missing = 'no-such-thing-anywhere';
 const longestDialMs = 600_000;
+/** The phone that calls are transferred to: the application knows nothing of it. It answers, and hangs up 3 s later. */
+export const elsewhere = 'elsewhere';
 
 /** Which phone is at the other end of a channel. */
 export function phoneOf(actor: LiveActor, phones: ReadonlyMap<string, Phone>): Phone | undefined {
@@ -61,6 +63,7 @@ function ofChannel(actor: LiveActor, phones: ReadonlyMap<string, Phone>): Distur
   if (can('leg.held')) {
     for (const digit of ['1', '#']) add('leg.digit', `presses ${digit}`, (each) => each.press(digit));
     add('leg.held', 'puts the call on hold', (each) => each.hold());
+    add('leg.transferAsked', 'transfers the call to a phone elsewhere', (each) => each.transfer(elsewhere));
   }
   return found;
 }

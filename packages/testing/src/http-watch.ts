@@ -2,31 +2,44 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ServerIo } from '../../../src/build/base.ts';
 import { startHttpServer } from '../../../src/http/server.ts';
+import { ProgramWatch } from './program-watch.ts';
 
 /** An empty ping, and the octets of the pong that answers it: what a client sends is masked (RFC 6455 5.2). */
 const toClient = { ping: Buffer.from([0x89, 0]), pongOctets: 6 };
 const toServer = { ping: Buffer.from([0x89, 0x80, 0, 0, 0, 0]), pongOctets: 2 };
 /** How long a client may take to answer a ping, in ms of real time. */
 const pongMs = 2_000;
+/** Answered pings after which a program has had time for a request: its event loop has turned as often. */
+const turns = 4;
 
 const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** A program with a WebSocket, which it or the server has opened. */
-type Client = { socket: Socket; app: string; probe: typeof toClient };
+type Client = {
+  socket: Socket;
+  app: string;
+  probe: typeof toClient;
+  /** It has not answered a ping. */
+  isDeaf?: boolean;
+};
 
 /** Hears of requests, before they are carried out and when they are answered. */
 type RequestHook = { before(request: Request): Promise<Request>; after(request: Request, status: number): void };
 
 /**
  * Serves the interface on 127.0.0.1 and notices what goes over its connections. So a test can wait until the programs
- * that use it have nothing more to do: what was sent to them has arrived (they answer a ping), no request is under way,
- * and nothing comes for `quietMs`.
+ * that use it have nothing more to do: what was sent to them has arrived (they answer pings), no request is under way, no
+ * thread of a program that the test has started works, and nothing comes for `quietMs`.
  */
 export class HttpWatch {
   readonly #sockets = new Set<Socket>();
   readonly #clients = new Set<Client>();
   readonly #quietMs: number;
+  /** The programs that the test has started. */
+  readonly programs = new ProgramWatch();
   #running = 0;
+  /** Octets of pings and pongs. */
+  #probed = 0;
   /** Octets of connections that have ended. */
   #past = 0;
   #requests = 0;
@@ -106,6 +119,8 @@ export class HttpWatch {
       await this.#arrived();
       const before = this.#octets();
       await later(this.#quietMs);
+      await this.programs.atRest();
+      for (let turn = 0; turn < turns; turn++) await this.#arrived();
       if (this.held) return false;
       if (this.#octets() === before && this.#running === 0) break;
     }
@@ -115,18 +130,36 @@ export class HttpWatch {
 
   /** Everything sent over WebSockets has arrived. */
   async #arrived(): Promise<void> {
-    await Promise.all(
-      [...this.#clients].map(async ({ socket, probe }) => {
-        const wanted = socket.bytesRead + probe.pongOctets;
-        socket.write(probe.ping);
-        for (let waited = 0; socket.bytesRead < wanted && !socket.destroyed && waited < pongMs; waited++)
-          await later(1);
-      }),
-    );
+    await Promise.all([...this.#clients].map((client) => this.#ping(client)));
   }
 
+  /** Sends a ping, and waits for the pong. */
+  async #ping(client: Client): Promise<void> {
+    const { socket, probe } = client;
+    if (client.isDeaf || socket.destroyed) return;
+    const wanted = socket.bytesRead + probe.pongOctets;
+    socket.write(probe.ping);
+    this.#probed += probe.ping.length + probe.pongOctets;
+    await new Promise<void>((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        socket.off('data', look).off('close', end);
+        resolve();
+      };
+      const look = () => {
+        if (socket.bytesRead >= wanted) end();
+      };
+      const timer = setTimeout(() => {
+        client.isDeaf = true;
+        end();
+      }, pongMs);
+      socket.on('data', look).once('close', end);
+    });
+  }
+
+  /** Octets of everything but pings. */
   #octets(): number {
-    let octets = this.#past;
+    let octets = this.#past - this.#probed;
     for (const { bytesRead, bytesWritten } of this.#sockets) octets += bytesRead + bytesWritten;
     return octets;
   }

@@ -1,4 +1,4 @@
-import { type Disturbance, isCaller, phoneOf } from './disturbances.ts';
+import { type Disturbance, elsewhere, isCaller, phoneOf } from './disturbances.ts';
 import {
   Follower,
   isTurn,
@@ -10,7 +10,7 @@ import {
   statesOf,
 } from './moments.ts';
 import type { PathFinding, PathsOptions } from './path-findings.ts';
-import { startTestServer, type TestServer } from './server.ts';
+import { startTestServer, type TestServer, withPhone } from './server.ts';
 
 /** Simulated time that a disturbance has before held commands go on, in ms. */
 const effectMs = 100;
@@ -46,7 +46,9 @@ export class Rig {
 
   static async start(options: PathsOptions): Promise<Rig> {
     const { seed } = options;
-    const rig = new Rig(options, await startTestServer({ ...(seed !== undefined && { seed }), ...options.server }));
+    const server = withPhone({ ...(seed !== undefined && { seed }), ...options.server }, elsewhere);
+    const rig = new Rig(options, await startTestServer(server));
+    rig.#pbx.phone(elsewhere).does({ when: 'answer', hangsUpAfter: '3s' });
     // An application in this process: what would end a program of its own is told here, and nowhere else.
     for (const { name } of rig.#others) process.removeAllListeners(name).on(name, rig.#failed);
     try {
@@ -216,6 +218,7 @@ export class Rig {
     for (let waited = 0; !apps.every((app) => http.isConnected(app)); waited += lookMs) {
       if (waited >= reconnectMs || this.#end() !== undefined) return false;
       await later(lookMs);
+      if (!(await http.programs.atRest())) return false;
     }
     await this.#pbx.settle();
     return true;
@@ -226,6 +229,7 @@ export class Rig {
     const { http } = this.#pbx.inside.world;
     for (let waited = 0; waited < 500; waited += lookMs) {
       await later(lookMs);
+      await http.programs.atRest();
       if (await http.settle()) await this.#pbx.settle();
     }
   }

@@ -34,7 +34,7 @@ function chosen<T>(all: readonly T[], most: number, seed: number): T[] {
 
 /**
  * Runs a normal call many times, and disturbs each run at another moment by something that the charts allow from
- * outside there: a party hangs up, is busy or never answers; a playback, a recording or a move fails; digits, hold; the
+ * outside there: a party hangs up, is busy or never answers; a playback, a recording or a move fails; digits, hold, a transfer; the
  * WebSocket or the media thread is lost. Then it looks whether the application has survived.
  * @throws what the first normal call throws, which nothing disturbs; TypeError for an unknown `only`.
  */

@@ -179,6 +179,9 @@ export class TestServer {
       });
     });
     this.#programs.push({ child, ended, output: () => output });
+    const { programs } = this.#world.http;
+    if (child.pid !== undefined) programs.add(child.pid);
+    void ended.then(() => programs.remove(child.pid ?? 0));
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
     let over = false;
     void ended.then(() => (over = true));
@@ -376,8 +379,20 @@ const addressOf = (place: number): string => `10.0.${1 + Math.floor(place / 250)
 const anyExtension = (steps: string[]): Record<string, string[]> =>
   Object.fromEntries(['_[0-9*#+].', '_[0-9*#+]', '_[a-zA-Z].'].map((pattern) => [pattern, steps]));
 
+const dialplanOf = ({ app = 'hello', dialplan }: TestServerOptions): NonNullable<TestServerOptions['dialplan']> =>
+  dialplan ?? { default: anyExtension([`Stasis(${app})`, 'Hangup']) };
+
+/** The options with one more phone, which each context reaches by its name. */
+export function withPhone(options: TestServerOptions, name: string): TestServerOptions {
+  const contexts = Object.entries(dialplanOf(options)).map(([context, extensions]) => [
+    context,
+    { ...extensions, [name]: [`Dial(PJSIP/${name},30)`, 'Hangup'] },
+  ]);
+  return { ...options, phones: [...namesOf(options), name], dialplan: Object.fromEntries(contexts) };
+}
+
 function settings(options: TestServerOptions): object {
-  const { app = 'hello', config = {} } = options;
+  const { config = {} } = options;
   const { general, sip, media, http } = config as Record<string, object | undefined>;
   const endpoints = Object.fromEntries(
     namesOf(options).map((name, place) => {
@@ -386,7 +401,7 @@ function settings(options: TestServerOptions): object {
     }),
   );
   return {
-    dialplan: options.dialplan ?? { default: anyExtension([`Stasis(${app})`, 'Hangup']) },
+    dialplan: dialplanOf(options),
     ...config,
     general: {
       log_level: 'warn',

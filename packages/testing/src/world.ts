@@ -4,7 +4,7 @@ import type { HttpWatch } from './http-watch.ts';
 
 /** Audio goes in steps of this length, in ms. */
 const stepMs = 20;
-/** How long, in real time, a program may do nothing before a wait fails, in ms. */
+/** How long, in real time, a program may rest before a wait fails, in ms. */
 const patienceMs = 1_000;
 const lookMs = 20;
 /** Turns of the event loop in which reading and writing of files may end: some, such as of a pipe, never ends. */
@@ -96,7 +96,7 @@ export class World {
       else {
         const { requests } = this.http;
         await new Promise((resolve) => setTimeout(resolve, lookMs));
-        waited += lookMs;
+        waited += (await this.http.programs.atRest()) ? lookMs : patienceMs;
         if (await this.http.settle()) end = this.clock.now() + (this.http.requests > requests ? toMs(within) : 0);
       }
     }
