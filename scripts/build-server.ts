@@ -111,7 +111,7 @@ const { outputFiles } = await build({
 mkdirSync(join(root, 'dist'));
 for (const { path, text } of outputFiles) writeFileSync(path, path.endsWith('.js') ? withoutComments(text) : text);
 
-/** The client runs in browsers, too: it is one file, which loads `ws` where there is no WebSocket. */
+/** The client runs in browsers, too: it is one small file, which loads `ws` where there is no WebSocket. */
 await build({
   absWorkingDir: root,
   entryPoints: { client: 'packages/client/src/index.ts' },
@@ -120,6 +120,8 @@ await build({
   platform: 'neutral',
   target: 'es2022',
   external: ['ws'],
+  minifySyntax: true,
+  minifyWhitespace: true,
   outdir: 'dist',
   legalComments: 'none',
   logLevel: 'warning',
