@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { type AwayPolicyEvent, type AwayPolicyRun, awayPolicyTable } from '../machines/away-policy.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
 
 /** Policy for the channels of an application whose connection stays away. */
 export type AwayPolicy = {
@@ -16,6 +16,8 @@ export type AwayPolicy = {
 };
 
 type AwayPoliciesOptions = {
+  /** Sees the charts of policies; left out: nobody. */
+  tables?: TableWatch | undefined;
   clock: Clock;
   log: Logger;
   /** The policy of an application; undefined for one whose channels are kept. */
@@ -51,6 +53,7 @@ export function createAwayPolicies({
   goOn,
   move,
   play,
+  tables,
 }: AwayPoliciesOptions): AwayPolicies {
   /** Those that wait, by application. */
   const runs = new Map<string, AwayPolicyRun>();
@@ -82,21 +85,26 @@ export function createAwayPolicies({
     let timer: unknown;
     const { music } = policy;
     const entertained = new Set<string>();
-    const run: AwayPolicyRun = new TableRun(awayPolicyTable, 'idle', {
-      startTimer() {
-        const isFirst = music && run.state !== 'entertained';
-        const ms = music && !isFirst ? music.forMs : policy.afterMs;
-        timer = clock.setTimeout(() => send(application, run, { type: isFirst ? 'music.due' : 'time.over' }), ms);
+    const run: AwayPolicyRun = new TableRun(
+      awayPolicyTable,
+      'idle',
+      {
+        startTimer() {
+          const isFirst = music && run.state !== 'entertained';
+          const ms = music && !isFirst ? music.forMs : policy.afterMs;
+          timer = clock.setTimeout(() => send(application, run, { type: isFirst ? 'music.due' : 'time.over' }), ms);
+        },
+        stopTimer: () => clock.clearTimeout(timer),
+        startMusic: () =>
+          each(application, (id) => {
+            play(id, music?.class);
+            entertained.add(id);
+          }),
+        stopMusic: () => each(application, (id) => entertained.delete(id) && play(id, undefined)),
+        releaseChannels: () => release(application, policy),
       },
-      stopTimer: () => clock.clearTimeout(timer),
-      startMusic: () =>
-        each(application, (id) => {
-          play(id, music?.class);
-          entertained.add(id);
-        }),
-      stopMusic: () => each(application, (id) => entertained.delete(id) && play(id, undefined)),
-      releaseChannels: () => release(application, policy),
-    });
+      { watch: tables, id: application },
+    );
     return run;
   };
 

@@ -1,5 +1,5 @@
 import { type MediaQueueEffect, type MediaQueueEvent, mediaQueueTable } from '../machines/media-queue.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type Watched } from '../machines/table-run.ts';
 
 /** Something that sounds on a target, or listens to it, and must have it for itself while it runs. */
 export interface QueuedWork {
@@ -22,19 +22,38 @@ type Arrival = Extract<QueueEvent, { work: QueuedWork }>;
  */
 export class MediaQueue {
   readonly #works: QueuedWork[] = [];
-  readonly #run: TableRun<keyof typeof mediaQueueTable, QueueEvent, MediaQueueEffect>;
+  readonly #onIdle: () => void;
+  readonly #watched: Watched | undefined;
+  #run: TableRun<keyof typeof mediaQueueTable, QueueEvent, MediaQueueEffect> | undefined;
 
-  /** @param onIdle runs whenever the last work has finished, and once when the queue is closed. */
-  constructor(onIdle: () => void) {
-    this.#run = new TableRun(mediaQueueTable, 'idle', {
-      keepWork: ({ work, at }: Arrival) => this.#works.splice(at, 0, work),
-      beginFirst: () => this.#works[0]?.begin(),
-      abandonWork: ({ work }: Arrival) => work.abandon(),
-      abandonAll: () => {
-        for (const work of this.#works.splice(0)) work.abandon();
+  /**
+   * @param onIdle runs whenever the last work has finished, and once when the queue is closed
+   * @param watched who sees the chart: from the first work to the end of the last
+   */
+  constructor(onIdle: () => void, watched?: Watched) {
+    this.#onIdle = onIdle;
+    this.#watched = watched;
+  }
+
+  #send(event: QueueEvent): boolean {
+    if (!this.#run || this.#run.state === 'drained') this.#run = this.#start();
+    return this.#run.send(event);
+  }
+
+  #start() {
+    return new TableRun<keyof typeof mediaQueueTable, QueueEvent, MediaQueueEffect>(
+      mediaQueueTable,
+      'idle',
+      {
+        keepWork: ({ work, at }: Arrival) => this.#works.splice(at, 0, work),
+        beginFirst: () => this.#works[0]?.begin(),
+        abandonAll: () => {
+          for (const work of this.#works.splice(0)) work.abandon();
+        },
+        tellIdle: () => this.#onIdle(),
       },
-      tellIdle: () => onIdle(),
-    });
+      this.#watched,
+    );
   }
 
   /**
@@ -42,8 +61,12 @@ export class MediaQueue {
    * runs already (work that is restored again), and is the first.
    */
   add(work: QueuedWork, begun = false): void {
-    this.#run.send({ type: begun ? 'work.restored' : 'work.added', work, at: this.#works.length });
-    this.#advance();
+    this.#add({ type: begun ? 'work.restored' : 'work.added', work, at: this.#works.length });
+  }
+
+  #add(arrival: Arrival): void {
+    if (this.#send(arrival)) this.#advance();
+    else arrival.work.abandon();
   }
 
   /**
@@ -54,8 +77,7 @@ export class MediaQueue {
     let at = behind ? this.#works.findIndex(({ kind, id }) => kind === behind.kind && id === behind.id) + 1 : 0;
     while (this.#works[at] && this.#works[at]?.kind === undefined) at++;
     // A work that runs is not displaced.
-    this.#run.send({ type: 'work.added', work, at: this.#run.takes('work.ended') ? Math.max(at, 1) : at });
-    this.#advance();
+    this.#add({ type: 'work.added', work, at: this.#run?.takes('work.ended') ? Math.max(at, 1) : at });
   }
 
   /** The last work that has a name: what something would wait behind that is added now. */
@@ -72,13 +94,13 @@ export class MediaQueue {
     const position = this.#works.indexOf(work);
     if (position === -1) return;
     this.#works.splice(position, 1);
-    if (position === 0) this.#run.send({ type: 'work.ended' });
+    if (position === 0) this.#send({ type: 'work.ended' });
     this.#advance();
   }
 
   /** The target has ended: abandons the running work, then the waiting ones, in order. Nothing starts afterwards. */
   close(): void {
-    this.#run.send({ type: 'close' });
+    this.#send({ type: 'close' });
   }
 
   get size(): number {
@@ -87,7 +109,7 @@ export class MediaQueue {
 
   /** A loop, because work may end while it begins, and a thousand of those in a row must not nest. */
   #advance(): void {
-    while (this.#works.length > 0 && this.#run.send({ type: 'work.due' })) this.#run.send({ type: 'work.begun' });
-    if (this.#works.length === 0) this.#run.send({ type: 'queue.emptied' });
+    while (this.#works.length > 0 && this.#send({ type: 'work.due' })) this.#send({ type: 'work.begun' });
+    if (this.#works.length === 0) this.#run?.send({ type: 'queue.emptied' });
   }
 }

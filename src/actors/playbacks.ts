@@ -14,6 +14,7 @@ import {
   playbackModel,
   refusePlaybackCommand,
 } from '../machines/playback.ts';
+import type { TableWatch } from '../machines/table-run.ts';
 import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
@@ -130,17 +131,22 @@ type PlaybacksOptions = {
   log: Logger;
   /** Limit of works on one target for requests of clients; left out: no limit. */
   queueLimit?: number | undefined;
+  /** Sees the charts of queues; left out: nobody. */
+  tables?: TableWatch | undefined;
 };
 
 /** The queues of all targets, as {@link Playbacks} describes them. */
-function createQueues(queueLimit = Number.POSITIVE_INFINITY) {
+function createQueues({
+  queueLimit = Number.POSITIVE_INFINITY,
+  tables,
+}: Pick<PlaybacksOptions, 'queueLimit' | 'tables'>) {
   const queues = new SlotMap<string, MediaQueue>();
   return {
     queueOf({ kind, id }: Pick<PlayTarget, 'kind' | 'id'>): MediaQueue {
       const key = `${kind}:${id}`;
       const existing = queues.get(key);
       if (existing) return existing;
-      const queue = new MediaQueue(() => queues.delete(key));
+      const queue = new MediaQueue(() => queues.delete(key), { watch: tables, id, only: 'moves' });
       queues.set(key, queue);
       return queue;
     },
@@ -293,10 +299,10 @@ function createSaved({ registry, running }: Table, begin: Begin, startItem: Star
 
 /** Owns every playback and the queue of every target that is played to. */
 export function createPlaybacks(options: PlaybacksOptions): Playbacks {
-  const { ids, queueLimit } = options;
+  const { ids } = options;
   const table: Table = { registry: new Registry<PlaybackActor>('playbackNotFound'), running: new SlotMap() };
   const { registry, running } = table;
-  const queues = createQueues(queueLimit);
+  const queues = createQueues(options);
   const startItem = createStartItem(options, table);
   const begin = createBegin(options, table, { startItem, queueOf: queues.queueOf });
 

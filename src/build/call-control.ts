@@ -65,13 +65,14 @@ function showObjects(
 }
 
 function buildAwayPolicies(
-  { config, clock, log, scope }: Base,
+  { config, clock, log, scope, tables }: Base,
   { presenceChanged }: State,
   { channels, operations }: ChannelFloor,
 ) {
   const policies = { current: awayPolicies(config) };
   const policyOf = (name: string) => policies.current(name);
   const away = createAwayPolicies({
+    tables,
     clock,
     log,
     policyOf,

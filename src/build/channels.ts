@@ -26,7 +26,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
   const { config, clock, ids, log, runtime, channelFacts: facts, tracing, limitCounts } = base;
   const { general, limits, sounds } = config;
   const { bus, applications, endpoints, dialplanSystem } = state;
-  const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks });
+  const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks, tables: base.tables });
   const dialplan = createDialplan({
     ...{ contexts: config.dialplan, clock, log: log.child({ part: 'dialplan' }) },
     ...{ subroutineDepth: limits.subroutines, hit: limitCounts.hit },

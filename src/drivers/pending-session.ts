@@ -6,7 +6,7 @@ import {
   pendingMediaSessionTable,
   type SessionTask,
 } from '../machines/pending-media-session.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
 import type {
   MediaSession,
   MediaSessionDump,
@@ -28,6 +28,9 @@ type Of<Type extends SessionEvent['type']> = Extract<SessionEvent, { type: Type 
 
 const closed = 'the session is closed';
 
+/** The log, and who sees the chart of a session. */
+type Witnesses = { readonly log: Logger; readonly tables?: TableWatch | undefined };
+
 /**
  * Stands in for an RTP session until its port is open: what is asked before is done then, in the same order.
  * Closing it closes the session, also one that opens later.
@@ -43,27 +46,36 @@ export class PendingSession extends SessionCommands implements MediaSession {
   /** The session that it continues. */
   #from: MediaSessionDump | undefined;
 
-  /** @param onFailed hears once that no port could be had. */
-  constructor(id: string, opening: Promise<RtpSession>, log: Logger, onFailed: (error: unknown) => void) {
+  /** @param onFailed hears once why no port could be had: without a stack, because every call logs it when ports run out */
+  constructor(
+    id: string,
+    opening: Promise<RtpSession>,
+    { log, tables }: Witnesses,
+    onFailed: (reason: string) => void,
+  ) {
     super();
     this.id = id;
     this.#log = log;
-    this.#run = new TableRun(pendingMediaSessionTable, 'opening', {
+    const effects = {
       keepSession: ({ session }: Of<'session.opened'>) => {
         this.#session = session;
       },
       runWaiting: () => this.#runWaiting(),
       refuseWaiting: () => this.#refuseWaiting(this.#run.state === 'failed' ? 'no port could be opened' : closed),
       tellFailed: ({ error }: Of<'opening.failed'>) =>
-        guarded(log, 'telling that no RTP port was had', onFailed)(error),
+        guarded(
+          log,
+          'telling that no RTP port was had',
+          onFailed,
+        )(error instanceof Error ? error.message : String(error)),
       queueTask: ({ task }: Of<'task'>) => this.#waiting.push(task),
       runTask: ({ task }: Of<'task'>) => task.run(this.#session!),
       refuseTask: ({ task }: Of<'task'>) => task.failed(closed),
       closeSession: () => this.#session?.close(),
-      dropSession: ({ session }: Of<'session.opened'>) => session.close(),
-    });
+    };
+    this.#run = new TableRun(pendingMediaSessionTable, 'opening', effects, { watch: tables, id, only: 'moves' });
     opening.then(
-      (session) => this.#run.send({ type: 'session.opened', session }),
+      (session) => void (this.#run.send({ type: 'session.opened', session }) || session.close()),
       (error: unknown) => this.#run.send({ type: 'opening.failed', error }),
     );
   }
@@ -81,7 +93,7 @@ export class PendingSession extends SessionCommands implements MediaSession {
   }
 
   #task(run: (session: RtpSession) => void, failed: (reason: string) => void = () => {}): void {
-    this.#run.send({ type: 'task', task: { run, failed } });
+    if (!this.#run.send({ type: 'task', task: { run, failed } })) failed(closed);
   }
 
   /** Starts what has a handle. @returns the handle once there is one, and a way to act on it in the order of calls. */

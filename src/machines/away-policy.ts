@@ -34,28 +34,29 @@ export const awayPolicyMachine = policy.createMachine({
   id: 'awayPolicy',
   initial: 'idle',
   states: {
-    /** Connected, or nothing is to happen to its channels any more. */
-    idle: { on: { 'application.lost': { target: 'away', actions: 'startTimer' }, 'system.closing': 'closed' } },
+    /** Connected. */
+    idle: { on: { 'application.lost': { target: 'away', actions: 'startTimer' }, 'system.closing': 'over' } },
     /** Awaited. */
     away: {
       on: {
-        'application.kept': { target: 'idle', actions: 'stopTimer' },
-        'application.back': { target: 'idle', actions: 'stopTimer' },
+        'application.kept': { target: 'over', actions: 'stopTimer' },
+        'application.back': { target: 'over', actions: 'stopTimer' },
         'music.due': { target: 'entertained', actions: ['startMusic', 'startTimer'] },
-        'time.over': { target: 'idle', actions: 'releaseChannels' },
-        'system.closing': { target: 'closed', actions: 'stopTimer' },
+        'time.over': { target: 'over', actions: 'releaseChannels' },
+        'system.closing': { target: 'over', actions: 'stopTimer' },
       },
     },
     /** Awaited, while its channels hear music. */
     entertained: {
       on: {
-        'application.kept': { target: 'idle', actions: ['stopTimer', 'stopMusic'] },
-        'application.back': { target: 'idle', actions: ['stopTimer', 'stopMusic'] },
-        'time.over': { target: 'idle', actions: ['stopMusic', 'releaseChannels'] },
-        'system.closing': { target: 'closed', actions: 'stopTimer' },
+        'application.kept': { target: 'over', actions: ['stopTimer', 'stopMusic'] },
+        'application.back': { target: 'over', actions: ['stopTimer', 'stopMusic'] },
+        'time.over': { target: 'over', actions: ['stopMusic', 'releaseChannels'] },
+        'system.closing': { target: 'over', actions: 'stopTimer' },
       },
     },
-    closed: { type: 'final' },
+    /** Nothing is to happen to its channels any more. */
+    over: { type: 'final' },
   },
 });
 

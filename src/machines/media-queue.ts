@@ -23,7 +23,6 @@ export type MediaQueueEvent<Work = unknown> =
 const effects = {
   keepWork: effect('keepWork'),
   beginFirst: effect('beginFirst'),
-  abandonWork: effect('abandonWork'),
   abandonAll: effect('abandonAll'),
   tellIdle: effect('tellIdle'),
 };
@@ -42,7 +41,7 @@ export const mediaQueueMachine = queue.createMachine({
         ...kept,
         'work.restored': { target: 'busy', actions: 'keepWork' },
         'work.due': { target: 'beginning', actions: 'beginFirst' },
-        'queue.emptied': { actions: 'tellIdle' },
+        'queue.emptied': { target: 'drained', actions: 'tellIdle' },
         close,
       },
     },
@@ -52,17 +51,19 @@ export const mediaQueueMachine = queue.createMachine({
     passing: { on: { ...kept, 'work.begun': 'idle', close } },
     /** The first work runs. */
     busy: { on: { ...kept, 'work.ended': 'idle', close } },
-    closed: { on: { 'work.added': { actions: 'abandonWork' }, 'work.restored': { actions: 'abandonWork' } } },
+    /** Everything has ended. */
+    drained: { type: 'final' },
+    /** The target has ended, and takes no more work. */
+    closed: { type: 'final' },
   },
 });
 
 /** What it ignores, and why. */
 export const mediaQueueIgnores: Ignores<typeof mediaQueueMachine> = [
-  { events: ['work.due'], in: ['beginning', 'passing', 'busy', 'closed'], why: 'works run one after another' },
-  { events: ['work.begun'], in: ['idle', 'busy', 'closed'], why: 'no work is being begun' },
-  { events: ['work.ended'], in: ['idle', 'passing', 'closed'], why: 'no work runs' },
+  { events: ['work.due'], in: ['beginning', 'passing', 'busy'], why: 'works run one after another' },
+  { events: ['work.begun'], in: ['idle', 'busy'], why: 'no work is being begun' },
+  { events: ['work.ended'], in: ['idle', 'passing'], why: 'no work runs' },
   { events: ['queue.emptied'], in: ['beginning', 'passing', 'busy'], why: 'a work has not ended yet' },
-  { events: ['queue.emptied', 'close'], in: ['closed'], why: 'it was told when the queue was closed' },
 ];
 
 export type MediaQueueEffect = keyof typeof effects;

@@ -26,8 +26,6 @@ const effects = {
   runTask: effect('runTask'),
   refuseTask: effect('refuseTask'),
   closeSession: effect('closeSession'),
-  /** Closes a session that came too late. */
-  dropSession: effect('dropSession'),
 };
 const session = setup({ types: { events: {} as PendingMediaSessionEvent }, actions: effects });
 
@@ -46,15 +44,15 @@ export const pendingMediaSessionMachine = session.createMachine({
     },
     open: { on: { task: { actions: 'runTask' }, close: { target: 'closed', actions: 'closeSession' } } },
     failed: { on: { task: { actions: 'refuseTask' }, close: 'closed' } },
-    closed: { on: { task: { actions: 'refuseTask' }, 'session.opened': { actions: 'dropSession' } } },
+    /** It takes no task. A session that comes too late is closed. */
+    closed: { type: 'final' },
   },
 });
 
 /** What it ignores, and why. */
 export const pendingMediaSessionIgnores: Ignores<typeof pendingMediaSessionMachine> = [
   { events: ['session.opened'], in: ['open', 'failed'], why: 'a port is opened once' },
-  { events: ['opening.failed'], in: ['open', 'failed', 'closed'], why: 'the outcome is known, or of no use' },
-  { events: ['close'], in: ['closed'], why: 'it is closed' },
+  { events: ['opening.failed'], in: ['open', 'failed'], why: 'the outcome is known' },
 ];
 
 export type PendingMediaSessionEffect = keyof typeof effects;

@@ -25,7 +25,12 @@ export interface SeenRun {
 }
 
 /** Who watches a run, and of which object it is. */
-export type Watched = { readonly watch: TableWatch | undefined; readonly id: string };
+export type Watched = {
+  readonly watch: TableWatch | undefined;
+  readonly id: string;
+  /** Steps that leave the state as it is are not told. */
+  readonly only?: 'moves';
+};
 
 /** Runs a table: takes the next state, then performs the effects in order. */
 export class TableRun<State extends string, Event extends { type: string }, Effect extends string> {
@@ -33,6 +38,7 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
   readonly #table: Table<State, Event['type'], Effect>;
   readonly #effects: TableEffects<Effect, Event>;
   readonly #seen: SeenRun | undefined;
+  readonly #onlyMoves: boolean;
 
   constructor(
     table: Table<State, Event['type'], Effect>,
@@ -43,6 +49,7 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
     this.#table = table;
     this.#state = state;
     this.#effects = effects;
+    this.#onlyMoves = watched?.only === 'moves';
     this.#seen = watched?.watch?.begin(machineOf(table), watched.id, state);
   }
 
@@ -59,8 +66,8 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
   send(event: Event): boolean {
     const row = this.#table[this.#state][event.type as Event['type']];
     if (!row) return false;
+    const seen = this.#onlyMoves && row.to === this.#state ? undefined : this.#seen;
     this.#state = row.to;
-    const seen = this.#seen;
     if (seen) seen.take(event, row.to, row.effects, () => this.#perform(row.effects, event));
     else this.#perform(row.effects, event);
     return true;

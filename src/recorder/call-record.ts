@@ -14,21 +14,30 @@ const none: readonly never[] = [];
 /** Charts that are about a channel, whose id they bear. */
 const aboutChannel: ReadonlySet<string> = new Set([
   ...['ownership', 'channelAudio', 'externalConnection', 'featureKeys', 'broadcastOffer'],
-  ...['leg', 'localLeg', 'externalLeg', 'webrtcLeg'],
+  ...['leg', 'localLeg', 'externalLeg', 'webrtcLeg', 'pendingMediaSession'],
 ]);
 
 /**
  * How a chart belongs to a call. `channel`: it brings its call. `ownership`, `aboutChannel`: the channel's call.
- * `bridge`: the first member decides. `aboutBridge`: by the bridge's id. `target`: its target's call. `none`: never
- * (applications, contacts and the like).
+ * `bridge`: the first member decides. `aboutBridge`: by the bridge's id. `aboutEither`: by the id of a channel or bridge.
+ * `ofTarget`: its target's call. `none`: never (applications, contacts and the like).
  */
-export type Role = 'channel' | 'ownership' | 'aboutChannel' | 'bridge' | 'aboutBridge' | 'ofTarget' | 'none';
+export type Role =
+  | 'channel'
+  | 'ownership'
+  | 'aboutChannel'
+  | 'bridge'
+  | 'aboutBridge'
+  | 'aboutEither'
+  | 'ofTarget'
+  | 'none';
 
 /** How a chart comes into a call. */
 export function roleOf(chart: string, { context }: Snapshot): Role {
   if (chart === 'channel' || chart === 'ownership' || chart === 'bridge') return chart;
   if (aboutChannel.has(chart)) return 'aboutChannel';
   if (chart === 'bridgeVideo') return 'aboutBridge';
+  if (chart === 'mediaQueue') return 'aboutEither';
   return 'targetUri' in (context as object) ? 'ofTarget' : 'none';
 }
 

@@ -315,6 +315,7 @@ export class CallStore {
     const { role } = history;
     if (role === 'bridge') return this.#ofMembers(after.context as BridgeContext);
     if (role === 'aboutBridge') return this.object('bridge', object)?.call;
+    if (role === 'aboutEither') return this.ofChannel(object) ?? this.object('bridge', object)?.call;
     if (role === 'ofTarget') return this.#ofTarget((after.context as { targetUri: string }).targetUri);
     const call = this.ofChannel(object);
     if (!call && !this.#early.includes(history)) this.#early.push(history);

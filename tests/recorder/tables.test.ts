@@ -43,6 +43,24 @@ tables('the leg of a SIP call stands in the record of the call, from its answer 
   }),
 );
 
+tables('the media queue and the media session stand there, without steps that change no state', () =>
+  onServer({ dialplan: { default: { '_X.': ['Answer', 'Playback(hello)', 'Hangup'] } } }, async (server) => {
+    const phone = server.closing(await Phone.open('4711', server.sip()));
+    await phone.call('100');
+    const [call] = (await get<CallPage>(server, '/calls')).calls;
+    const detail = () => get<CallDetail>(server, `/calls/${call?.id}`);
+    await untilAsked(
+      async () => (await detail()).state !== 'live',
+      () => 'it does not end',
+    );
+    const { timeline } = await detail();
+    const statesOf = (chart: string) =>
+      timeline.flatMap((entry) => (entry.kind === 'step' && entry.chart === chart ? [entry.to] : []));
+    assert.equal(statesOf('pendingMediaSession'), ['opening', 'open', 'closed']);
+    assert.equal(statesOf('mediaQueue'), ['idle', 'beginning', 'busy', 'idle', 'drained']);
+  }),
+);
+
 tables('a run is an actor until its final state, and its effects are caused by its step', () => {
   const runtime = createRuntime(new ManualClock(), silentLog);
   const steps: Step[] = [];

@@ -123,8 +123,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, l
           near,
         );
       });
-      const session = new PendingSession(channelId, opening, log, (error) => {
-        const reason = error instanceof Error ? error.message : String(error);
+      const session = new PendingSession(channelId, opening, { log, tables }, (reason) => {
         log.warn({ channel: channelId, reason }, 'no audio can be sent to an external server');
         leg?.lose(Cause.temporaryFailure);
       });

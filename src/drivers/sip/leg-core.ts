@@ -339,7 +339,8 @@ export class LegCore {
 
   #openMedia(from: MediaSessionDump | undefined): PendingSession {
     const { services, channelId, near, video, findPeer } = this.#options;
-    const { media, stack } = services;
+    const { media, tables, stack } = services;
+    const { log } = stack;
     const told = this.#contain('a report of the media', (report: MediaReport) => this.#hear(report));
     const opening = from?.local ? media.reopenRtp(from, told) : media.openRtp(channelId, told, near);
     const streams = this.video;
@@ -351,10 +352,9 @@ export class LegCore {
       if (addressDependsOnPeer(services, opened)) this.#peer ??= await find();
       return opened;
     };
-    return new PendingSession(channelId, findPeer ? located(findPeer) : withVideo, stack.log, (error) => {
-      // When ports run out this is logged for every call: the reason without a stack.
-      const reason = error instanceof Error ? error.message : String(error);
-      stack.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
+    const found = findPeer ? located(findPeer) : withVideo;
+    return new PendingSession(channelId, found, { log, tables }, (reason) => {
+      log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
       this.#loseMedia(Cause.congestion);
     });
   }

@@ -82,8 +82,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     const { services, channelId, near } = options;
     const told = guarded(services.log, 'a report of the media', (report: MediaReport) => this.#hear(report));
     this.#opened = services.media.openRtp(channelId, told, near);
-    this.media = new PendingSession(channelId, this.#opened, services.log, (error) => {
-      const reason = error instanceof Error ? error.message : String(error);
+    this.media = new PendingSession(channelId, this.#opened, services, (reason) => {
       services.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
       this.lose(Cause.congestion);
     });

@@ -98,7 +98,7 @@ test('what is asked of a session before its port is open is done then, in order'
   const session = new PendingSession(
     's',
     media.openRtp('s', () => {}),
-    silentLog,
+    { log: silentLog },
     () => {},
   );
   session.echo(true);
@@ -116,7 +116,7 @@ test('a session closed while its port is being opened closes the port when it co
   const session = new PendingSession(
     's',
     media.openRtp('s', () => {}),
-    silentLog,
+    { log: silentLog },
     () => assert.unreachable(),
   );
   session.close();
@@ -132,8 +132,8 @@ test('a port that cannot be had is told once, and what waited for it has failed'
   const session = new PendingSession(
     's',
     media.openRtp('s', () => {}),
-    silentLog,
-    (error) => told.push((error as Error).message),
+    { log: silentLog },
+    (reason) => told.push(reason),
   );
   session.play({ uri: 'sound:a', language: 'en', offsetMs: 0 }, (report) => told.push(report.type));
   assert.is(await session.statistics(), undefined);
