@@ -111,7 +111,7 @@ chart('each cause of a refusal has its dial status', () => {
   assert.equal([17, 34, 3, 20, 21].map(status), ['BUSY', 'CONGESTION', 'CHANUNAVAIL', 'CHANUNAVAIL', 'NOANSWER']);
 });
 
-chart('an originated call that a client gives up tells how its dialing ended, one that was created does not', () => {
+chart('an originated call that a client hangs up has a Dial event of its end; a created one has none', () => {
   const dialEnded = { type: 'Dial', dialstatus: 'NOANSWER', dialstring: 'alice', forward: '' };
   const asked = { type: 'ChannelHangupRequest', cause: 16, soft: true };
   const last = [{ effect: 'stopDialplan' }, { effect: 'hangupLeg', cause: 16 }];

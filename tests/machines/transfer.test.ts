@@ -142,7 +142,7 @@ chart('an attended transfer joins the parties, or leaves them where they are', (
 
 const talking = [event('target.ringing'), event('target.answered')] as const;
 
-chart('who wants to talk to the target first does so, and then puts the others through by going, or by a key', () => {
+chart('a transferor that consults the target first completes the transfer by hanging up or by a key', () => {
   assert.equal(after(consulting, ...talking), ['consulting', 'tellTransferer 183', 'beginTalk']);
   assert.equal(after(consulting, event('target.answered')), ['consulting', 'tellTransferer 183', 'beginTalk']);
   for (const way of ['transferer.left', 'transferer.completes'] as const) {

@@ -1,4 +1,8 @@
+import * as assert from 'uvu/assert';
+import type { AnyStateMachine } from 'xstate';
 import { TableRun } from '../../src/machines/table-run.ts';
+import { chartSamples } from './chart-samples.ts';
+import { assertCovered, coverChart } from './charts.ts';
 
 type Rows = Readonly<Record<string, Readonly<Record<string, { to: string; effects: readonly string[] }>>>>;
 
@@ -18,4 +22,12 @@ export function afterEvents(table: object, from: string, ...types: string[]): [s
     if (run.send({ type }) !== takes) throw new Error(`${type}: takes and send differ`);
   }
   return [run.state, ...asked];
+}
+
+/** Fails unless a chart without context begins in a state, and its sample events reach every state and transition. */
+export function assertTableCovered(machine: AnyStateMachine, initial: string): void {
+  assert.is(machine.root.initial.target[0]?.key, initial);
+  const samples = chartSamples.find((each) => (each.machine as unknown) === machine);
+  assert.ok(samples, `${machine.id} has no samples`);
+  assertCovered(machine, coverChart(machine, { inputs: [undefined], events: samples.events as never }));
 }
