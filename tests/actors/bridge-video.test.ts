@@ -90,7 +90,7 @@ test('members change to the codec that most can have, and who cannot is told of 
   assert.equal([preferred()[1], views.unify([a, dark])], [undefined, []]);
 });
 
-test('one whose phone said nothing of the codec that the others have is asked for it, and not where all see each other', () => {
+test('a phone that did not offer the codec of the others is asked for it, but not if all see each other', () => {
   const views = new BridgeViews();
   const [a, b] = [member('a'), member('b', new FakeVideo(4, 'h264'))];
   const first = a.channel.leg.video;
@@ -162,7 +162,7 @@ test('calls without video cost nothing', () => {
   assert.equal(mix.calls, []);
 });
 
-test('whoever comes and goes in whatever mode, each sees as many others as it can, and nothing is left behind', () => {
+test('members come and go in any video mode: each sees as many others as it can, and nothing is left', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('enter' as const), who: fc.nat(7), capacity: fc.integer({ min: 1, max: 4 }) }),
     fc.record({ do: fc.constant('leave' as const), who: fc.nat(7) }),
@@ -264,7 +264,7 @@ test('in a bridge that follows who talks, applications hear who is seen, and loc
   assert.equal(w.sources(), [['talker', undefined, 'a']]);
 });
 
-test('in a bridge of type video_sfu members get streams as others come, answer and go, also after it was restored', async () => {
+test('in a video_sfu bridge streams follow members that enter, answer and leave, also after a restore', async () => {
   const w = await world();
   w.bridgeOperations.create({ bridgeId: 'b1', type: 'video_sfu,sdp_label' });
   w.bridgeOperations.addChannel('b1', { channel: ['a', 'b'] });

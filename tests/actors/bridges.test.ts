@@ -204,7 +204,7 @@ test('with HOLD_INTERCEPT a hold is told, and nobody hears music', async () => {
   );
 });
 
-test('with HOLD_INTERCEPT a hold that the application asks for is told, too, and the phone is not put on hold', async () => {
+test('with HOLD_INTERCEPT a hold by the application causes an event, and does not reach the phone', async () => {
   const w = await world();
   w.operations.setVariable('a', { variable: 'HOLD_INTERCEPT(set)', value: '' });
   w.clear();
@@ -222,7 +222,7 @@ test('with HOLD_INTERCEPT a hold that the application asks for is told, too, and
   assert.ok(leg.calls.some((call) => call.includes('hold')));
 });
 
-test('an application whose channel ended in a bridge hears the end of that bridge; one whose channel left does not', async () => {
+test('an application hears the end of a bridge in which its channel ended, not of one that it left', async () => {
   for (const ends of [true, false]) {
     const w = await world();
     w.bridgeOperations.create({ bridgeId: 'b1' });

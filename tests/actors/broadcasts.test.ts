@@ -62,7 +62,7 @@ test('nobody who claims in time is TIMEOUT, nobody to ask FAILED, and the dialpl
   assert.is(nobody.operations.get('b').dialplan.app_name, 'Wait');
 });
 
-test('a caller that hangs up is offered no more; without a pattern all are asked, and losers are told nothing', async () => {
+test('a call that ends is offered no more; without a pattern all get the offer, and losers hear nothing', async () => {
   const w = world();
   const leg = w.incoming('a', 'quiet');
   leg.report({ type: 'leg.hungUp', cause: 16 });

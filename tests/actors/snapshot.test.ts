@@ -313,7 +313,7 @@ const outgoing = {
   reconnectAttempts: 3,
 } as const;
 
-put('a connection to an application is made again, and what waited for it is sent first, with its numbers', () => {
+put('a restored connection to an application sends the waiting events first, with their numbers', () => {
   const options = { contexts, connections: [outgoing] };
   const first = createCallControl(options);
   first.outbound.start(() => ({ close: () => {} }));

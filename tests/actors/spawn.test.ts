@@ -188,7 +188,7 @@ spawning('a step is told when it is committed, with all that it did, to whoever 
   ]);
 });
 
-spawning('actors are xstate actors of one system: an inspector sees each of them, its events and its snapshots', () => {
+spawning('actors belong to one xstate system: an inspector sees their events and snapshots', () => {
   const seen: unknown[] = [];
   const ids = (ref: ActorRefLike) => (ref as AnyActorRef).id;
   const runtime = createRuntime(new ManualClock(), createRecordingLog().log, (event) => {

@@ -78,7 +78,7 @@ test('a channel in an application leaves it for the place, by a label too, and s
   assert.equal([w.said(), w.channels.size], [[], 0]);
 });
 
-test('what makes no sense is refused in words that name what is wrong and what may be, and nothing is listened for', async () => {
+test('invalid requests for tones are refused with the fault and the allowed values, and change nothing', async () => {
   const w = await world('app');
   const letters = 'a, b, c, d, g, h, n, p, r, t, x';
   for (const [wrong, why] of [

@@ -16,7 +16,7 @@ const h264 = (profile: string, level = 31, packetization: 0 | 1 = 1) => ({
   h264: { profile, level, packetization } satisfies H264Terms,
 });
 
-test('the codec that most can have is the one, then the one that most have already, then that of the first', () => {
+test('the video codec is the one most members support, then most have, then the first member has', () => {
   assert.is(commonCodec([video('vp8', 'h264'), video('h264')]), 'h264');
   assert.is(commonCodec([video('vp8', 'h264'), video('h264', 'vp8'), video('vp8', 'h264')]), 'vp8');
   assert.is(commonCodec([video('h264', 'vp8'), video('vp8', 'h264')]), 'h264');

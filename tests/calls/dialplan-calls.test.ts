@@ -96,7 +96,7 @@ test('Dial passes on early media, then that it rings, and joins both in a bridge
   assert.equal(w.bridges.list()[0]?.channels, ['a', bob]);
 });
 
-test('of several the first with early media is heard, then the next; whoever answers, nobody is left in it', async () => {
+test('the first callee with early media is heard, then the next; after the answer nobody hears it', async () => {
   const w = world({ '202': ['Dial(Fake/bob&Fake/eve)'] });
   w.incoming('a', '202');
   const [bob = '', eve = ''] = w.called();
@@ -111,7 +111,7 @@ test('of several the first with early media is heard, then the next; whoever ans
   assert.is(w.channels.size, 0);
 });
 
-test('a caller that is up hears early media in place of the tone; with r, m or another one that answers it hears none', async () => {
+test('a caller that is up hears early media instead of the tone; with r, m or after an answer it does not', async () => {
   const up = world({ '202': ['Answer', 'Dial(Fake/bob)'] });
   const caller = up.incoming('a', '202');
   await settled();
@@ -510,7 +510,7 @@ const marking = {
   },
 };
 
-test('the caller goes through a subroutine of its own before anybody is called (B), and then the call is as ever', async () => {
+test('the caller runs a subroutine before anybody is called (B), then the call goes on as usual', async () => {
   const w = world({ '202': ['Dial(Fake/bob,20,B(mark^s^1(one^two))g)', 'Wait(60)'] }, marking);
   w.incoming('a', '202');
   await settled();
@@ -540,7 +540,7 @@ test('a caller whose subroutine takes time is called for afterwards; one that ha
   assert.equal([w.called().length, w.channels.find('b')], [1, undefined]);
 });
 
-test('everybody who is called goes through a subroutine before the call (b), and only who comes back from it is called', async () => {
+test('each callee runs a subroutine before the call (b), and is called only if it returns', async () => {
   const w = world(
     {
       '202': ['Dial(Fake/bob&Fake/eve,20,b(mark^s^1(x^y)))'],
@@ -583,7 +583,7 @@ for (const [option, place] of [
   ['F(mark^kept^1)', 'mark,kept,1'],
   ['F', 'default,202,2'],
 ] as const)
-  test(`who was called goes on at ${place} when the caller hangs up (${option}), and is hung up when the caller does not`, async () => {
+  test(`the callee goes on at ${place} if the caller hangs up (${option}), else it is hung up`, async () => {
     const w = world({ '202': [`Dial(Fake/bob,20,${option}S(10))`, 'Wait(60)'] }, { mark: { kept: ['Wait(60)'] } });
     const caller = w.incoming('a', '202');
     const [bob = ''] = w.called();
@@ -605,7 +605,7 @@ for (const [option, place] of [
     assert.equal([w.channels.find(second), w.channels.find('c')], [undefined, undefined], 'its limit ends the call');
   });
 
-test('places of options that are not there are told when the dialplan is read, or end the call when a variable names them', async () => {
+test('unknown places in options are reported at load; named by a variable, they end the call', async () => {
   for (const option of ['b(gone^s^1)', 'B(gone^s^1(x))', 'F(gone^s^1)'])
     assert.throws(
       () => world({ '202': [`Dial(Fake/bob,20,${option})`] }),

@@ -123,7 +123,7 @@ test('without such options, and where no keys stand for what they allow, keys pa
   );
 });
 
-test('a called party puts the caller through by keys: music and a dial tone meanwhile, ringing, then the target', async () => {
+test('a called party transfers the caller by keys: music and dial tone, ringing, then the target', async () => {
   const w = await world('t');
   press(w.bob, '#1');
   assert.equal([w.tones(w.bob), w.music('alice')], [['indicate dial'], true]);
@@ -363,7 +363,7 @@ test('the key that puts through does so in the talk, and ends the call of who as
   }
 });
 
-test('a key leads back from the talk, and so does the target that hangs up; keys go to whom a party talks to', async () => {
+test('a key or the target’s hangup ends a consultation; digits go to the party that is heard', async () => {
   for (const options of ['t', 'T'])
     for (const way of ['key', 'target']) {
       const w = await talk(options);

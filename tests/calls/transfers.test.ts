@@ -171,7 +171,7 @@ test('a target that does not answer in time is called no more', async () => {
   assert.equal(together(), [['Fake/phone', 'Fake/bob']]);
 });
 
-test('who hangs up while the target rings has handed the call over: the other hears it ring, and gets the answer', async () => {
+test('a transferor that hangs up while the target rings completes the transfer: the other party hears it ring', async () => {
   const { bob, alice, leg, together, transfersIn, events } = await dialed();
   bob.report({ type: 'leg.transferAsked', transfer: request() });
   const carol = leg('Fake/carol');
@@ -276,7 +276,7 @@ test('what is no extension there, or would be read as one elsewhere, is told as 
   }
 });
 
-test('TRANSFER_CONTEXT says where the target is looked for, and the one who transfers stands in BLINDTRANSFER', async () => {
+test('TRANSFER_CONTEXT names the context of the target; BLINDTRANSFER names the transferor', async () => {
   const { bob, named, leg } = await dialed();
   bob.report({ type: 'leg.transferAsked', transfer: request({ referredBy: '<sip:bob@pbx.example>' }) });
   const { variables } = named('Local/300@default').actor.getSnapshot().context;
@@ -301,7 +301,7 @@ test('who is with nobody cannot be put through', async () => {
   assert.is(channels.size, 1);
 });
 
-test('in a bridge of an application the target takes the place of who transfers, there and in the application', async () => {
+test('the target replaces the transferor in the application’s bridge and in the application', async () => {
   const { bob, app, leg, named, transfersIn } = await bridged();
   bob.report({ type: 'leg.transferAsked', transfer: request() });
   const stand = named('Local/300@default');

@@ -301,7 +301,7 @@ test('music of a bridge is changed, and turned off once', async () => {
   ]);
 });
 
-test('who is not answered is in the bridge while it is dialed, and stays in its application when the bridge goes', async () => {
+test('an unanswered channel is in the bridge while it is dialed, and stays in its application afterwards', async () => {
   const [b1, [a = '']] = [await make(), await callers(1)];
   const called = client.unique('called');
   await create(client, app, called, 'ringing');

@@ -62,7 +62,7 @@ const stateful = [
 
 for (const [method, path, right, wrong] of stateful) {
   const ask = (id: string, query: string) => `${method} /channels/{${id}}/${path}?${query}`;
-  cases(`${method} ${path} is refused in the order unknown, not in an application, not answered, wrong parameter`, [
+  cases(`${method} ${path} refuses in order: unknown, not in an application, not answered, wrong parameter`, [
     { ask: ask('nobody', right), ...missing },
     { ask: ask('nobody', wrong), ...missing },
     { ask: ask('free', right), ...foreign },

@@ -149,7 +149,7 @@ async function live(batches: readonly (readonly Picked[])[]) {
   return { asked, told };
 }
 
-test('whatever is asked of calls, bridges, playbacks and recordings, what is told is without a contradiction', async () => {
+test('random requests about calls, bridges, playbacks and recordings cause no contradictory events', async () => {
   if (!client.target.ours) return;
   const batches = fc.array(fc.array(picked, { minLength: 1, maxLength: 3 }), { minLength: 20, maxLength: 40 });
   await fc.assert(

@@ -34,7 +34,7 @@ const done = ({ calls }: FakeChannel): string[] =>
 /** The texts of NoOp steps, in order. */
 const noted = ({ calls }: FakeChannel): string[] => calls.flatMap((call) => /NoOp\((.*)\)$/.exec(call)?.[1] ?? []);
 
-test('a context is looked in first, then those that it includes, in their order and with what these include', async () => {
+test('a context is searched first, then its includes in order, each with its own includes', async () => {
   const contexts: ConfiguredContexts = {
     c: { include: ['d', 'e'], _1X: ['NoOp(c)'] },
     d: { include: ['f'], '_[12]X': ['NoOp(d ${CONTEXT})'], 30: ['NoOp(d30)'] },

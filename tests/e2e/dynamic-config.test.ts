@@ -157,32 +157,34 @@ const listed = (values: readonly [string, string][]) => ({
   fields: values.map(([attribute, value]) => ({ attribute, value })),
 });
 
-dynamic('what provisioning programs send is taken: what only tunes is kept and shown, variables are on its calls', () =>
-  onServer(
-    { endpoints, dialplan: { default: { s: ['Wait(1)'], 1: ['Stasis(desk,${OFFICE},"${TEAM}")'] } } },
-    async (server) => {
-      const client = server.client();
-      await client.ok('PUT', at('auth', 'erin'), fields({ username: 'erin', password: 'secret' }));
-      const place = { max_contacts: '1', support_path: 'yes', qualify_2xx_only: 'no' };
-      await client.ok('PUT', at('aor', 'erin'), fields(place));
-      const made = await client.ok<Tuple[]>('PUT', at('endpoint', 'erin'), listed(asProvisioned));
-      const shown = Object.fromEntries(made.map(({ attribute, value }) => [attribute, value]));
-      assert.equal(
-        ['allow', 't38_udptl', 'bundle', 'timers_sess_expires', 'set_var'].map((name) => shown[name]),
-        ['ulaw,alaw,g722,h264', 'no', 'no', '1800', 'OFFICE=Berlin;TEAM=sales, east'],
-      );
-      await client.ok('PUT', at('endpoint', 'erin'), fields({ auth: '' }));
-      await client.ok('PUT', at('identify', 'erin'), fields({ endpoint: 'erin', match: '127.0.0.1' }));
-      const app = await server.app('desk');
-      const phone = server.closing(await Phone.open('erin', server.sip()));
-      const calling = phone.call('1');
-      const started = await app.waitFor('StasisStart');
-      assert.equal(started.args, ['Berlin', 'sales, east']);
-      await app.ok('POST', `/channels/${started.channel.id}/answer`);
-      await calling;
-      phone.hangup();
-    },
-  ),
+dynamic(
+  'attributes of provisioning programs are accepted: tuning ones are stored and shown, variables reach calls',
+  () =>
+    onServer(
+      { endpoints, dialplan: { default: { s: ['Wait(1)'], 1: ['Stasis(desk,${OFFICE},"${TEAM}")'] } } },
+      async (server) => {
+        const client = server.client();
+        await client.ok('PUT', at('auth', 'erin'), fields({ username: 'erin', password: 'secret' }));
+        const place = { max_contacts: '1', support_path: 'yes', qualify_2xx_only: 'no' };
+        await client.ok('PUT', at('aor', 'erin'), fields(place));
+        const made = await client.ok<Tuple[]>('PUT', at('endpoint', 'erin'), listed(asProvisioned));
+        const shown = Object.fromEntries(made.map(({ attribute, value }) => [attribute, value]));
+        assert.equal(
+          ['allow', 't38_udptl', 'bundle', 'timers_sess_expires', 'set_var'].map((name) => shown[name]),
+          ['ulaw,alaw,g722,h264', 'no', 'no', '1800', 'OFFICE=Berlin;TEAM=sales, east'],
+        );
+        await client.ok('PUT', at('endpoint', 'erin'), fields({ auth: '' }));
+        await client.ok('PUT', at('identify', 'erin'), fields({ endpoint: 'erin', match: '127.0.0.1' }));
+        const app = await server.app('desk');
+        const phone = server.closing(await Phone.open('erin', server.sip()));
+        const calling = phone.call('1');
+        const started = await app.waitFor('StasisStart');
+        assert.equal(started.args, ['Berlin', 'sales, east']);
+        await app.ok('POST', `/channels/${started.channel.id}/answer`);
+        await calling;
+        phone.hangup();
+      },
+    ),
 );
 
 for (const [attribute, value, problem] of [

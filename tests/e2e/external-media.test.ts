@@ -104,7 +104,7 @@ for (const [format, rate] of [
     assert.is(call.frames.at(-1)?.kind, 0x00);
   });
 
-test('a media thread that dies takes no call with it: servers are connected to again, and all hear each other again', async (server, outside) => {
+test('a media thread that dies ends no call: servers are connected again, and all hear each other', async (server, outside) => {
   const app = await server.app('desk');
   const peer = server.closing(await RtpPeer.open());
   const rtp = await app.ok<Channel>(

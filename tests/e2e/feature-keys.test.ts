@@ -72,7 +72,7 @@ test('who was called puts the caller through to a number, and the caller hears n
   assert.is(told(alice), '5');
 });
 
-test('who was called talks to a number first while the caller hears music, comes back, and puts it through', async (world) => {
+test('a called party consults a number while the caller hears music, returns, and transfers the call', async (world) => {
   const { alice, bob, carol, server } = world;
   const app = await server.app('all', { subscribeAll: true });
   await hearEachOther(alice, bob);

@@ -33,7 +33,7 @@ const tls = ownCertificates(files);
 
 const runs = { numRuns: 40, endOnFailure: true };
 
-test('mutated TLS, SIP, WebSockets, SRTP and SRTCP: the process lives, the call lives, and nothing is kept', async () => {
+test('mutated TLS, SIP, WebSocket, SRTP and SRTCP input ends neither the process nor a call, and leaks nothing', async () => {
   const endpoints = { anonymous: { match: ['127.0.0.1'], media_encryption: 'required' } };
   const dialplan = { default: { '600': ['Answer', 'Echo'] } };
   await onServer({ endpoints, dialplan, tls }, async (server) => {

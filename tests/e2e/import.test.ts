@@ -20,7 +20,7 @@ function brought(files: Readonly<Record<string, string>>): TestServerOptions {
   return { endpoints: sip.endpoints, dialplan, ...(http?.users && { users: http.users }) };
 }
 
-calls('a company: a phone logs in with its password and is called by its number; nobody there means voicemail', () =>
+calls('an imported company: a phone logs in, is called by its number, and falls back to voicemail', () =>
   onServer({ ...brought(company), users: [{ name: 'tester', password: 'secret' }] }, async (server) => {
     const port = Number(server.sip().split(':').at(-1));
     const desk = await createPhone({ config: { endpoints: [anybody] } });

@@ -12,7 +12,7 @@ const test = pageTests(page);
 const calls = 200;
 const together = 20;
 
-test('hundreds of calls leave the browser with few messages, a window of rows, and an answer to what is typed', async ({
+test('with hundreds of calls the browser gets few messages, draws a window of rows, and answers input', async ({
   server,
   open,
 }) => {

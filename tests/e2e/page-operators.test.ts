@@ -140,7 +140,7 @@ test(
   }),
 );
 
-test('scripts find nothing of a log-in in the browser, a reload keeps it, and what is foreign does not run there', async ({
+test('scripts cannot read a log-in in the browser, a reload keeps it, and foreign scripts do not run', async ({
   server,
   open,
   complaints,

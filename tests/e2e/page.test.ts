@@ -207,7 +207,7 @@ test(
   () => ({ stuck: { ringing: 0.1 } }),
 );
 
-test('a registered phone shows the state of its contact, an application its sockets and whether they came back', async ({
+test('a registered phone shows the state of its contact, an application its connections and reconnections', async ({
   server,
   open,
 }) => {

@@ -297,7 +297,7 @@ reloading(
     }),
 );
 
-reloading('recording ends and begins: what was kept is gone then, and calls that are up are known from there on', () =>
+reloading('the recorder stops and starts again: its history is gone, and live calls are known from then on', () =>
   onServer({ dialplan: { default: { '1000': ['Answer', 'Wait(3600)'] } } }, async (server) => {
     const app = await server.app('app');
     const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;

@@ -8,7 +8,7 @@ const app = createTestApp(fakes.owners);
 const nested = (levels: number) => `{"allowed":[{"type":"Dial","more":${'['.repeat(levels)}${']'.repeat(levels)}}]}`;
 const put = (body: string) => app.ask('PUT /ari/applications/hello/eventFilter', { headers: json, body });
 
-test('a JSON body nested so deep that it could not be written out again is refused before anybody keeps it', async () => {
+test('a JSON body that is nested too deep to be serialized is refused before it is stored', async () => {
   fakes.calls.length = 0;
   for (const levels of [70, 10_000]) {
     const response = await put(nested(levels));

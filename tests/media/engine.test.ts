@@ -38,7 +38,7 @@ test('an item is sent packet by packet every 20 ms, its last piece filled with s
   engine.close();
 });
 
-test('nothing is sent while there is nothing to say; the next talkspurt has a marker and the time that went by', async () => {
+test('silence is not sent; the next talkspurt has a marker, and its timestamp counts the pause', async () => {
   const { engine, clock, sent, open } = bench();
   await open();
   play(engine, 'ramp:160');
@@ -144,7 +144,7 @@ test('what is played before the far side listens takes its time and is lost', as
   engine.close();
 });
 
-test('a digit is sent as one event: one timestamp, growing duration, three ends; the audio waits and starts anew', async () => {
+test('a digit is one event: one timestamp, growing duration, three ends; audio pauses and starts again', async () => {
   const { engine, clock, sent, open } = bench();
   await open();
   digits(engine, '#');

@@ -425,7 +425,7 @@ const endsIn = (reports: readonly EngineReport[]) =>
   );
 const numbered = (what: string, count: number) => Array.from({ length: count }, (_, index) => `${what} ${index + 1}`);
 
-test('whatever comes to calls and servers while whatever is asked, nothing fails, all is told once and nothing is left', async () => {
+test('random input and random requests cause no failure, each report comes once, and nothing is left', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { maxLength: 120, size: 'max' }), async (acts) => {
       const world = new World();

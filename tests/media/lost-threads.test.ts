@@ -45,7 +45,7 @@ const flood = (ports: number[]) =>
 const saboteur = fileURLToPath(new URL('./saboteur.cjs', import.meta.url));
 
 for (const sockets of ['native', 'dgram'] as const)
-  test(`the process survives threads that hang, run out of memory, fail or are ended while packets and audio of servers arrive (${sockets})`, async () => {
+  test(`the process survives threads that hang, run out of memory, fail or end while audio arrives (${sockets})`, async () => {
     for (let round = 0; round < rounds; round++)
       for (const ways of lists) await loseThreads(sockets, `lost-${sockets}-${round}-${ways[0]}`, ways);
   });

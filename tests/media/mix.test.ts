@@ -282,7 +282,7 @@ test('one whose packets stood still in the network and then come together waits 
 });
 
 for (const late of [25, 45, 90, 150, 500])
-  test(`one whose packets this thread reads ${late} ms late, because it stood still, is passed on without a wait`, async () => {
+  test(`packets that a stalled thread reads ${late} ms late are passed on at once`, async () => {
     const { engine, speaker, clock, deliver, collect, isPassedOn } = await transcoded();
     isPassedOn();
     clock.stall(late);
@@ -398,7 +398,7 @@ test('on hold each hears announcers and nobody else, and announcers hear nobody'
   engine.close();
 });
 
-test('music sounds for a session, and for all in a mix, until it is turned off; what is played wins over it', async () => {
+test('a session or a mix hears music until it is turned off; a playback replaces it', async () => {
   const { engine, sides, ask, join, mix, pass, collect } = await meeting([400, 620]);
   ask(1, { type: 'music', musicClass: '900' });
   pass(400);
@@ -598,7 +598,7 @@ test('packets go through local halves as they are, until somebody taps one, play
   engine.close();
 });
 
-test('both halves of a pair in one bridge, and bridges joined by pairs in a row or all around, end in no circle', async () => {
+test('both halves of a pair in one bridge, and bridges joined in rows or rings, make no loop', async () => {
   const { engine, sides, join, leave, pass } = await meeting([400, 620]);
   openPair(engine, 13, 16);
   openPair(engine, 19, 22);
@@ -627,7 +627,7 @@ test('both halves of a pair in one bridge, and bridges joined by pairs in a row 
   engine.close();
 });
 
-test('packets go through rows of pairs of any length as they are, until somebody taps one of them, and nothing is lost by that', async () => {
+test('packets pass chains of pairs unchanged until one is tapped, and none is lost by the tap', async () => {
   for (const pairs of [2, 3, 5]) {
     const { engine, sides, ask, join, pass } = await meeting([400, 620]);
     const halves = Array.from({ length: pairs }, (_, pair) => [31 + 6 * pair, 34 + 6 * pair] as const);

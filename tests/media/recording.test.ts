@@ -61,7 +61,7 @@ test('what a far side says is recorded as it is, for as long as it was recorded'
   engine.close();
 });
 
-test('a recorder comes to two who talk and goes: they hear all of it, and packets pass as they are before and after', async () => {
+test('a recorder joins and leaves a bridge of two: no audio is lost, and packets pass before and after', async () => {
   const { engine, sides, join: enter, ask, pass, reports } = await meeting([400, 620]);
   engine.openMix(1, 'mixing');
   enter(1);

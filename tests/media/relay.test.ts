@@ -65,7 +65,7 @@ function open() {
   };
 }
 
-test('what a session does not take is not read from the socket any further, and all of it comes in the end', () => {
+test('a session that takes no more data stops the reading of its socket, and gets all of it later', () => {
   const { events, heard, socket, passIn, passOut } = open();
   passIn();
   for (let at = 0; at < 30; at++) socket.received(at % 2 ? `text ${at}` : new Uint8Array(1000).fill(at));

@@ -18,7 +18,7 @@ const calls = 5;
 /** Digits that each server sends at once. */
 const digits = 300;
 
-test('a real media thread tells no more digits than may wait, stops reading, and tells the rest when they were handled', async () => {
+test('a media thread reports digits up to the bound, stops reading, and reports the rest when they are handled', async () => {
   const server = await AudioSocketServer.open();
   const held: MediaMessage[][] = [];
   let isHolding = false;

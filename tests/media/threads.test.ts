@@ -51,7 +51,7 @@ const loud = Array.from({ length: 160 }, (_, index) => (index % 2 === 0 ? 0x10 :
 /** A packet of these phones, in ms. */
 const packetMs = 60;
 
-test('a thread that dies under fifty bridged calls ends none of them: each goes on, in its streams, in both directions', async () => {
+test('a thread that dies under fifty bridged calls ends none: their streams go on in both directions', async () => {
   const { plane, threads, log } = await threePlaces();
   const reports: MediaReport[] = [];
   const open = async (id: string) => {
@@ -131,7 +131,7 @@ test('a thread that dies under fifty bridged calls ends none of them: each goes 
   await plane.close();
 });
 
-test('threads that end by an error under a hundred calls, while packets arrive, cost neither the process nor a call', async () => {
+test('threads that fail under a hundred calls while packets arrive end neither the process nor a call', async () => {
   const { plane, threads, log } = await threePlaces();
   const reports: MediaReport[] = [];
   const legs = await Promise.all(

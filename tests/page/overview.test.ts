@@ -45,7 +45,7 @@ shown('calls that began before the page heard of any are told bit by bit, and ar
   );
 });
 
-shown('calls that failed are told with their reason, newest first: also when an application was not connected', () => {
+shown('failed calls are listed with their reason, newest first, calls without an application included', () => {
   const ended = (id: string, at: number, result: string, reason: string) =>
     ({ id, state: 'ended', ended: at, channels: [], outcome: { result, reason } }) as unknown as Call;
   const failure = 'the application desk is not connected';

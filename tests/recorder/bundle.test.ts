@@ -62,7 +62,7 @@ function recordedIn({ call }: Bundle): { told: Told[]; states: States } {
   return { told, states: Object.fromEntries(states) };
 }
 
-bundles('hold what is needed to run a call again: fresh actors tell the same facts and end in the same states', () => {
+bundles('a bundle can be run again: new actors emit the same facts and end in the same states', () => {
   let compared = 0;
   const charts = new Set<string>();
   fc.assert(

@@ -27,7 +27,7 @@ function prepare(path: string, env: Record<string, string> = {}) {
   }
 }
 
-test('npm install --global of a repository is refused with what to do instead: npm would leave a link to nothing', () => {
+test('npm install --global of a repository is refused with a hint: npm would leave a dangling link', () => {
   const clone = join('_cacache', 'tmp', 'git-cloneAbc123');
   const { status, stderr } = prepare(clone, { npm_config_global: 'true' });
   assert.is(status, 1);

@@ -101,7 +101,7 @@ test('regions of a parallel chart stand side by side, states nest, and always is
 const linesOf = (page: string, ...starts: string[]) =>
   page.split('\n').filter((line) => starts.some((start) => line.startsWith(start)));
 
-test('the page tells of each state what clients see, what each event does there, and where facts and effects come from', () => {
+test('a diagram page lists for each state what clients see, what events do, and its facts and effects', () => {
   const ignores = [
     { events: ['open', 'lock'], in: ['open'], why: 'it is open' },
     { events: ['close'], why: 'it is closed' },

@@ -103,7 +103,7 @@ records('both legs of a call have one, with the words of Asterisk and ours', () 
   ),
 );
 
-records('recordings of a bridge belong to who is in it, and what is recorded by a snoop to whom it listens to', () =>
+records('a recording of a bridge belongs to its members, one of a snoop to the channel that it listens to', () =>
   inWorld(async (world) => {
     const { clock, ask, server, alice } = world;
     server.connect({ names: ['desk'], send: () => {}, describe: 'the test' });

@@ -64,7 +64,7 @@ log('an application that is called but not connected is named, and who ended the
   }),
 );
 
-log('a prompt that is missing is a warning with its call and channel; there are 20 in ten seconds at most', () =>
+log('a missing prompt is a warning with its call and channel, at most 20 times in ten seconds', () =>
   inWorld(async (world) => {
     const { clock, lines, ask, call } = world;
     connect(world, 'desk');
@@ -156,7 +156,7 @@ log('a call that is refused is told with its source and the reason', () =>
   ),
 );
 
-log('functions in requests that are not there, or do not take what they are given, are told with their channel', () =>
+log('unknown functions and invalid arguments in requests are logged with their channel', () =>
   inWorld(async (world) => {
     const { clock, lines, ask, request, call } = world;
     connect(world, 'desk');
@@ -191,7 +191,7 @@ log('functions in requests that are not there, or do not take what they are give
   }),
 );
 
-log('a channel that has no call behind it is told at debug, with its steps; the lines of others name its call', () =>
+log('a channel without a call is logged at debug with its steps; lines of other channels name their call', () =>
   inWorld(
     async (world) => {
       const { clock, lines, ask } = world;
@@ -225,7 +225,7 @@ log('a channel that has no call behind it is told at debug, with its steps; the 
   ),
 );
 
-log('levels of parts are changed while it runs, and are those of the configuration when that is read again', () =>
+log('log levels of parts can be changed at run time, until the configuration is loaded again', () =>
   inWorld(async (world) => {
     const { clock, lines, server, config, ask, request, call } = world;
     assert.equal(await ask('GET', '/hookswitch/logging'), { level: 'info', parts: {} });

@@ -179,7 +179,7 @@ test('whatever requests come, nothing is thrown and nothing is left', async () =
   );
 });
 
-test('who says that a transfer has succeeded which nobody asked for is refused, and the call it says so in goes on', async () => {
+test('a NOTIFY about a transfer that nobody asked for is refused, and its call goes on', async () => {
   const victim = createVictim((leg) => leg.ring());
   const done: Request = {
     ...goodCall,

@@ -61,7 +61,7 @@ test('a phone with a password that sends from elsewhere proves who it is, and is
   assert.equal(await leftovers(victim), nothing);
 });
 
-test('a line known by its addresses is heard from each of them and from its proxies, and from nowhere else', async () => {
+test('a line identified by address is accepted from its addresses and proxies, and from nowhere else', async () => {
   const victim = createVictim((leg) => leg.answer());
   const { say } = createCaller(victim, 'carol');
   const headers = ['Record-Route: <sip:198.51.100.7;lr>, <sip:proxy.example.com;lr>'];

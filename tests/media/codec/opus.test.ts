@@ -93,7 +93,7 @@ test('with DTX silence sends next to nothing, and speech goes on after it', asyn
   codec.close();
 });
 
-test('what is sent is no wider than the far side plays, no more than it takes, and even where it asks for that', async () => {
+test('Opus follows the far side: its playback rate, its bit rate, and constant bit rate if it asks', async () => {
   const high = sine(10_000, 48_000, 48_000);
   const bandOf = async (maxPlaybackRate?: number) => {
     const codec = await open({ ...(maxPlaybackRate !== undefined && { maxPlaybackRate }), bitRate: 64_000 });

@@ -124,7 +124,7 @@ test('classes are directories; what cannot be played is passed over, what is not
     assert.is(await refusal(music, name), `MusicError: '${name}' is not the name of a class of music`);
 });
 
-test('the music that comes along is pleasant to the figures: nowhere silent, loud or torn, and without a seam', async () => {
+test('the included music has no silence, no clipping, no jumps and no seam', async () => {
   const directory = fileURLToPath(new URL('../../../sounds/music', import.meta.url));
   const source = await new MusicOnHold({ directories: [directory], sampleRate: 48_000 }).open('default');
   const bars = (16 * 4 * 60) / 76;

@@ -10,7 +10,7 @@ import {
   type RecordingError,
 } from '../../../src/media/file/recording-writer.ts';
 
-test('recordings of an engine that is dropped are closed, also those that it opens then; what was written stays', async () => {
+test('recordings of a dropped engine are closed, also those opened afterwards; written audio stays', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'hookswitch-files-'));
   const files = new OpenFiles();
   const failures: (string | undefined)[] = [];

@@ -43,7 +43,7 @@ async function library(files: Record<string, Uint8Array | string>) {
   };
 }
 
-test('a sound is found in its language, then without country, then in the default language, then without any', async () => {
+test('a sound is searched in its language, without country, in the default language, then without language', async () => {
   const { sound } = await library({
     'first/de_AT/a.ulaw': 'austrian',
     'first/de/a.ulaw': 'german',

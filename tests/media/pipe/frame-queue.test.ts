@@ -42,7 +42,7 @@ test('what is late is made up, and the wait that comes of it ends', () => {
   assert.is(behindAfter(500), 0, 'but not for ever');
 });
 
-test('nothing that comes for long is made up for ever; what was meant for those ticks is heard, and of more only the last', () => {
+test('after a gap concealment ends; late frames of those ticks are played, of more only the newest', () => {
   const queue = new FrameQueue();
   queue.put(frame(0));
   assert.equal(

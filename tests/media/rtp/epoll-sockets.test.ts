@@ -63,7 +63,7 @@ const openedSince = (before: ReadonlySet<string>): number =>
   [...openDescriptors()].filter((each) => !before.has(each)).length;
 
 for (const address of ['127.0.0.1', '::1'])
-  test(`packets come with the address and port of whom they are from, also of several far sides in turn (${address})`, async () => {
+  test(`packets have the address and port of their sender, also of several senders in turn (${address})`, async () => {
     const { sockets, clock } = openSockets();
     const [here, one, other] = await Promise.all([0, 0, 0].map(() => sockets.bind(address, 0)));
     const heard = hearing(here!);
@@ -83,7 +83,7 @@ for (const address of ['127.0.0.1', '::1'])
     assert.is(clock.pending, 0);
   });
 
-test('a port that is taken, an address that is not ours, and one that is none are refused as node:dgram does', async () => {
+test('a used port, a foreign address and an invalid address are refused as by node:dgram', async () => {
   const { sockets } = openSockets();
   const before = openDescriptors();
   const taken = await sockets.bind('127.0.0.1', 0);
@@ -135,7 +135,7 @@ test('descriptors that are reserved for HTTP are not taken, and are free at once
   sockets.close();
 });
 
-test('a packet that cannot be sent is lost, nothing else: to nobody, too long, to an address of the other family, to none', async () => {
+test('only the packet that cannot be sent is lost: no listener, too long, wrong family, invalid address', async () => {
   const { sockets, clock } = openSockets();
   const [here, there, gone] = await Promise.all([0, 0, 0].map(() => sockets.bind('127.0.0.1', 0)));
   const heard = hearing(there!);
@@ -171,7 +171,7 @@ test('errors of a call are nobody else’s: a socket that cannot be read is pass
   sockets.close();
 });
 
-test('a socket that another one’s listener closes hears nothing of what waits for it, and its number may be used again', async () => {
+test('a socket closed by another socket’s listener gets no waiting packets; its descriptor may be reused', async () => {
   const { sockets, clock } = openSockets();
   const all = [await sockets.bind('127.0.0.1', 0), await sockets.bind('127.0.0.1', 0)];
   const sender = await sockets.bind('127.0.0.1', 0);
@@ -212,7 +212,7 @@ test('who has a hundred packets waiting lets others have theirs in between', asy
   sockets.close();
 });
 
-test('one look is planned at a time, also when the last socket closes while one comes and another is bound', async () => {
+test('one poll is planned at a time, also if the last socket closes during a poll and another is bound', async () => {
   const { sockets, clock } = openSockets();
   const turn = () => new Promise<void>((over) => clock.soon(over));
   const here = await sockets.bind('127.0.0.1', 0);

@@ -166,7 +166,7 @@ const sent = ({ network }: World) =>
 const figures = ({ engine }: World) => [1, 2, 3].map((session) => engine.statistics(session));
 
 for (const [name, kind] of Object.entries(kinds))
-  test(`${name}: packets that sockets pass on by themselves are those that would be sent otherwise, and count as these do`, async () => {
+  test(`${name}: packets of the fast relay equal those of the slow path, and are counted alike`, async () => {
     let passed = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(anything, { maxLength: 400, size: 'max' }), fc.boolean(), async (all, isAsked) => {

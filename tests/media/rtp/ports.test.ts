@@ -35,7 +35,7 @@ test('a pair of which one port is taken by another program is left out', async (
   assert.equal([...network.listeners.keys()], [10_004, 10_005], 'nothing stays bound of those left out');
 });
 
-test('pools of several threads take pairs of their own share first, so that those of a lost thread stay free', async () => {
+test('each thread takes ports of its own share first, so that ports of a lost thread stay free', async () => {
   const network = new FakeNetwork();
   const pools = [0, 1, 2].map(
     (at) =>
@@ -78,7 +78,7 @@ test('a pair that was given back stays bound and deaf, then is free; who waits f
   assert.equal([opened, ports.used, clock.pending], [10_000, 1, 0]);
 });
 
-test('whoever asks beyond the pairs that will be free is refused at once; those who wait are served in turn', async () => {
+test('requests beyond the ports that become free are refused at once; waiting ones are served in order', async () => {
   const { ports, network, clock } = pool(10_000, 10_003);
   const first = await ports.acquire();
   const second = await ports.acquire();

@@ -96,7 +96,7 @@ test('a port that is taken is refused with its code through the relay', async ()
   assert.equal([error?.code, error?.message], ['EADDRINUSE', 'taken']);
 });
 
-test('beyond its bound a relay drops packets, and goes on when the other thread has taken what was under way', async () => {
+test('a relay drops packets beyond its bound, and goes on when the other thread has taken the waiting ones', async () => {
   const { bind, pass, noted, listeners } = await relayed();
   const socket = await bind(4000);
   let heard = 0;

@@ -33,7 +33,7 @@ function listening({ searchMs = 10_000, expecting = true } = {}) {
 /** Another stream of the same far side was found at the stranger's address. */
 const found = { from: signalled.address, to: stranger };
 
-test('where another stream of a far side was found, packets go to the port of the SDP, and what comes from there shows where it is', () => {
+test('if another stream of the far side was found, packets go to the port of the SDP until its source is known', () => {
   const { lock, signal } = listening();
   lock.beside({ from: '10.9.9.9', to: stranger });
   assert.equal(lock.target, signalled, 'the SDP says something else of this one');
@@ -76,7 +76,7 @@ test('nobody is heard and nothing can be sent before a flow is known', () => {
   assert.is(lock.target, undefined);
 });
 
-test('packets go to the signalled address until four in a row came from elsewhere; only then those are used', () => {
+test('packets go to the signalled address until four in a row came from another one', () => {
   const { lock, hear } = listening();
   assert.equal(hear(5000, [1, 2, 3]), [false, false, false]);
   assert.equal([lock.locked, lock.target], [false, signalled]);
@@ -191,7 +191,7 @@ test('a crowd of sources takes no more memory than eight, and keeps nobody out w
   assert.equal(lock.target, { address: stranger, port: 101 });
 });
 
-test('where the target is fixed, packets go there whoever is heard, and its host may begin to send at any time', () => {
+test('a fixed target gets the packets whoever sends, and its host may begin to send at any time', () => {
   const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
   lock.signal(signalled, { expecting: true, isFixed: true }, 0);
   const late = (address: string) =>

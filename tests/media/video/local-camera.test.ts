@@ -37,7 +37,7 @@ test('what was asked before a key frame is forgotten when one comes', () => {
   assert.equal(hand.told, ['206/1']);
 });
 
-test('who knows no picture loss indication is sent full intra requests; who knows neither is asked otherwise, as often', () => {
+test('a far side without PLI gets FIR; one without both is asked by another way, as often', () => {
   const clock: HandClock = { now: 0 };
   const hand = new HandCamera(1, clock);
   hand.receive(...hand.frame(1));

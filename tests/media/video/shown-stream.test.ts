@@ -113,7 +113,7 @@ test('a packet of an earlier frame that comes late does not end the one under wa
   );
 });
 
-test('gaps of a source stay gaps, what comes late finds its place, and what is of the one before is dropped', () => {
+test('gaps of a source stay gaps, late packets keep their place, packets of the source before are dropped', () => {
   const clock: HandClock = { now: 0 };
   const [one, two] = [new HandCamera(1, clock), new HandCamera(2, clock)];
   const { shown, sent } = handScreen(clock);
@@ -168,7 +168,7 @@ test('padding alone keeps its number', () => {
   );
 });
 
-test('H.264: parameter sets that a description told go in front of a picture that comes without, those of the stream rather', () => {
+test('H.264: a key frame without parameter sets gets those of the stream, else those of the SDP', () => {
   const clock: HandClock = { now: 0 };
   const one = new HandCamera(1, clock);
   const { shown, sent } = handScreen(clock);
@@ -208,7 +208,7 @@ test('H.264: parameter sets that a description told go in front of a picture tha
   );
 });
 
-test('H.264: who takes whole units alone is sent parts put together, and is begun with a key frame that is whole', () => {
+test('H.264: a far side in single NAL unit mode gets reassembled units, and starts at a whole key frame', () => {
   const clock: HandClock = { now: 0 };
   const one = new HandCamera(1, clock);
   one.camera.configure({ ...flow, codec: 'h264' });
@@ -253,7 +253,7 @@ test('H.264: who takes whole units alone is sent parts put together, and is begu
   );
 });
 
-test('of a packet with sources, an extension or padding the payload alone goes on, and each packet is its own', () => {
+test('only the payload of a packet with CSRCs, an extension or padding is forwarded, in a packet of its own', () => {
   const clock: HandClock = { now: 0 };
   const one = new HandCamera(1, clock);
   const { shown, sent } = handScreen(clock);

@@ -104,7 +104,7 @@ test('a camera that is shown in several streams crosses once, and is asked for k
   assert.is(watching.packets.length, 2);
 });
 
-test('a camera that shall be shown no more goes on until whoever showed it lets it go, and is forgotten then', () => {
+test('a camera goes on until its viewer releases it, and is forgotten then', () => {
   const { clock, other, shown, meeting, atMix } = piped(65_536);
   const third = new HandCamera(3, clock);
   const screen = handScreen(clock);
@@ -141,7 +141,7 @@ test('a camera that shall be shown no more goes on until whoever showed it lets 
   both();
 });
 
-test('what is to be shown in a stream that is not open crosses once it is, and again when it was closed meanwhile', () => {
+test('a camera for a closed stream crosses threads when the stream opens, and again after it was closed', () => {
   const { other, shown, meeting, atMix } = piped(65_536);
   atMix.show(0, other.camera);
   meeting.tick();

@@ -90,7 +90,7 @@ test('no answer is longer than its request', () => {
   for (const { datagram } of sent) assert.ok(datagram.length <= check().length);
 });
 
-test('media goes to the first checked address until another is nominated, and a check alone moves nothing then', () => {
+test('media goes to the first checked address until another is nominated; a check alone moves nothing', () => {
   const { ice, selected } = agent();
   ice.receive(check(), here);
   ice.receive(check(), there);
@@ -99,7 +99,7 @@ test('media goes to the first checked address until another is nominated, and a 
   assert.equal(selected, [here, there]);
 });
 
-test('without checks media stops after 30 s, and the call ends after the time of the setting; a check begins again', () => {
+test('without checks media stops after 30 s and the call ends after the setting’s time; a check resumes it', () => {
   const { ice, clock, selected, expired } = agent();
   ice.receive(check({ nominates: true }), here);
   clock.advance(29_999);

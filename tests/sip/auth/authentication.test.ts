@@ -160,7 +160,7 @@ test('used nonces are forgotten when they are too old to be accepted', () => {
   assert.is(verifier.size(), 1);
 });
 
-test('credentials are good for the user they were made for, whatever proxies made of host, port and parameters', () => {
+test('credentials are valid for their user whatever proxies changed in host, port and parameters', () => {
   const { verifier, client } = setUp();
   const verdict = (signed: string, asked: string) => {
     const alice = client();

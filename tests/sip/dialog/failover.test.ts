@@ -99,7 +99,7 @@ const invites = (bench: Bench) =>
     .filter(([what]) => what === 'INVITE')
     .map(([, address]) => address);
 
-test('a server that does not answer is waited for 4 s while there is another, and asked last for 3 minutes', async () => {
+test('a silent server is left after 4 s if there is another, and comes last for 3 minutes', async () => {
   const bench = createBench({ names, failover });
   calling(bench);
   await bench.advance(3_999);

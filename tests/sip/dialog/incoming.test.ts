@@ -95,7 +95,7 @@ test('a BYE of ours gives a peer that is about to hang up time to do so, and no 
   assert.equal(await other.leaks(), nothing);
 });
 
-test('what a peer without UPDATE is to be told right after the ACK waits, as it may send a re-INVITE of its own', async () => {
+test('a change right after the ACK waits if the peer lacks UPDATE: it may send a re-INVITE of its own', async () => {
   const bench = createBench();
   const { call, toTag } = await connected(bench);
   call.usage.announce();
@@ -225,7 +225,7 @@ test('a re-INVITE is answered; a refused one leaves the session as it was', asyn
   bench.agent.close();
 });
 
-test('a re-INVITE or UPDATE with a body that is no SDP is refused, and is not taken for one without an offer', async () => {
+test('a re-INVITE or UPDATE with a body other than SDP is refused, not taken as one without an offer', async () => {
   const bench = createBench();
   const { toTag } = await connected(bench);
   for (const method of ['INVITE', 'UPDATE']) {
@@ -242,7 +242,7 @@ test('a re-INVITE or UPDATE with a body that is no SDP is refused, and is not ta
   assert.is((await bench.response()).status, 200);
 });
 
-test('the description among several parts is the offer of a re-INVITE and an UPDATE, and the answer of an ACK', async () => {
+test('SDP in a multipart body is the offer of a re-INVITE or UPDATE, and the answer of an ACK', async () => {
   const bench = createBench();
   const { call, number, toTag } = await ringing(bench, {});
   call.answer('our-offer');
@@ -255,7 +255,7 @@ test('the description among several parts is the offer of a re-INVITE and an UPD
   bench.agent.close();
 });
 
-test('a body without Content-Type is no body: a re-INVITE gets our offer, an ACK brings no answer (RFC 3261 20.15)', async () => {
+test('a body without Content-Type is ignored in a re-INVITE and in an ACK (RFC 3261 20.15)', async () => {
   const bench = createBench();
   const untyped = { sdp: 'what', contentType: '' };
   const { call, toTag } = await connected(bench);
@@ -424,7 +424,7 @@ test('a session longer than any timer lasts is granted the longest that one does
   }
 });
 
-test('an option that is required inside a call and unknown is refused with 420; a BYE is taken all the same', async () => {
+test('an unknown required option inside a call is refused with 420, but a BYE is accepted', async () => {
   const bench = createBench();
   const { toTag } = await connected(bench);
   const headers = [['Require', 'timer, precondition']] as const;

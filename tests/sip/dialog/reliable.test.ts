@@ -179,7 +179,7 @@ test('without an offer our first reliable response offers, and the PRACK has to 
   assert.equal(await silent.leaks(), nothing);
 });
 
-test('a PRACK may offer anew when the INVITE has its answer; a bad one is answered with all streams refused', async () => {
+test('a PRACK may offer again after the answer to the INVITE; a bad offer gets all streams refused', async () => {
   const bench = createBench();
   const { call, number } = reliableCall(bench);
   call.provisional(183, { sdp: 'our-answer' });
@@ -234,7 +234,7 @@ test('a PRACK may have its answer, or another offer, among several parts', async
   bench.agent.close();
 });
 
-test('an UPDATE of the caller may offer before the answer when ours was acknowledged, not sooner (RFC 3311 5.2)', async () => {
+test('a caller’s UPDATE may offer early once our description was acknowledged (RFC 3311 5.2)', async () => {
   const bench = createBench();
   const { call, number } = reliableCall(bench);
   call.provisional(183, { sdp: 'our-answer' });
@@ -250,7 +250,7 @@ test('an UPDATE of the caller may offer before the answer when ours was acknowle
   bench.agent.close();
 });
 
-test('an UPDATE before the answer begins no watched session: however long it rings, nobody hangs up (RFC 4028 4)', async () => {
+test('an UPDATE before the answer starts no session timer, however long it rings (RFC 4028 4)', async () => {
   const bench = createBench();
   const { call } = reliableCall(bench);
   call.provisional(180);

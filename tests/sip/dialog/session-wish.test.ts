@@ -147,7 +147,7 @@ test('a caller is watched as it asks for, also by us when it asks for nothing, o
   }
 });
 
-test('the session of a caller that knows nothing of it is refreshed by us, and its call is lost when it is gone', async () => {
+test('we refresh the session of a caller without session timers, and end its call if it does not answer', async () => {
   const bench = createBench();
   await granted(bench, { ...wish, always: true, seconds: 90 }, []);
   await bench.advance(45_000);
@@ -159,7 +159,7 @@ test('the session of a caller that knows nothing of it is refreshed by us, and i
   assert.equal(await bench.leaks(), nothing);
 });
 
-test('a refresh that is shorter than our terms allow is refused with 422, and taken where nothing is watched', async () => {
+test('a refresh below our minimum is refused with 422, and accepted if the session is not watched', async () => {
   const bench = createBench();
   await granted(bench, { ...wish, minimum: 300 }, asks);
   const { toTag } = await bench.response();

@@ -148,7 +148,7 @@ test('a built request has every header RFC 3261 8.1.1 asks for but Via', () => {
   assert.is(request.topVia, undefined);
 });
 
-test('a response copies what RFC 3261 8.2.6 says, Record-Route only for 101 to 299, Timestamp and no tag for 100', () => {
+test('a response copies the headers of RFC 3261 8.2.6: Record-Route in 101 to 299, Timestamp in 100', () => {
   const request = parsed(invite) as SipRequest;
   const names = (status: number) =>
     buildResponse(request, status, { toTag: 'ours' })

@@ -132,7 +132,7 @@ test('3.1.1.2 every character of the token, user and parameter grammars may be u
   assert.is(message.fromTag, "_token~1'+`*%!-.");
 });
 
-test('3.1.1.3 to 3.1.1.5 escapes in users are taken off, nulls too, and a percent sign in a method is none', () => {
+test('3.1.1.3 to 3.1.1.5 escapes in users are decoded, nulls too, but not in methods', () => {
   const user = (address: string) => {
     const { uri } = parsed({ headers: { To: `<${address}>` } }).to;
     return uri.scheme === 'sip' ? uri.user : undefined;

@@ -382,7 +382,7 @@ test('an answer to our offer agrees on the first codec that we offered', () => {
   });
 });
 
-test('an answer that names other numbers than our offer says what we send with; what we receive stays as offered', () => {
+test('payload types of an answer that differ from our offer are used to send; received ones stay as offered', () => {
   const mapped = remoteText('m=audio 4000 RTP/AVP 97 96', 'a=rtpmap:97 PCMU/8000', 'a=rtpmap:96 telephone-event/8000');
   const accepted = acceptAnswer(read(mapped), { ...local, codecs: ['ulaw'] });
   assert.equal(accepted, {

@@ -347,7 +347,7 @@ test('parameter sets of H.264 are read of a description; what is none, or too lo
   assert.is(h264Terms('profile-level-id=6e001f'), undefined);
 });
 
-test('what a number stands for never changes: our offers have those of the other side, and leave alone what it uses otherwise', () => {
+test('payload types keep their meaning: our offers use those of the other side, and no others that it uses', () => {
   const media = local([stream(6000)], ['vp8', 'vp9', 'h264']);
   const offer = remote(
     'm=video 4002 RTP/AVP 96 97 98 127',
@@ -422,7 +422,7 @@ test('an answer is read line by line: refused ones are left out, a codec that wa
   ]);
 });
 
-test('each stream has keys of its own, which are told again; where secrecy is required there is no plain one', () => {
+test('each video stream has keys of its own, repeated in each SDP; required encryption allows no plain stream', () => {
   let made = 0;
   const random = (octets: number) => Buffer.alloc(octets, ++made).toString('base64');
   const secret = (mode: 'required' | 'optional', more?: LocalMedia): LocalMedia => ({

@@ -57,7 +57,7 @@ test('a challenge to the known is not repeated either', () => {
   assert.equal([layer.counts().servers, clock.pending], [0, 0]);
 });
 
-test('a new call that waited too long gets 503 with Retry-After, and may come again; calls that exist go on', () => {
+test('a new call that waited too long gets 503 with Retry-After; calls that exist go on', () => {
   let isLate = true;
   const { clock, peers, layer, deliver, sent } = createBench(
     (transaction) => transaction.reply(200),

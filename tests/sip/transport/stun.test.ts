@@ -43,7 +43,7 @@ test('a phone that asks over UDP is told where it is seen', async () => {
   await party.transports.close();
 });
 
-test('the address outside is asked for again and again; a server that is silent is asked seven times, then a minute later', async () => {
+test('the public address is refreshed; a silent STUN server is asked seven times, then a minute later', async () => {
   const clock = new ManualClock();
   const sent: Buffer[] = [];
   let hear: (bytes: Buffer) => void = () => {};

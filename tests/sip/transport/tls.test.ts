@@ -142,7 +142,7 @@ test('the certificate is chosen by the name that the peer asks for', async () =>
   await party.transports.close();
 });
 
-test('clients must show a certificate where it is required; where it may be left out, a wrong one is refused all the same', async () => {
+test('a client certificate is required if the setting says so; a wrong one is always refused', async () => {
   const { lines, log } = warnings();
   const tls = tlsKeys({ shows: [authority.sign('127.0.0.1')], believesClients: [authority] });
   const mine = authority.sign('phone.example.com');

@@ -65,7 +65,7 @@ test('a large datagram arrives whole; one that no datagram holds is refused', as
   await Promise.all([a.transports.close(), b.transports.close()]);
 });
 
-test('a send without a listener for the protocol and family, to a bad port, or after the close is reported', async () => {
+test('a send fails with a report without a listener of that family, to a bad port, and after the close', async () => {
   const { transports } = await openParty();
   const reason = async (address: string, port: number) =>
     (await failureOf(transports, options(), { protocol: 'udp', address, port })).reason;
