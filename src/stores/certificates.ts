@@ -162,6 +162,7 @@ function readPair(
   const cert = readText(certificate);
   const secret = readText(key);
   const leaf = trying(certificate, 'is no certificate in PEM', () => new X509Certificate(cert));
+  trying(certificate, 'has a certificate that cannot be read', () => createSecureContext({ cert, minVersion }));
   const open = trying(key, `is no key in PEM that fits ${certificate}`, () =>
     createSecureContext({ cert, key: secret, minVersion }),
   );

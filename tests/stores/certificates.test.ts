@@ -40,4 +40,23 @@ test('a key that is not the one of its certificate is refused at load and at rel
   files.close();
 });
 
+test('an intermediate certificate that cannot be read is told as such, and the old pair stays', () => {
+  const files = new CertificateFiles();
+  const authority = new Authority();
+  const deps = { clock: new ManualClock(), log: silentLog };
+  const good = authority.sign('localhost');
+  const chain = { ...good, certificate: `${good.certificate}\n${authority.own.certificate}` };
+  const served = createCertificates({ certificates: [files.pair('own', chain)], ...others }, deps);
+  const before = served.server?.cert;
+  const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const pair = files.pair('broken', { ...good, certificate: `${good.certificate}\n${broken}` });
+  assert.throws(
+    () => served.take({ certificates: [pair], ...others }),
+    (error: Error) => error.message.startsWith(`${pair.certificate} has a certificate that cannot be read: `),
+  );
+  assert.is(served.server?.cert, before);
+  served.close();
+  files.close();
+});
+
 test.run();
