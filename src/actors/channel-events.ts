@@ -131,7 +131,7 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Listen
     return others;
   };
 
-  /** Asterisk asks once more for the end of a channel whose dialplan is over, or is broken off. */
+  /** Asterisk asks for the end of a channel after its dialplan and `h`, also if a hang-up broke the dialplan off. */
   const tellDialplanOver = (entry: ChannelEntry): void => {
     const fact = { type: 'ChannelHangupRequest', cause: fieldFlags.dialplanOver, soft: true } as const;
     bus.publish({ event: channelEvent(fact, views.model(entry)), topics: entry.topics });
@@ -140,7 +140,10 @@ export function createChannelPublisher(options: ChannelPublisherOptions): Listen
   const publishLife = (entry: ChannelEntry, fact: ChannelFact): void => {
     const current = snapshotOf(entry);
     const { endpoint } = current.context;
-    if (asteriskEvents && fact.type === 'ChannelDestroyed' && entry.ranDialplan) tellDialplanOver(entry);
+    if (asteriskEvents && entry.ranDialplan) {
+      if (fact.type === 'ChannelHangupRequest' && current.context.endedBy === 'dialplan') return;
+      if (fact.type === 'ChannelDestroyed') tellDialplanOver(entry);
+    }
     const event = eventOf(entry, fact, current);
     const { dialer } = entry;
     if (event.type === 'Dial' && dialer)

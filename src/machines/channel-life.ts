@@ -20,7 +20,7 @@ const ending = (lastState: ChannelState) =>
   ({
     hangup: { target: '#hangingUp', actions: [keepEnd(lastState), requestedHere] },
     'leg.hungUp': { target: '#hangingUp', actions: [keepEnd(lastState), requestedThere] },
-    'dialplan.ended': { target: '#hangingUp', actions: [keepEnd(lastState)] },
+    'dialplan.ended': { target: '#hangingUp', actions: [keepEnd(lastState), requestedHere] },
     finish: { target: '#hangingUp', actions: [keepEnd(lastState)] },
   }) as const;
 

@@ -178,6 +178,7 @@ order('continue waits for what is played, then runs the dialplan to its end', as
     'ChannelVarset STASISSTATUS=SUCCESS',
     'ChannelDialplan NoOp',
     'ChannelDialplan Hangup',
+    'ChannelHangupRequest 21 soft',
     'ChannelDestroyed 21',
     'DeviceStateChanged',
     'EndpointStateChange',

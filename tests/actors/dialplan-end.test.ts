@@ -30,9 +30,14 @@ for (const { what, steps, end, told } of [
     what: 'the dialplan hangs up',
     steps: ['Hangup(17)'],
     end: '',
-    told: ['ChannelUserevent', 'ChannelDestroyed 17'],
+    told: ['ChannelHangupRequest 17 soft', 'ChannelUserevent', 'ChannelDestroyed 17'],
   },
-  { what: 'the dialplan is over', steps: ['NoOp'], end: '', told: ['ChannelUserevent', 'ChannelDestroyed 16'] },
+  {
+    what: 'the dialplan is over',
+    steps: ['NoOp'],
+    end: '',
+    told: ['ChannelHangupRequest 16 soft', 'ChannelUserevent', 'ChannelDestroyed 16'],
+  },
   {
     what: 'it is hung up in an application that the dialplan brought it to',
     steps: ['Stasis(app)'],

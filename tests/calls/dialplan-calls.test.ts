@@ -68,6 +68,7 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
     `ChannelVarset DIALEDPEERNAME=${callee.name} a`,
     'ChannelVarset DIALEDPEERNUMBER=bob a',
     'ChannelVarset ANSWEREDTIME=0 a',
+    'ChannelHangupRequest 16 soft a',
     'ChannelDestroyed 16 a',
     'DeviceStateChanged',
   ]);
