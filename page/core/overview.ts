@@ -1,5 +1,6 @@
 import type { Call, WaitingFor } from '../../src/models/call.ts';
 import type { LiveApplication, LiveFigures, LiveOverview } from '../../src/models/live.ts';
+import type { RefusedCall } from '../../src/models/refused-call.ts';
 import { failureOf } from './calls.ts';
 import { cell } from './cell.ts';
 import { type LiveState, useLive } from './live.ts';
@@ -13,6 +14,8 @@ export type OverviewState = {
   figures: LiveFigures | undefined;
   applications: readonly LiveApplication[];
   stuck: readonly WaitingFor[];
+  /** Calls that were refused before they had a channel. */
+  refused: readonly RefusedCall[];
   /** Figures of the last five minutes, oldest first. */
   history: readonly Moment[];
 };
@@ -32,7 +35,9 @@ const historyMs = 300_000;
 /** Ended calls that are kept in the page. */
 const mostCalls = 5_000;
 
-const empty: OverviewState = { at: 0, calls: new Map(), figures: undefined, applications: [], stuck: [], history: [] };
+const empty: OverviewState = {
+  ...{ at: 0, calls: new Map(), figures: undefined, applications: [], stuck: [], refused: [], history: [] },
+};
 export const overview = cell<OverviewState>(empty);
 
 let begun = 0;
@@ -52,7 +57,8 @@ function tellStuck(calls: Map<string, Call>, before: readonly WaitingFor[], now:
 }
 
 /** Applies a message. */
-export function takeOverview({ at, calls: changed, removed, figures, applications, stuck }: LiveOverview): void {
+export function takeOverview(message: LiveOverview): void {
+  const { at, calls: changed, removed, figures, applications, stuck, refused = [] } = message;
   heardSince ??= at;
   const before = overview.get();
   const calls = new Map(before.calls);
@@ -73,7 +79,7 @@ export function takeOverview({ at, calls: changed, removed, figures, application
   // One a second is enough for a curve.
   const kept = before.history.filter((each) => each.at > at - historyMs);
   const history = last !== undefined && at - last.at < 1000 ? kept : [...kept, moment];
-  overview.set({ at, calls, figures, applications, stuck, history });
+  overview.set({ at, calls, figures, applications, stuck, refused, history });
 }
 
 /** Keeps {@link overview} up to date as long as the component is there. */
@@ -97,12 +103,20 @@ export const growth = (history: readonly Moment[], pick: (moment: Moment) => num
     return Math.max(0, Math.round(((pick(moment) - pick(before)) / (moment.at - before.at)) * 10_000) / 10);
   });
 
-/** The last eight calls that failed, newest first. */
-export const failures = (calls: Iterable<Call>): { call: Call; reason: string }[] =>
-  [...calls]
-    .flatMap((call) => {
+/** A call that failed, or calls that were refused alike before they had a channel. */
+type Failure = { at: number; reason: string } & ({ call: Call } | { refused: RefusedCall });
+
+/** The last eight failures, newest first. */
+export const failures = (calls: Iterable<Call>, refused: readonly RefusedCall[]): Failure[] =>
+  [
+    ...[...calls].flatMap((call): Failure[] => {
       const reason = failureOf(call);
-      return call.state === 'ended' && reason !== undefined ? [{ call, reason }] : [];
-    })
-    .sort((one, other) => (other.call.ended ?? 0) - (one.call.ended ?? 0))
+      return call.state === 'ended' && reason !== undefined ? [{ call, at: call.ended ?? call.began, reason }] : [];
+    }),
+    ...refused.map((each): Failure => ({ refused: each, at: each.last, reason: refusalText(each) })),
+  ]
+    .sort((one, other) => other.at - one.at)
     .slice(0, 8);
+
+const refusalText = ({ count, status, reason }: RefusedCall): string =>
+  `refused with ${status}: ${reason}${count > 1 ? ` (${count} calls)` : ''}`;

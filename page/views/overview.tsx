@@ -63,7 +63,7 @@ function Threads({ server }: { server: ServerInfo }) {
 }
 
 export function Overview() {
-  const { calls, figures, applications, stuck, history, at } = useCell(overview);
+  const { calls, figures, applications, stuck, refused, history, at } = useCell(overview);
   const { value: endpoints = [] } = useAsked<Endpoint[]>('/ari/endpoints', 3_000);
   const { value: usage } = useAsked<Usage>('/hookswitch/usage', 2_000);
   const { value: server } = useAsked<ServerInfo>('/hookswitch/server', 2_000);
@@ -79,7 +79,7 @@ export function Overview() {
     ],
     [history],
   );
-  const failed = useMemo(() => failures(calls.values()), [calls]);
+  const failed = useMemo(() => failures(calls.values(), refused), [calls, refused]);
   // Without recording the figures are unknown.
   const isUnknown = figures?.recording === false;
   const unknown = 'The recorder is off, so this is unknown.';
@@ -155,11 +155,17 @@ export function Overview() {
         <Panel title="Last failures">
           {failed.length === 0 ? <Empty>{isUnknown ? unknown : 'No recorded call has failed.'}</Empty> : null}
           <ul class="items">
-            {failed.map(({ call, reason }) => (
-              <li key={call.id}>
+            {failed.map(({ at: failedAt, reason, ...failure }) => (
+              <li key={'call' in failure ? failure.call.id : failure.refused.protocol_id}>
                 <div class="row">
-                  <span class="time">{clockTime(call.ended ?? call.began)}</span>
-                  <a href={to('calls', call.id)}>{endsText(call)}</a>
+                  <span class="time">{clockTime(failedAt)}</span>
+                  {'call' in failure ? (
+                    <a href={to('calls', failure.call.id)}>{endsText(failure.call)}</a>
+                  ) : (
+                    <span title={`${failure.refused.endpoint}, from ${failure.refused.source}`}>
+                      {failure.refused.from || failure.refused.endpoint} → {failure.refused.to}
+                    </span>
+                  )}
                   <span class="grow" />
                   <span class="reason">{reason}</span>
                 </div>

@@ -31,6 +31,7 @@ import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import { createCallLog } from '../watch/call-log.ts';
 import { createChartLog } from '../watch/chart-log.ts';
+import { createRefusedCalls, type RefusedCalls } from '../watch/refused-calls.ts';
 import { createTracing, type Tracing } from '../watch/tracing.ts';
 import { leaveOut } from './left-out.ts';
 import { savedIn } from './saved-state.ts';
@@ -98,6 +99,8 @@ export type Base = {
   scope: Scope;
   /** Records what happens, as long as that is not turned off. */
   recorder: Recorder;
+  /** Inbound calls that were refused before they had a channel. */
+  refusedCalls: RefusedCalls;
   /** `asterisk_id` of every event. */
   entityId: string;
   /** Tracing; undefined without a collector. */
@@ -145,6 +148,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   const stateStore = config.state_store.on
     ? openState(config, { clock, log: log.child({ part: 'state' }), write: io.writeState })
     : undefined;
+  const inForce = { config };
   return {
     config,
     clock,
@@ -154,10 +158,13 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     channelFacts,
     story,
     recorder,
+    refusedCalls: createRefusedCalls({
+      ...{ clock, most: () => inForce.config.recorder.refused_calls, perMinute: config.cdr.refused_calls },
+    }),
     tracing,
     limitCounts: new LimitCounts(),
     lifecycle: { draining: false },
-    inForce: { config },
+    inForce,
     logChannels,
     scope,
     entityId,

@@ -8,7 +8,7 @@ import { prepareDirectory, StorageError } from '../stores/durable-file.ts';
 import { type OpenEntries, openEntries } from '../stores/open-entries.ts';
 import { openRotatedFile } from '../stores/rotated-file.ts';
 import { openSpool } from '../stores/spool.ts';
-import { createCallDetailRecords, lineOf, lostRecord } from '../watch/call-detail-records.ts';
+import { createCallDetailRecords, lineOf, lostRecord, refusedRecord } from '../watch/call-detail-records.ts';
 import { createDelivery } from '../watch/delivery.ts';
 import type { Base } from './base.ts';
 import type { Network } from './network.ts';
@@ -66,6 +66,9 @@ export function buildCallDetailRecords(base: Base, { certificates }: Pick<Networ
       open,
       take,
     }),
+  );
+  base.refusedCalls.listen((call, leftOut) =>
+    take(lineOf(refusedRecord(call, { id: ids.uuid(), system: entityId, leftOut }))),
   );
   // Before the outputs are closed.
   scope.defer(() => story.settled());

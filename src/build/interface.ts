@@ -227,7 +227,7 @@ function openStores({ config, clock, ids, log, scope, limitCounts }: Base, optio
 function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
-  { inForce, clock, log, scope }: Base,
+  { inForce, clock, log, scope, refusedCalls }: Base,
   {
     applications,
     mailboxes,
@@ -260,6 +260,7 @@ function buildViews(
     applications: () => applications.names().map(inNumbers),
     application: (name) => inNumbers(applications.get(name).name),
     stuck: stuck.all,
+    refused: refusedCalls.list,
   });
   scope.defer(() => live.close());
   return { calls, live };

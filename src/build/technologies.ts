@@ -165,6 +165,7 @@ function buildSip(
     transactions,
     media,
     host: channels,
+    callRefused: base.refusedCalls.add,
     contacts,
     registrations,
     clock,

@@ -31,6 +31,12 @@ export const recorder = group(
       unit: 'entries',
       description: 'Entries outside calls, events excluded: registrations, contacts, applications, requests.',
     }),
+    refused_calls: whole(1, 10_000, {
+      default: 50,
+      unit: 'entries',
+      description:
+        'Inbound calls that were refused before they had a channel, for the page. Calls from one address that are refused for one reason are one entry.',
+    }),
     sip_bodies: flag({
       default: false,
       description: 'Records the bodies of SIP messages too: SDP without keys, digits, texts.',

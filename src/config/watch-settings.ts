@@ -69,6 +69,12 @@ export const cdr = group(
         'File that gets a JSON line for each ended leg of a call. A relative path starts at the configuration file. Empty: none.',
     }),
     ...putAside(100),
+    refused_calls: whole(0, 1_000_000, {
+      default: 60,
+      unit: 'records',
+      description:
+        'Records in a minute of inbound calls that were refused before they had a channel. Further ones are counted in `left_out` of the next record. 0: none.',
+    }),
     variables: list(Type.String({ minLength: 1 }), {
       default: [],
       commaList: true,

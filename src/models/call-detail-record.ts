@@ -71,6 +71,7 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
     ),
   ),
   sip_status: optional(int('The SIP status that it ended with, where there was one.')),
+  left_out: optional(int('Refused calls before this one that have no record (`cdr.refused_calls`).')),
   quality: optional(CallQuality),
   recordings: texts('Names of the recordings of it, and of the bridges that it was in.'),
   variables: stringMap('The variables of `cdr.variables` that were set.'),

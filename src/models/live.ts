@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Call, WaitingFor } from './call.ts';
+import { refusedCalls } from './refused-call.ts';
 import { double, int, model, text, texts } from './schema.ts';
 import { EventTimelineEntry, TimelineEntry } from './timeline.ts';
 
@@ -54,6 +55,7 @@ export const LiveOverview = model('LiveOverview', 'Overview: the calls that have
   figures: LiveFigures,
   applications: Type.Array(LiveApplication, { description: 'All applications.' }),
   stuck: Type.Array(WaitingFor, { description: 'Stuck objects.' }),
+  refused: Type.Optional(refusedCalls),
 });
 export type LiveOverview = Static<typeof LiveOverview>;
 

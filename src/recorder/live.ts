@@ -9,6 +9,7 @@ import type {
   LiveMessage,
   LiveOverview,
 } from '../models/live.ts';
+import type { RefusedCall } from '../models/refused-call.ts';
 import type { EventTimelineEntry, TimelineEntry } from '../models/timeline.ts';
 import { type CallRecord, current } from './call-record.ts';
 import type { Calls } from './calls.ts';
@@ -51,6 +52,8 @@ type LiveOptions = {
   application: (name: string) => LiveApplication;
   /** Stuck objects. */
   stuck: () => WaitingFor[];
+  /** Inbound calls that were refused before they had a channel; left out: none. Only who sees everything sees them. */
+  refused?: () => RefusedCall[];
 };
 
 /** The shortest time between two messages of one watcher, in ms. */
@@ -132,6 +135,7 @@ function watchOverview(
         figures: figuresOf(recorder, seen()),
         applications: options.applications().filter(({ name }) => visibility?.seesAll([name]) ?? true),
         stuck: options.stuck().filter(seesWaiting),
+        ...(options.refused && !visibility && { refused: options.refused() }),
       };
     },
   };

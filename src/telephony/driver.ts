@@ -320,6 +320,24 @@ export interface Driver {
   resume(data: LegData, channelId: string, report: Report): Leg;
 }
 
+/** A call that a driver refused before it had a channel. */
+export type RefusedOffer = {
+  technology: string;
+  /** Name of its endpoint. */
+  endpoint: string;
+  /** Number of the caller, and the extension that was called: as the caller sent them. */
+  from: string;
+  to: string;
+  context: string;
+  /** `address:port`. */
+  source: string;
+  protocolId: string;
+  /** The technology's status, e.g. SIP 488, and its cause (Q.850). */
+  status: number;
+  cause: number;
+  reason: string;
+};
+
 /** Receives a driver's calls. */
 export interface CallHost {
   /** Makes a channel for the call. False when no calls are taken (draining): the driver refuses it with 503. */

@@ -3,6 +3,7 @@ import type { CallEnd, CallListener } from '../actors/call-story.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { CallDetailRecord, Disposition } from '../models/call-detail-record.ts';
 import type { CallOutcome } from '../models/call-outcome.ts';
+import type { RefusedCall } from '../models/refused-call.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { OpenEntries } from '../stores/open-entries.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
@@ -65,6 +66,24 @@ export function lostRecord(soFar: CallDetailRecord, at: number): CallDetailRecor
     billsec: Math.floor(billableMs / 1000),
     ...{ duration_ms: Math.round(durationMs), billable_ms: Math.round(billableMs) },
     reason: 'the server ended while the call was up',
+  };
+}
+
+/** The record of a call that was refused before it had a channel. @param leftOut calls before it that have none. */
+export function refusedRecord(
+  { technology, endpoint, from, to, context, source, protocol_id, status, cause, reason, last }: RefusedCall,
+  { id, system, leftOut }: { id: string; system: string; leftOut: number },
+): CallDetailRecord {
+  const at = formatTimestamp(last);
+  return {
+    ...{ id, accountcode: '', src: from, dst: to, dcontext: context, clid: from },
+    ...{ channel: '', dstchannel: '', lastapp: '', lastdata: '', start: at, end: at, duration: 0, billsec: 0 },
+    ...{ disposition: 'FAILED', uniqueid: '', linkedid: '', system, direction: 'in', technology, endpoint, peers: [] },
+    ...{ source, protocol_id, applications: [], duration_ms: 0, billable_ms: 0 },
+    ...{ outcome: 'refused', outcome_reason: reason, by: 'server', reason, sip_status: status },
+    ...{ cause, cause_text: causeText(cause) },
+    ...(leftOut > 0 && { left_out: leftOut }),
+    ...{ recordings: [], variables: {} },
   };
 }
 

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { failures, overview, rateOf, stuckCalls, takeOverview } from '../../page/core/overview.ts';
 import type { Call, WaitingFor } from '../../src/models/call.ts';
 import type { LiveOverview } from '../../src/models/live.ts';
+import type { RefusedCall } from '../../src/models/refused-call.ts';
 
 const shown = suite('figures of the page');
 
@@ -56,9 +57,15 @@ shown('failed calls are listed with their reason, newest first, calls without an
     ended('given up', 4, 'abandoned', 'the caller hung up before an answer'),
     { id: 'live', state: 'live', channels: [], outcome: { result: 'pending', reason: '' } } as unknown as Call,
   ];
+  const refused: RefusedCall = {
+    ...{ first: 1, last: 9, count: 3, technology: 'PJSIP', endpoint: 'alice', from: '100', to: '200' },
+    ...{ context: 'default', source: '10.0.0.2:5060', protocol_id: 'x', status: 488, cause: 58 },
+    reason: 'its audio has no address',
+  };
   assert.equal(
-    failures(calls).map(({ call, reason }) => [call.id, reason]),
+    failures(calls, [refused]).map((each) => ['call' in each ? each.call.id : each.refused.endpoint, each.reason]),
     [
+      ['alice', 'refused with 488: its audio has no address (3 calls)'],
       ['busy', 'User busy (cause 17)'],
       ['away', failure],
     ],

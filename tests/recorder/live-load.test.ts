@@ -31,6 +31,7 @@ function busyServer() {
     },
     applications: () => [desk],
     application: () => desk,
+    refused: () => [],
     stuck() {
       work.lists++;
       return stuck.all();
@@ -137,5 +138,15 @@ load(
     live.close();
   },
 );
+
+load('only who sees everything sees calls that were refused before they had a channel', () => {
+  const { clock, live } = busyServer();
+  const told: unknown[] = [];
+  const hear = (json: string): void => void told.push((JSON.parse(json) as LiveOverview).refused);
+  live.watch({ kind: 'overview' }, hear);
+  live.watch({ kind: 'overview' }, hear, { seesAll: () => false, sees: () => false });
+  clock.advance(250);
+  assert.equal(told.slice(0, 2), [[], undefined]);
+});
 
 load.run();

@@ -404,4 +404,41 @@ records('the page about them shows one that is as the model says', () => {
   assert.ok(model.Check(record), JSON.stringify(model.Errors(record)));
 });
 
+records('calls without a common codec have records with the reason, a limited number in a minute', () =>
+  inWorld(
+    async (world) => {
+      const { clock, call, lines } = world;
+      await clock.run(1 * seconds);
+      for (let index = 0; index < 5; index++) {
+        call('echo');
+        await clock.run(1 * seconds);
+      }
+      await clock.run(60 * seconds);
+      call('echo');
+      await clock.run(1 * seconds);
+      const refused = lines.filter(({ msg }) => msg === 'a call is refused');
+      assert.equal(
+        refused.map(({ status }) => status),
+        new Array(6).fill(488),
+      );
+      const made = readable(await written(world));
+      const reason = refused[0]?.['reason'];
+      const common = {
+        ...{ accountcode: '', src: '100', dst: 'echo', dcontext: 'default', clid: '100', channel: '', dstchannel: '' },
+        ...{ lastapp: '', lastdata: '', duration: 0, billsec: 0, duration_ms: 0, billable_ms: 0 },
+        ...{ disposition: 'FAILED', uniqueid: '#1', linkedid: '#1', direction: 'in', technology: 'PJSIP' },
+        ...{ endpoint: 'alice', peers: [], source: '10.0.0.2:5060', applications: [], recordings: [], variables: {} },
+        ...{ outcome: 'refused', outcome_reason: reason, reason, by: 'server', sip_status: 488 },
+        ...{ cause: 58, cause_text: 'Bearer capability not available' },
+      };
+      assert.equal(made, [
+        { ...common, protocol_id: '#2', start: 0, end: 0 },
+        { ...common, protocol_id: '#3', start: 1, end: 1 },
+        { ...common, protocol_id: '#4', start: 65, end: 65, left_out: 3 },
+      ]);
+    },
+    { watch: { cdr: { file: 'cdr/calls.jsonl', refused_calls: 2 } }, alice: { codecs: ['slin48'] } },
+  ),
+);
+
 records.run();

@@ -694,6 +694,8 @@ export interface LiveOverview {
   applications: LiveApplication[];
   /** Stuck objects. */
   stuck: WaitingFor[];
+  /** Inbound calls that were refused before they had a channel, the newest first; up to `recorder.refused_calls`. */
+  refused?: RefusedCall[];
 }
 
 /** A recording that is being made of a channel or bridge. */
@@ -920,6 +922,36 @@ export interface ReferTo {
   connected_channel?: Channel;
   /** Channels that hear each other, or that wait together. */
   bridge?: Bridge;
+}
+
+/** Inbound calls that were refused alike, before they had a channel. */
+export interface RefusedCall {
+  /** When the first one came, in ms since the Unix epoch. */
+  first: number;
+  /** When the last one came. */
+  last: number;
+  /** How many there were. */
+  count: number;
+  /** The technology, e.g. PJSIP. */
+  technology: string;
+  /** Name of the endpoint that they belonged to. */
+  endpoint: string;
+  /** Number of the caller, of the last one. */
+  from: string;
+  /** Extension that was called, of the last one. */
+  to: string;
+  /** Dialplan context of the endpoint. */
+  context: string;
+  /** Where the last one came from, `address:port`. */
+  source: string;
+  /** The technology's own id of the last one: SIP's Call-ID. */
+  protocol_id: string;
+  /** The SIP status that it was refused with. */
+  status: number;
+  /** The same as a Q.850 cause. */
+  cause: number;
+  /** Why, in words. */
+  reason: string;
 }
 
 /** A registration of ours at a provider. */

@@ -24,6 +24,7 @@ import {
   type LegData,
   type LegRequest,
   type OpenedLeg,
+  type RefusedOffer,
   type Report,
 } from '../../telephony/driver.ts';
 import type { MediaPlane } from '../../telephony/media.ts';
@@ -86,6 +87,8 @@ type SipDriverOptions = {
   logIns?: LogIns;
   /** Hears text messages that endpoints send. */
   messageReceived?: (message: TextMessage) => void;
+  /** Hears of calls of known endpoints that are refused before they have a channel. */
+  callRefused?: ((offer: RefusedOffer) => void) | undefined;
   /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
   /** Hears of changes that no step of an actor and no transaction tells of: bindings, and channels whose port has opened. */
@@ -243,11 +246,11 @@ type Receivers = {
 /** Binds the receivers of requests outside dialogs. */
 function bindRequests(
   services: Services,
-  { host, contacts }: Pick<SipDriverOptions, 'host' | 'contacts'>,
+  { host, contacts, callRefused }: Pick<SipDriverOptions, 'host' | 'contacts' | 'callRefused'>,
   { subscriptions, outsideRefers, referrals, isDraining }: Receivers,
 ): void {
   const { agent, endpoints, bindings, config, stack } = services;
-  agent.onInvite(createInviteReceiver(services, host, isDraining));
+  agent.onInvite(createInviteReceiver(services, { host, isDraining, callRefused }));
   agent.onRequest(
     'REGISTER',
     createRegistrar({

@@ -8,8 +8,9 @@ import { targetDialogOf } from '../../sip/message/target-dialog.ts';
 import { warningHeader } from '../../sip/message/warning.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
 import { obstacleOf, usableAudio } from '../../sip/sdp/offer-answer.ts';
-import type { CallHost } from '../../telephony/driver.ts';
+import type { CallHost, RefusedOffer } from '../../telephony/driver.ts';
 import type { Party } from '../../telephony/party.ts';
+import { causeFromStatus } from './causes.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
 import { assertedParty, partyOf, userOf, withPrivacy } from './party.ts';
@@ -18,11 +19,17 @@ import { createRefusals } from './refusals.ts';
 import { type Replacing, replacingOf } from './replacing.ts';
 import { channelName, encryptionOf, isBusy, mayCall, type Services } from './services.ts';
 
+type InviteReceiverOptions = {
+  host: CallHost;
+  isDraining: () => boolean;
+  /** Hears of calls of known endpoints that are refused before they have a channel. */
+  callRefused: ((offer: RefusedOffer) => void) | undefined;
+};
+
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
   services: Services,
-  host: CallHost,
-  isDraining: () => boolean,
+  { host, isDraining, callRefused }: InviteReceiverOptions,
 ): (offer: CallOffer) => void {
   const { endpoints, stack } = services;
   const tellRefusal = createRefusals(stack.log, stack.clock, 'a call');
@@ -37,18 +44,12 @@ export function createInviteReceiver(
     const { endpoint } = identity;
     const { request } = transaction;
     const replacing = replacingOf(services, endpoint, request);
-    const refusal =
-      // RFC 4538 4: Target-Dialog does not replace authentication of a call.
-      refuseTarget(request) ??
-      refuseReplacing(replacing) ??
-      refuseExtension(request, { tag: RELIABLE, what: 'reliable responses', mode: endpoint.reliable }) ??
-      refuseExtension(request, { tag: TIMER, what: 'session timers', mode: endpoint.timers }) ??
-      refuseSession(request, endpoint) ??
-      refuseCaller(services, request, endpoint, replacing !== undefined) ??
-      refuseOffer(request, endpoint);
+    const refusal = refuseCall(services, request, endpoint, replacing);
     if (refusal) {
       const [status, reason, headers] = refusal;
       tellRefusal(transaction, status, reason);
+      // 422 asks for another session: the phone calls again at once (RFC 4028 7.4).
+      if (status !== 422) callRefused?.(refusedOffer(transaction, endpoint, status, reason));
       return void transaction.reply(status, { headers });
     }
     const { context } = endpoint;
@@ -78,6 +79,18 @@ export function createInviteReceiver(
   };
 }
 
+const refusedOffer = (
+  { request, source }: CallOffer['transaction'],
+  endpoint: EndpointConfig,
+  status: number,
+  reason: string,
+): RefusedOffer => ({
+  ...{ technology: 'PJSIP', endpoint: endpoint.name, context: endpoint.context },
+  ...{ from: callerOf(request, endpoint).number, to: userOf(request.uri) || 's' },
+  ...{ source: `${source.address}:${source.port}`, protocolId: request.callId, status, reason },
+  cause: causeFromStatus(status),
+});
+
 function incomingCall(services: Services, endpoint: EndpointConfig, request: SipRequest, call: InboundCall) {
   const redirection = redirectionOf(request);
   return {
@@ -104,6 +117,22 @@ const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
   withPrivacy(partyOf(request.from), request);
 
 type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
+
+/** Why a call of a known endpoint is refused. */
+const refuseCall = (
+  services: Services,
+  request: SipRequest,
+  endpoint: EndpointConfig,
+  replacing: Replacing | undefined,
+): Refusal | undefined =>
+  // RFC 4538 4: Target-Dialog does not replace authentication of a call.
+  refuseTarget(request) ??
+  refuseReplacing(replacing) ??
+  refuseExtension(request, { tag: RELIABLE, what: 'reliable responses', mode: endpoint.reliable }) ??
+  refuseExtension(request, { tag: TIMER, what: 'session timers', mode: endpoint.timers }) ??
+  refuseSession(request, endpoint) ??
+  refuseCaller(services, request, endpoint, replacing !== undefined) ??
+  refuseOffer(request, endpoint);
 
 /**
  * The status if the options that the extension requires are not supported by endpoint and caller (RFC 3261 8.2.2.3,
