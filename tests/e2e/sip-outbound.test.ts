@@ -217,6 +217,20 @@ test('a call without a password from an unknown address is challenged and makes 
   );
 });
 
+test('a phone on this machine without an account is told in the log why it is asked for a password', async ({
+  server,
+  peer,
+  phone,
+}) => {
+  const steps = [invite({ mediaPort: peer.port, from: 'nobody' }), receive(401), sameBranch('ACK')];
+  await phone(steps, { service: '100' }).done;
+  const msg = 'a call from this machine without an account is refused';
+  assert.equal(
+    server.lines().flatMap((line) => (line.msg === msg ? [[line['status'], line['from'], line['reason']]] : [])),
+    [[401, 'nobody', 'no endpoint has 127.0.0.1 in `match`: call 127.0.0.1 instead, or add the address']],
+  );
+});
+
 test('alice calls with her password', async ({ server, peer, phone }) => {
   const app = await server.app('hello');
   const authenticated = phone(

@@ -33,6 +33,7 @@ export function createInviteReceiver(
 ): (offer: CallOffer) => void {
   const { endpoints, stack } = services;
   const tellRefusal = createRefusals(stack.log, stack.clock, 'a call');
+  const tellUnmatched = createRefusals(stack.log, stack.clock, 'a call from this machine without an account');
   return (offer) => {
     const { transaction } = offer;
     if (isDraining()) {
@@ -40,7 +41,10 @@ export function createInviteReceiver(
       return void transaction.reply(503);
     }
     const identity = endpoints.identify(transaction);
-    if ('challenge' in identity) return endpoints.challenge(transaction, identity);
+    if ('challenge' in identity) {
+      if (isUnmatched(services, transaction)) tellUnmatched(transaction, 401, unmatched(transaction.source.address));
+      return endpoints.challenge(transaction, identity);
+    }
     const { endpoint } = identity;
     const { request } = transaction;
     const replacing = replacingOf(services, endpoint, request);
@@ -117,6 +121,15 @@ const callerOf = (request: SipRequest, endpoint: EndpointConfig): Party =>
   withPrivacy(partyOf(request.from), request);
 
 type Refusal = [status: number, reason: string, headers: readonly (readonly [string, string])[]];
+
+/** A caller without an account at one of our own addresses that no endpoint matches: a phone beside the server. */
+const isUnmatched = ({ stack, endpoints }: Services, { request, source }: CallOffer['transaction']): boolean =>
+  request.header('authorization') === undefined &&
+  endpoints.named(userOf(request.from.uri)) === undefined &&
+  stack.transports.localAddress(source)?.host === source.address;
+
+const unmatched = (address: string): string =>
+  `no endpoint has ${address} in \`match\`: call 127.0.0.1 instead, or add the address`;
 
 /** Why a call of a known endpoint is refused. */
 const refuseCall = (
