@@ -17,18 +17,21 @@ const presentationText = (presentation: number): string => {
     : 'Presentation Allowed, Not Screened';
 };
 
-const techCause = (fact: { techCause?: number }) =>
-  fact.techCause === undefined ? {} : { tech_cause: fact.techCause };
-
 /** The event that a channel is about to end, or has ended. */
 function endEvent(
   fact: Extract<ChannelFact, { type: 'ChannelHangupRequest' | 'ChannelDestroyed' }>,
   channel: Channel,
 ): AriEventBody {
-  const { cause } = fact;
-  if (fact.type === 'ChannelDestroyed')
-    return { type: fact.type, channel, cause, cause_txt: causeText(cause), ...techCause(fact) };
-  return { type: fact.type, channel, cause, ...(fact.soft ? { soft: true } : {}), ...techCause(fact) };
+  const { type, cause, techCause: tech_cause } = fact;
+  // Whole literals: one with spreads at its end has a hidden class of its own each time.
+  if (type === 'ChannelDestroyed') {
+    const cause_txt = causeText(cause);
+    if (tech_cause === undefined) return { type, channel, cause, cause_txt };
+    return { type, channel, cause, cause_txt, tech_cause };
+  }
+  const { soft } = fact;
+  if (tech_cause === undefined) return soft ? { type, channel, cause, soft } : { type, channel, cause };
+  return soft ? { type, channel, cause, soft, tech_cause } : { type, channel, cause, tech_cause };
 }
 
 /** The event that tells a fact, with the channel as it is after the transition. */
@@ -85,8 +88,12 @@ function channelEvent(fact: ChannelFact, channel: Channel, presentation = 0): Ar
  */
 function ownershipEvent(fact: OwnershipFact, channel: Channel, replaced?: Channel): AriEventBody {
   switch (fact.type) {
-    case 'StasisStart':
-      return { type: fact.type, channel, args: [...fact.args], ...(replaced && { replace_channel: replaced }) };
+    case 'StasisStart': {
+      const { type, args } = fact;
+      return replaced
+        ? { type, channel, args: [...args], replace_channel: replaced }
+        : { type, channel, args: [...args] };
+    }
     case 'StasisEnd':
       return { type: fact.type, channel };
     case 'ApplicationMoveFailed':

@@ -414,8 +414,10 @@ class RunningActor implements Steppable, KeptActor, ActorLogic<AnyMachineSnapsho
 
   /** The step at the end of a delay; nothing when it was given up meanwhile. */
   #expire(id: string, timer: Timer): Steppable {
+    const { id: actorId, chart } = this;
     return {
-      ...{ id: this.id, chart: this.chart },
+      id: actorId,
+      chart,
       requestOf: () => this.#request,
       commit: (event, seq, causedBy) => {
         const timers = this.#timers;

@@ -8,7 +8,6 @@ export type Position = {
 };
 
 /** The place behind another one. */
-export const behind = ({ context, extension, priority }: Position): Position => ({
-  ...{ context, extension },
-  priority: priority + 1,
-});
+export function behind({ context, extension, priority }: Position): Position {
+  return { context, extension, priority: priority + 1 };
+}

@@ -47,9 +47,14 @@ export function withoutSecrets(query: string): string {
     .join('&');
 }
 
+const plainName = /^\w*$/;
+
 function nameOf(pair: string): string {
   const equals = pair.indexOf('=');
-  const name = (equals < 0 ? pair : pair.slice(0, equals)).replaceAll('+', ' ');
+  const encoded = equals < 0 ? pair : pair.slice(0, equals);
+  // Most names are plain: nothing is decoded for them.
+  if (plainName.test(encoded)) return encoded.toLowerCase();
+  const name = encoded.replaceAll('+', ' ');
   try {
     return decodeURIComponent(name).trim().toLowerCase();
   } catch {

@@ -2,6 +2,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Context } from 'hono';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
+import { valueJson } from '../models/event-json.ts';
 import { countLimit } from '../models/limits.ts';
 import type { AnswerCounts } from './answer-counts.ts';
 import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
@@ -104,7 +105,7 @@ export function createResponder({
   const own = (): OwnHeaders => (origins.vary ? varying : alike);
   const perStatus = refusalHeaders(realm);
 
-  const stringify = (value: unknown): string => (pretty ? JSON.stringify(value, null, 2) : JSON.stringify(value));
+  const stringify = (value: unknown): string => (pretty ? JSON.stringify(value, null, 2) : valueJson(value));
   const headersFor = (request: Request, base: HeaderRecord, extra: HeaderRecord | undefined): HeaderRecord => {
     const cors = corsHeaders(request, origins);
     const id = requestId(request);

@@ -177,15 +177,25 @@ export class Filer {
   }
 }
 
+/** Id of an event's object; '' without one. Most events are about a channel: nothing is made for these. */
+export const idOfSubject = (event: AriEventBody): string => channelIn(event) ?? subjectOf(event)[1] ?? '';
+
+/** The channel that an event is about. */
+function channelIn(event: AriEventBody): string | undefined {
+  const { channel } = event as { channel?: { id?: string } };
+  if (channel) return channel.id;
+  return (event as { peer?: { id?: string } }).peer?.id ?? transfererOf(event)?.id;
+}
+
 /** Kind and id of an event's object; undefined without one. */
-export function subjectOf(
+function subjectOf(
   event: AriEventBody,
 ): [kind: 'channel' | 'bridge' | 'playback' | 'liveRecording', id: string | undefined] {
-  const { channel, peer, playback, bridge, recording } = event as {
-    [name in 'channel' | 'peer' | 'bridge' | 'playback']?: { id?: string };
+  const about = channelIn(event);
+  if (about !== undefined) return ['channel', about];
+  const { playback, bridge, recording } = event as {
+    [name in 'bridge' | 'playback']?: { id?: string };
   } & { recording?: { name: string } };
-  const about = channel ?? peer ?? transfererOf(event);
-  if (about?.id !== undefined) return ['channel', about.id];
   if (playback?.id !== undefined) return ['playback', playback.id];
   if (bridge?.id !== undefined) return ['bridge', bridge.id];
   return ['liveRecording', recording?.name];

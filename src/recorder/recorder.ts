@@ -10,7 +10,7 @@ import { CallStore, leastMs, type StoreLimits } from './call-store.ts';
 import { Capture, RecordedChart, type Row } from './capture.ts';
 import { EventEntry, MediaEntry, RequestEntry, type SipPlace, type Told } from './entries.ts';
 import { EventLog } from './event-log.ts';
-import { Filer, sipEntry, subjectOf } from './filer.ts';
+import { Filer, idOfSubject, sipEntry } from './filer.ts';
 import { joined, type Mask, nothingMasked } from './masks.ts';
 import { wantedRows } from './retirement.ts';
 import { type RtpTraceLimits, RtpTraces } from './rtp-traces.ts';
@@ -193,7 +193,7 @@ export class Recorder {
       const entry = new EventEntry({ at, application, number, type: event.type, json, missed });
       entry.order = order;
       this.#file((filer) => filer.event(entry, event));
-    } else this.#kept.capture.event({ order, at, application, number, json, missed }, subjectOf(event)[1] ?? '');
+    } else this.#kept.capture.event({ order, at, application, number, json, missed }, idOfSubject(event));
     this.#expireSoon();
   }
 

@@ -32,6 +32,26 @@ test('a merge gives the members of a spread, in their order', () => {
   }
 });
 
+test('a merge gives the members of a spread, whatever the change before had', () => {
+  const hostile: object = JSON.parse('{"__proto__":1,"cause":2}');
+  const base = { ...contextOf('a'), ...hostile };
+  for (const first of [{ cause: 1 }, { state: 'Up', cause: 1 }, hostile]) {
+    const merge = createMerge();
+    for (const change of [
+      first,
+      { cause: 3 },
+      { state: 'Up', cause: 4 },
+      { cause: 5, state: 'Ring' },
+      hostile,
+      first,
+    ]) {
+      const merged = merge(base, change);
+      assert.equal(Object.entries(merged), Object.entries({ ...base, ...change }));
+      assert.is(Object.getPrototypeOf(merged), Object.prototype);
+    }
+  }
+});
+
 test('contexts that get the same new member have one hidden class', () => {
   const merge = createMerge();
   assert.ok(haveSameClass(...lastTwo((id) => merge(contextOf(id), { endedBy: id }))));
