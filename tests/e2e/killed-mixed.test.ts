@@ -1,0 +1,185 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { freePort } from '../support/free-port.ts';
+import { Phone } from '../support/phone.ts';
+import { startSupervised } from '../support/supervised-server.ts';
+import { untilAsked } from '../support/waiting.ts';
+
+/**
+ * Calls in all states, with audio, whose server is killed once: each goes on, is heard, and ends by its BYE. Eight channels are a
+ * group; HOOKSWITCH_TEST_GROUPS=25 makes 200. What phones did not hear is printed then.
+ */
+const mixed = suite('calls in all states behind kill -9');
+const groups = Number(process.env['HOOKSWITCH_TEST_GROUPS'] ?? 2);
+
+type Channel = { id: string; state: string; caller: { number: string } };
+
+const dialplan = {
+  default: {
+    echo: ['Answer', 'Echo'],
+    desk: ['Stasis(desk)'],
+    room: ['Answer', 'ConfBridge(1)'],
+    '_bX.': ['Dial(PJSIP/${EXTEN},120)'],
+  },
+};
+
+/** What a phone hears, packet by packet: the longest time without one, in ms. */
+class Ear {
+  longestMs = 0;
+  #count = 0;
+  #at = performance.now();
+  readonly #phone: Phone;
+
+  constructor(phone: Phone) {
+    this.#phone = phone;
+  }
+
+  look(): void {
+    const { length } = this.#phone.audio.packets;
+    if (length === this.#count) return;
+    const now = performance.now();
+    this.longestMs = Math.max(this.longestMs, now - this.#at);
+    this.#at = now;
+    this.#count = length;
+  }
+}
+
+mixed(`${groups * 8} channels go on, and applications miss nothing`, async () => {
+  const all = Array.from({ length: groups }, (_, at) => at);
+  const names = all.flatMap((at) => [`b1${at}`, `b2${at}`]);
+  const ports = new Map<string, number>();
+  for (const name of names) ports.set(name, await freePort());
+  const endpoints = {
+    anonymous: { match: ['127.0.0.1'] },
+    ...Object.fromEntries(
+      [...ports].map(([name, port]) => [name, { aor: { contacts: [`sip:${name}@127.0.0.1:${port}`] } }]),
+    ),
+  };
+  const server = await startSupervised({ dialplan, endpoints });
+  /** The octets in each recording. */
+  const recorded = (): Record<string, number> => {
+    const directory = join(server.directory, 'recordings');
+    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+    const sizes = files.map((file) => [file, statSync(join(directory, file))] as const);
+    return Object.fromEntries(sizes.flatMap(([file, at]) => (at.isFile() ? [[file, at.size]] : [])));
+  };
+  const opened: Phone[] = [];
+  const open = async (number: string, port = 0): Promise<Phone> => {
+    const phone = await Phone.open(number, server.sip, port);
+    opened.push(phone);
+    return phone;
+  };
+  const phones = { echoing: [], meeting: [], dialed: [], ringing: [], callees: [], desk: [] } as Record<
+    string,
+    Phone[]
+  >;
+  const first = await server.client().connect('desk', { resume: 'new' });
+  const later = server.client();
+  let hearing: NodeJS.Timeout | undefined;
+  try {
+    const { epoch } = await first.message('ResumePoint');
+    for (const at of all) {
+      phones['echoing']!.push(await open(`1${at}`));
+      phones['meeting']!.push(await open(`2${at}`));
+      phones['dialed']!.push(await open(`3${at}`));
+      phones['ringing']!.push(await open(`4${at}`));
+      phones['desk']!.push(await open(`51${at}`), await open(`52${at}`));
+      const callees = [await open(`b1${at}`, ports.get(`b1${at}`)), await open(`b2${at}`, ports.get(`b2${at}`))];
+      callees[1]!.answers = false;
+      phones['callees']!.push(...callees);
+    }
+    const { echoing, meeting, dialed, ringing, callees, desk } = phones as Record<string, Phone[]> & typeof phones;
+    await Promise.all(echoing!.map((phone) => phone.call('echo')));
+    await Promise.all(meeting!.map((phone) => phone.call('room')));
+    await Promise.all(dialed!.map((phone, at) => phone.call(`b1${at}`)));
+    const calling = ringing!.map((phone, at) => phone.call(`b2${at}`));
+    await Promise.all(
+      callees!.filter((_, at) => at % 2 === 1).map((phone) => phone.until(() => phone.rings, 'the call')),
+    );
+    // In each group one hears a tone; one is in a bridge that hears one and is recorded.
+    for (const [at, phone] of desk!.entries()) {
+      const called = phone.call('desk');
+      const { channel } = await first.waitFor('StasisStart', (event) => event.channel.caller.number === phone.number);
+      await first.ok('POST', `/channels/${channel.id}/answer`);
+      await called;
+      if (at % 2 === 0) {
+        await first.ok('POST', `/channels/${channel.id}/play?media=tone:440/600000`);
+      } else {
+        const { id } = await first.ok<{ id: string }>('POST', '/bridges?type=mixing');
+        await first.ok('POST', `/bridges/${id}/addChannel?channel=${channel.id}`);
+        await first.ok('POST', `/bridges/${id}/play?media=tone:440/600000`);
+        await first.ok('POST', `/bridges/${id}/record?name=r${at}&format=ulaw`);
+      }
+    }
+    const talking = [...echoing!, ...meeting!, ...dialed!, ...callees!.filter(({ inCall }) => inCall), ...desk!];
+    for (const { audio } of talking) audio.hum(400);
+    const untilHeard = (): Promise<unknown> =>
+      Promise.all([
+        ...[...echoing!, ...dialed!].map(({ audio }) => audio.hears([400], [400, 700])),
+        ...desk!.map(({ audio }) => audio.hears([440], [440, 700])),
+      ]);
+    await untilHeard();
+    const channelsOf = () => later.ok<Channel[]>('GET', '/channels');
+    const before = (await channelsOf()).map(({ id, state }) => `${id} ${state}`).sort();
+    const seen = first.events.at(-1) as unknown as { seq: number };
+    const ears = talking.filter((phone) => !meeting!.includes(phone)).map((phone) => new Ear(phone));
+    hearing = setInterval(() => {
+      for (const ear of ears) ear.look();
+    }, 5);
+    for (const ear of ears) ear.look();
+    for (const ear of ears) ear.longestMs = 0;
+    const recordedBefore = recorded();
+    await server.kill();
+    assert.equal((await channelsOf()).map(({ id, state }) => `${id} ${state}`).sort(), before);
+    await untilHeard();
+    if (process.env['HOOKSWITCH_TEST_GROUPS']) {
+      const gaps = ears.map(({ longestMs }) => Math.round(longestMs)).sort((a, b) => a - b);
+      process.stdout.write(`without audio: median ${gaps[gaps.length >> 1]} ms, longest ${gaps.at(-1)} ms\n`);
+    }
+    for (const { audio } of talking) assert.ok(new Set(audio.packets.map(({ ssrc }) => ssrc)).size <= 1);
+    await later.connect('desk', { resume: `${epoch}:${seen.seq}` });
+    // What rings is answered now, and nobody was called twice.
+    for (const [at, callee] of callees!.entries()) {
+      if (at % 2 === 1) callee.take();
+      assert.is(new Set(callee.invites.flatMap((invite) => invite.all('Call-ID'))).size, 1);
+    }
+    await Promise.all(calling);
+    await untilAsked(
+      async () => Object.entries(recorded()).every(([file, octets]) => octets > (recordedBefore[file] ?? 0)),
+      () => 'not all recordings go on',
+    );
+    for (const at of all) await later.ok('POST', `/recordings/live/r${2 * at + 1}/stop`);
+    for (const phone of [...echoing!, ...meeting!, ...dialed!, ...ringing!, ...desk!]) phone.hangup();
+    await Promise.all(callees!.map((phone) => phone.over()));
+    for (const { id, state } of await channelsOf())
+      if (state === 'Up') await later.request('DELETE', `/channels/${id}`);
+    await untilAsked(
+      async () => (await channelsOf()).length === 0,
+      () => 'channels stay',
+    );
+    const ended = () =>
+      [...first.events, ...later.events].flatMap((event) => (event.type === 'StasisEnd' ? [event.channel.id] : []));
+    await untilAsked(
+      async () => ended().length >= 2 * groups,
+      () => 'not all channels of the application end',
+    );
+    assert.is(ended().length, 2 * groups, 'each channel of the application ends once');
+    assert.is(new Set(ended()).size, 2 * groups);
+    // The first message is the ResumePoint.
+    const numbers = later.events.slice(1).map((event) => (event as unknown as { seq: number }).seq);
+    assert.equal(
+      numbers,
+      numbers.map((_, at) => seen.seq + 1 + at),
+      'no event is lost or doubled',
+    );
+    assert.equal(Object.keys(recorded()).length, groups);
+  } finally {
+    clearInterval(hearing);
+    await Promise.all([first.close(), later.close(), ...opened.map((phone) => phone.close())]);
+    await server.close();
+  }
+});
+
+mixed.run();
