@@ -7,10 +7,12 @@ const stepMs = 20;
 /** How long, in real time, a program may rest before a wait fails, in ms. */
 const patienceMs = 1_000;
 const lookMs = 20;
-/** Turns of the event loop in which reading and writing of files may end: some, such as of a pipe, never ends. */
-const fileTurns = 100_000;
+/** How long reading and writing of files may take, in ms of real time: some, such as of a pipe, never ends. */
+const fileMs = 2_000;
+/** Turns of the event loop without a pause meanwhile. */
+const fileTurns = 1_000;
 
-/** Requests for files that have not ended within so many turns. */
+/** Requests for files that have not ended within that time. */
 let endless = 0;
 
 /** Whether a file is being read or written in this process. */
@@ -24,6 +26,7 @@ function isBusy(): boolean {
 async function filesAtRest(): Promise<boolean> {
   if (!isBusy()) return false;
   for (let turn = 0; turn < fileTurns && isBusy(); turn++) await new Promise((resolve) => setImmediate(resolve));
+  for (let waited = 0; waited < fileMs && isBusy(); waited++) await new Promise((resolve) => setTimeout(resolve, 1));
   if (isBusy()) endless = Number.POSITIVE_INFINITY;
   return true;
 }
