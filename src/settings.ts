@@ -441,7 +441,8 @@ export const recorderSettings = ({ recorder }: Config): RecorderSettings => ({
   off: recorder.off,
   stepsPerCall: recorder.entries_per_call,
   octets: recorder.memory * 1_000_000,
-  keepEndedMs: recorder.keep_ended * 60_000,
+  // A call that is stored has to be there until it is written.
+  keepEndedMs: Math.max(recorder.keep_ended * 60_000, recorder.disk.days > 0 ? 15_000 : 0),
   others: recorder.other_entries,
   bodies: recorder.sip_bodies,
   mask: { digits: recorder.mask_digits, variables: new Set(recorder.mask_variables) },

@@ -14,6 +14,13 @@ export function duration(ms: number): string {
 /** Time of day. */
 export const clockTime = (at: number): string => new Date(at).toLocaleTimeString(undefined, { hour12: false });
 
+/** Day and time. */
+export const dateTime = (at: number): string => new Date(at).toLocaleString(undefined, { hour12: false });
+
+/** The time of day, with the day if it is not today. */
+export const dayTime = (at: number, now: number): string =>
+  new Date(at).toDateString() === new Date(now === 0 ? Date.now() : now).toDateString() ? clockTime(at) : dateTime(at);
+
 /** From the beginning of a call: `+1.250 s`. */
 export const offset = (ms: number): string => `+${(ms / 1000).toFixed(3)}`;
 

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
@@ -11,6 +11,7 @@ import { overview } from '../core/overview.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
 import { to, useQuery } from '../core/route.ts';
 import { session } from '../core/session.ts';
+import { useStoredCall } from '../core/stored.ts';
 import { summaryOf } from '../core/summary.ts';
 import { clockTime, duration, shortNames, stateNames } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
@@ -208,6 +209,13 @@ export function CallView({ id }: { id: string }) {
     // After a connection that was lost everything comes again.
     setTimeline((before) => (message.whole ? message.entries : [...before, ...message.entries]));
   });
+  // One that is no longer in memory may be on the disk.
+  const stored = useStoredCall(id, live === 'gone' && call === undefined);
+  useEffect(() => {
+    if (!stored.call) return;
+    setCall(stored.call);
+    setTimeline(stored.call.timeline);
+  }, [stored.call]);
   // A call without further updates is in the past, and so is one over a lost connection.
   const isOld = letGo !== undefined || ((live === 'lost' || live === 'gone') && call?.state === 'live');
   const count = Math.min(moment ?? timeline.length, timeline.length);
@@ -263,7 +271,7 @@ export function CallView({ id }: { id: string }) {
       {call && letGo === undefined ? <StuckBanners call={call.id} /> : null}
       {call && call.gone > 0 ? <p class="banner">The first {call.gone} entries are no longer stored.</p> : null}
       {timeline.length === 0 ? (
-        <Empty>{live === 'gone' ? 'This call does not exist, or is no longer recorded.' : 'Loading …'}</Empty>
+        <Empty>{stored.isMissing ? 'This call does not exist, or is no longer stored.' : 'Loading …'}</Empty>
       ) : (
         <>
           {summary ? <Summary {...summary} isWrong={call !== undefined && isBad(call)} /> : null}

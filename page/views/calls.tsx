@@ -1,11 +1,12 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { csvOf } from '../core/export.ts';
 import { overview, stuckCalls } from '../core/overview.ts';
 import { to, useQuery } from '../core/route.ts';
-import { clockTime, duration, plural } from '../core/words.ts';
+import { merged, savedSearches, saveSearch, useStoredCalls } from '../core/stored.ts';
+import { dateTime, dayTime, duration, plural } from '../core/words.ts';
 import { Badge, Empty, Pill } from '../parts/bits.tsx';
 import { saveAs } from '../parts/call-buttons.tsx';
 import { Windowed } from '../parts/windowed.tsx';
@@ -32,6 +33,11 @@ const textOf = (call: Call): string =>
   ]
     .join(' ')
     .toLowerCase();
+
+const hasWords = (call: Call, wanted: string): boolean => {
+  const text = textOf(call);
+  return wanted.split(/\s+/).every((word) => text.includes(word));
+};
 
 const isShown = (call: Call, shown: Shown): boolean =>
   shown === 'all' ||
@@ -61,9 +67,93 @@ function Row({ call, now }: { call: Call; now: number }) {
       <span class="number">
         {duration(call.state === 'live' ? Math.max(now, call.began) - call.began : call.duration_ms)}
       </span>
-      <span class="number wide quiet">{clockTime(call.began)}</span>
+      <span class="number wide quiet">{dayTime(call.began, now)}</span>
     </a>
   );
+}
+
+/** Saved searches: links, and what adds or forgets one. */
+function SavedSearches({ name }: { name: string }) {
+  const [saved, setSaved] = useState(savedSearches());
+  const change = (wanted: string, hash: string | undefined): void => {
+    saveSearch(wanted, hash);
+    setSaved(savedSearches());
+  };
+  return (
+    <fieldset class="saved" aria-label="Saved searches">
+      {Object.entries(saved).map(([each, hash]) => (
+        <span key={each}>
+          <a class="chip" href={hash}>
+            {each}
+          </a>
+          <button
+            type="button"
+            class="small"
+            aria-label={`Forget the search ${each}`}
+            onClick={() => change(each, undefined)}
+          >
+            ×
+          </button>
+        </span>
+      ))}
+      {name === '' || name in saved ? null : (
+        <button type="button" class="small" onClick={() => change(name, location.hash)}>
+          Save search
+        </button>
+      )}
+    </fieldset>
+  );
+}
+
+/** The time that stored calls are searched in, and how far the search came. */
+function StoredRange({ found, problem, onMore }: ReturnType<typeof useStoredCalls> & { onMore: () => void }) {
+  const [from, setFrom] = useQuery('from');
+  const [until, setUntil] = useQuery('to');
+  const field = (label: string, value: string, set: (next: string) => void) => (
+    <label>
+      {label} <input type="datetime-local" value={value} onInput={(event) => set(event.currentTarget.value)} />
+    </label>
+  );
+  return (
+    <div class="filters stored">
+      {field('From', from, setFrom)}
+      {field('To', until, setUntil)}
+      {problem === undefined ? null : <span class="bad">{problem}</span>}
+      {found && found.calls.length < found.total ? (
+        <button type="button" class="small" onClick={onMore}>
+          Show more of {found.total}
+        </button>
+      ) : null}
+      {found?.unsearched_before === undefined ? null : (
+        <span class="quiet">
+          Calls before {dateTime(found.unsearched_before)} were not searched: set “To” to search them.
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** Stored calls in one answer at first, and how many more are shown on demand. The server gives 1,000 at most. */
+const storedAtFirst = 200;
+const mostStored = 1_000;
+
+/** The search as the address has it. Stored calls are part of it on demand. */
+function useSearch(words: string, shown: Shown) {
+  const [stored, setStored] = useQuery('stored');
+  const [from] = useQuery('from');
+  const [until] = useQuery('to');
+  const [count, setCount] = useState(storedAtFirst);
+  const isStored = stored === '1' && shown !== 'live' && shown !== 'stuck';
+  const search = isStored ? { words, from, to: until, isFailed: shown === 'failed', count } : undefined;
+  const result = useStoredCalls(search);
+  return {
+    ...{ isOn: stored === '1', isStored, result },
+    turn: () => setStored(stored === '1' ? '' : '1'),
+    more: () => setCount(Math.min(mostStored, count + storedAtFirst)),
+    within: ({ began }: Call) =>
+      !isStored ||
+      ((from === '' || began >= new Date(from).getTime()) && (until === '' || began <= new Date(until).getTime())),
+  };
 }
 
 export function Calls() {
@@ -77,17 +167,19 @@ export function Calls() {
   const [stateText, setShown] = useQuery('state', 'all');
   const shown = states.find((each) => each === stateText) ?? 'all';
   const wanted = words.trim().toLowerCase();
+  const { isOn, isStored, result, turn, more, within } = useSearch(words, shown);
+  const { found } = result;
   const rows = useMemo(
     () =>
-      [...calls.values()]
-        .filter((call) => isShown(call, shown) && (wanted === '' || textOf(call).includes(wanted)))
+      merged([...calls.values()], found?.calls ?? [])
+        .filter((call) => isShown(call, shown) && within(call) && (wanted === '' || hasWords(call, wanted)))
         .sort(
           (one, other) =>
             Number(other.stuck.length > 0) - Number(one.stuck.length > 0) ||
             Number(other.state === 'live') - Number(one.state === 'live') ||
             other.began - one.began,
         ),
-    [calls, shown, wanted],
+    [calls, shown, wanted, found, isStored],
   );
   return (
     <div class="fill">
@@ -117,6 +209,15 @@ export function Calls() {
         ))}
         <button
           type="button"
+          class="chip"
+          aria-pressed={isOn}
+          title="Search the calls of the last days on the server, too"
+          onClick={turn}
+        >
+          Stored calls
+        </button>
+        <button
+          type="button"
           class="small"
           onClick={() => saveAs(new Blob([csvOf(rows)], { type: 'text/csv' }), 'calls.csv')}
         >
@@ -131,9 +232,13 @@ export function Calls() {
         </button>
         <span class="quiet count">
           {plural(rows.length, 'call')}
-          {figures && figures.kept_calls > calls.size ? `, searched ${calls.size} of ${figures.kept_calls}` : ''}
+          {!isStored && figures && figures.kept_calls > calls.size
+            ? `, searched ${calls.size} of ${figures.kept_calls}`
+            : ''}
         </span>
+        <SavedSearches name={words.trim()} />
       </div>
+      {isStored ? <StoredRange {...result} onMore={more} /> : null}
       {rows.length === 0 ? <Empty>{nothing}</Empty> : null}
       <Windowed
         label="Calls"

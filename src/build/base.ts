@@ -20,9 +20,12 @@ import type { TableWatch } from '../machines/table-run.ts';
 import type { StartThread } from '../media/start-worker.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { SupervisedThread } from '../native/inherited.ts';
+import { CallArchive } from '../recorder/call-archive.ts';
+import { createCalls } from '../recorder/calls.ts';
 import { Recorder } from '../recorder/recorder.ts';
 import { recorderSettings } from '../settings.ts';
 import type { OpenUdp } from '../sip/transport/udp.ts';
+import { type CallFiles, openCallFiles } from '../stores/call-files.ts';
 import { prepareDirectory } from '../stores/durable-file.ts';
 import { keepEntityId } from '../stores/entity-id.ts';
 import type { LogChannels } from '../stores/log-channels.ts';
@@ -101,6 +104,8 @@ export type Base = {
   recorder: Recorder;
   /** Inbound calls that were refused before they had a channel. */
   refusedCalls: RefusedCalls;
+  /** The ended calls on the disk. */
+  callFiles: CallFiles;
   /** `asterisk_id` of every event. */
   entityId: string;
   /** Tracing; undefined without a collector. */
@@ -144,11 +149,11 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     log: log.child({ part: 'recorder' }),
     settings: recorderSettings(config),
   });
-  scope.defer(() => recorder.close());
+  const inForce = { config };
+  const callFiles = openStoredCalls(recorder, inForce, log, scope);
   const stateStore = config.state_store.on
     ? openState(config, { clock, log: log.child({ part: 'state' }), write: io.writeState })
     : undefined;
-  const inForce = { config };
   return {
     config,
     clock,
@@ -161,6 +166,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     refusedCalls: createRefusedCalls({
       ...{ clock, most: () => inForce.config.recorder.refused_calls, perMinute: config.cdr.refused_calls },
     }),
+    callFiles,
     tracing,
     limitCounts: new LimitCounts(),
     lifecycle: { draining: false },
@@ -204,3 +210,23 @@ const openState = (
     now: () => clock.monotonic(),
     log,
   });
+
+/** Stores ended calls until the recorder closes. */
+function openStoredCalls(recorder: Recorder, inForce: { config: Config }, log: Logger, scope: Scope): CallFiles {
+  const { clock } = recorder;
+  const kept = { clock, log: log.child({ part: 'recorder' }) };
+  const directory = join(inForce.config.general.data_directory, 'calls');
+  const files = openCallFiles({ ...kept, directory, settings: () => inForce.config.recorder.disk });
+  const { detail } = createCalls(recorder, { of: () => [], all: () => [] }, { versions: {} });
+  const most = () => {
+    const { days, most_per_second: most } = inForce.config.recorder.disk;
+    return days === 0 ? 0 : most;
+  };
+  const archive = new CallArchive({ ...kept, recorder, disk: files, detail, most });
+  scope.defer(async () => {
+    await archive.close();
+    await files.close();
+    recorder.close();
+  });
+  return files;
+}

@@ -17,6 +17,7 @@ import { formatTimestamp } from '../models/timestamp.ts';
 import { createCalls } from '../recorder/calls.ts';
 import { createLive } from '../recorder/live.ts';
 import type { Recorder } from '../recorder/recorder.ts';
+import { withStored } from '../recorder/stored-calls.ts';
 import { createStuck, type Mailbox } from '../recorder/stuck.ts';
 import {
   buildInfo,
@@ -227,7 +228,7 @@ function openStores({ config, clock, ids, log, scope, limitCounts }: Base, optio
 function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
-  { inForce, clock, log, scope, refusedCalls }: Base,
+  { inForce, clock, log, scope, refusedCalls, callFiles }: Base,
   {
     applications,
     mailboxes,
@@ -263,7 +264,7 @@ function buildViews(
     refused: refusedCalls.list,
   });
   scope.defer(() => live.close());
-  return { calls, live };
+  return { calls: withStored(calls, callFiles, server, () => clock.now()), live };
 }
 
 /** Lets users listen to calls, where that is on. */

@@ -64,6 +64,38 @@ export const recorder = group(
       commaList: true,
       description: 'Variables whose values are hidden, e.g. CARD_NUMBER.',
     }),
+    disk: group(
+      {
+        days: whole(0, 3_650, {
+          default: 7,
+          unit: 'days',
+          description:
+            'Time that ended calls are kept on the disk, in `calls` of the data directory. 0: none are written; those that are there stay.',
+        }),
+        size: whole(1, 1_000_000, {
+          default: 500,
+          unit: 'MB',
+          description: 'Size of all stored calls. Beyond this the oldest are deleted.',
+        }),
+        most_per_second: number(0.1, 10_000, {
+          default: 10,
+          unit: 'calls/s',
+          description:
+            'Calls written at most, so that storing them does not slow down others. More wait in memory while there is room.',
+        }),
+        searched: whole(100, 100_000_000, {
+          default: 200_000,
+          unit: 'calls',
+          description: 'Stored calls that one search looks at. The answer says where it ended.',
+        }),
+        searches: whole(1, 1_000, {
+          default: 4,
+          unit: 'searches',
+          description: 'Searches of stored calls at the same time. Further ones are refused with 503.',
+        }),
+      },
+      'Ended calls on the disk, with their timelines, without secrets and what is masked.',
+    ),
     hep: group(
       {
         address: text({

@@ -16,8 +16,8 @@ import type { WebrtcCalls } from '../actors/webrtc-calls.ts';
 import type { Transfers } from '../calls/transfers.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import type { Usage } from '../models/usage.ts';
-import type { Calls } from '../recorder/calls.ts';
 import type { Live } from '../recorder/live.ts';
+import type { KnownCalls } from '../recorder/stored-calls.ts';
 import type { Bans } from '../stores/bans.ts';
 import type { DeviceStates } from '../stores/device-states.ts';
 import type { DynamicConfig } from '../stores/dynamic-config.ts';
@@ -83,8 +83,7 @@ export type Owners = {
   /** Which lines are logged. */
   logLevels: LogLevelControl;
   /** The calls that are recorded. */
-  calls: Pick<Calls, 'list' | 'get' | 'mermaid' | 'pcap' | 'mask' | 'bundle' | 'stuck'> &
-    Partial<Pick<Calls, 'record'>>;
+  calls: Omit<KnownCalls, 'record'> & Partial<Pick<KnownCalls, 'record'>>;
   /** The application that owns channels and bridges. */
   objectOwnership: Pick<ObjectOwnership, 'callOf' | 'applicationOf' | 'ranDialplan' | 'membersOf' | 'creatorOf' | 'by'>;
   /** Sends changes to subscribers. */

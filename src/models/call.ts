@@ -67,12 +67,18 @@ export const CallPage = model('CallPage', 'Some of the calls that were asked for
   calls: Type.Array(Call),
   total: int('How many there are in all.'),
   next: Type.Optional(int('The `offset` to go on with; left out at the end.')),
+  unsearched_before: Type.Optional(
+    double(
+      'Stored calls that ended before this were not looked at (`recorder.disk.searched`), in ms since the Unix epoch: ask again with it as `to`.',
+    ),
+  ),
   evicted: int('Ended calls that went before their time because everything together took too much memory.'),
 });
 export type CallPage = Static<typeof CallPage>;
 
 export const CallDetail = model('CallDetail', 'A call with everything that was recorded of it.', {
   ...call,
+  stored: Type.Optional(flag('It was read from the disk: the recorder no longer has it in memory.')),
   timeline: Type.Array(TimelineEntry, { description: 'In order.' }),
 });
 export type CallDetail = Static<typeof CallDetail>;

@@ -72,6 +72,10 @@ export const ariErrors = {
   recorderOff: { status: 409, message: 'The flight recorder is off (recorder.off), and no records are left' },
   callNotFound: { status: 404, message: 'The flight recorder has no record of this call' },
   rtpNotKept: { status: 409, message: 'RTP headers are not recorded. Turn on recorder.rtp_headers' },
+  tooManySearches: {
+    status: 503,
+    message: 'The limit of {searches} searches of stored calls at the same time is reached (recorder.disk.searches)',
+  },
   listeningOff: { status: 404, message: 'Listening is turned off (listening.on)' },
   listeningDenied: { status: 403, message: 'A read-only user may not listen (listening.read_only)' },
   tooManyListeners: { status: 409, message: 'The limit of {most} listeners is reached (listening.most)' },

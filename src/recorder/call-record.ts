@@ -157,6 +157,8 @@ export class CallRecord {
   dropped = 0;
   /** Whether it is no longer kept. */
   gone = false;
+  /** The version of it that is on the disk: `changed` and the mask when it was written, and its place. */
+  stored: { changed: number; mask: Mask; place: unknown } | undefined;
   readonly #journal: Journal;
 
   constructor(id: string, began: number, mask: Mask, journal: Journal) {

@@ -233,6 +233,11 @@ export class CallStore {
     return went;
   }
 
+  /** Ended calls that are kept, in the order of their ends. */
+  get endedCalls(): Iterable<CallRecord> {
+    return this.#ended;
+  }
+
   /** Whether any ended call waits to be dropped. */
   get hasEnded(): boolean {
     return this.#ended.size > 0;

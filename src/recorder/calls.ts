@@ -13,7 +13,7 @@ import type { Stuck } from './stuck.ts';
 import { writeTimeline } from './timeline.ts';
 
 /** Which calls are asked for; all conditions hold. */
-type CallFilter = {
+export type CallFilter = {
   /** Part of a number of a party, or of the extension. */
   number?: string | undefined;
   /** An application that is or was in control. */
@@ -27,6 +27,8 @@ type CallFilter = {
   stuck?: boolean | undefined;
   offset?: number | undefined;
   limit?: number | undefined;
+  /** Another condition. */
+  fits?: ((call: Call) => boolean) | undefined;
   /** Whether who asks sees what belongs to these applications; left out, everything is seen. */
   seen?: ((applications: Iterable<string>) => boolean) | undefined;
 };
@@ -62,11 +64,27 @@ export interface Calls {
   /** @throws AriError callNotFound. */
   record(id: string): CallRecord;
   model(record: CallRecord): Call;
+  /** A call with its timeline. */
+  detail(record: CallRecord): CallDetail;
 }
+
+/** What a filter looks at. */
+export type Filtered = Pick<Call, 'began' | 'state' | 'applications'> & {
+  /** Numbers and extensions of its parties. */
+  numbers: readonly string[];
+  /** Endpoints of its channels, as `technology/resource`. */
+  endpoints: readonly string[];
+};
 
 /** Calls in one answer at most, and unless the client says how many. */
 const mostInAnswer = 1_000;
 const usualInAnswer = 100;
+
+/** The part of a list that is asked for. */
+export const pageOf = ({ offset = 0, limit = usualInAnswer }: CallFilter) => ({
+  offset,
+  count: Math.min(Math.max(limit, 1), mostInAnswer),
+});
 
 /** Makes the view of the calls that a recorder keeps. */
 export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDescription): Calls {
@@ -104,24 +122,26 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
     };
   };
 
-  const get = (id: string): CallDetail => {
-    const call = record(id);
-    return { ...model(call), timeline: writeTimeline(call.all(), call.mask) };
-  };
+  const detail = (call: CallRecord): CallDetail => ({
+    ...model(call),
+    timeline: writeTimeline(call.all(), call.mask),
+  });
+  const get = (id: string): CallDetail => detail(record(id));
 
   return {
     record,
     model,
+    detail,
     list(filter) {
       requireRecording();
-      const { offset = 0, limit = usualInAnswer } = filter;
-      const count = Math.min(Math.max(limit, 1), mostInAnswer);
+      const { offset, count } = pageOf(filter);
       const found = recorder.store
         .calls()
-        .filter((call) => matches(call, filter, clock.now()))
+        .filter((call) => matches(filteredOf(call), filter, clock.now()))
         .reverse();
-      const wanted =
+      const notStuck =
         filter.stuck === undefined ? found : found.filter((call) => stuck.of(call).length > 0 === filter.stuck);
+      const wanted = filter.fits ? notStuck.filter((call) => filter.fits?.(model(call))) : notStuck;
       const next = offset + count;
       return {
         calls: wanted.slice(offset, next).map(model),
@@ -156,27 +176,36 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
   };
 }
 
-function matches(
-  call: CallRecord,
+/** Whether a call fits a filter, but for `stuck` and `fits`. @param now ms since the epoch */
+export function matches(
+  { began, state: own, applications, numbers, endpoints }: Filtered,
   { number, app, endpoint, state, older_than: olderThan, seen }: CallFilter,
   now: number,
 ): boolean {
-  if (seen && !seen(call.applications)) return false;
-  if (state !== undefined && state !== (call.ended === undefined ? 'live' : 'ended')) return false;
-  if (olderThan !== undefined && now - call.began < olderThan * 1000) return false;
-  if (app !== undefined && !call.applications.includes(app)) return false;
-  const contexts = call.channels.map(({ context }) => context);
-  if (endpoint !== undefined && !contexts.some((each) => isAt(each.endpoint, endpoint))) return false;
-  if (number === undefined) return true;
-  return contexts.some(({ caller, connected, dialplan, dialString }) =>
-    [caller.number, connected.number, dialplan.exten, dialString].some((each) => each.includes(number)),
-  );
+  if (seen && !seen(applications)) return false;
+  if (state !== undefined && state !== own) return false;
+  if (olderThan !== undefined && now - began < olderThan * 1000) return false;
+  if (app !== undefined && !applications.includes(app)) return false;
+  if (endpoint !== undefined && !endpoints.some((each) => isAt(each, endpoint))) return false;
+  return number === undefined || numbers.some((each) => each.includes(number));
+}
+
+function filteredOf({ began, ended, applications, channels }: CallRecord): Filtered {
+  const contexts = channels.map(({ context }) => context);
+  return {
+    ...{ began, applications, state: ended === undefined ? 'live' : 'ended' },
+    numbers: contexts.flatMap(({ caller, connected, dialplan, dialString }) => [
+      ...[caller.number, connected.number, dialplan.exten, dialString],
+    ]),
+    endpoints: contexts.flatMap(({ endpoint }) => (endpoint ? [endpoint.join('/')] : [])),
+  };
 }
 
 const writeMask = ({ digits, variables }: Mask): CallMask => ({ digits, variables: [...variables] });
 
-const isAt = (endpoint: readonly [string, string] | undefined, wanted: string): boolean =>
-  endpoint !== undefined && (endpoint.join('/').toLowerCase() === wanted.toLowerCase() || endpoint[1] === wanted);
+/** Whether an endpoint is the one that is asked for: as a whole, or by its resource. */
+const isAt = (endpoint: string, wanted: string): boolean =>
+  endpoint.toLowerCase() === wanted.toLowerCase() || endpoint.slice(endpoint.indexOf('/') + 1) === wanted;
 
 /** What the outcome of a channel follows from. */
 function factsOf({ context, value, ended, refusedBy }: ChannelTrace): LegFacts {

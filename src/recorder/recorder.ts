@@ -163,6 +163,19 @@ export class Recorder {
     }
   }
 
+  /** Files up to so many captured rows, oldest first. @returns whether nothing waits any more */
+  settleSome(rows: number): boolean {
+    return this.#fileSome(rows, Number.POSITIVE_INFINITY);
+  }
+
+  /** Ended calls, in the order of their ends, as far as they are filed. */
+  get endedCalls(): Iterable<CallRecord> {
+    return this.#kept.store.endedCalls;
+  }
+
+  /** Called every 5 s while anything is recorded, before calls that ended long ago are dropped. */
+  onExpiry: () => void = () => {};
+
   /** Calls back for everything from now on. @returns a function that ends it. */
   listen(listener: RecordListener): () => void {
     this.#fileAll();
@@ -406,6 +419,7 @@ export class Recorder {
     if (this.#expiry !== undefined || this.#closed || !this.#on) return;
     this.#expiry = this.clock.setTimeout(() => {
       this.#expiry = undefined;
+      this.onExpiry();
       const { store, capture } = this.#kept;
       const now = this.clock.now();
       store.expire(now);

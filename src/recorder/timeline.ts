@@ -70,6 +70,14 @@ export function createTimelineWriter(mask: Mask): TimelineWriter {
   };
 }
 
+/** An entry with what a mask hides replaced, which was not hidden when it was written. */
+export function maskEntry(entry: TimelineEntry, mask: Mask): TimelineEntry {
+  if (entry.kind === 'request') return { ...entry, query: maskedQuery(entry.query, mask) };
+  if (entry.kind !== 'sip') return masked(entry, mask);
+  const { body: _body, ...rest } = entry;
+  return mask.digits && entry.first_line.startsWith('INFO') ? rest : entry;
+}
+
 /** A change as JSON can carry it: a member that is undefined is gone. */
 function asJson({ set = {}, unset = [], ...change }: Change): Change {
   const gone = Object.keys(set).filter((name) => set[name] === undefined);

@@ -6,6 +6,7 @@ import { createPhone } from '../drivers/sip/support.ts';
 import { isLit, isLitIn, kept, pageTests, picture } from '../support/browser.ts';
 import { registerPhone } from '../support/register.ts';
 import { password, user } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const page = suite('the page in a browser');
 const test = pageTests(page);
@@ -121,12 +122,12 @@ test('who is limited sees what its scope covers, and what it may not do is grey'
 test('a call that is not there is told as such, and not looked for again', async ({ server, open, complaints }) => {
   const shown = await open();
   await shown.goto(`${server.url.replace(/\/ari$/, '/')}#/calls/none`);
-  await shown.getByText('This call does not exist, or is no longer recorded.').waitFor();
+  await shown.getByText('This call does not exist, or is no longer stored.').waitFor();
   await shown.getByRole('main').getByText('not there').waitFor();
-  // The WebSocket that was refused, and the answer that said why: nothing else, and no more of them.
+  // The WebSocket that was refused, the answer that said why, and the disk: nothing else, and no more of them.
   assert.equal(
-    complaints.splice(0).map((each) => /call=none/.test(each)),
-    [true, true],
+    complaints.splice(0).map((each) => /call=none|calls\/none/.test(each)),
+    [true, true, true],
   );
 });
 
@@ -237,6 +238,57 @@ test('a registered phone shows the state of its contact, an application its conn
     await phone.close();
   }
 });
+
+test(
+  'a call of yesterday is searched on the server and looked into; the search is saved',
+  async ({ server, open, complaints }) => {
+    const app = await server.app('desk');
+    await app.ok('POST', '/channels/old-1?endpoint=Local/wait@default&app=desk&otherChannelId=other&callerId=4799');
+    await app.waitFor('StasisStart');
+    await app.ok('DELETE', '/channels/old-1');
+    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    const listed = async (query: string) => {
+      const answer = await fetch(`${server.url.replace(/ari$/, 'hookswitch')}/calls?${query}`, {
+        headers: { authorization },
+      });
+      return ((await answer.json()) as { total: number }).total;
+    };
+    await untilAsked(
+      async () => {
+        server.clock.skip(5_000);
+        return (await listed('')) === 0 && (await listed('stored=true')) === 1;
+      },
+      () => 'the call is not only on the disk',
+    );
+    const shown = await open();
+    await shown.getByRole('link', { name: 'Calls' }).click();
+    await shown.getByText('No calls yet').waitFor();
+    await shown.getByRole('button', { name: 'Stored calls' }).click();
+    const row = shown.getByRole('link', { name: /4799 →/ });
+    await row.waitFor();
+    await shown.getByLabel('Search calls').fill('nobody');
+    await row.waitFor({ state: 'detached' });
+    await shown.getByLabel('Search calls').fill('DESK 4799');
+    await row.waitFor();
+    await shown.getByLabel('From').fill('2100-01-01T00:00');
+    await row.waitFor({ state: 'detached' });
+    await shown.getByLabel('From').fill('2020-01-01T00:00');
+    await row.waitFor();
+    await shown.getByRole('button', { name: 'Save search' }).click();
+    await picture(shown, 'stored-calls');
+    await row.click();
+    await isLit(shown, 'channel', 'destroyed');
+    await shown.getByLabel('Summary').getByText(/4799/).waitFor();
+    await shown.getByRole('link', { name: 'All calls' }).click();
+    await row.waitFor({ state: 'detached' });
+    await shown.getByRole('link', { name: 'DESK 4799' }).click();
+    await row.waitFor();
+    // Whether a call is live is asked first, and refused.
+    for (let at = complaints.length - 1; at >= 0; at--)
+      if (/404|live\?call=old-1/.test(complaints[at] ?? '')) complaints.splice(at, 1);
+  },
+  () => ({ recorder: { keep_ended: 0 } }),
+);
 
 test('a phone is made, and told what to type', async ({ open }) => {
   const shown = await open();

@@ -13,6 +13,8 @@ function note(kind, error) {
 
 // In a worker thread the default is right: it ends the thread, and whoever started it hears the error.
 if (isMainThread) {
+  // The runner is gone: an error of writing must not be written again and again.
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => process.exit(1));
   process.on('unhandledRejection', (reason) => note('a rejection', reason));
   process.on('uncaughtException', (error, origin) => origin === 'uncaughtException' && note('an exception', error));
   process.on('exit', () => {

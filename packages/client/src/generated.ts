@@ -281,6 +281,8 @@ export interface CallDetail {
   seq: number;
   /** Hidden parts of a call. */
   masked?: CallMask;
+  /** It was read from the disk: the recorder no longer has it in memory. */
+  stored?: boolean;
   /** In order. */
   timeline: (StepEntry | RequestEntry | EventEntry | SipEntry | MediaEntry)[];
 }
@@ -321,6 +323,11 @@ export interface CallPage {
   total: number;
   /** The `offset` to go on with; left out at the end. */
   next?: number;
+  /**
+   * Stored calls that ended before this were not looked at (`recorder.disk.searched`), in ms since the Unix epoch: ask
+   * again with it as `to`.
+   */
+  unsearched_before?: number;
   /** Ended calls that went before their time because everything together took too much memory. */
   evicted: number;
 }
@@ -2861,6 +2868,22 @@ export interface OwnOperations {
       older_than?: number;
       /** Something of it stays longer than it is expected to. */
       stuck?: boolean;
+      /** Search the calls on the disk, too. */
+      stored?: boolean;
+      /** Words that its ids, names, numbers, applications and outcome contain. */
+      text?: string;
+      /** What became of it: one of these. */
+      outcome?: string | readonly string[];
+      /** Q.850 cause of one of its channels. */
+      cause?: number;
+      /** Began at this time or later: `2026-11-26T10:00:00Z`, or ms since the Unix epoch. */
+      from?: string;
+      /** Began at this time or earlier. */
+      to?: string;
+      /** It lasted at least so many seconds. */
+      longer_than?: number;
+      /** It lasted at most so many seconds. */
+      shorter_than?: number;
       /** How many to leave out at the beginning. */
       offset?: number;
       /** How many to list at most, up to 1000. */

@@ -393,7 +393,7 @@ export function withPhone(options: TestServerOptions, name: string): TestServerO
 
 function settings(options: TestServerOptions): object {
   const { config = {} } = options;
-  const { general, sip, media, http } = config as Record<string, object | undefined>;
+  const { general, sip, media, http, recorder } = config as Record<string, object | undefined>;
   const endpoints = Object.fromEntries(
     namesOf(options).map((name, place) => {
       const at = addressOf(place);
@@ -414,6 +414,8 @@ function settings(options: TestServerOptions): object {
     http: { ...http, bind: '127.0.0.1', port: 0, users: [{ name: username, password }] },
     sip: { ...sip, transports: [{ protocol: 'udp', bind: address, port: sipPort }], endpoints },
     media: { warm_up: false, ...media, rtp_address: address },
+    // A test reads its calls from memory; time may be simulated, and the disk is not.
+    recorder: { disk: { days: 0 }, ...recorder },
   };
 }
 

@@ -215,8 +215,8 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
       for (const { name, check } of named) for (const text of textsOf(params[name])) check(text, question);
       const place = context && contextOf(params, leavesApplication);
       if (place !== undefined) context?.(place, question);
-      // Pages of a list are counted by what is seen.
-      if (model === 'CallPage') params.seen = question.visibility.seesAll;
+      // Pages of a list are counted by what is seen. A stored call is read before it is known whose it is.
+      if (model === 'CallPage' || declared.callId) params.seen = question.visibility.seesAll;
     };
 
     return {

@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { CallDetail, CallMask, CallPage, WaitingFor } from '../../models/call.ts';
+import { outcomeResults } from '../../models/call-outcome.ts';
 import { accessOf } from '../access/access.ts';
 import type { OperationName } from '../access/scope.ts';
 import { fileOf } from '../file-answers.ts';
@@ -9,6 +10,9 @@ const params = { callId: pathParam('Id of the call, or of a channel of it.', 'ca
 
 /** Bundles only contain the configuration if the scope covers this operation. */
 const readsConfiguration: OperationName = { resource: 'asterisk', nickname: 'getObject', changesNothing: true };
+
+/** What the requesting user sees of calls on the disk, as the guard of scopes says; undefined without limits. */
+const seenOf = (params: object) => (params as { seen?: (applications: Iterable<string>) => boolean }).seen;
 
 /** Calls: what the server has recorded of them. */
 export const calls: Resource = {
@@ -20,7 +24,8 @@ export const calls: Resource = {
       path: '/calls',
       nickname: 'list',
       summary: 'List calls, newest first.',
-      notes: 'Ended calls are kept for `recorder.keep_ended`, as long as there is room.',
+      notes:
+        'Ended calls are kept in memory for `recorder.keep_ended`, as long as there is room, and on the disk for `recorder.disk.days`.',
       owner: 'calls',
       params: {
         number: queryParam('string', 'Part of the number of a party, or of the extension that was called.'),
@@ -29,11 +34,19 @@ export const calls: Resource = {
         state: queryParam('string', 'Whether a channel is left.', { allowed: ['live', 'ended'] }),
         older_than: queryParam('int', 'Began at least so many seconds ago.', { min: 0 }),
         stuck: queryParam('boolean', 'Something of it stays longer than it is expected to.'),
+        stored: queryParam('boolean', 'Search the calls on the disk, too.', { default: false }),
+        text: queryParam('string', 'Words that its ids, names, numbers, applications and outcome contain.'),
+        outcome: queryParam('list', 'What became of it: one of these.', { allowed: [...outcomeResults] }),
+        cause: queryParam('int', 'Q.850 cause of one of its channels.', { min: 0 }),
+        from: queryParam('string', 'Began at this time or later: `2026-11-26T10:00:00Z`, or ms since the Unix epoch.'),
+        to: queryParam('string', 'Began at this time or earlier.'),
+        longer_than: queryParam('int', 'It lasted at least so many seconds.', { min: 0 }),
+        shorter_than: queryParam('int', 'It lasted at most so many seconds.', { min: 0 }),
         offset: queryParam('int', 'How many to leave out at the beginning.', { default: 0, min: 0 }),
         limit: queryParam('int', 'How many to list at most, up to 1000.', { default: 100, min: 1 }),
       },
       returns: CallPage,
-      errors: ['recorderOff'],
+      errors: ['recorderOff', 'parameterInvalid', 'tooManySearches'],
       handle: (calls, filter) => calls.list(filter),
     }),
     operation({
@@ -45,8 +58,8 @@ export const calls: Resource = {
       owner: 'calls',
       params,
       returns: CallDetail,
-      errors: ['recorderOff', 'callNotFound'],
-      handle: (calls, { callId }) => calls.get(callId),
+      errors: ['recorderOff', 'callNotFound', 'tooManySearches'],
+      handle: (calls, params) => calls.get(params.callId, seenOf(params)),
     }),
     fileOperation({
       path: '/calls/{callId}.mmd',
@@ -54,8 +67,8 @@ export const calls: Resource = {
       summary: 'Get a call as the source of a Mermaid sequence diagram.',
       owner: 'calls',
       params,
-      errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable'],
-      handle: async (calls, { callId }) => fileOf('text/vnd.mermaid', calls.mermaid(callId)),
+      errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable', 'tooManySearches'],
+      handle: async (calls, params) => fileOf('text/vnd.mermaid', await calls.mermaid(params.callId, seenOf(params))),
     }),
     fileOperation({
       path: '/calls/{callId}.pcap',
@@ -68,8 +81,16 @@ export const calls: Resource = {
         ...params,
         rtp: queryParam('string', 'Which packets of audio to add.', { allowed: ['none', 'headers'], default: 'none' }),
       },
-      errors: ['recorderOff', 'callNotFound', 'parameterInvalid', 'rtpNotKept', 'rangeNotSatisfiable'],
-      handle: async (calls, { callId, rtp }) => fileOf('application/vnd.tcpdump.pcap', calls.pcap(callId, rtp)),
+      errors: [
+        'recorderOff',
+        'callNotFound',
+        'parameterInvalid',
+        'rtpNotKept',
+        'rangeNotSatisfiable',
+        'tooManySearches',
+      ],
+      handle: async (calls, params) =>
+        fileOf('application/vnd.tcpdump.pcap', await calls.pcap(params.callId, params.rtp, seenOf(params))),
     }),
     operation({
       method: 'PUT',
@@ -85,8 +106,8 @@ export const calls: Resource = {
         variables: queryParam('list', 'Hide the values of these variables.'),
       },
       returns: CallMask,
-      errors: ['recorderOff', 'callNotFound'],
-      handle: (calls, { callId, ...hide }) => calls.mask(callId, hide),
+      errors: ['recorderOff', 'callNotFound', 'tooManySearches'],
+      handle: (calls, { callId, ...params }) => calls.mask(callId, params, seenOf(params)),
     }),
     fileOperation({
       path: '/calls/{callId}/bundle',
@@ -96,12 +117,11 @@ export const calls: Resource = {
         'Its timeline, the models at its end, versions, and the configuration that is in force without secrets, as JSON. Whose scope does not cover `asterisk:getObject`, which reads configuration, gets none.',
       owner: 'calls',
       params,
-      errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable'],
-      handle: async (calls, { callId }, requester) =>
-        fileOf(
-          'application/json',
-          JSON.stringify(calls.bundle(callId, accessOf(requester.user).mayDo(readsConfiguration))),
-        ),
+      errors: ['recorderOff', 'callNotFound', 'rangeNotSatisfiable', 'tooManySearches'],
+      handle: async (calls, params, requester) => {
+        const readsAll = accessOf(requester.user).mayDo(readsConfiguration);
+        return fileOf('application/json', JSON.stringify(await calls.bundle(params.callId, readsAll, seenOf(params))));
+      },
     }),
     operation({
       method: 'GET',

@@ -1,0 +1,109 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Call, CallDetail, CallPage } from '../../src/models/call.ts';
+import { ask } from './session.ts';
+
+/** Calls that are no longer live: the answers of searches on the server. */
+
+/** A search; empty texts are no condition. Times as a field of a form holds them, in local time. */
+export type StoredSearch = { words: string; from: string; to: string; isFailed: boolean; count: number };
+
+/** What a search found. */
+export type StoredResult = Pick<CallPage, 'calls' | 'total' | 'unsearched_before'>;
+
+/** Nothing is asked before somebody has stopped typing for so long, in ms. */
+const restMs = 300;
+
+const instant = (local: string): string => {
+  const at = new Date(local).getTime();
+  return Number.isNaN(at) ? '' : String(at);
+};
+
+function pathOf({ words, from, to, isFailed, count }: StoredSearch): string {
+  const query = new URLSearchParams({ stored: 'true', state: 'ended', limit: String(count) });
+  const conditions = {
+    text: words.trim(),
+    from: instant(from),
+    to: instant(to),
+    outcome: isFailed ? 'failed,refused' : '',
+  };
+  for (const [name, value] of Object.entries(conditions)) if (value !== '') query.set(name, value);
+  return `/hookswitch/calls?${query}`;
+}
+
+/** Searches ended calls in memory and on the disk. Undefined while the first answer is awaited, or nothing is asked. */
+export function useStoredCalls(search: StoredSearch | undefined): {
+  found: StoredResult | undefined;
+  problem: string | undefined;
+} {
+  const path = search && pathOf(search);
+  const [found, setFound] = useState<StoredResult>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    setProblem(undefined);
+    if (path === undefined) {
+      setFound(undefined);
+      return undefined;
+    }
+    let isOver = false;
+    const timer = setTimeout(() => {
+      ask<CallPage>('GET', path).then(
+        (page) => isOver || setFound(page),
+        (error: unknown) => isOver || setProblem(String((error as Error).message)),
+      );
+    }, restMs);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [path]);
+  return { found, problem };
+}
+
+/** A call that is not watched live: from memory or the disk. Undefined until it is there. */
+export function useStoredCall(id: string, isWanted: boolean): { call: CallDetail | undefined; isMissing: boolean } {
+  const [call, setCall] = useState<CallDetail>();
+  const [isMissing, setMissing] = useState(false);
+  useEffect(() => {
+    if (!isWanted) return undefined;
+    let isOver = false;
+    ask<CallDetail>('GET', `/hookswitch/calls/${encodeURIComponent(id)}`).then(
+      (found) => isOver || setCall(found),
+      () => isOver || setMissing(true),
+    );
+    return () => {
+      isOver = true;
+    };
+  }, [id, isWanted]);
+  return { call, isMissing };
+}
+
+const key = 'hookswitch.searches';
+
+/** Names of saved searches with their addresses, as the browser keeps them. */
+export function savedSearches(): Readonly<Record<string, string>> {
+  try {
+    const read: unknown = JSON.parse(localStorage.getItem(key) ?? '{}');
+    const pairs = Object.entries(read as object).filter(
+      ([, hash]) => typeof hash === 'string' && hash.startsWith('#/'),
+    );
+    return Object.fromEntries(pairs);
+  } catch {
+    return {};
+  }
+}
+
+/** Saves a search under a name, or forgets it. */
+export function saveSearch(name: string, hash: string | undefined): void {
+  const { [name]: _before, ...others } = savedSearches();
+  try {
+    localStorage.setItem(key, JSON.stringify(hash === undefined ? others : { ...others, [name]: hash }));
+  } catch {
+    // A browser that keeps nothing.
+  }
+}
+
+/** The newer version of each call, newest first. */
+export function merged(live: readonly Call[], stored: readonly Call[]): Call[] {
+  const known = new Set(live.map(({ id }) => id));
+  return [...live, ...stored.filter(({ id }) => !known.has(id))];
+}
