@@ -77,7 +77,7 @@ export async function startSupervised({ dialplan, endpoints, tls, more, node = [
     client: () => new AriClient(base, 'tester:secret'),
     /** What the server and its supervisor have logged. */
     logged: () => errors,
-    /** Kills the server as a crash would; resolves when another one runs. */
+    /** Kills the server as a crash would; resolves when another one answers: connections to the one before are closed by then. */
     async kill(): Promise<void> {
       const before = server();
       process.kill(before, 'SIGKILL');
@@ -85,6 +85,7 @@ export async function startSupervised({ dialplan, endpoints, tls, more, node = [
         async () => server() > 0 && server() !== before,
         () => `no other server runs: ${errors}`,
       );
+      await untilAsked(isUp, () => `the next server does not answer: ${errors}`);
     },
     upgrade: () =>
       fetch(`http://127.0.0.1:${http}/hookswitch/server/upgrade`, {
