@@ -142,6 +142,7 @@ export const mediaSettings = (
     pipeBytes: config.media.video.thread_backlog,
   },
   reports: { perSession: config.media.report_backlog_per_call, inAll: config.media.report_backlog },
+  passedDigits: config.media.passed_digits,
   threadTimeoutMs: config.media.thread_timeout * 1000,
   measureMs: config.recorder.off ? 0 : config.recorder.media_interval * 1000,
   toneZone: config.media.tone_zone,

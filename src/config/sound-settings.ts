@@ -226,6 +226,12 @@ export const media = group(
       unit: 'messages',
       description: 'Messages of one call that may wait.',
     }),
+    passed_digits: whole(1, 1_000, {
+      default: 20,
+      unit: 'digits',
+      description:
+        'Digits that other members of a bridge pressed and that wait to be sent to a member. More are left out, so that the member still hears audio.',
+    }),
     thread_timeout: number(1, 3600, {
       default: 5,
       unit: 's',

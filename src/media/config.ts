@@ -117,6 +117,8 @@ export type MediaConfig = {
   recording: RecordingLimits;
   /** Messages of a thread that may wait for the main thread. */
   reports: ReportLimits;
+  /** Digits that the other members of a bridge pressed and that may wait to be sent to one member; more are left out. */
+  passedDigits: number;
   /** Bounds of connections to servers. */
   external: {
     /** Audio of a server that may wait until it is played, in ms. */
@@ -160,6 +162,7 @@ export const defaultMediaConfig: MediaConfig = {
   keepalive: false,
   external: { backlogMs: 300, unsentBytes: 65_536, stallMs: 5000, messageBytes: 1_048_576, countsInText: true },
   recording: defaultRecordingLimits,
+  passedDigits: 20,
   reports: { perSession: 16, inAll: 2048 },
   video: defaultVideoConfig,
   cacheBytes: 64 * 1024 * 1024,

@@ -23,6 +23,8 @@ export type EndOptions = {
   codec: FormatName;
   memory: SessionMemory;
   report: (report: EngineReport) => void;
+  /** Digits of other members of a mix that may wait to be sent; left out: 20. */
+  passedDigits?: number | undefined;
 };
 
 /** A mix as its members see it. */
@@ -74,7 +76,7 @@ export abstract class End implements PacketTaker {
   protected readonly report: (report: EngineReport) => void;
   protected readonly memory: SessionMemory;
   readonly player: SoundPlayer;
-  protected readonly digits = new DigitSender(tickMs);
+  protected readonly digits: DigitSender;
   /** The mix it is a member of. */
   mix: Meeting | undefined;
   /** The mix's audio for its far side in this tick; only read while `inMix`. */
@@ -109,7 +111,8 @@ export abstract class End implements PacketTaker {
   #event: { timestamp: number; to: PacketTaker; ended: boolean } | undefined;
   readonly #whisperRates = new Map<Whisper, RateChanger>();
 
-  constructor({ session, clock, loader, codec, memory, report }: EndOptions) {
+  constructor({ session, clock, loader, codec, memory, report, passedDigits }: EndOptions) {
+    this.digits = new DigitSender(tickMs, passedDigits);
     this.session = session;
     this.clock = clock;
     this.report = report;

@@ -320,8 +320,8 @@ export class MediaEngine {
   }
 
   #endOptions(session: number, memory: SessionMemory) {
-    const { clock, loader, report, config } = this.#options;
-    return { session, clock, loader, report, memory, codec: config.codecs[0] ?? 'ulaw' };
+    const { clock, loader, report, config: own } = this.#options;
+    return { session, clock, loader, report, memory, codec: own.codecs[0] ?? 'ulaw', passedDigits: own.passedDigits };
   }
 
   #add(end: End): void {

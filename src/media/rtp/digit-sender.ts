@@ -14,7 +14,7 @@ export type DigitStep = {
   durationMs: number;
 };
 
-type Step = { pauseMs: number } | { event: number; durationMs: number };
+type Step = { pauseMs: number } | { event: number; durationMs: number; passed?: true };
 
 /** Quiet before the first digit, so that the far side is ready for it, in ms. */
 const leadMs = 100;
@@ -24,6 +24,8 @@ const longestDigitMs = 8000;
 /** Shorter ones are made so long: many far sides take none that is shorter. */
 const shortestPassedMs = 80;
 const passedGapMs = 60;
+/** Audio is heard between digits of others for at least this share of their length, however many of them press. */
+const passedGapShare = 0.5;
 const pauses: Readonly<Record<string, number>> = { w: 500, W: 1000 };
 
 /** Times the digits of a leg, one sequence after another, in steps of one tick. It sends nothing itself. */
@@ -34,9 +36,14 @@ export class DigitSender {
   /** Ticks spent in the first step. */
   #ticks = 0;
   #endsSent = 0;
+  readonly #mostPassed: number;
+  /** Passed digits that wait or are under way. */
+  #passed = 0;
 
-  constructor(tickMs: number) {
+  /** @param mostPassed digits of other parties that may wait; more are left out. */
+  constructor(tickMs: number, mostPassed = 20) {
     this.#tickMs = tickMs;
+    this.#mostPassed = mostPassed;
   }
 
   /** Nothing is under way or waiting. */
@@ -59,12 +66,14 @@ export class DigitSender {
     this.#pause(afterMs);
   }
 
-  /** Appends one digit that another party pressed for `durationMs`, with a short pause behind it. */
+  /** Appends one digit that another party pressed for `durationMs`, with a pause behind it, unless too many wait. */
   pass(digit: string, durationMs: number): void {
     const event = eventOfDigit(digit);
-    if (event < 0) return;
-    this.#steps.push({ event, durationMs: Math.max(shortestPassedMs, Math.min(durationMs, longestDigitMs)) });
-    this.#pause(passedGapMs);
+    if (event < 0 || this.#passed >= this.#mostPassed) return;
+    const lasting = Math.max(shortestPassedMs, Math.min(durationMs, longestDigitMs));
+    this.#passed++;
+    this.#steps.push({ event, durationMs: lasting, passed: true });
+    this.#pause(Math.max(passedGapMs, lasting * passedGapShare));
   }
 
   /** The packets of this tick; undefined while idle. The object is reused by the next call. */
@@ -104,7 +113,8 @@ export class DigitSender {
   }
 
   #next(): void {
-    this.#steps.shift();
+    const step = this.#steps.shift();
+    if (step && 'passed' in step) this.#passed--;
     this.#ticks = 0;
     this.#endsSent = 0;
   }

@@ -60,4 +60,22 @@ test('a digit longer than one event can tell is cut at eight seconds', () => {
   assert.is(run(sender).at(-1), '1e 8000');
 });
 
+test('digits of others leave room for audio, and only so many wait', () => {
+  const sender = new DigitSender(20, 3);
+  for (let pressed = 0; pressed < 1_000; pressed++) sender.pass('5', 2_000);
+  const ticks = run(sender);
+  assert.is(ticks.filter((tick) => tick.includes('s')).length, 3);
+  assert.ok(ticks.filter((tick) => tick === '.').length >= ticks.length * 0.3, ticks.join());
+  sender.pass('6', 100);
+  assert.is(run(sender)[0], '6s 20');
+});
+
+test('a digit of another party that is short is followed by 60 ms of audio', () => {
+  const sender = new DigitSender(20);
+  sender.pass('1', 100);
+  sender.pass('2', 100);
+  const one = ['1s 20', '1 40', '1 60', '1 80', '1E 100', '1e 100', '1e 100'];
+  assert.equal(run(sender).slice(0, 9), [...one, '.', '2s 20']);
+});
+
 test.run();
