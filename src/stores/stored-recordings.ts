@@ -51,7 +51,7 @@ export interface StoredRecordings {
 
 const known: ReadonlySet<string> = new Set(recordingFormats);
 /** A name with files of several formats shows the first of these. */
-const rank = (format: string): number => recordingFormats.findIndex((each) => each === format);
+const rank = (format: string): number => (recordingFormats as readonly string[]).indexOf(format);
 /** Deepest directory that is looked into. */
 const deepest = 8;
 
