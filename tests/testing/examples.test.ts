@@ -14,7 +14,7 @@ import { nodeArguments } from '../../scripts/compiled.ts';
 const examples = suite('examples with the testing kit');
 
 /** A loaded machine lets programs wait longer than usual. */
-const quietMs = 3;
+const quietMs = 15;
 
 type Call = (pbx: TestServer) => Promise<void>;
 

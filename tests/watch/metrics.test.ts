@@ -71,6 +71,7 @@ metrics('of one call are told number by number', () =>
       ...setup,
       'channels{state="Up",technology="PJSIP"} 2',
       'actors{chart="leg",state="up"} 2',
+      'actors{chart="pendingMediaSession",state="open"} 2',
       'actors{chart="ownership",state="dialplan"} 1',
       'actors{chart="channel",state="up"} 2',
       'actors{chart="dial",state="together"} 1',
