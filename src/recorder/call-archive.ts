@@ -29,19 +29,24 @@ const passSeconds = 5;
 const rowsOfCall = 100;
 
 /**
- * Writes ended calls to the disk. Every 5 s it files some of what was captured, and writes the calls that ended: at most so many,
- * so that it costs little under load. A call that changes afterwards, or is masked, is written again in place of the earlier
+ * Writes ended calls to the disk. Every 5 s it files some of what was captured, and writes the calls that ended: at most so many.
+ * While more is recorded than it may file, it waits, so that it costs nothing under load. A call that changes afterwards, or is masked, is written again in place of the earlier
  * version. The last calls of a process that is killed are lost.
  */
 export class CallArchive<Place> {
   readonly #options: ArchiveOptions<Place>;
   #running: Promise<void> | undefined;
   #closed = false;
+  /** Entries that were recorded until the last look. */
+  #order = 0;
 
   constructor(options: ArchiveOptions<Place>) {
     this.#options = options;
     options.recorder.onExpiry = () => {
-      if (!this.#closed) this.#run(restMs);
+      const { recorder, most } = options;
+      const recorded = recorder.order - this.#order;
+      this.#order = recorder.order;
+      if (!this.#closed && recorded <= most() * passSeconds * rowsOfCall) this.#run(restMs);
     };
   }
 

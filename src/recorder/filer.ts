@@ -49,6 +49,11 @@ export class Filer {
     return this.#charts.get(number);
   }
 
+  /** Whether there are charts of which steps are filed, and that have not ended. */
+  get hasCharts(): boolean {
+    return this.#charts.size > 0;
+  }
+
   /** Files what was captured. @param running the charts that run and have not begun here, by their numbers */
   row(row: Row, running: ReadonlyMap<number, RecordedChart>): void {
     if (isStep(row)) this.#stepRow(row);

@@ -17,8 +17,8 @@ type Living = {
 };
 
 /**
- * The rows of a segment that belong to live calls, by their order: a live call is kept whole. If all running charts are
- * younger than the segment there are none.
+ * The rows of a segment that belong to live calls, by their order: a live call is kept whole. So are the charts of which
+ * something is filed. If all running charts are younger than the segment, and nothing of it is filed, there are none.
  */
 export function wantedRows(
   segment: CaptureSegment,
@@ -28,7 +28,7 @@ export function wantedRows(
 ): Set<number> {
   const wanted = new Set<number>();
   const living = livingOf(actors, capture);
-  if (living.since > segment.lastAt) return wanted;
+  if (living.since > segment.lastAt && !filer.hasCharts) return wanted;
   for (const row of segment.rows()) note(row, capture, living);
   const { requests } = living;
   for (const row of segment.rows()) if (isWanted(row, capture, filer, living)) wanted.add(row.order);
@@ -72,8 +72,8 @@ function note(row: Row, capture: Capture, living: Living): void {
 function isWanted(row: Row, capture: Capture, filer: Filer, living: Living): boolean {
   const { kind, number, octets } = row;
   if (isStep(row) || kind === 'linked' || kind === 'chart') {
-    const call = filer.chart(number)?.note?.call;
-    const wanted = living.charts.has(number) || (call !== undefined && call.ended === undefined);
+    // A chart of which something is filed is filed to its end: its next steps follow from these.
+    const wanted = living.charts.has(number) || filer.chart(number) !== undefined;
     if (wanted && isStep(row)) {
       const request = octets.read();
       if (typeof request === 'string') living.requests.add(request);

@@ -108,6 +108,30 @@ capture('messages of strangers push no step of a call out, and no call what belo
   recorder.close();
 });
 
+for (const rows of [1, 3, 7, 50])
+  capture(
+    `a chart of which something is filed is filed to its end, also if memory runs out: ${rows} rows a call`,
+    () => {
+      const world = createCallControl();
+      const recorder = createTestRecorder(world.runtime, world.clock, { octets: 200_000, others: 100 });
+      world.connect('desk');
+      for (let each = 0; each < 1_500; each++) {
+        const leg = world.incoming(`c${each}`);
+        if (each % 10 === 0) recorder.settleSome(rows);
+        leg.report({ type: 'leg.hungUp', cause: 16 });
+      }
+      assert.ok(recorder.evicted > 100, `${recorder.evicted} calls went unfiled`);
+      const calls = recorder.store.calls().length;
+      assert.is([...recorder.endedCalls].length, calls);
+      assert.equal(
+        [...recorder.store.living].filter(({ role }) => role !== 'none'),
+        [],
+      );
+      assert.ok(recorder.store.find('c1499'));
+      recorder.close();
+    },
+  );
+
 capture('a reader of many unfiled calls waits, and other work runs meanwhile', async () => {
   const world = createCallControl();
   // The simulated clock ends turns of the event loop at once; this one lets others in between.
