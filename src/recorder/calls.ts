@@ -5,7 +5,7 @@ import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } fr
 import { AriError } from '../models/errors.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
 import type { CallRecord, ChannelTrace } from './call-record.ts';
-import { joined, type Mask, nothingMasked } from './masks.ts';
+import { joined, type Mask } from './masks.ts';
 import { writeMermaid } from './mermaid.ts';
 import { writePcap } from './pcap.ts';
 import type { Recorder } from './recorder.ts';
@@ -165,10 +165,9 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       const packets = rtp ? recorder.rtp.of(call.channels.map((channel) => channel.id)) : [];
       return writePcap(call.all(), call.mask, packets);
     },
-    mask(id, { digits = false, variables = [] }) {
+    mask(id, hide) {
       const call = record(id);
-      const names = variables.map((name) => name.trim()).filter((name) => name !== '');
-      call.mask = joined(call.mask, { ...nothingMasked, digits, variables: new Set(names) });
+      call.mask = joined(call.mask, maskOf(hide));
       return writeMask(call.mask);
     },
     bundle: (id, withConfig = true) =>
@@ -201,7 +200,13 @@ function filteredOf({ began, ended, applications, channels }: CallRecord): Filte
   };
 }
 
-const writeMask = ({ digits, variables }: Mask): CallMask => ({ digits, variables: [...variables] });
+/** The mask that is asked for. */
+export const maskOf = ({ digits = false, variables = [] }: MaskRequest): Mask => ({
+  digits,
+  variables: new Set(variables.map((name) => name.trim()).filter((name) => name !== '')),
+});
+
+export const writeMask = ({ digits, variables }: Mask): CallMask => ({ digits, variables: [...variables] });
 
 /** Whether an endpoint is the one that is asked for: as a whole, or by its resource. */
 const isAt = (endpoint: string, wanted: string): boolean =>

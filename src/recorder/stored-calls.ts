@@ -5,9 +5,9 @@ import type { TimelineEntry } from '../models/timeline.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
 import type { CallDisk } from './call-archive.ts';
 import type { CallRecord } from './call-record.ts';
-import { type CallFilter, type Calls, type Filtered, matches, pageOf } from './calls.ts';
+import { type CallFilter, type Calls, type Filtered, maskOf, matches, pageOf, writeMask } from './calls.ts';
 import { SipEntry } from './entries.ts';
-import { type Mask, nothingMasked } from './masks.ts';
+import { joined, nothingMasked } from './masks.ts';
 import { writeMermaid } from './mermaid.ts';
 import { writePcap } from './pcap.ts';
 import { maskEntry } from './timeline.ts';
@@ -131,8 +131,8 @@ export function withStored<Place>(
         id,
         seen,
         async (call, place) => {
-          const mask = maskOf(call.masked, hide);
-          const written = { digits: mask.digits, variables: [...mask.variables] };
+          const mask = joined(maskOf(call.masked ?? {}), maskOf(hide));
+          const written = writeMask(mask);
           const timeline = call.timeline.map((entry) => maskEntry(entry, mask));
           await disk?.append({ ...call, masked: written, timeline }, place);
           return written;
@@ -227,14 +227,6 @@ const filteredOf = ({ began, state, applications, channels }: Call): Filtered =>
   ]),
   endpoints: channels.flatMap(({ endpoint }) => endpoint ?? []),
 });
-
-function maskOf(known: CallMask | undefined, { digits = false, variables = [] }: MaskRequest): Mask {
-  const names = variables.map((name) => name.trim()).filter((name) => name !== '');
-  return {
-    digits: digits || (known?.digits ?? false),
-    variables: new Set([...(known?.variables ?? []), ...names]),
-  };
-}
 
 const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 
