@@ -134,7 +134,7 @@ export function withStored<Place>(
           const mask = joined(maskOf(call.masked ?? {}), maskOf(hide));
           const written = writeMask(mask);
           const timeline = call.timeline.map((entry) => maskEntry(entry, mask));
-          await disk?.append({ ...call, masked: written, timeline }, place);
+          if (!(await disk?.append({ ...call, masked: written, timeline }, place))) throw new AriError('storageFailed');
           return written;
         },
       ),

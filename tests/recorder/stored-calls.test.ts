@@ -4,6 +4,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { CallDetail, CallPage } from '../../src/models/call.ts';
+import { AriError } from '../../src/models/errors.ts';
+import type { Calls } from '../../src/recorder/calls.ts';
+import { withStored } from '../../src/recorder/stored-calls.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, password, type TestServer, user } from '../support/server.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -154,6 +157,20 @@ stored('a mask hides a variable of a stored call, and nothing of the earlier ver
     },
   ),
 );
+
+stored('a mask that the disk does not take is refused', async () => {
+  const missing = () => {
+    throw new AriError('callNotFound');
+  };
+  const disk = {
+    append: async () => undefined,
+    search: async () => ({ calls: [], total: 0 }),
+    find: async () => ({ call: { id: 'a', timeline: [] } as unknown as CallDetail, place: undefined }),
+  };
+  const known = withStored({ mask: missing } as unknown as Calls, disk, { versions: {} }, Date.now);
+  const refused = await known.mask('a', { digits: true }).catch((error: AriError) => error.code);
+  assert.is(refused, 'storageFailed');
+});
 
 stored('a call is stored some seconds after its end, and found once in memory and on the disk', () => {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-stored-'));

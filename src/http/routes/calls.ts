@@ -106,7 +106,7 @@ export const calls: Resource = {
         variables: queryParam('list', 'Hide the values of these variables.'),
       },
       returns: CallMask,
-      errors: ['recorderOff', 'callNotFound', 'tooManySearches'],
+      errors: ['storageFailed', 'recorderOff', 'callNotFound', 'tooManySearches'],
       handle: (calls, { callId, ...params }) => calls.mask(callId, params, seenOf(params)),
     }),
     fileOperation({
