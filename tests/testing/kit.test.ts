@@ -1,7 +1,9 @@
+import { pbkdf2 } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Ari, type Call, connect } from '../../packages/client/src/index.ts';
@@ -16,6 +18,7 @@ import {
 } from '../../packages/testing/src/index.ts';
 
 const kit = suite('the testing kit');
+const digest = promisify(pbkdf2);
 
 /** An application in this process, with a server of its own. */
 async function onKit(
@@ -182,7 +185,7 @@ kit('a server that is restarted goes on with its calls; one that is killed has l
   }),
 );
 
-kit('time waits until files are read', async () => {
+kit('time waits until files are read and closed', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-kit-'));
   const pbx = await startTestServer();
   try {
@@ -192,6 +195,14 @@ kit('time waits until files are read', async () => {
     void readFile(file).then(({ length }) => (read = length));
     await pbx.clock.advance('1ms');
     assert.is(read, 20_000_000);
+    const handle = await open(file);
+    // The close waits until a thread of the pool is free.
+    const work = Array.from({ length: 8 }, () => digest('', '', 100_000, 32, 'sha256'));
+    let closed = false;
+    void handle.close().then(() => (closed = true));
+    await pbx.clock.advance('1ms');
+    assert.ok(closed);
+    await Promise.all(work);
   } finally {
     await pbx.close();
     rmSync(directory, { recursive: true });

@@ -15,9 +15,12 @@ const fileTurns = 1_000;
 /** Requests for files that have not ended within that time. */
 let endless = 0;
 
-/** Whether a file is being read or written in this process. */
+/** What Node calls requests for files: reading or writing one, and closing the handle of one. */
+const isFileRequest = (name: string): boolean => name.startsWith('FSReq') || name === 'CloseReq';
+
+/** Whether a file is being read, written or closed in this process. */
 function isBusy(): boolean {
-  const requests = process.getActiveResourcesInfo().filter((name) => name.startsWith('FSReq')).length;
+  const requests = process.getActiveResourcesInfo().filter(isFileRequest).length;
   endless = Math.min(endless, requests);
   return requests > endless;
 }
