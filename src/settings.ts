@@ -10,6 +10,7 @@ import {
 import type { AwayPolicy } from './actors/away-policies.ts';
 import type { OutboundConnectionSettings } from './actors/outbound-connection-entry.ts';
 import type { FeatureSettings } from './calls/feature-calls.ts';
+import { policiesOf } from './compatibility.ts';
 import { descriptorLimit } from './config/descriptor-limit.ts';
 import { packageFile, packageVersion as version } from './config/package-files.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
@@ -152,7 +153,7 @@ export const mediaSettings = (
     unsentBytes: config.external_media.unsent,
     stallMs: config.external_media.stall_timeout * 1000,
     messageBytes: config.external_media.websocket_message,
-    countsInText: config.general.compatibility !== 'asterisk',
+    countsInText: policiesOf(config.general).countsInText,
   },
 });
 
@@ -171,7 +172,7 @@ export const httpSettings = (
   },
   pretty: general.pretty,
   validate: general.validate,
-  compatibility: general.compatibility,
+  refusalForm: policiesOf(general).refusalForm,
   media_sockets: { log_in: external_media.log_in, message: external_media.websocket_message },
 });
 

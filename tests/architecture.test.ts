@@ -43,6 +43,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
 /** The files that know everything, besides those of `build`. */
 const roots = [
   'index.ts',
+  'compatibility.ts',
   'main.ts',
   'cli.ts',
   'serve.ts',
@@ -239,6 +240,11 @@ test('only spawn.ts creates actors, and only chart-run.ts says what charts do ne
     wrong.map(({ path }) => path),
     [],
   );
+});
+
+test('only compatibility.ts reads whose behaviour to have: everything else gets a policy', () => {
+  const readers = sources.filter(({ code }) => /\bcompatibility\b(?!\.ts)/.test(code)).map(({ path }) => path);
+  assert.equal(readers, ['compatibility.ts', 'config/schema.ts']);
 });
 
 test('every test file hands its tests to the runner, each suite of it', () => {

@@ -15,6 +15,7 @@ import { allowedOnBridge } from './allowed-operations.ts';
 import type { BridgeEntry } from './bridge-entry.ts';
 import { type BridgeRequest, readBridgeType, readFeatures } from './bridge-requests.ts';
 import type { Bridges } from './bridges.ts';
+import type { CallPolicy } from './call-policy.ts';
 import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import { readVariables } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
@@ -57,7 +58,7 @@ type BridgeOperationsOptions = {
   recordings: Pick<Recordings, 'recordOn' | 'running'>;
   ids: Ids;
   clock: { now(): number };
-  compatibility: 'hookswitch' | 'asterisk';
+  policy: Pick<CallPolicy, 'recordsInBridges'>;
   /** Variables that a bridge may have. */
   variablesLimit: number;
 };
@@ -103,7 +104,7 @@ function createLookup({ bridges, channels }: Pick<BridgeOperationsOptions, 'brid
 type Lookup = ReturnType<typeof createLookup>;
 
 /** Commands about the members of bridges. */
-function createMemberOperations({ bridges, recordings, compatibility }: BridgeOperationsOptions, lookup: Lookup) {
+function createMemberOperations({ bridges, recordings, policy }: BridgeOperationsOptions, lookup: Lookup) {
   const { controlled, candidate, candidates, inside } = lookup;
   return {
     addChannel(id: string, request: AddChannelRequest): void {
@@ -111,8 +112,8 @@ function createMemberOperations({ bridges, recordings, compatibility }: BridgeOp
       const entering = candidates(request.channel);
       const { mute, suppressDtmf } = bridges.snapshot(bridge).context.features;
       for (const channel of entering) {
-        // Asterisk stops at the first one that is being recorded; those before it are in by then.
-        if (compatibility === 'asterisk' && recordings.running('channel', channel.id) > 0)
+        // As in Asterisk, this stops at the first one that is being recorded; those before it are in by then.
+        if (!policy.recordsInBridges && recordings.running('channel', channel.id) > 0)
           throw new AriError('memberRecording', { channel: channel.id });
         bridges.enter(bridge, channel, {
           role: request.role ?? '',

@@ -13,6 +13,7 @@ import {
   type Report,
 } from '../telephony/driver.ts';
 import type { Party } from '../telephony/party.ts';
+import type { CallPolicy } from './call-policy.ts';
 import { type ChannelEntry, deliver, snapshotOf } from './channel-entry.ts';
 import type { ChannelFacts } from './channel-facts.ts';
 
@@ -69,8 +70,7 @@ type ChannelCreationOptions = {
   now(): number;
   /** Default language of channels. */
   defaultLanguage: string;
-  /** Whether events match Asterisk's: a new channel gets its owner after its creation event. */
-  asteriskEvents: boolean;
+  policy: Pick<CallPolicy, 'createdWithIdentity'>;
 };
 
 /** Brings channels to life: calls that come in, and calls that are made. */
@@ -183,7 +183,7 @@ class Creation implements ChannelCreation {
   }
 
   openOutbound(request: OutboundRequest): ChannelEntry {
-    const { start, now, defaultLanguage, asteriskEvents } = this.#options;
+    const { start, now, defaultLanguage, policy } = this.#options;
     if (this.#lifecycle.state !== 'serving') throw new AriError('serviceUnavailable');
     const { id, resource, origin, accountCode, inheritance, onAnswer, dialer } = request;
     const opened = this.#openLeg(request);
@@ -194,8 +194,8 @@ class Creation implements ChannelCreation {
       origin,
       accountCode,
       inheritance,
-      caller: asteriskEvents ? nobody : request.caller,
-      connected: asteriskEvents ? nobody : request.connected,
+      caller: policy.createdWithIdentity ? request.caller : nobody,
+      connected: policy.createdWithIdentity ? request.connected : nobody,
       id,
       variables: { ...request.variables, ...variables },
       reported: [...request.reported, ...Object.keys(variables)],
@@ -212,7 +212,7 @@ class Creation implements ChannelCreation {
     if (request.linked) input.linked = request.linked;
     const entry = start(input, leg, { companionId, dialer, ...(onAnswer && { onAnswer }) });
     this.#takeCompanion(entry, companion, tenantId);
-    if (asteriskEvents) {
+    if (!policy.createdWithIdentity) {
       deliver(entry, { type: 'caller.set', caller: request.caller });
       deliver(entry, { type: 'connected.set', party: request.connected, quietly: true });
     }
@@ -223,7 +223,7 @@ class Creation implements ChannelCreation {
   #takeCompanion(entry: ChannelEntry, companion: IncomingCall | undefined, tenantId: string | undefined): void {
     const { companionId: channelId } = entry;
     if (!companion || channelId === undefined) return;
-    const caller = this.#options.asteriskEvents ? nobody : companion.caller;
+    const caller = this.#options.policy.createdWithIdentity ? companion.caller : nobody;
     this.#take({ ...companion, caller, channelId, ...(tenantId && { tenantId }) }, snapshotOf(entry).context.linked);
   }
 

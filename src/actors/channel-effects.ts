@@ -2,6 +2,7 @@ import { type ChannelContext, channelMachine, type Inheritance, isEnding, type P
 import { hasApplication, ownershipMachine } from '../machines/ownership.ts';
 import type { DialDetails } from '../telephony/driver.ts';
 import { isRestricted, type Party, shownParty } from '../telephony/party.ts';
+import type { CallPolicy } from './call-policy.ts';
 import type { CalledChannels } from './calls.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import { causeAtEnd, stopDialplan } from './channel-dialplan.ts';
@@ -22,8 +23,7 @@ type ChannelEffectsOptions = {
   facts: ChannelFacts;
   /** The formats of the channels of a call. */
   calls: Pick<CalledChannels, 'partnerFormats' | 'callerFormats'>;
-  /** Whether events match Asterisk's. */
-  asteriskEvents: boolean;
+  policy: Pick<CallPolicy, 'presetsVariables'>;
   applications: Pick<ChannelApplications, 'isActive' | 'admit'>;
   playbacks: Pick<ChannelPlaybacks, 'targetGone' | 'queueOf'>;
   audio: Pick<ChannelAudio, 'left'>;
@@ -137,11 +137,11 @@ export function resumeOwnership(
 
 /** The other half of a Local channel gets its variables as they are by now; who calls the one is reached by the other. */
 function dialLeg(entry: ChannelEntry, options: ChannelEffectsOptions): void {
-  const { find, calls, asteriskEvents } = options;
+  const { find, calls, policy } = options;
   const companion = entry.companionId === undefined ? undefined : find(entry.companionId);
   if (companion) {
     const { variables, inheritance, caller, connected } = snapshotOf(entry).context;
-    if (asteriskEvents)
+    if (!policy.presetsVariables)
       for (const [name, value] of fullNamed(variables, inheritance))
         deliver(companion, { type: 'variable.set', name, value });
     else if (Object.keys(variables).length > 0) deliver(companion, { type: 'variable.preset', variables, inheritance });

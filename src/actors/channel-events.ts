@@ -5,6 +5,7 @@ import type { OwnershipFact } from '../machines/ownership.ts';
 import type { Channel } from '../models/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
+import type { CallPolicy } from './call-policy.ts';
 import { type ChannelApplications, type ChannelEndpoints, type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import type { ChannelNews } from './channel-facts.ts';
 import type { ChannelViews } from './channel-views.ts';
@@ -114,43 +115,27 @@ type ChannelPublisherOptions = {
   find(id: string): ChannelEntry | undefined;
   applications: Pick<ChannelApplications, 'addInterest' | 'removeInterest' | 'forget'>;
   endpoints: ChannelEndpoints;
-  /** Whether events match Asterisk's. */
-  asteriskEvents: boolean;
+  policy: Pick<CallPolicy, 'events'>;
 };
-
-/** Asterisk's cause values for hang-ups by software: internal flags, not Q.850 causes. */
-const fieldFlags = { asked: 32, dialplanOver: 16 } as const;
 
 /** Makes the listener that makes events of all facts of channels, and tells who keeps count of channels. */
 export function createChannelPublisher(options: ChannelPublisherOptions): Listener {
-  const { bus, views, find, applications, endpoints, asteriskEvents } = options;
+  const { bus, views, find, applications, endpoints } = options;
+  const form = options.policy.events;
 
-  /** The event of a fact; of a hang-up in the words of Asterisk where these are asked for. */
-  const eventOf = (entry: ChannelEntry, fact: ChannelFact, { context }: ChannelSnapshot): AriEventBody => {
+  const eventOf = (entry: ChannelEntry, fact: ChannelFact, snapshot: ChannelSnapshot): AriEventBody => {
     const forwarded = fact.type === 'Dial' && fact.forwarded !== undefined ? find(fact.forwarded) : undefined;
-    const about = channelEvent(fact, views.model(entry), context.caller.presentation);
+    const about = channelEvent(fact, views.model(entry), snapshot.context.caller.presentation);
     const event = forwarded && about.type === 'Dial' ? { ...about, forwarded: views.model(forwarded) } : about;
-    if (!asteriskEvents || event.type !== 'ChannelHangupRequest') return event;
-    if (event.soft) return { ...event, cause: fieldFlags.asked };
-    // A phone that hangs up an answered call gives no cause.
-    if (context.technology !== 'PJSIP' || context.lastState !== 'Up') return event;
-    const { cause: _cause, ...others } = event;
-    return others;
-  };
-
-  /** Asterisk asks for the end of a channel after its dialplan and `h`, also if a hang-up broke the dialplan off. */
-  const tellDialplanOver = (entry: ChannelEntry): void => {
-    const fact = { type: 'ChannelHangupRequest', cause: fieldFlags.dialplanOver, soft: true } as const;
-    bus.publish({ event: channelEvent(fact, views.model(entry)), topics: entry.topics });
+    return form.shape(event, snapshot);
   };
 
   const publishLife = (entry: ChannelEntry, fact: ChannelFact): void => {
     const current = snapshotOf(entry);
     const { endpoint } = current.context;
-    if (asteriskEvents && entry.ranDialplan) {
-      if (fact.type === 'ChannelHangupRequest' && current.context.endedBy === 'dialplan') return;
-      if (fact.type === 'ChannelDestroyed') tellDialplanOver(entry);
-    }
+    if (!form.publishes(fact, entry, current)) return;
+    const before = form.before(fact, entry);
+    if (before) bus.publish({ event: channelEvent(before, views.model(entry)), topics: entry.topics });
     const event = eventOf(entry, fact, current);
     const { dialer } = entry;
     if (event.type === 'Dial' && dialer)

@@ -4,6 +4,7 @@ import { SlotMap } from '../lib/slot-map.ts';
 import type { ChannelContext, ChannelInput, OnAnswer } from '../machines/channel.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
+import { type CallPolicy, ownCallPolicy } from './call-policy.ts';
 import type { CalledChannels } from './calls.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import {
@@ -50,8 +51,7 @@ type ChannelsOptions = {
   recordings?: Pick<Recordings, 'whenSettled'>;
   /** Default language of channels. */
   defaultLanguage: string;
-  /** Publishes events as Asterisk does where ours differ on purpose. */
-  asteriskEvents?: boolean;
+  policy?: CallPolicy;
 };
 
 /** The running channels: finds them, makes them, and delivers messages to their charts. */
@@ -116,17 +116,17 @@ class ChannelOwner implements Channels, SavedChannels {
   readonly #creation: ChannelCreation;
 
   constructor(options: ChannelsOptions) {
-    const { facts, runtime, ids, recordings, defaultLanguage, asteriskEvents = false } = options;
+    const { facts, runtime, ids, recordings, defaultLanguage, policy = ownCallPolicy } = options;
     this.#options = options;
     const find = (id: string) => this.find(id);
-    this.#charts = bindChannelEffects({ ...options, find, asteriskEvents });
+    this.#charts = bindChannelEffects({ ...options, find, policy });
     this.#creation = createChannelCreation({
-      ...{ find, facts, ids, defaultLanguage, asteriskEvents },
+      ...{ find, facts, ids, defaultLanguage, policy },
       start: (...asked) => this.#start(...asked),
       whenSettled: (id, then) => (recordings ? recordings.whenSettled('channel', id, then) : then()),
       now: () => runtime.clock.now(),
     });
-    facts.all(createChannelPublisher({ ...options, find, asteriskEvents }));
+    facts.all(createChannelPublisher({ ...options, find, policy }));
   }
 
   find(id: string): ChannelEntry | undefined {

@@ -3,6 +3,7 @@ import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import type { LiveRecording } from '../models/live-recording.ts';
 import type { Bridges } from './bridges.ts';
+import type { CallPolicy } from './call-policy.ts';
 import { controlledChannel } from './channel-control.ts';
 import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import { answered, type ChannelFacts } from './channel-facts.ts';
@@ -17,8 +18,7 @@ type RecordingOperationsOptions = {
   bridges: Pick<Bridges, 'bridgeOf'>;
   playbacks: Pick<Playbacks, 'queueOf'>;
   recordings: Recordings;
-  /** `asterisk`: a channel in a bridge is not recorded. */
-  compatibility: 'hookswitch' | 'asterisk';
+  policy: Pick<CallPolicy, 'recordsInBridges'>;
 };
 
 /** The commands of clients for live recordings and for recording channels, by the names of the interface. */
@@ -28,11 +28,11 @@ export type RecordingOperations = ReturnType<typeof createRecordingOperations>;
 const reasons = { bridged: 'Cannot record channel while in bridge', notUp: 'Failed to answer channel' } as const;
 
 export function createRecordingOperations(options: RecordingOperationsOptions) {
-  const { channels, facts, bridges, playbacks, recordings, compatibility } = options;
+  const { channels, facts, bridges, playbacks, recordings, policy } = options;
 
   /** A channel is answered before recording, as in Asterisk. One that cannot be answered is recorded as it is. */
   const prepare = (entry: ChannelEntry): undefined | Promise<string | undefined> => {
-    if (compatibility === 'asterisk' && bridges.bridgeOf(entry.id)) return Promise.resolve(reasons.bridged);
+    if (!policy.recordsInBridges && bridges.bridgeOf(entry.id)) return Promise.resolve(reasons.bridged);
     if (lifeOf(snapshotOf(entry)) !== 'ring') return undefined;
     const prepared = answered(facts, entry).then((up) => (up ? undefined : reasons.notUp));
     channels.tell(entry, { type: 'answer' });

@@ -9,6 +9,7 @@ import { createOutboundConnections } from '../actors/outbound-connections.ts';
 import { createPlaybacks } from '../actors/playbacks.ts';
 import { createRecordings } from '../actors/recordings.ts';
 import { createSnoops } from '../actors/snoops.ts';
+import { policiesOf } from '../compatibility.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
 import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
 import { videoFormatNames } from '../lib/formats.ts';
@@ -50,7 +51,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
     ...{ bus, runtime, ids, facts, views, audio, calls, playbacks, recordings, endpoints },
     applications: { ...applications, admit: outbound.admit },
     defaultLanguage: sounds.default_language,
-    asteriskEvents: general.compatibility === 'asterisk',
+    policy: policiesOf(config.general).calls,
   });
   const operations = createChannelOperations({
     ...{ channels, facts, views, audio, calls, playbacks, applications, dialplan, clock, log },

@@ -9,6 +9,7 @@ import { createForwarding } from '../calls/forwarding.ts';
 import { createReplacing } from '../calls/replacing.ts';
 import { createSwaps } from '../calls/swaps.ts';
 import { createTransfers } from '../calls/transfers.ts';
+import { policiesOf } from '../compatibility.ts';
 import { featureSettings } from '../settings.ts';
 import type { AudioMeeting } from '../telephony/media.ts';
 import type { Base } from './base.ts';
@@ -22,7 +23,7 @@ export function buildMeeting(
   media: AudioMeeting,
   { channels, facts, views, audio, playbacks, recordings, stored, dialplan, dialplans, broadcasts }: ChannelFloor,
 ) {
-  const { compatibility } = config.general;
+  const policy = policiesOf(config.general).calls;
   const shared = { runtime, clock, ids, log, hit, channels, facts, views, audio };
   const bridges = createBridges({
     ...{ bus, runtime, log, media, channels, channelFacts: facts, views, audio, playbacks, recordings, applications },
@@ -37,16 +38,16 @@ export function buildMeeting(
     timeoutMs: config.sip.transfers.timeout * 1000,
     callsBack: config.sip.transfers.call_back,
     byeTimeoutMs: config.sip.transfers.bye_timeout * 1000,
-    asteriskEvents: compatibility === 'asterisk',
+    policy,
   });
   createForwarding({ channels, facts, dialSessions, applications, objectOwnership, log });
   createReplacing({ channels, facts, swaps, log });
   const bridgeOperations = createBridgeOperations({
-    ...{ bridges, channels, playbacks, recordings, ids, clock, compatibility },
+    ...{ bridges, channels, playbacks, recordings, ids, clock, policy },
     variablesLimit: config.limits.channel_variables,
   });
   const recordingOperations = createRecordingOperations({
-    ...{ channels, facts, bridges, playbacks, recordings, compatibility },
+    ...{ channels, facts, bridges, playbacks, recordings, policy },
   });
   const featureKeys = createFeatureKeys({
     ...{ ...shared, bridges, transfers, recordings, dialplan },

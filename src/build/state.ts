@@ -8,6 +8,7 @@ import { createObjectOwnership } from '../actors/object-ownership.ts';
 import { createRegistrations } from '../actors/registrations.ts';
 import { createWatchers } from '../actors/watchers.ts';
 import { createBus } from '../bus/bus.ts';
+import { policiesOf } from '../compatibility.ts';
 import { readSystemFunction, writeSystemFunction } from '../dialplan/functions.ts';
 import type { DialplanSystem } from '../dialplan/host.ts';
 import type { Logger } from '../lib/log.ts';
@@ -42,6 +43,7 @@ export function buildState({
   io: { hear },
 }: Base) {
   const { limits } = config;
+  const policies = policiesOf(config.general);
   const kept = { directory: config.general.data_directory, clock, log };
   const bus = createBus({ log, request: () => runtime.turn.request });
   if (hear) bus.subscribe(({ event }) => hear(event));
@@ -77,10 +79,7 @@ export function buildState({
     bus,
     limit: limits.global_variables,
     hit: limitCounts.hit,
-    // Asterisk evaluates none of them here.
-    ...(config.general.compatibility === 'asterisk'
-      ? {}
-      : { readFunction: (call) => readOf(dialplanSystem, call, log) }),
+    ...(policies.readsGlobalFunctions && { readFunction: (call) => readOf(dialplanSystem, call, log) }),
     writeFunction(call, value) {
       const written = writeSystemFunction(dialplanSystem, call, value);
       if (written.ok) return undefined;
@@ -94,7 +93,7 @@ export function buildState({
     ...kept,
     bus,
     endpoint: endpoints.status,
-    ...(config.general.compatibility === 'asterisk' && {
+    ...(policies.localDevices && {
       localExists: (context, extension) => dialplanSystem.placeExists(context, extension),
     }),
     limit: limits.device_states,

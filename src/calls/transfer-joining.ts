@@ -1,4 +1,5 @@
 import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { ownCallPolicy } from '../actors/call-policy.ts';
 import type { TransferContext, TransferFact } from '../machines/transfer.ts';
 import { joinCalls } from './joining.ts';
 import { askedEvent, blindEvent, type Joining, joinedEvent, partyTopics } from './transfer-events.ts';
@@ -17,7 +18,7 @@ const publishMerged = (
 
 /** Effects of the transfer chart that join the parties, and the events of a transfer. */
 export function createTransferJoining(options: TransfersOptions, table: TransferTable) {
-  const { bus, channels, views, bridges, swaps, consultations, asteriskEvents = false } = options;
+  const { bus, channels, views, bridges, swaps, consultations, policy = ownCallPolicy } = options;
   const { transfers, send, fail, living, hangUp, partyOf } = table;
 
   consultations.onReport((id, report) => {
@@ -83,14 +84,14 @@ export function createTransferJoining(options: TransfersOptions, table: Transfer
       const target = channels.find(context.targetId);
       const replacing = fact.result === 'Success' && target ? views.model(target) : undefined;
       const event = blindEvent(context, fact.result, party, replacing);
-      return void bus.publish({ event, topics: partyTopics([party], !asteriskEvents) });
+      return void bus.publish({ event, topics: partyTopics([party], policy.events.transfersToAll) });
     }
     const seen = entry.joining ?? consultations.parties(context.id) ?? { first: party };
     const { destination } = fact.result === 'Success' && entry.joining ? entry.joining : nowhere;
     const joining: Joining = { ...seen, destination };
     const event = joinedEvent(fact.result, joining);
     const { first, second = first } = joining;
-    bus.publish({ event, topics: partyTopics([first, second], !asteriskEvents) });
+    bus.publish({ event, topics: partyTopics([first, second], policy.events.transfersToAll) });
   };
 
   return { join, take, publish };

@@ -1,4 +1,5 @@
 import type { Bridges } from '../actors/bridges.ts';
+import type { CallPolicy } from '../actors/call-policy.ts';
 import type { ChannelEntry } from '../actors/channel-entry.ts';
 import type { ChannelFacts } from '../actors/channel-facts.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
@@ -52,8 +53,7 @@ export type TransfersOptions = {
   callsBack?: boolean;
   /** Time that a transferor has to hang up once it knows the outcome, in ms. */
   byeTimeoutMs?: number;
-  /** Publishes events as Asterisk does: subscribers to all events get none of transfers. */
-  asteriskEvents?: boolean;
+  policy?: Pick<CallPolicy, 'events'>;
 };
 
 /** The transfers that are under way. */

@@ -279,9 +279,9 @@ function mountOperations(
 ): void {
   const { deps, owners, app, checked, responder, ofRecorder } = parts;
   const { clock, log, commit, options } = deps;
-  const { validate, compatibility, limits } = options;
+  const { validate, refusalForm, limits } = options;
   const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-  for (const route of createRoutes(rest, { owners, responder, clock, log, validate, compatibility, limits, commit })) {
+  for (const route of createRoutes(rest, { owners, responder, clock, log, validate, refusalForm, limits, commit })) {
     const run = operate(route, responder);
     const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
     const next = asksRecorder ? ofRecorder(run) : run;

@@ -6,7 +6,7 @@ const inAsterisk: Partial<Record<AriErrorCode, readonly AriErrorCode[]>> = {
   allocationFailed: ['externalFailed', 'allocationFailedUnnamed'],
 };
 
-/** A refusal as Asterisk has it (`general.compatibility: asterisk`), of those that the operation declares; else as it is. */
+/** A refusal as Asterisk has it of those that the operation declares; else as it is. */
 export function asteriskError(refusal: AriError, declared: readonly AriErrorCode[]): AriError {
   const code = inAsterisk[refusal.code]?.find((each) => declared.includes(each));
   return code === undefined

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopDelay } from '../lib/loop-reader.ts';
+import type { AriError, AriErrorCode } from '../models/errors.ts';
 import type { KeptAnswerSettings, KeptAnswers } from '../stores/kept-answers.ts';
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import type { Health } from '../watch/health.ts';
@@ -24,7 +25,8 @@ export type HttpOptions = {
   allowed_origins: readonly string[];
   pretty: boolean;
   validate: boolean;
-  compatibility: 'hookswitch' | 'asterisk';
+  /** A refusal as it leaves, from Hookswitch's own and the errors that the operation declares. */
+  refusalForm: (refusal: AriError, declared: readonly AriErrorCode[]) => AriError;
   /** WebSockets that servers open for audio. */
   media_sockets: {
     /** They give the password of a user. */

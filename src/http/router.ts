@@ -5,7 +5,6 @@ import type { Logger } from '../lib/log.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
 import { checkOf } from '../models/validator.ts';
 import { createGuards, type Guard } from './access/guard.ts';
-import { asteriskError } from './asterisk-errors.ts';
 import type { Deps } from './deps.ts';
 import type { HttpOptions } from './env.ts';
 import type { FileAnswer } from './file-answers.ts';
@@ -50,8 +49,7 @@ type RouterDeps = {
   log: Logger;
   /** Check answers against their models, and refusals against what was declared. */
   validate: boolean;
-  /** Whose errors to answer with where they differ. */
-  compatibility: HttpOptions['compatibility'];
+  refusalForm: HttpOptions['refusalForm'];
   /** Writes what a request has changed, before it is answered. */
   commit?: (() => void) | undefined;
   /** How long an operation may take, in s: asked at each one. */
@@ -186,7 +184,7 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
   };
 }
 
-function createRunner({ responder, clock, log, validate, compatibility, limits, commit }: RouterDeps) {
+function createRunner({ responder, clock, log, validate, refusalForm, limits, commit }: RouterDeps) {
   /** The promise's outcome, or a refusal naming the operation when it takes too long. */
   const inTime = <T>(promise: Promise<T>, service: string): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -232,7 +230,7 @@ function createRunner({ responder, clock, log, validate, compatibility, limits, 
   const fail = ({ operation }: Prepared, c: Context, error: unknown): Response => {
     const request = c.req.raw;
     const own = toRefusal(error);
-    const refusal = compatibility === 'asterisk' ? asteriskError(own, operation.errors) : own;
+    const refusal = refusalForm(own, operation.errors);
     const { nickname } = operation;
     if (own !== error) log.error({ operation: nickname, error }, 'operation failed');
     if (!validate || commonErrors.has(refusal.code) || operation.errors.includes(refusal.code)) {

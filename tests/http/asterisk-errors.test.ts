@@ -1,11 +1,14 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { policiesOf } from '../../src/compatibility.ts';
 import { AriError } from '../../src/models/errors.ts';
 import { authorization, createFakes, createTestApp } from './fakes.ts';
 
 const refusedWith = async (compatibility: 'hookswitch' | 'asterisk', path: string, error: () => AriError) => {
   const fakes = createFakes();
-  const { app } = createTestApp(fakes.owners, { compatibility });
+  const { app } = createTestApp(fakes.owners, {
+    refusalForm: policiesOf({ compatibility }).refusalForm,
+  });
   fakes.instead = (method) => {
     if (method.endsWith('.get')) return undefined;
     throw error();

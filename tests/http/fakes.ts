@@ -353,7 +353,7 @@ export const options: HttpOptions = {
   allowed_origins: [],
   pretty: false,
   validate: true,
-  compatibility: 'hookswitch',
+  refusalForm: (refusal) => refusal,
   sessions: { lifetime: 3600, most: 3, ticket_lifetime: 30 },
   tokens: { most: 3, longest_lifetime: 86_400 },
   idempotency: { lifetime: 86_400, most: 3, memory: 10_000, write_timeout: 1 },
