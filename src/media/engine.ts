@@ -88,7 +88,7 @@ export class MediaEngine {
   readonly #overhearers: Overhearers;
   readonly #pipes: Pipes;
   readonly #measures: Measures;
-  readonly #snoops = new Snoops();
+  readonly #snoops: Snoops;
   readonly #videos: Videos;
   #warnedAt = Number.NEGATIVE_INFINITY;
 
@@ -104,6 +104,7 @@ export class MediaEngine {
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
     const { log, wakeUp = newWakeUp(0), wakeUps = noWakeUps, hit = uncounted } = options;
     this.#pipes = new Pipes({ clock, wakeUp, wakeUps, failed: (end, error) => this.#fault(end.session, error) });
+    this.#snoops = new Snoops(({ session }, error) => this.#fault(session, error));
     this.#videos = new Videos({
       ...{ config, clock, log, random32, report, wakeUps, hit },
       ...{ ports: this.#ports, pipes: this.#pipes },
@@ -403,18 +404,14 @@ export class MediaEngine {
     switch (command.type) {
       case 'detectTalking':
       case 'detectTone':
-        this.#detectors.apply(end, command);
-        return;
+        return void this.#detectors.apply(end, command);
       case 'record':
       case 'controlRecording':
-        this.#recorders.apply(end, command);
-        return;
+        return void this.#recorders.apply(end, command);
       case 'configureVideo':
-        this.#videos.configure(end.session, command.stream, command.flow);
-        return;
+        return void this.#videos.configure(end.session, command.stream, command.flow);
       case 'askKeyFrame':
-        this.#videos.askKeyFrame(end.session);
-        return;
+        return void this.#videos.askKeyFrame(end.session);
       default:
         end.apply(command);
         if (command.type === 'configure' && end instanceof RtpEnd)
@@ -455,9 +452,10 @@ export class MediaEngine {
         this.#faultMix(mix.mix, error);
       }
     }
+    this.#snoops.send();
     for (const end of this.#ends.values()) {
       try {
-        if (now >= end.restsUntil) end.send(now);
+        if (now >= end.restsUntil && !(end instanceof SnoopEnd)) end.send(now);
       } catch (error) {
         this.#fault(end.session, error);
       }

@@ -131,6 +131,19 @@ const plots: Readonly<Record<string, Plot>> = {
     ],
     powerCuts: [100, 149],
   },
+  'what a snoop whispers has no gap': {
+    deeds: [
+      { after: 1, deed: { word: 'snoop', nth: 3 } },
+      { after: 5, deed: { word: 'stop', nth: 0 } },
+      { after: 9, deed: { word: 'takeBackAtAlice', nth: 0 } },
+      { after: 20, deed: { word: 'move', nth: 0 } },
+      { after: 2, deed: { word: 'unpause', nth: 2 } },
+      { after: 37, deed: { word: 'play', nth: 3 } },
+      { after: 6, deed: { word: 'join', nth: 0 } },
+      { after: 3, deed: { word: 'bridge', nth: 3 } },
+    ],
+    powerCuts: [292],
+  },
 };
 
 for (const [title, { deeds, powerCuts }] of Object.entries(plots))
