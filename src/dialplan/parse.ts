@@ -185,7 +185,10 @@ function parseCall(text: string): ParsedStep | string {
 /** Lets applications look at their constant arguments, now that all places are known. */
 function checkCalls(contexts: ParsedContexts, tell: Tell): void {
   const exists = (context: string, extension: string, target: string): boolean => {
-    const found = findExtension(contexts.get(context), extension);
+    const place = contexts.get(context);
+    // A step of a pattern names itself by the pattern's own text.
+    const own = place?.patterns.find(({ pattern }) => pattern.text === extension)?.extension;
+    const found = own ?? findExtension(place, extension);
     return (
       found !== undefined && (found.labels.has(target) || found.steps.some((step) => String(step.priority) === target))
     );
@@ -207,10 +210,7 @@ export function findExtension(context: ParsedContext | undefined, dialed: string
   if (!context) return undefined;
   const extension = withoutDashes(dialed);
   for (const { exact, patterns } of context.search) {
-    const found =
-      exact.get(extension) ??
-      // A step of a pattern names itself by the pattern's own text while it is checked.
-      patterns.find((each) => matchesPattern(each.pattern, extension) || each.pattern.text === dialed)?.extension;
+    const found = exact.get(extension) ?? patterns.find(({ pattern }) => matchesPattern(pattern, extension))?.extension;
     if (found) return found;
   }
   return undefined;
