@@ -173,6 +173,7 @@ const supervisorBounds = ({ supervisor: all }: Config): SupervisionBounds & Hold
   mostPauseMs: all.longest_pause * 1000,
   mostCrashes: all.crashes,
   leaveTimeoutMs: all.leave_timeout * 1000,
+  standby: all.standby,
   mostSockets: all.sockets,
   callCrashes: all.call_crashes,
 });

@@ -16,6 +16,8 @@ export type SupervisionBounds = {
   mostCrashes: number;
   /** ms that a server may take to leave its calls to the next one. */
   leaveTimeoutMs: number;
+  /** Whether a second process waits, with its code loaded, to go on at once behind a crash. */
+  standby: boolean;
 };
 
 export type SupervisionInput = { id: string } & SupervisionBounds;
@@ -27,6 +29,8 @@ type SupervisionContext = SupervisionInput & {
   code: number;
   /** Whether any server was ready. */
   hasRun: boolean;
+  /** The server that starts may have read the configuration before it changed. */
+  reloadsLater: boolean;
 };
 
 export type SupervisionEvent =
@@ -40,6 +44,8 @@ export type SupervisionEvent =
   | { type: 'successor.prepared' }
   | { type: 'successor.ended' }
   | { type: 'upgrade' }
+  /** The configuration is to be read again. */
+  | { type: 'reload' }
   | { type: 'stop'; signal: 'SIGTERM' | 'SIGINT' };
 
 const supervision = setup({
@@ -61,6 +67,10 @@ const supervision = setup({
     askToLeave: effect('askToLeave'),
     /** Ends a server that does not answer. */
     killServer: effect('killServer'),
+    /** The server reads its configuration again. */
+    passReload: effect('passReload'),
+    /** Logs that no process stands by. */
+    tellNoStandby: effect('tellNoStandby'),
     /** Passes on a signal. */
     passSignal: effect<{ signal: 'SIGTERM' | 'SIGINT' }>('passSignal'),
     /** Logs that there will be no further start. */
@@ -69,6 +79,8 @@ const supervision = setup({
   guards: {
     isCrash: ({ event }) => event.type === 'server.ended' && event.how === 'crashed',
     hasRun: ({ context }) => context.hasRun,
+    wantsStandby: ({ context }) => context.standby,
+    reloadsLater: ({ context }) => context.reloadsLater,
     isOneTooMany: ({ context, event }) =>
       event.type === 'server.ended' && event.how === 'crashed' && context.crashes + 1 >= context.mostCrashes,
     isFirstCrash: ({ context, event }) =>
@@ -77,6 +89,7 @@ const supervision = setup({
   delays: {
     startTimeout: ({ context }) => context.startTimeoutMs,
     steadyTime: ({ context }) => context.steadyMs,
+    mostPause: ({ context }) => context.mostPauseMs,
     leaveTimeout: ({ context }) => context.leaveTimeoutMs,
     pause: ({ context }) => Math.min(context.mostPauseMs, context.pauseMs * 2 ** Math.max(0, context.crashes - 2)),
   },
@@ -104,15 +117,33 @@ const onCrash = [
   { guard: 'isCrash', target: 'backingOff', actions: countCrash },
 ] as const;
 
+const reloadLater = supervision.assign({ reloadsLater: true });
+const forgetCrashes = supervision.assign({ crashes: 0 });
+/** A server that ran steadily has ended. What is prepared goes on behind a crash. */
+const onSteadyEnd = [
+  { guard: 'isOneTooMany', target: 'gaveUp', actions: [countCrash, 'tellGivenUp', 'dropSuccessor'] },
+  { guard: 'isCrash', target: 'starting', actions: countCrash },
+  { target: 'ended', actions: [keepCode, 'dropSuccessor'] },
+] as const;
+/** What is prepared has read an old configuration, or is of an old version. */
+const onStandby = {
+  'server.ended': onSteadyEnd,
+  stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
+  upgrade: { target: 'upgrading', actions: 'dropSuccessor' },
+  reload: { target: 'preparingStandby', reenter: true, actions: ['passReload', 'dropSuccessor'] },
+} as const;
+
 /**
  * Keeps a server running. The supervisor holds the server's sockets, so nothing that is sent to them is refused while the next
- * process starts. In an upgrade the next server is prepared beside the present one, which then leaves its calls to it.
+ * process starts. In an upgrade the next server is prepared beside the present one, which then leaves its calls to it. With
+ * `standby`, the next server is prepared as soon as the present one runs steadily, so that calls do not wait for its start.
  */
 export const supervisionMachine = supervision.createMachine({
   id: 'supervision',
-  context: ({ input }) => ({ ...input, crashes: 0, code: 0, hasRun: false }),
+  context: ({ input }) => ({ ...input, crashes: 0, code: 0, hasRun: false, reloadsLater: false }),
   initial: 'starting',
   on: {
+    reload: { actions: 'passReload' },
     'server.bounds': {
       actions: supervision.assign(({ event }) => (event.type === 'server.bounds' ? event.bounds : {})),
     },
@@ -121,7 +152,16 @@ export const supervisionMachine = supervision.createMachine({
     starting: {
       entry: 'startServer',
       on: {
-        'server.ready': { target: 'running', actions: supervision.assign({ hasRun: true }) },
+        'server.ready': [
+          {
+            guard: 'reloadsLater',
+            target: 'running',
+            actions: [supervision.assign({ hasRun: true, reloadsLater: false }), 'passReload'],
+          },
+          { target: 'running', actions: supervision.assign({ hasRun: true }) },
+        ],
+        // The signal would end a process that does not listen for it yet.
+        reload: { actions: reloadLater },
         'server.ended': [
           ...onCrash,
           // The configuration or an address cannot be used: that may pass, and calls wait.
@@ -139,7 +179,36 @@ export const supervisionMachine = supervision.createMachine({
         stop: { target: 'stopping', actions: passSignal },
         upgrade: 'upgrading',
       },
-      after: { steadyTime: { actions: supervision.assign({ crashes: 0 }) } },
+      after: {
+        steadyTime: [
+          { guard: 'wantsStandby', target: 'preparingStandby', actions: forgetCrashes },
+          { actions: forgetCrashes },
+        ],
+      },
+    },
+    /** The server runs steadily; the next one is being prepared. */
+    preparingStandby: {
+      entry: 'prepareSuccessor',
+      on: {
+        ...onStandby,
+        'successor.prepared': 'standingBy',
+        'successor.ended': { target: 'withoutStandby', actions: 'tellNoStandby' },
+      },
+      after: { startTimeout: { target: 'withoutStandby', actions: ['dropSuccessor', 'tellNoStandby'] } },
+    },
+    /** The server runs; the next one is prepared. */
+    standingBy: {
+      on: { ...onStandby, 'successor.ended': { target: 'withoutStandby', actions: 'tellNoStandby' } },
+    },
+    /** The server runs; the next one could not be prepared. */
+    withoutStandby: {
+      on: {
+        'server.ended': onSteadyEnd,
+        stop: { target: 'stopping', actions: passSignal },
+        upgrade: 'upgrading',
+        reload: { target: 'preparingStandby', actions: 'passReload' },
+      },
+      after: { mostPause: 'preparingStandby' },
     },
     backingOff: {
       on: { stop: { target: 'ended', actions: supervision.assign({ code: 0 }) } },
@@ -158,6 +227,7 @@ export const supervisionMachine = supervision.createMachine({
         ],
         stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
         upgrade: { actions: refuse('an upgrade is under way') },
+        reload: { actions: ['passReload', reloadLater] },
       },
       after: {
         startTimeout: {
@@ -173,6 +243,7 @@ export const supervisionMachine = supervision.createMachine({
         'server.ended': 'starting',
         stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
         upgrade: { actions: refuse('an upgrade is under way') },
+        reload: { actions: reloadLater },
       },
       after: { leaveTimeout: { actions: 'killServer' } },
     },

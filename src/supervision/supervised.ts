@@ -52,7 +52,12 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
     async begin(bounds) {
       const told = messageOf('begin');
       tell({ type: 'prepared', bounds });
+      // Nothing is under way yet that somebody would have to end.
+      const end = (): never => process.exit(0);
+      process.once('disconnect', end);
+      if (!process.connected) end();
       const { messages, leaveOut } = await told;
+      process.off('disconnect', end);
       for (let each = 0; each < messages; each++) listening.inherit(link.receive()?.descriptors ?? []);
       const mark = new CallMark(handover.map(inheritedAt.mark, callMarkOctets));
       const media = {

@@ -18,7 +18,7 @@ type Supervision = {
 /** Until a server tells those of its configuration. */
 const firstBounds = {
   ...{ startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 30_000, mostCrashes: 20 },
-  ...{ leaveTimeoutMs: 5_000 },
+  ...{ leaveTimeoutMs: 5_000, standby: false },
 };
 const firstHolderBounds = { mostSockets: 100_000, callCrashes: 3 };
 
@@ -61,7 +61,7 @@ class Supervisor {
     });
     for (const signal of ['SIGTERM', 'SIGINT'] as const)
       process.on(signal, () => this.#actor.send({ type: 'stop', signal }));
-    process.on('SIGHUP', () => this.#server?.kill('SIGHUP'));
+    process.on('SIGHUP', () => this.#actor.send({ type: 'reload' }));
   }
 
   #machine() {
@@ -82,6 +82,8 @@ class Supervisor {
           log.error({ pid: this.#server?.pid }, 'the server does not answer and is killed');
           this.#server?.kill('SIGKILL');
         },
+        passReload: () => this.#server?.kill('SIGHUP'),
+        tellNoStandby: () => log.warn({}, 'no process stands by: a crash would cost the time of a whole start'),
         passSignal: (_, { signal }: { signal: NodeJS.Signals }) => this.#server?.kill(signal),
         tellGivenUp: () => log.error({}, 'the server crashes again and again and is not started any more'),
       },

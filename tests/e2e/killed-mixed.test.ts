@@ -57,7 +57,7 @@ mixed(`${groups * 8} channels go on, and applications miss nothing`, async () =>
       [...ports].map(([name, port]) => [name, { aor: { contacts: [`sip:${name}@127.0.0.1:${port}`] } }]),
     ),
   };
-  const server = await startSupervised({ dialplan, endpoints });
+  const server = await startSupervised({ dialplan, endpoints, more: { supervisor: { steady: 0.1 } } });
   /** The octets in each recording. */
   const recorded = (): Record<string, number> => {
     const directory = join(server.directory, 'recordings');

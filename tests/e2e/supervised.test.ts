@@ -53,8 +53,8 @@ async function openCalls(sip: string): Promise<Phone[]> {
 const portOf = ({ described }: Phone): number => Number(/^m=audio (\d+)/m.exec(described.at(-1) ?? '')?.[1]);
 
 /** Every call goes on as the same stream behind `replace`, nothing is refused, and each ends by the phone's BYE. */
-async function goesOn(replace: (server: SupervisedServer) => Promise<void>): Promise<void> {
-  const server = await startSupervised({ dialplan });
+async function goesOn(replace: (server: SupervisedServer) => Promise<void>, more = {}): Promise<void> {
+  const server = await startSupervised({ dialplan, more });
   const phones = await openCalls(server.sip);
   const probes = await Promise.all([server.sipPort, ...phones.map(portOf)].map((port) => Probe.open(port)));
   try {
@@ -96,6 +96,57 @@ supervised(`that is killed goes on with ${calls} calls, and no datagram is refus
     process.kill(server(), 'SIGKILL');
   }),
 );
+
+/** Waits until another process is prepared than the one before. */
+async function untilStandby({ standby, logged }: SupervisedServer, before?: number): Promise<number> {
+  await untilAsked(
+    async () => standby() !== undefined && standby() !== before,
+    () => `nothing stands by: ${logged()}`,
+  );
+  return standby()!;
+}
+
+supervised(`that is killed goes on with ${calls} calls in the process that stands by`, () =>
+  goesOn(
+    async (running) => {
+      const next = await untilStandby(running);
+      process.kill(running.server(), 'SIGKILL');
+      await untilAsked(
+        async () => running.server() === next,
+        () => 'another process runs',
+      );
+    },
+    { supervisor: { steady: 0.1 } },
+  ),
+);
+
+supervised('what stands by reads a changed configuration, and is replaced when it ends', async () => {
+  const running = await startSupervised({ dialplan, more: { supervisor: { steady: 0.1, longest_pause: 0.1 } } });
+  try {
+    const first = await untilStandby(running);
+    running.parent.kill('SIGHUP');
+    const second = await untilStandby(running, first);
+    process.kill(second, 'SIGKILL');
+    await untilStandby(running, second);
+    assert.match(running.logged(), /no process stands by/);
+  } finally {
+    assert.is(await running.close(), 0);
+  }
+});
+
+supervised('what stands by ends with its supervisor', async () => {
+  const running = await startSupervised({ dialplan, more: { supervisor: { steady: 0.1 } } });
+  try {
+    const all = [await untilStandby(running), running.server()];
+    running.parent.kill('SIGKILL');
+    await untilAsked(
+      async () => !all.some(isRunning),
+      () => 'a process goes on',
+    );
+  } finally {
+    await running.close();
+  }
+});
 
 supervised(`that is upgraded goes on with ${calls} calls, and no datagram is refused`, () =>
   goesOn(async ({ upgrade }) => {

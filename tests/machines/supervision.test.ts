@@ -6,7 +6,7 @@ import { assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
 const bounds = {
   ...{ startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 1_000, mostCrashes: 6 },
-  ...{ leaveTimeoutMs: 5_000 },
+  ...{ leaveTimeoutMs: 5_000, standby: false },
 };
 const input: SupervisionInput = { id: 'server', ...bounds };
 const ended = (how: 'done' | 'refused' | 'crashed', code = 70) => ({ type: 'server.ended', how, code }) as const;
@@ -17,10 +17,15 @@ const upgrade = { type: 'upgrade' } as const;
 const prepared = { type: 'successor.prepared' } as const;
 const delay = (name: string, state: string) => ({ type: `xstate.after.${name}.supervision.${state}` });
 const pause = delay('pause', 'backingOff');
+const steady = delay('steadyTime', 'running');
+const reload = { type: 'reload' } as const;
+const gone = { type: 'successor.ended' } as const;
+
+type AnyEvent = SupervisionEvent | { type: string };
 
 /** Takes a supervisor through events; gives where it ended and what the last event asked for. */
-function after(...events: (SupervisionEvent | { type: string })[]) {
-  let [snapshot, actions] = initialTransition(supervisionMachine, input);
+function take(given: SupervisionInput, events: AnyEvent[]) {
+  let [snapshot, actions] = initialTransition(supervisionMachine, given);
   for (const event of events) [snapshot, actions] = transition(supervisionMachine, snapshot, event as SupervisionEvent);
   const asked = actions
     .map(({ type, params }) => [type, ...Object.values((params ?? {}) as object)].join(' '))
@@ -28,6 +33,9 @@ function after(...events: (SupervisionEvent | { type: string })[]) {
   return { value: snapshot.value, asked, snapshot };
 }
 
+const after = (...events: AnyEvent[]) => take(input, events);
+/** The same with `standby`. */
+const withStandby = (...events: AnyEvent[]) => take({ ...input, standby: true }, events);
 const pick = ({ value, asked }: ReturnType<typeof after>) => ({ value, asked });
 const chart = suite('supervision chart');
 
@@ -46,7 +54,6 @@ chart('pauses behind further crashes at once, longer each time, and gives up at 
 });
 
 chart('forgets crashes when a server runs steadily', () => {
-  const steady = delay('steadyTime', 'running');
   assert.is(after(ready, crash, ready, crash).value, 'backingOff');
   assert.is(after(ready, crash, ready, steady, crash).value, 'starting');
 });
@@ -118,7 +125,7 @@ chart('a server that crashes during an upgrade is started again, and a stop ends
 });
 
 chart('one upgrade at a time, and none while the server starts or stops', () => {
-  const refusal = (...events: (SupervisionEvent | { type: string })[]) => after(...events, upgrade).asked;
+  const refusal = (...events: AnyEvent[]) => after(...events, upgrade).asked;
   assert.equal(refusal(), ['refuseUpgrade the server is starting']);
   assert.equal(refusal(ready, upgrade), ['refuseUpgrade an upgrade is under way']);
   assert.equal(refusal(ready, upgrade, prepared), ['refuseUpgrade an upgrade is under way']);
@@ -129,9 +136,61 @@ chart('a start that takes too long is killed, which is a crash', () => {
   assert.equal(pick(after(delay('startTimeout', 'starting'))), { value: 'starting', asked: ['killServer'] });
 });
 
+chart('prepares the next server as soon as the present one runs steadily, and a crash lets it begin', () => {
+  assert.is(after(ready, steady).value, 'running');
+  assert.equal(pick(withStandby(ready, steady)), { value: 'preparingStandby', asked: ['prepareSuccessor'] });
+  assert.equal(pick(withStandby(ready, steady, prepared)), { value: 'standingBy', asked: [] });
+  for (const before of [[], [prepared]])
+    assert.equal(pick(withStandby(ready, steady, ...before, crash)), { value: 'starting', asked: ['startServer'] });
+});
+
+chart('drops what stands by when it is out of date or not needed', () => {
+  for (const before of [[], [prepared]]) {
+    const then = (event: AnyEvent) => pick(withStandby(ready, steady, ...before, event));
+    assert.equal(then(upgrade), { value: 'upgrading', asked: ['dropSuccessor', 'prepareSuccessor'] });
+    const again = ['passReload', 'dropSuccessor', 'prepareSuccessor'];
+    assert.equal(then(reload), { value: 'preparingStandby', asked: again });
+    assert.equal(then(stop), { value: 'stopping', asked: ['dropSuccessor', 'passSignal SIGTERM'] });
+    assert.equal(then(ended('done', 0)), { value: 'ended', asked: ['dropSuccessor'] });
+  }
+  const last = take({ ...input, standby: true, mostCrashes: 1 }, [ready, steady, crash]);
+  assert.equal(pick(last), { value: 'gaveUp', asked: ['tellGivenUp', 'dropSuccessor'] });
+});
+
+chart('tells when nothing stands by, and tries again after the longest pause or a reload', () => {
+  const tooLate = delay('startTimeout', 'preparingStandby');
+  assert.equal(withStandby(ready, steady, tooLate).asked, ['dropSuccessor', 'tellNoStandby']);
+  for (const before of [[gone], [tooLate], [prepared, gone]]) {
+    const then = (...events: AnyEvent[]) => withStandby(ready, steady, ...before, ...events);
+    assert.is(then().value, 'withoutStandby');
+    assert.ok(then().asked.includes('tellNoStandby'));
+    assert.equal(delaysIn(supervisionMachine, then().snapshot), { mostPause: 1_000 });
+    assert.equal(pick(then(delay('mostPause', 'withoutStandby'))), {
+      value: 'preparingStandby',
+      asked: ['prepareSuccessor'],
+    });
+    assert.equal(pick(then(reload)), { value: 'preparingStandby', asked: ['passReload', 'prepareSuccessor'] });
+    assert.equal(pick(then(crash)), { value: 'starting', asked: ['startServer'] });
+    assert.equal(pick(then(stop)), { value: 'stopping', asked: ['passSignal SIGTERM'] });
+    assert.equal(pick(then(upgrade)), { value: 'upgrading', asked: ['prepareSuccessor'] });
+    assert.is(then(ended('done', 3)).snapshot.context.code, 3);
+  }
+});
+
+chart('passes on a reload, once the server listens for it', () => {
+  assert.equal(pick(after(reload)), { value: 'starting', asked: [] });
+  assert.equal(pick(after(reload, ready)), { value: 'running', asked: ['passReload'] });
+  assert.equal(after(reload, ready, crash, ready).asked, []);
+  assert.equal(after(ready, reload).asked, ['passReload']);
+  assert.equal(after(ready, upgrade, reload).asked, ['passReload']);
+  assert.equal(after(ready, upgrade, prepared, reload).asked, []);
+  const replaced = [prepared, ended('done', 0), ready];
+  assert.equal(after(ready, upgrade, reload, ...replaced).asked, ['passReload']);
+  assert.equal(after(ready, upgrade, prepared, reload, ended('done', 0), ready).asked, ['passReload']);
+});
+
 chart('each wait takes the time of its setting', () => {
-  const delays = (...events: (SupervisionEvent | { type: string })[]) =>
-    delaysIn(supervisionMachine, after(...events).snapshot);
+  const delays = (...events: AnyEvent[]) => delaysIn(supervisionMachine, after(...events).snapshot);
   assert.equal(delays(), { startTimeout: 60_000 });
   assert.equal(delays(ready), { steadyTime: 10_000 });
   assert.equal(delays(ready, upgrade), { startTimeout: 60_000 });
@@ -145,13 +204,18 @@ chart('takes the bounds that a server tells', () => {
 
 chart('every state is reached and every transition taken', () => {
   const coverage = coverChart(supervisionMachine, {
-    inputs: [{ ...input, mostCrashes: 3 }],
+    inputs: [
+      ...[false, true].map((standby) => ({ ...input, mostCrashes: 3, standby })),
+      { ...input, mostCrashes: 1, standby: true },
+    ],
     events: [
       ...[ready, upgrade, prepared, stop, crash, ended('done', 0), ended('refused', 1)],
-      { type: 'successor.ended' },
+      ...[gone, reload],
       { type: 'server.bounds', bounds: { ...bounds, mostCrashes: 3 } },
     ],
-    key: ({ context }) => [Math.min(context.crashes, 3), context.hasRun],
+    key: ({ context: { crashes, mostCrashes, hasRun, standby, reloadsLater } }) => [
+      ...[Math.min(crashes, 3), mostCrashes, hasRun, standby, reloadsLater],
+    ],
   });
   assertCovered(supervisionMachine, coverage);
 });

@@ -576,10 +576,10 @@ export const chartSamples: readonly ChartSamples[] = [
   }),
   samplesOf(supervisionMachine, {
     inputs: [
-      {
+      ...[false, true].map((standby) => ({
         ...{ id: 'server', startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 30_000 },
-        ...{ mostCrashes: 2, leaveTimeoutMs: 5_000 },
-      },
+        ...{ mostCrashes: 2, leaveTimeoutMs: 5_000, standby },
+      })),
     ],
     events: [
       ...(['done', 'refused', 'crashed'] as const).map((how) => ({ type: 'server.ended', how, code: 70 }) as const),
@@ -587,11 +587,11 @@ export const chartSamples: readonly ChartSamples[] = [
         type: 'server.bounds',
         bounds: {
           ...{ startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 30_000 },
-          ...{ mostCrashes: 2, leaveTimeoutMs: 5_000 },
+          ...{ mostCrashes: 2, leaveTimeoutMs: 5_000, standby: true },
         },
       },
       { type: 'stop', signal: 'SIGTERM' },
-      ...plain('server.ready', 'successor.prepared', 'successor.ended', 'upgrade'),
+      ...plain('server.ready', 'successor.prepared', 'successor.ended', 'upgrade', 'reload'),
     ],
   }),
   samplesOf(outboundConnectionMachine, {

@@ -69,11 +69,14 @@ export async function startSupervised({ dialplan, endpoints, tls, more, node = [
     return (await fetch(`${base}/asterisk/ping`).catch(() => undefined)) !== undefined;
   };
   await untilAsked(isUp, () => `the server does not answer: ${errors}`);
+  const children = (): number[] =>
+    readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim().split(' ').map(Number);
   /** The process of the server; 0 while there is none. */
-  const server = (): number =>
-    Number(readFileSync(`/proc/${parent.pid}/task/${parent.pid}/children`, 'utf8').trim().split(' ')[0]);
+  const server = (): number => children()[0] ?? 0;
+  /** The process that stands by; undefined while there is none. */
+  const standby = (): number | undefined => children()[1];
   return {
-    ...{ sip: `127.0.0.1:${sip}`, sipPort: sip, httpPort: http, tlsPort, wssPort, server, parent, directory },
+    ...{ sip: `127.0.0.1:${sip}`, sipPort: sip, httpPort: http, tlsPort, wssPort, server, standby, parent, directory },
     client: () => new AriClient(base, 'tester:secret'),
     /** What the server and its supervisor have logged. */
     logged: () => errors,
