@@ -3,7 +3,7 @@ import type { Bridges } from './bridges.ts';
 import type { CallStory } from './call-story.ts';
 import type { LegOf } from './channel-entry.ts';
 import { playTargetOf } from './channel-views.ts';
-import type { Channels, SavedChannels } from './channels.ts';
+import type { ChannelPart, Channels, SavedChannels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
 import {
   type ConsultationDump,
@@ -25,7 +25,7 @@ import type { Watchers } from './watchers.ts';
 type Saved<D> = { dump(): D[]; restore(dumps: readonly D[]): void };
 
 /** The owners of all actors. */
-type Owners = {
+export type Owners = {
   channels: Channels & SavedChannels;
   /** Left out where media cannot meet. */
   bridges: Bridges | undefined;
@@ -55,39 +55,123 @@ export type RestoreOptions = {
   awaitsApplications?: boolean;
 };
 
+/** A part of what is saved. A snapshot has all parts; a state store writes each again when it has changed. */
+export type SavedPart<From, Value = unknown> = More & {
+  /** As it is now. Undefined: it is left out. */
+  whole(from: From): Value | undefined;
+  /** Kinds of changes after which it is written again (`lib/changes.ts`). */
+  readonly changedBy: readonly string[];
+  /** A list whose elements are written one by one, each after changes of its id. */
+  readonly each?: {
+    ids(from: From): readonly string[];
+    /** The element as it is now; none when it has ended. */
+    one(from: From, id: string): readonly unknown[];
+    /** Its members are written apart, each after changes of its own kinds. */
+    readonly members?: {
+      readonly changedBy: Readonly<Record<string, readonly string[]>>;
+      one(from: From, id: string, member: string): readonly unknown[];
+    };
+  };
+};
+
+type More = {
+  /** It also changes without a mark: it is written again in every interval, at once or spread over it. */
+  readonly changesUnmarked?: 'together' | 'spread';
+  /** It stays when a server ends in order: everything else ends with its calls and connections. */
+  readonly outlives?: true;
+};
+
+export const savedWhole = <From, Value>(
+  changedBy: readonly string[],
+  whole: (from: From) => Value | undefined,
+  more: More = {},
+): SavedPart<From, Value> => ({ changedBy, whole, ...more });
+
+/** @param dump the list, or the element with an id */
+export const savedList = <From, Element>(
+  changedBy: readonly string[],
+  ids: (from: From) => readonly string[],
+  dump: (from: From, id?: string) => Element[],
+  more: More = {},
+): SavedPart<From, Element[]> => ({ changedBy, whole: (from) => dump(from), each: { ids, one: dump }, ...more });
+
+/** Effects of all charts of a channel change its leg. */
+const channelMembers: Record<ChannelPart, readonly string[]> = {
+  ...{ life: ['channel'], companionId: ['channel'], subroutines: ['channel'] },
+  ...{ ownership: ['ownership'], audio: ['channelAudio'], leg: ['channel', 'ownership', 'channelAudio', 'leg'] },
+};
+
+const channelIds = ({ channels }: Owners): string[] => channels.all().map(({ id }) => id);
+const together = { changesUnmarked: 'together' } as const;
+const outlives = { outlives: true } as const;
+
+type CallParts = { [K in Exclude<keyof Dump, 'version'>]-?: SavedPart<Owners, Dump[K]> };
+
+/** The parts of call control, by their names in a {@link Dump}. */
+export const callParts: CallParts = {
+  channels: {
+    ...{ whole: ({ channels }) => channels.dump(), changedBy: [], changesUnmarked: 'spread' },
+    each: {
+      ids: channelIds,
+      one: ({ channels }, id) => channels.dump(id),
+      members: {
+        changedBy: channelMembers,
+        one: ({ channels }, id, member) => channels.dumpPart(id, member as ChannelPart),
+      },
+    },
+  },
+  legs: {
+    ...savedList(['channel', 'ownership'], channelIds, ({ story }, id) => (story?.dump(id) ?? []) as LegDump[]),
+    changesUnmarked: 'spread',
+  },
+  bridges: savedList(
+    ['bridge', 'bridgeVideo'],
+    ({ bridges }) => bridges?.list().map(({ id }) => id) ?? [],
+    ({ bridges }, id) => bridges?.dump(id) ?? [],
+  ),
+  playbacks: savedList(
+    ['playback'],
+    ({ playbacks }) => playbacks.dump().map(({ actor }) => actor.context.id),
+    ({ playbacks }, id) => playbacks.dump(id),
+    together,
+  ),
+  recordings: savedList(
+    ['liveRecording'],
+    ({ recordings }) => recordings.dump().map(({ plan }) => plan.name),
+    ({ recordings }, name) => recordings.dump(name),
+    together,
+  ),
+  applications: {
+    ...{ whole: ({ applications }) => applications.dump().applications, changedBy: ['application'], ...outlives },
+    each: {
+      ids: ({ applications }) => applications.names(),
+      // A state store writes each subscription by itself.
+      one: ({ applications }, name) =>
+        applications.dump(name).applications.map((each) => ({ ...each, subscriptions: [] })),
+    },
+  },
+  connections: savedWhole(['application'], ({ applications }) => applications.dump('').connections, outlives),
+  contacts: savedList(
+    ['contact'],
+    ({ contacts }) => contacts.dump().map(({ context }) => context.contact.id),
+    ({ contacts }, id) => contacts.dump(id),
+    outlives,
+  ),
+  registrations: savedWhole(['registration'], ({ registrations }) => registrations.dump()),
+  watchers: savedWhole(['watcher'], ({ watchers }) => watchers.dump()),
+  transfers: savedWhole(['transfer'], ({ transfers }) => transfers?.dump()),
+  consultations: savedWhole(['consultation'], ({ consultations }) => consultations?.dump()),
+  dials: savedWhole(['dial', 'featureKeys'], ({ dials }) => dials?.dump()),
+  outboundConnections: savedWhole(['outboundConnection'], ({ outbound }) => outbound.dump().outboundConnections),
+  orphans: savedWhole(['outboundConnection'], ({ outbound }) => outbound.dump().orphans),
+  creators: savedWhole(['channel', 'bridge'], ({ objectOwnership: all }) => (all?.size ? all.dump() : undefined)),
+};
+
 /** All of call control as it is now, as plain JSON; between two steps, so not from within an effect. Changes nothing. */
-export const takeSnapshot = ({
-  channels,
-  bridges,
-  transfers,
-  consultations,
-  dials,
-  playbacks,
-  recordings,
-  applications,
-  contacts,
-  outbound,
-  registrations,
-  watchers,
-  objectOwnership,
-  story,
-}: Owners): Dump => ({
-  version: dumpVersion,
-  channels: channels.dump(),
-  ...(story && { legs: story.dump() as LegDump[] }),
-  bridges: bridges?.dump() ?? [],
-  playbacks: playbacks.dump(),
-  recordings: recordings.dump(),
-  ...applications.dump(),
-  contacts: contacts.dump(),
-  registrations: registrations.dump(),
-  watchers: watchers.dump(),
-  transfers: transfers?.dump() ?? [],
-  ...(consultations && { consultations: consultations.dump() }),
-  dials: dials?.dump() ?? [],
-  ...outbound.dump(),
-  ...(objectOwnership && objectOwnership.size > 0 && { creators: objectOwnership.dump() }),
-});
+export function takeSnapshot(owners: Owners): Dump {
+  const parts = Object.entries<SavedPart<Owners>>(callParts).map(([name, { whole }]) => [name, whole(owners)] as const);
+  return { version: dumpVersion, ...Object.fromEntries(parts.filter(([, value]) => value !== undefined)) } as Dump;
+}
 
 /**
  * Continues from a dump, in empty owners. Call it before outbound connections start, and after contacts and channels

@@ -1,11 +1,10 @@
-import { dumpVersion } from '../actors/dumps.ts';
 import type { Logger } from '../lib/log.ts';
 import { memoryWord } from '../media/session-memory.ts';
 import { videoWord } from '../media/video/stream-memory.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { Recorder } from '../recorder/recorder.ts';
 import type { StateStore } from '../stores/state-store.ts';
-import { readServerData, type ServerData, serverDataVersion } from './server-data.ts';
+import { emptyServerData, put, readServerData, type ServerData } from './server-data.ts';
 
 /**
  * The server's data that the process before left in its state store, as `state-keeper.ts` writes it; undefined if there
@@ -32,8 +31,6 @@ export function savedIn(
     return undefined;
   }
 }
-
-type Json = Record<string, unknown>;
 
 /** The entry with the time, in ms since the Unix epoch, since when no stream is older. */
 export const writtenAtKey = 'writtenAt';
@@ -84,35 +81,12 @@ function moveVideoAhead(numbers: number[], packets: number): void {
     numbers[word] = (numbers[word] ?? 0) + packets;
 }
 
-/** Data without objects: lists that no entry adds to are empty. */
-const empty = (): Json => ({
-  version: serverDataVersion,
-  channelIds: 0,
-  calls: {
-    ...{
-      version: dumpVersion,
-      channels: [],
-      bridges: [],
-      playbacks: [],
-      applications: [],
-      connections: 0,
-      contacts: [],
-    },
-    ...{ outboundConnections: [], orphans: [] },
-  },
-  sip: { transactions: { clients: [], servers: [] }, driver: { version: 1, bindings: [], subscriptions: [] } },
-  endpoints: [],
-  globals: [],
-  deviceStates: { kept: [], uses: [], published: [] },
-  mailboxes: [],
-});
-
 type Left = Pick<StateStore, 'left' | 'leftEvents'>;
 
 /** Entries as the data of a server, which is not checked. */
-export function dataOf({ left, leftEvents }: Left): Json {
-  const data = empty();
-  const elements = new Map<string, Json>();
+export function dataOf({ left, leftEvents }: Left): Record<string, unknown> {
+  const data = emptyServerData();
+  const elements = new Map<string, Record<string, unknown>>();
   const numbers = new Map([...leftEvents].map(([name, events]) => [name, events.at(-1)?.[0] ?? 0]));
   const subscriptions = new Map<string, [topic: string, count: number][]>();
   for (const [key, json] of left) {
@@ -124,10 +98,10 @@ export function dataOf({ left, leftEvents }: Left): Json {
       const known = subscriptions.get(id);
       if (known) known.push([part ?? '', Number(json)]);
       else subscriptions.set(id, [[part ?? '', Number(json)]]);
-    } else if (part === undefined) put(data, path.split('.'), JSON.parse(json), ids.length > 0);
+    } else if (part === undefined) put(data, path, JSON.parse(json), ids.length > 0);
     else {
       const element = elements.get(`${path} ${id}`) ?? {};
-      if (!elements.has(`${path} ${id}`)) put(data, path.split('.'), element, true);
+      if (!elements.has(`${path} ${id}`)) put(data, path, element, true);
       elements.set(`${path} ${id}`, element);
       element[part] = JSON.parse(json);
     }
@@ -140,14 +114,6 @@ export function dataOf({ left, leftEvents }: Left): Json {
     application.subscriptions = subscriptions.get(application.actor.context.name) ?? [];
   }
   return data;
-}
-
-function put(data: Json, path: readonly string[], value: unknown, isElement: boolean): void {
-  let place = data;
-  for (const name of path.slice(0, -1)) place = (place[name] ??= {}) as Json;
-  const last = path.at(-1) as string;
-  if (isElement) ((place[last] ??= []) as unknown[]).push(value);
-  else place[last] = value;
 }
 
 /** Gives the recorder the events that the process before kept, so that applications resume behind them. */

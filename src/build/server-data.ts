@@ -123,6 +123,28 @@ const ServerData = Type.Object({
 /** A server that was saved. */
 export type ServerData = Static<typeof ServerData>;
 
+type Shape = { type?: string; const?: unknown; required?: string[]; properties?: Record<string, Shape> };
+
+/** What a schema requires, without objects: lists are empty, numbers 0. */
+const emptyOf = ({ type, const: only, required = [], properties = {} }: Shape): unknown =>
+  type === 'object'
+    ? Object.fromEntries(required.map((name) => [name, emptyOf(properties[name] as Shape)]))
+    : (only ?? (type === 'array' ? [] : 0));
+
+/** Data of a server without objects. */
+export const emptyServerData = (): Record<string, unknown> => emptyOf(ServerData as Shape) as Record<string, unknown>;
+
+/** Sets what stands at a path, or adds an element to the list there. Undefined is nothing. */
+export function put(data: Record<string, unknown>, path: string, value: unknown, isElement = false): void {
+  if (value === undefined) return;
+  const names = path.split('.');
+  const last = names.pop() as string;
+  let place = data;
+  for (const name of names) place = (place[name] ??= {}) as Record<string, unknown>;
+  if (isElement) ((place[last] ??= []) as unknown[]).push(value);
+  else place[last] = value;
+}
+
 const dataCheck = checkOf(ServerData);
 
 /**

@@ -1,49 +1,20 @@
-import { restoreSnapshot, takeSnapshot } from '../actors/snapshot.ts';
+import { restoreSnapshot } from '../actors/snapshot.ts';
 import { LostLeg } from '../drivers/lost-leg.ts';
 import type { SipDriver, SipDriverData } from '../drivers/sip/driver.ts';
 import type { TransactionsData } from '../sip/transaction/transaction.ts';
 import { type Driver, DriverError, type Leg, type LegData, type Report } from '../telephony/driver.ts';
 import type { SnoopDriver } from '../telephony/snoop.ts';
-import type { Base } from './base.ts';
-import type { CallControl } from './call-control.ts';
-import type { Network } from './network.ts';
+import { type Floors, ownersOf, savedParts, saversOf } from './saved-parts.ts';
 import { recallEvents } from './saved-state.ts';
-import { type ServerData, serverDataVersion } from './server-data.ts';
-import type { State } from './state.ts';
+import { emptyServerData, put, type ServerData } from './server-data.ts';
 
-type Floors = { base: Base; network: Network; state: State; calls: CallControl };
 type Drivers = { sip: SipDriver; local: Driver };
-
-const ownersOf = ({ base, state, calls }: Floors) => ({
-  story: base.story,
-  channels: calls.channels,
-  bridges: calls.meeting.bridges,
-  transfers: calls.meeting.transfers,
-  consultations: calls.meeting.consultations,
-  dials: calls.meeting.dials,
-  playbacks: calls.playbacks,
-  recordings: calls.recordings,
-  applications: state.applications,
-  contacts: state.contacts,
-  outbound: calls.outbound,
-  registrations: state.registrations,
-  watchers: state.watchers,
-  objectOwnership: state.objectOwnership,
-});
 
 /** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */
 export function snapshotServer(floors: Floors, sip: SipDriver): ServerData {
-  const { base, network, state } = floors;
-  const data = {
-    version: serverDataVersion,
-    channelIds: base.ids.channels,
-    calls: takeSnapshot(ownersOf(floors)),
-    sip: { transactions: network.transactions.dump(), driver: sip.dump() },
-    endpoints: state.endpoints.dump(),
-    globals: state.globals.dump(),
-    deviceStates: state.deviceStates.dump(),
-    mailboxes: state.mailboxes.list(),
-  };
+  const data = emptyServerData();
+  const savers = saversOf(floors, sip);
+  for (const [path, { whole }] of Object.entries(savedParts)) put(data, path, whole(savers));
   // A snapshot must not change later.
   return JSON.parse(JSON.stringify(data)) as ServerData;
 }

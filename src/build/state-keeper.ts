@@ -1,17 +1,10 @@
-import type { ChannelPart } from '../actors/channels.ts';
 import { readsNames } from '../bus/bus.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
 import type { Marks } from '../lib/changes.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { ApplicationEvent, StateChange, StateStore } from '../stores/state-store.ts';
-import type { Base } from './base.ts';
-import type { CallControl } from './call-control.ts';
-import type { Network } from './network.ts';
+import { type Floors, savedParts, saversOf } from './saved-parts.ts';
 import { handedOverKey, writtenAtKey } from './saved-state.ts';
-import { serverDataVersion } from './server-data.ts';
-import type { State } from './state.ts';
-
-type Floors = { base: Base; network: Network; state: State; calls: CallControl };
 
 /**
  * The entries of a state store, by key: a path into the server's data (`ServerData`), and for an element of a list its
@@ -24,26 +17,34 @@ const keyOf = (path: string, id: string): string => `${path} ${encodedId(id)}`;
 const encodedId = (id: string): string => (plainId.test(id) ? id : encodeURIComponent(id));
 const plainId = /^[\w.-]+$/;
 
-/** Reads one element of a list as it is now; none when it has ended. */
-type One = (id: string) => readonly unknown[];
-/** Reads a list or value of its own whole. */
-type Whole = () => unknown;
+/** An entry of each element of a list: the element, or a member of it. */
+type Item = { readonly path: string; readonly member?: string; one(id: string): readonly unknown[] };
 
-/** Where the objects of a kind of mark stand. */
-type Place = { lists?: readonly (readonly [path: string, one: One, part?: string])[]; wholes?: readonly string[] };
+/** What a kind of mark is about: entries of the object with its id, and parts that are written whole. */
+type Place = { items: Item[]; wholes: string[] };
+
+type Part = (typeof savedParts)[string];
+type Savers = ReturnType<typeof saversOf>;
+
+/** The entries of a list's elements, each with its kinds of marks. */
+function itemsOf(path: string, { each, changedBy }: Part, savers: Savers): (readonly [Item, readonly string[]])[] {
+  if (!each) return [];
+  const { one, members } = each;
+  if (!members) return [[{ path, one: (id) => one(savers, id) }, changedBy]];
+  return Object.entries(members.changedBy).map(([member, kinds]) => [
+    { path, member, one: (id) => members.one(savers, id, member) },
+    kinds,
+  ]);
+}
 
 /** Pieces in which all channels are written again during one interval, so that no turn is long. */
 const pieces = 10;
 
-/**
- * Entries that an orderly end leaves: everything else ends with the server's calls and connections. Calls that were hung up and
- * whose INVITE is still undecided are cancelled by the next server.
- */
-const outlives = [
-  ...['version', 'channelIds', 'endpoints', 'globals', 'deviceStates.kept', 'mailboxes', 'calls.applications '],
-  ...['calls.connections', 'calls.contacts ', 'sip.driver.bindings ', 'seq ', 'sub '],
-  ...['sip.driver.departing', 'sip.transactions.clients '],
-];
+/** Whether an orderly end leaves an entry. The numbers and subscriptions of applications outlive it, as these do. */
+function outlives(key: string): boolean {
+  const [path = ''] = key.split(' ', 1);
+  return path === 'seq' || path === 'sub' || savedParts[path]?.outlives === true;
+}
 
 /** Writes what changes to the store at the end of each turn, until the server's scope is closed. */
 export function keepState(floors: Floors, sip: SipDriver, store: StateStore): { handOver(): void } {
@@ -85,8 +86,11 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): { 
 class StateKeeper {
   readonly #floors: Floors;
   readonly #store: StateStore;
-  readonly #places: Readonly<Record<string, Place>>;
-  readonly #wholes: Readonly<Record<string, Whole>>;
+  readonly #savers: Savers;
+  /** By kinds of marks. */
+  readonly #places = new Map<string, Place>();
+  /** By the paths of lists. */
+  readonly #items = new Map<string, readonly Item[]>();
   /** The channel of each Call-ID, and the Call-ID of each channel. */
   readonly #channels = new SlotMap<string, string>();
   readonly #callIds = new SlotMap<string, string>();
@@ -97,84 +101,22 @@ class StateKeeper {
   constructor(floors: Floors, sip: SipDriver, store: StateStore) {
     this.#floors = floors;
     this.#store = store;
-    const { base, network, state, calls } = floors;
-    const part = (name: ChannelPart): readonly [string, One, string] => [
-      'calls.channels',
-      (id) => calls.channels.dumpPart(id, name),
-      name,
-    ];
-    const [leg, story] = [part('leg'), ['calls.legs', (id: string) => base.story.dump(id)] as const];
-    const bridge: Place = { lists: [['calls.bridges', (id) => calls.meeting?.bridges.dump(id) ?? []]] };
-    const transaction = (kind: 'client' | 'server'): One => {
-      return (key) => [network.transactions.dumpOne(kind, key)].filter((each) => each !== undefined);
-    };
-    this.#places = {
-      // Effects of a channel's charts change its leg.
-      channel: {
-        lists: [part('life'), part('companionId'), part('subroutines'), leg, story],
-        wholes: ['channelIds', 'calls.creators', 'sip.driver.departing'],
-      },
-      ownership: { lists: [part('ownership'), leg, story] },
-      channelAudio: { lists: [part('audio'), leg] },
-      leg: { lists: [leg] },
-      bridge: { ...bridge, wholes: ['calls.creators'] },
-      bridgeVideo: bridge,
-      playback: { lists: [['calls.playbacks', (id) => calls.playbacks.dump(id)]] },
-      liveRecording: { lists: [['calls.recordings', (name) => calls.recordings.dump(name)]] },
-      application: {
-        lists: [
-          [
-            'calls.applications',
-            // Each subscription is an entry of its own.
-            (name) => state.applications.dump(name).applications.map((each) => ({ ...each, subscriptions: [] })),
-          ],
-        ],
-        wholes: ['calls.connections'],
-      },
-      contact: { lists: [['calls.contacts', (id) => state.contacts.dump(id)]] },
-      registration: { wholes: ['calls.registrations', 'sip.driver.lines'] },
-      watcher: { wholes: ['calls.watchers', 'sip.driver.subscriptions'] },
-      transfer: { wholes: ['calls.transfers'] },
-      consultation: { wholes: ['calls.consultations'] },
-      dial: { wholes: ['calls.dials'] },
-      featureKeys: { wholes: ['calls.dials'] },
-      outboundConnection: { wholes: ['calls.outboundConnections', 'calls.orphans'] },
-      endpoint: { lists: [['endpoints', (name) => state.endpoints.dump(name.toLowerCase())]] },
-      device: {
-        lists: [
-          ['deviceStates.kept', (device) => state.deviceStates.dump(device).kept],
-          ['deviceStates.uses', (device) => state.deviceStates.dump(device).uses],
-          ['deviceStates.published', (device) => state.deviceStates.dump(device).published],
-        ],
-      },
-      // Marks of the SIP floor.
-      client: { lists: [['sip.transactions.clients', transaction('client')]] },
-      server: { lists: [['sip.transactions.servers', transaction('server')]] },
-      binding: { lists: [['sip.driver.bindings', (id) => sip.dumpPart('bindings', id)]] },
-      departing: { wholes: ['sip.driver.departing'] },
-      outsideRefers: { wholes: ['sip.driver.outsideRefers'] },
-      subscriptions: { wholes: ['sip.driver.subscriptions'] },
-      lines: { wholes: ['sip.driver.lines'] },
-    };
-    this.#wholes = {
-      version: () => serverDataVersion,
-      channelIds: () => base.ids.channels,
-      globals: () => state.globals.dump(),
-      mailboxes: () => state.mailboxes.list(),
-      'calls.connections': () => state.applications.dump('').connections,
-      'calls.registrations': () => state.registrations.dump(),
-      'calls.watchers': () => state.watchers.dump(),
-      'calls.transfers': () => calls.meeting?.transfers?.dump(),
-      'calls.consultations': () => calls.meeting?.consultations?.dump(),
-      'calls.dials': () => calls.meeting?.dials?.dump(),
-      'calls.outboundConnections': () => calls.outbound.dump().outboundConnections,
-      'calls.orphans': () => calls.outbound.dump().orphans,
-      'calls.creators': () => (state.objectOwnership.size > 0 ? state.objectOwnership.dump() : undefined),
-      'sip.driver.departing': () => sip.dumpPart('departing'),
-      'sip.driver.outsideRefers': () => sip.dumpPart('outsideRefers'),
-      'sip.driver.subscriptions': () => sip.dumpPart('subscriptions'),
-      'sip.driver.lines': () => sip.dumpPart('lines'),
-    };
+    this.#savers = saversOf(floors, sip);
+    for (const [path, part] of Object.entries(savedParts)) {
+      const items = itemsOf(path, part, this.#savers);
+      this.#items.set(
+        path,
+        items.map(([item]) => item),
+      );
+      for (const [item, kinds] of items) for (const kind of kinds) this.#placeOf(kind).items.push(item);
+      if (!part.each) for (const kind of part.changedBy) this.#placeOf(kind).wholes.push(path);
+    }
+  }
+
+  #placeOf(kind: string): Place {
+    const place = this.#places.get(kind) ?? { items: [], wholes: [] };
+    this.#places.set(kind, place);
+    return place;
   }
 
   /** An application has so many references to a topic. */
@@ -204,15 +146,14 @@ class StateKeeper {
     const wholes = new Set<string>();
     /** A channel's leg is a part of several kinds: it is read once. */
     const seen = new Set<string>();
-    for (const id of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#places['leg']!, id, changed, seen);
+    for (const id of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#placeOf('leg').items, id, changed, seen);
     for (const [kind, ids] of marks) {
-      const place = this.#places[kind];
+      const place = this.#places.get(kind);
       if (!place) continue;
-      for (const path of place.wholes ?? []) wholes.add(path);
-      if (!place.lists) continue;
+      for (const path of place.wholes) wholes.add(path);
       for (const id of ids) {
-        this.#addOnes(place, id, changed, seen);
-        if (kind === 'channel') this.#follow(id, changed);
+        this.#addOnes(place.items, id, changed, seen);
+        if (kind === 'channel') this.#follow(id, changed, seen);
         if (kind === 'application') this.#forget(id, changed);
       }
     }
@@ -223,30 +164,11 @@ class StateKeeper {
   /** Writes everything that this process has begun with. Entries of the process before that are no more go. */
   writeAll(): void {
     const changed: StateChange[] = [];
-    const { network, state, calls } = this.#floors;
-    const devices = state.deviceStates.dump();
-    const channelIds = calls.channels.all().map(({ id }) => id);
-    const contacts = state.contacts.dump().map(({ context }) => context.contact.id);
-    const all: Record<string, readonly string[]> = {
-      ...{ channel: channelIds, ownership: channelIds, channelAudio: channelIds },
-      bridge: calls.meeting?.bridges.list().map(({ id }) => id) ?? [],
-      playback: calls.playbacks.dump().map(({ actor }) => actor.context.id),
-      liveRecording: calls.recordings.dump().map(({ plan }) => plan.name),
-      application: state.applications.names(),
-      contact: contacts,
-      binding: contacts,
-      endpoint: state.endpoints.dump().map(({ technology, resource }) => `${technology}/${resource}`),
-      device: [
-        ...devices.kept.map(({ name }) => name),
-        ...[...devices.uses, ...devices.published].map(([name]) => name),
-      ],
-      client: network.transactions.keys('client'),
-      server: network.transactions.keys('server'),
-    };
-    for (const [kind, ids] of Object.entries(all))
-      for (const id of ids) this.#addOnes(this.#places[kind]!, id, changed);
-    for (const id of channelIds) this.#follow(id, changed);
-    for (const path of Object.keys(this.#wholes)) this.#addWhole(path, changed);
+    const { state, calls } = this.#floors;
+    for (const [path, { each }] of Object.entries(savedParts))
+      if (each) for (const id of each.ids(this.#savers)) this.#addOnes(this.#items.get(path)!, id, changed);
+      else this.#addWhole(path, changed);
+    for (const { id } of calls.channels.all()) this.#follow(id, changed);
     for (const { actor, subscriptions } of state.applications.dump().applications)
       for (const [topic, count] of subscriptions)
         changed.push([keyOf(keyOf('sub', actor.context.name), topic), String(count)]);
@@ -271,34 +193,30 @@ class StateKeeper {
 
   /** Leaves to the next process what outlives an orderly end. */
   leave(): void {
-    const ending = [...this.#store.keys()].filter((key) => !outlives.some((path) => key.startsWith(path)));
+    const ending = [...this.#store.keys()].filter((key) => !outlives(key));
     this.#store.commit(ending.map((key): StateChange => [key, undefined]));
   }
 
   /** Writes again what changes without a mark: a piece of all channels, or what they hear. */
   refresh(piece: number): void {
     const changed: StateChange[] = [];
-    const { calls } = this.#floors;
-    if (piece === 0) {
-      this.#store.check();
-      for (const path of ['globals', 'mailboxes']) this.#addWhole(path, changed);
-      for (const each of calls.playbacks.dump())
-        this.#addOnes(this.#places['playback']!, each.actor.context.id, changed);
-      for (const each of calls.recordings.dump())
-        this.#addOnes(this.#places['liveRecording']!, each.plan.name, changed);
+    if (piece === 0) this.#store.check();
+    for (const [path, { each, changesUnmarked }] of Object.entries(savedParts)) {
+      if (changesUnmarked === undefined || (changesUnmarked === 'together' && piece !== 0)) continue;
+      if (!each) this.#addWhole(path, changed);
+      else
+        for (const [index, id] of each.ids(this.#savers).entries())
+          if (changesUnmarked === 'together' || index % pieces === piece)
+            this.#addOnes(this.#items.get(path)!, id, changed);
     }
-    calls.channels.all().forEach(({ id }, index) => {
-      if (index % pieces !== piece) return;
-      for (const kind of ['channel', 'ownership', 'channelAudio']) this.#addOnes(this.#places[kind]!, id, changed);
-    });
     const { clock, config } = this.#floors.base;
     changed.push([writtenAtKey, String(clock.now() - config.state_store.interval * 1000)]);
     this.#store.commit(changed);
   }
 
-  #addOnes({ lists = [] }: Place, id: string, changed: StateChange[], seen?: Set<string>): void {
-    for (const [path, one, part] of lists) {
-      const key = part === undefined ? keyOf(path, id) : `${keyOf(path, id)} ${part}`;
+  #addOnes(items: readonly Item[], id: string, changed: StateChange[], seen?: Set<string>): void {
+    for (const { path, member, one } of items) {
+      const key = member === undefined ? keyOf(path, id) : `${keyOf(path, id)} ${member}`;
       if (seen?.has(key)) continue;
       seen?.add(key);
       const [value] = one(id);
@@ -307,7 +225,7 @@ class StateKeeper {
   }
 
   #addWhole(path: string, changed: StateChange[]): void {
-    const value = this.#wholes[path]?.();
+    const value = savedParts[path]?.whole(this.#savers);
     changed.push([path, value === undefined ? undefined : JSON.stringify(value)]);
   }
 
@@ -317,9 +235,9 @@ class StateKeeper {
   }
 
   /** Keeps the Call-ID of a channel while it lives. Of one that has ended no part stays. */
-  #follow(id: string, changed: StateChange[]): void {
+  #follow(id: string, changed: StateChange[], seen?: Set<string>): void {
     const entry = this.#floors.calls.channels.find(id);
-    if (!entry) for (const kind of ['ownership', 'channelAudio']) this.#addOnes(this.#places[kind]!, id, changed);
+    if (!entry) this.#addOnes(this.#items.get('calls.channels')!, id, changed, seen);
     const callId = entry?.leg.protocolId;
     const before = this.#callIds.get(id);
     if (callId === before) return;
