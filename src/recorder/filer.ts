@@ -31,6 +31,8 @@ export class Filer {
   readonly #tell: Tell;
   /** Charts of which a step is filed, and that have not ended since; by their numbers. */
   readonly #charts = new SlotMap<number, RecordedChart>();
+  /** How many of them can be in a call. */
+  #ofCalls = 0;
   /** Requests by id: those of late, and those before. */
   #requests = new Map<string, RequestEntry>();
   #formerRequests = new Map<string, RequestEntry>();
@@ -49,9 +51,9 @@ export class Filer {
     return this.#charts.get(number);
   }
 
-  /** Whether there are charts of which steps are filed, and that have not ended. */
+  /** Whether there are charts of calls of which steps are filed, and that have not ended. */
   get hasCharts(): boolean {
-    return this.#charts.size > 0;
+    return this.#ofCalls > 0;
   }
 
   /** Files what was captured. @param running the charts that run and have not begun here, by their numbers */
@@ -59,7 +61,7 @@ export class Filer {
     if (isStep(row)) this.#stepRow(row);
     else if (row.kind === 'chart') {
       const { chart } = this.#capture.chartOf(row);
-      this.#charts.set(row.number, running.get(row.number) ?? chart);
+      this.#begin(running.get(row.number) ?? chart);
     } else if (row.kind === 'event' || row.kind === 'missed') this.#eventRow(row);
     else if (row.kind === 'sip') this.sip(readSip(row));
     else if (row.kind === 'request') this.request(readRequest(row));
@@ -70,10 +72,19 @@ export class Filer {
   step(step: CommittedStep, chart: RecordedChart): void {
     chart.after = step.after;
     const history = this.#store.addStep(step, chart);
-    if (step.after.status !== 'active') this.#charts.delete(chart.number);
-    else if (step.before === undefined) this.#charts.set(chart.number, chart);
+    if (step.after.status !== 'active') this.#end(chart);
+    else if (step.before === undefined) this.#begin(chart);
     if (step.request !== undefined && step.request !== history.request) this.#link(history, step.request);
     this.#tell(undefined, history.call);
+  }
+
+  #begin(chart: RecordedChart): void {
+    if (chart.role !== 'none' && !this.#charts.has(chart.number)) this.#ofCalls++;
+    this.#charts.set(chart.number, chart);
+  }
+
+  #end(chart: RecordedChart): void {
+    if (this.#charts.delete(chart.number) && chart.role !== 'none') this.#ofCalls--;
   }
 
   event(entry: EventEntry, event: AriEventBody): void {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { CaptureSegment } from '../../src/recorder/capture.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
 import type { Recorder } from '../../src/recorder/recorder.ts';
 import { writeTimeline } from '../../src/recorder/timeline.ts';
@@ -89,6 +90,29 @@ capture('a live call is whole, however many others come and go while nobody asks
   assert.ok(rounds[0]?.includes('long'), 'its first step is there');
   assert.ok(recorder.store.find('c2999'));
   assert.is(recorder.store.find('c0'), undefined);
+  recorder.close();
+});
+
+capture('no row of ended calls is looked at when they go, while only applications and the like run', () => {
+  const world = createCallControl();
+  const recorder = createTestRecorder(world.runtime, world.clock, { octets: 300_000, others: 100 });
+  world.connect('desk');
+  const { rows } = CaptureSegment.prototype;
+  let looks = 0;
+  CaptureSegment.prototype.rows = function* () {
+    looks++;
+    yield* rows.call(this);
+  };
+  try {
+    for (let each = 0; each < 1_000; each++) {
+      world.incoming(`c${each}`).report({ type: 'leg.hungUp', cause: 16 });
+      world.clock.advance(1);
+    }
+  } finally {
+    CaptureSegment.prototype.rows = rows;
+  }
+  assert.ok(recorder.evicted > 50, `only ${recorder.evicted} went`);
+  assert.is(looks, 0);
   recorder.close();
 });
 
