@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { BroadcastChannel } from 'node:worker_threads';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -26,12 +27,17 @@ const config = {
   recording: { ...defaultMediaConfig.recording, batchMs: 100 },
 };
 
+const saboteur = fileURLToPath(new URL('./saboteur.cjs', import.meta.url));
+/** The channel by which the thread of a place is made to hang. */
+const hangNameOf = (place: number): string => `threads-${process.pid}-${place}`;
+
 /** A plane over three threads that can be ended from outside. */
-async function threePlaces() {
+async function threePlaces({ canHang = false } = {}) {
   const threads: MediaThread[] = [];
   const log = memoryLogger();
   const startThread: typeof startWorker = (start) => {
-    const thread = startWorker(start);
+    const env = { ...process.env, SABOTEUR: hangNameOf(threads.length) };
+    const thread = canHang ? startWorker(start, { execArgv: ['--require', saboteur], env }) : startWorker(start);
     threads.push(thread);
     return thread;
   };
@@ -178,6 +184,61 @@ test('threads that fail under a hundred calls while packets arrive end neither t
     session.close();
     phone.socket.close();
   }
+  await plane.close();
+});
+
+test('while a thread hangs and until another took its place, calls of the others lose no packet', async () => {
+  const { plane, threads } = await threePlaces({ canHang: true });
+  const legs = await Promise.all(
+    Array.from({ length: 20 }, async (_, call) => {
+      const [phone, session] = await Promise.all([Phone.bind(), plane.openRtp(`${call}`, () => assert.unreachable())]);
+      phone.configure(session);
+      session.echo(true);
+      return { phone, session };
+    }),
+  );
+  let round = 0;
+  const talking = setInterval(() => {
+    round++;
+    for (const [index, { phone, session }] of legs.entries())
+      phone.send(session, {
+        ...{ marker: false, payloadType: 0, sequence: round, timestamp: round * packetMs * 8, ssrc: index },
+        payload: new Array(packetMs * 8).fill(round & 0x7f),
+      });
+  }, packetMs);
+  /** The round in which a phone said what it heard last. */
+  const lastHeard = ({ phone: { heard } }: (typeof legs)[number]) => {
+    const [first, last] = [heard[0], heard.at(-1)];
+    return first && last ? first.payload[0]! + ((last.timestamp - first.timestamp) | 0) / (packetMs * 8) : 0;
+  };
+  const allHear = (chosen: typeof legs, from: number) =>
+    Promise.all(chosen.map((leg) => leg.phone.hears(() => lastHeard(leg) >= from)));
+  await allHear(legs, 3);
+  const channel = new BroadcastChannel(hangNameOf(1));
+  const hanging = new Promise((told) => (channel.onmessage = told));
+  channel.postMessage('hang');
+  await hanging;
+  const hung = round;
+  await untilAsked(
+    () => legs.filter((leg) => lastHeard(leg) > hung + 5).length > legs.length / 2,
+    () => 'calls of other threads are not heard',
+  );
+  const silent = legs.filter((leg) => lastHeard(leg) <= hung + 1);
+  const others = legs.filter((leg) => !silent.includes(leg));
+  assert.ok(silent.length > 0 && silent.length <= Math.ceil(legs.length / 3), `${silent.length} calls of one thread`);
+  await allHear(others, hung + 6);
+  await threads[1]!.terminate();
+  await allHear(silent, round + 1);
+  await allHear(others, round);
+  clearInterval(talking);
+  for (const { phone } of others)
+    for (const [index, { sequence }] of phone.heard.entries())
+      assert.is(sequence, (phone.heard[0]!.sequence + index) & 0xffff);
+  for (const { session, phone } of legs) {
+    session.close();
+    phone.socket.close();
+  }
+  channel.close();
   await plane.close();
 });
 
