@@ -1,25 +1,30 @@
 import type { Call } from '../../src/models/call.ts';
+import type { RefusedCall } from '../../src/models/refused-call.ts';
 import { endsOf } from './calls.ts';
 
 /** Calls as a table for spreadsheets. */
 
 /**
  * A field of CSV (RFC 4180). Names and numbers come from the network: what a spreadsheet would take for a formula gets
- * an apostrophe before it.
+ * an apostrophe before it, also behind what separates fields in other countries.
  */
 export function csvField(value: string | number): string {
   const text = String(value);
-  const safe = /^\s*[=+\-@\t\r]/.test(text) && typeof value === 'string' ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  const safe = typeof value === 'string' ? text.replace(/(^|[;|\t\r\n])(?=[^\S\t\r\n]*[=+\-@＝＋－＠])/g, "$1'") : text;
+  return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
 const head = ['id', 'began', 'state', 'from', 'to', 'applications', 'duration_s', 'outcome', 'reason', 'by'];
 
-/** One line for each call, after a line of names. */
-export const csvOf = (calls: readonly Call[]): string =>
+/** One line for each call, and for calls that were refused alike before they had a channel, after a line of names. */
+export const csvOf = (calls: readonly (Call | RefusedCall)[]): string =>
   [
     head,
     ...calls.map((call) => {
+      if ('protocol_id' in call) {
+        const { protocol_id: id, first, from, to, reason } = call;
+        return [id, new Date(first).toISOString(), 'ended', from, to, '', 0, 'refused', reason, 'server'];
+      }
       const { from, to } = endsOf(call);
       const { result, reason, by = '' } = call.outcome;
       return [

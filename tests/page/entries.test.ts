@@ -121,17 +121,10 @@ ladder('lanes filter', () => {
 });
 
 ladder('a field of a table is no formula, and keeps its quotes', () => {
-  assert.equal(['=1+1', '+49', '-1', '@x', ' =1', 'a,b', 'say "hi"', 'plain', -5].map(csvField), [
-    "'=1+1",
-    "'+49",
-    "'-1",
-    "'@x",
-    "' =1",
-    '"a,b"',
-    '"say ""hi"""',
-    'plain',
-    '-5',
+  assert.equal(['=1+1', '+49', '-1', '@x', ' =1', '\t=1', '\r@x', '＝1', 'a;=1', 'a\n =1', 'a-b'].map(csvField), [
+    ...["'=1+1", "'+49", "'-1", "'@x", "' =1", "\t'=1", `"\r'@x"`, "'＝1", `"a;'=1"`, `"a\n' =1"`, 'a-b'],
   ]);
+  assert.equal(['a,b', 'say "hi"', 'plain', -5].map(csvField), ['"a,b"', '"say ""hi"""', 'plain', '-5']);
 });
 
 ladder.run();
