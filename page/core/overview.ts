@@ -118,5 +118,6 @@ export const failures = (calls: Iterable<Call>, refused: readonly RefusedCall[])
     .sort((one, other) => other.at - one.at)
     .slice(0, 8);
 
-const refusalText = ({ count, status, reason }: RefusedCall): string =>
+/** Why calls were refused, and how many. */
+export const refusalText = ({ count, status, reason }: RefusedCall): string =>
   `refused with ${status}: ${reason}${count > 1 ? ` (${count} calls)` : ''}`;

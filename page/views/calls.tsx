@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
+import type { RefusedCall } from '../../src/models/refused-call.ts';
 import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { csvOf } from '../core/export.ts';
-import { overview, stuckCalls } from '../core/overview.ts';
+import { overview, refusalText, stuckCalls } from '../core/overview.ts';
 import { to, useQuery } from '../core/route.ts';
 import { merged, savedSearches, saveSearch, useStoredCalls } from '../core/stored.ts';
 import { dateTime, dayTime, duration, plural } from '../core/words.ts';
@@ -14,8 +15,18 @@ import { Windowed } from '../parts/windowed.tsx';
 const states = ['all', 'live', 'ended', 'failed', 'stuck'] as const;
 type Shown = (typeof states)[number];
 
+/** A call, or calls that were refused alike before they had a channel. */
+type Listed = Call | RefusedCall;
+const isRefused = (call: Listed): call is RefusedCall => 'protocol_id' in call;
+const beganOf = (call: Listed): number => (isRefused(call) ? call.last : call.began);
+
 /** Everything that a search looks at. */
-const textOf = (call: Call): string =>
+const textOf = (call: Listed): string => (isRefused(call) ? textOfRefused(call) : textOfCall(call)).toLowerCase();
+
+const textOfRefused = (call: RefusedCall): string =>
+  [call.protocol_id, call.endpoint, call.from, call.to, call.context, call.source, refusalText(call)].join(' ');
+
+const textOfCall = (call: Call): string =>
   [
     call.id,
     ...call.applications,
@@ -30,18 +41,18 @@ const textOf = (call: Call): string =>
       connected.number,
       extension,
     ]),
-  ]
-    .join(' ')
-    .toLowerCase();
+  ].join(' ');
 
-const hasWords = (call: Call, wanted: string): boolean => {
+const hasWords = (call: Listed, wanted: string): boolean => {
   const text = textOf(call);
   return wanted.split(/\s+/).every((word) => text.includes(word));
 };
 
-const isShown = (call: Call, shown: Shown): boolean =>
-  shown === 'all' ||
-  (shown === 'stuck' ? call.stuck.length > 0 : shown === 'failed' ? isBad(call) : call.state === shown);
+const isShown = (call: Listed, shown: Shown): boolean =>
+  shown === 'all' || (isRefused(call) ? shown === 'ended' || shown === 'failed' : isCallShown(call, shown));
+
+const isCallShown = (call: Call, shown: Shown): boolean =>
+  shown === 'stuck' ? call.stuck.length > 0 : shown === 'failed' ? isBad(call) : call.state === shown;
 
 function Row({ call, now }: { call: Call; now: number }) {
   const { from, to: called } = endsOf(call);
@@ -71,6 +82,35 @@ function Row({ call, now }: { call: Call; now: number }) {
     </a>
   );
 }
+
+/** Calls that were refused alike before they had a channel: all that is known of them. */
+function RefusedRow({ call, now }: { call: RefusedCall; now: number }) {
+  const { endpoint, from, to: called, context, source, first, last, protocol_id: callId } = call;
+  return (
+    <div class="call-row ended refused" tabIndex={-1} title={`Call-ID ${callId}, first at ${dateTime(first)}`}>
+      <span>
+        <Pill state="refused" tone="bad" />
+      </span>
+      <span class="ends">
+        <b>{from || endpoint}</b>
+        <span class="arrow"> → </span>
+        <b>{called}</b>
+      </span>
+      <span class="about quiet bad">
+        {refusalText(call)} · {endpoint} from {source}, context {context}
+      </span>
+      <span class="number">–</span>
+      <span class="number wide quiet">{dayTime(last, now)}</span>
+    </div>
+  );
+}
+
+/** Live and stuck calls first, then the newest. */
+const inOrder = (one: Listed, other: Listed): number => {
+  const rank = (call: Listed): number =>
+    isRefused(call) ? 0 : call.stuck.length > 0 ? 2 : Number(call.state === 'live');
+  return rank(other) - rank(one) || beganOf(other) - beganOf(one);
+};
 
 /** Saved searches: links, and what adds or forgets one. */
 function SavedSearches({ name }: { name: string }) {
@@ -150,19 +190,20 @@ function useSearch(words: string, shown: Shown) {
     ...{ isOn: stored === '1', isStored, result },
     turn: () => setStored(stored === '1' ? '' : '1'),
     more: () => setCount(Math.min(mostStored, count + storedAtFirst)),
-    within: ({ began }: Call) =>
+    within: (call: Listed) =>
       !isStored ||
-      ((from === '' || began >= new Date(from).getTime()) && (until === '' || began <= new Date(until).getTime())),
+      ((from === '' || beganOf(call) >= new Date(from).getTime()) &&
+        (until === '' || beganOf(call) <= new Date(until).getTime())),
   };
 }
 
 export function Calls() {
-  const { calls, at, stuck, figures } = useCell(overview);
+  const { calls, at, stuck, figures, refused } = useCell(overview);
   const none =
     figures?.recording === false
       ? 'The recorder is off, so calls are not listed.'
       : 'No calls yet. New calls appear here.';
-  const nothing = calls.size > 0 ? 'No call matches the search.' : none;
+  const nothing = calls.size + refused.length > 0 ? 'No call matches the search.' : none;
   const [words, setWords] = useQuery('find');
   const [stateText, setShown] = useQuery('state', 'all');
   const shown = states.find((each) => each === stateText) ?? 'all';
@@ -171,15 +212,10 @@ export function Calls() {
   const { found } = result;
   const rows = useMemo(
     () =>
-      merged([...calls.values()], found?.calls ?? [])
+      [...merged([...calls.values()], found?.calls ?? []), ...refused]
         .filter((call) => isShown(call, shown) && within(call) && (wanted === '' || hasWords(call, wanted)))
-        .sort(
-          (one, other) =>
-            Number(other.stuck.length > 0) - Number(one.stuck.length > 0) ||
-            Number(other.state === 'live') - Number(one.state === 'live') ||
-            other.began - one.began,
-        ),
-    [calls, shown, wanted, found, isStored],
+        .sort(inOrder),
+    [calls, refused, shown, wanted, found, isStored],
   );
   return (
     <div class="fill">
@@ -245,7 +281,13 @@ export function Calls() {
         class="calls"
         rows={rows}
         rowHeight={48}
-        row={(call) => <Row call={call} now={at} key={call.id} />}
+        row={(call) =>
+          isRefused(call) ? (
+            <RefusedRow call={call} now={at} key={`${call.status} ${call.endpoint} ${call.source} ${call.reason}`} />
+          ) : (
+            <Row call={call} now={at} key={call.id} />
+          )
+        }
       />
     </div>
   );

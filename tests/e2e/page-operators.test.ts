@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -138,6 +138,59 @@ test(
     cdr: { file: join(directory, 'calls.jsonl') },
     audit: { file: join(directory, 'audit.jsonl') },
   }),
+);
+
+test(
+  'a call that is refused before it has a channel stands among the calls, with its reason, and has a record',
+  async ({ server, open }) => {
+    const phone = server.closing(await Phone.open('4799', server.sip(), 0));
+    // GSM, which the server does not speak.
+    phone.codecs = [3];
+    const refused = await phone.call('100').then(
+      () => 'answered',
+      (error: Error) => error.message,
+    );
+    assert.match(refused, /488 /);
+    const shown = await open();
+    await shown
+      .getByRole('main')
+      .getByText(/^refused with 488: /)
+      .waitFor();
+    await shown.getByRole('link', { name: 'Calls', exact: true }).first().click();
+    const row = shown
+      .getByLabel('Calls', { exact: true })
+      .getByText(/^refused with 488: .* anonymous from 127\.0\.0\.1:\d+, context default$/);
+    await row.waitFor();
+    await shown.getByText('4799', { exact: true }).waitFor();
+    const search = shown.getByLabel('Search calls');
+    for (const [words, found] of [
+      ['488 anonymous', true],
+      ['nobody', false],
+      ['4799 100', true],
+    ] as const) {
+      await search.fill(words);
+      await row.waitFor({ state: found ? 'attached' : 'detached' });
+    }
+    for (const [state, found] of [
+      ['live', false],
+      ['failed', true],
+      ['stuck', false],
+      ['ended', true],
+    ] as const) {
+      await shown.getByRole('button', { name: state, exact: true }).click();
+      await row.waitFor({ state: found ? 'attached' : 'detached' });
+    }
+    const saved = shown.waitForEvent('download');
+    await shown.getByRole('button', { name: 'CSV' }).click();
+    assert.match(readFileSync(await (await saved).path(), 'utf8'), /,ended,4799,100,,0,refused,.*,server\r\n$/);
+    const records = readFileSync(join(directory, 'refused.jsonl'), 'utf8').trimEnd().split('\n');
+    const [{ disposition, src, dst, sip_status, by }] = records.map((line) => JSON.parse(line));
+    assert.equal([disposition, src, dst, sip_status, by], ['FAILED', '4799', '100', 488, 'server']);
+    // A second one of the same kind is no further row.
+    await phone.call('100').catch(() => {});
+    await shown.getByText(/^refused with 488: .* \(2 calls\) · anonymous/).waitFor();
+  },
+  () => ({ cdr: { file: join(directory, 'refused.jsonl') } }),
 );
 
 test('scripts cannot read a log-in in the browser, a reload keeps it, and foreign scripts do not run', async ({
