@@ -56,30 +56,30 @@ export type Owners = {
   };
   bridges: BridgeOperations;
   /** Progress reports of applications for transfers that they handle. */
-  transfers: Pick<Transfers, 'transferProgress'>;
-  broadcasts: Pick<Broadcasts, 'claim'>;
+  transfers: Transfers;
+  broadcasts: Broadcasts;
   recordings: RecordingOperations;
-  storedRecordings: Pick<StoredRecordings, 'list' | 'get' | 'file' | 'copy' | 'delete'>;
+  storedRecordings: StoredRecordings;
   snoops: Snoops;
   externalMedia: ExternalMedia;
   endpoints: Pick<Endpoints, 'list' | 'get'> & { listByTech: Endpoints['listByTechnology'] };
-  messages: Omit<Messages, 'attach' | 'received'>;
+  messages: Messages;
   system: System;
   sounds: Sounds;
-  deviceStates: Omit<DeviceStates, 'updateSoon' | 'close'>;
-  mailboxes: Omit<Mailboxes, 'onChanged' | 'close'>;
-  logChannels: Pick<LogChannels, 'list' | 'add' | 'delete' | 'rotate'>;
+  deviceStates: DeviceStates;
+  mailboxes: Mailboxes;
+  logChannels: LogChannels;
   modules: Modules;
-  dynamicConfig: Pick<DynamicConfig, 'get' | 'update' | 'delete'>;
+  dynamicConfig: DynamicConfig;
   charts: Charts;
-  contacts: Pick<Contacts, 'list'>;
-  watchers: Pick<Watchers, 'list'>;
+  contacts: Contacts;
+  watchers: Watchers;
   /** Information about the server, and its replacement by the next version. @throws AriError */
   server: { get(): ServerInfo | Promise<ServerInfo>; upgrade(): Promise<void> };
   /** Log-ins of pages; made by the interface itself where left out. */
   sessions: Sessions;
   /** Counts wrong log-ins over SIP and HTTP. */
-  bans: Pick<Bans, 'list' | 'lift' | 'failed' | 'verdict'>;
+  bans: Bans;
   /** Which lines are logged. */
   logLevels: LogLevelControl;
   /** The calls that are recorded. */

@@ -3,10 +3,12 @@ import { createApp, type HttpApp } from '../../src/http/app.ts';
 import type { Deps, Owners } from '../../src/http/deps.ts';
 import type { AppDeps, HttpOptions } from '../../src/http/env.ts';
 import type { FileAnswer } from '../../src/http/file-answers.ts';
+import { apis } from '../../src/http/routes/index.ts';
 import { type Clock, systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import type { CallDetail, CallPage } from '../../src/models/call.ts';
 import type { Channel } from '../../src/models/channel.ts';
+import { checkOf } from '../../src/models/validator.ts';
 
 /** Owners that remember what was asked of them and answer with samples, and the interface over them. */
 
@@ -210,7 +212,7 @@ export const storedFile = (text: string): FileAnswer => ({
   read: (start, end) => new Blob([text.slice(start, end + 1)]).stream(),
 });
 
-/** What each owner's methods answer; a method that is not here answers nothing. */
+/** What each owner's methods answer. One that is not here answers {@link fitting}. */
 const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record<keyof Owners[K], unknown>> } = {
   channels: {
     list: [samples.channel],
@@ -312,6 +314,13 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
   },
 };
 
+/** The first sample that fits the model of the operation of that name; nothing if there is none. */
+function fitting(owner: string, method: string): unknown {
+  const returns = declared.find((operation) => operation.owner === owner && operation.nickname === method)?.returns;
+  return returns && Object.values(samples).find(checkOf(returns).fits);
+}
+const declared = apis.flatMap(({ resources }) => resources.flatMap(({ operations }) => operations));
+
 export type Call = [method: string, ...args: unknown[]];
 
 export type Fakes = {
@@ -335,7 +344,8 @@ export function createFakes(): Fakes {
             if (method === 'verdict' || method === 'failed') return { action: 'admit' };
             fakes.calls.push([`${name}.${method}`, ...args]);
             if (fakes.instead) return fakes.instead(`${name}.${method}`);
-            return (answers[name] as Record<string, unknown>)[method];
+            const own = answers[name] as Record<string, unknown>;
+            return method in own ? own[method] : fitting(name, method);
           },
       },
     );
