@@ -6,6 +6,7 @@ import type { ObjectHistory, Role } from './call-record.ts';
 import type { MediaEntry, RequestEntry, SipPlace } from './entries.ts';
 import { Octets } from './octets.ts';
 import { byOther, causeNumber, causeOf } from './rows.ts';
+import { WaitingRows } from './waiting-rows.ts';
 
 /** A chart that is recorded: what filing its steps needs. It is the note of its actor, and outlives it while it has rows. */
 export class RecordedChart implements KeptActor {
@@ -95,6 +96,8 @@ export class CaptureSegment {
   lastAt = 0;
   /** Calls that begin in it. */
   calls = 0;
+  /** Where the row begins that is written; undefined when it is closed. */
+  #opened: number | undefined;
 
   constructor(size: number) {
     this.octets = Octets.of(size);
@@ -129,6 +132,7 @@ export class CaptureSegment {
     numbers[first + 6] = 0;
     this.octets.at = start + headOctets;
     this.lastAt = at;
+    this.#opened = start;
     return start;
   }
 
@@ -142,6 +146,13 @@ export class CaptureSegment {
     const end = (this.octets.at + 7) & ~7;
     this.#numbers[start / 8] = end - start;
     this.octets.at = end;
+    this.#opened = undefined;
+  }
+
+  /** Forgets the row that could not be written to its end. */
+  discard(): void {
+    this.octets.back(this.#opened ?? this.octets.at);
+    this.#opened = undefined;
   }
 
   /** Whether all its rows are read. */
@@ -216,12 +227,15 @@ type CaptureOptions = {
   octets: number;
   /** Frees memory for this many octets, if necessary by {@link Capture.retire}. */
   makeRoom(octets: number): void;
+  /** Gets what writing an entry threw; that entry is lost. */
+  onFailed(error: unknown): void;
 };
 
 /**
  * Entries that are not filed yet, as octets. Sorting each entry by calls when it happens would cost more than the
  * call's own steps, and most are never read. So entries are appended, and filed on demand or when memory is needed. SIP
  * messages have segments of their own, so that many unknown senders displace no steps.
+ * Other entries wait by reference until there are 256, or somebody reads ({@link WaitingRows}).
  */
 export class Capture {
   readonly #things = new Ring();
@@ -230,8 +244,13 @@ export class Capture {
   readonly #segmentOctets: number;
   readonly #machines: Chart[] = [];
   #charts = 0;
+  readonly #waiting: WaitingRows;
 
-  constructor({ octets, makeRoom }: CaptureOptions) {
+  constructor({ octets, makeRoom, onFailed }: CaptureOptions) {
+    this.#waiting = new WaitingRows((error) => {
+      this.#things.newest?.discard();
+      onFailed(error);
+    });
     const part = Math.floor(octets / fewestSegments / 8) * 8;
     this.#segmentOctets = Math.min(mostOctets, Math.max(fewestOctets, part));
     this.#makeRoom = makeRoom;
@@ -243,15 +262,21 @@ export class Capture {
 
   /** Whether nothing waits to be filed. */
   get isEmpty(): boolean {
-    return !unread(this.#things) && !unread(this.#messages);
+    return this.#waiting.isEmpty && !unread(this.#things) && !unread(this.#messages);
   }
 
   clear(): void {
+    this.#waiting.clear();
     this.#things.clear();
     this.#messages.clear();
   }
 
   /* ---- Writing ------------------------------------------------------------------------------------------------------ */
+
+  /** Writes what waits. */
+  writeWaiting(): void {
+    this.#waiting.write();
+  }
 
   /** A chart is recorded from now on. */
   begin(machine: Chart, object: string, role: Role, at: number): RecordedChart {
@@ -259,7 +284,14 @@ export class Capture {
   }
 
   /** Writes that a chart has begun: its first row. `about` is the object by which it comes into a call. */
-  chart({ number, machine, object, role }: RecordedChart, order: number, at: number, about: string): void {
+  chart(chart: RecordedChart, order: number, at: number, about: string): void {
+    this.#waiting.add(this.#writeChart, { order, at, about }, chart);
+  }
+
+  readonly #writeChart = (
+    { order, at, about }: Placed & { about: string },
+    { number, machine, object, role }: RecordedChart,
+  ): void => {
     let index = this.#machines.indexOf(machine);
     if (index < 0) index = this.#machines.push(machine) - 1;
     const segment = this.#room(this.#things, stepOctets + 3 * (object.length + about.length));
@@ -269,20 +301,29 @@ export class Capture {
     segment.octets.text(role);
     segment.octets.text(about);
     segment.close(start);
-  }
+  };
 
   /** Writes that a channel is in a call from now on. */
   linked(chart: RecordedChart, order: number, at: number, { linked, protocolId }: ChannelContext): void {
     chart.linked = linked;
     chart.sipCall = protocolId;
-    const segment = this.#room(this.#things, 3 * linked.id.length + 8);
-    const start = segment.open(codeOf.linked, order, at, chart.number);
-    segment.octets.text(linked.id);
-    segment.close(start);
-    if (linked.id === chart.object) segment.calls++;
+    this.#waiting.add(this.#writeLinked, { order, at, id: linked.id }, chart);
   }
 
-  step({ taking, order, at, seq, causedBy, request, event, besides }: CommittedStep, number: number): void {
+  readonly #writeLinked = ({ order, at, id }: Placed & { id: string }, { number, object }: RecordedChart): void => {
+    const segment = this.#room(this.#things, 3 * id.length + 8);
+    const start = segment.open(codeOf.linked, order, at, number);
+    segment.octets.text(id);
+    segment.close(start);
+    if (id === object) segment.calls++;
+  };
+
+  step(step: CommittedStep, number: number): void {
+    this.#waiting.add(this.#writeStep, step, number);
+  }
+
+  readonly #writeStep = (step: CommittedStep, number: number): void => {
+    const { taking, order, at, seq, causedBy, request, event, besides } = step;
     const segment = this.#room(this.#things, stepOctets + 3 * (request?.length ?? 0));
     const { octets } = segment;
     const cause = causeNumber(causedBy, request);
@@ -295,17 +336,22 @@ export class Capture {
     else octets.refer(besides);
     octets.writeWithin(event, eventOctets);
     segment.close(start);
-  }
+  };
 
   /** @param about id of what it is about; '' for nothing. */
-  event({ order, at, application, number, json, missed }: CapturedEvent, about: string): void {
+  event(event: CapturedEvent, about: string): void {
+    this.#waiting.add(this.#writeEvent, event, about, event.json.length);
+  }
+
+  readonly #writeEvent = (event: CapturedEvent, about: string): void => {
+    const { order, at, application, number, json, missed } = event;
     const segment = this.#room(this.#things, 3 * (json.length + application.length + about.length) + 64);
     const start = segment.open(missed ? codeOf.missed : codeOf.event, order, at, number);
     segment.octets.text(about);
     segment.octets.text(application);
     segment.octets.text(json);
     segment.close(start);
-  }
+  };
 
   /** @param length of what is kept of the message, in octets */
   sip(bytes: Buffer, length: number, { order, at, direction, protocol, local, remote }: SipWay): void {
@@ -322,7 +368,12 @@ export class Capture {
     segment.close(start);
   }
 
-  request({ order, at, id, method, path, query, user, overWebSocket }: RequestEntry): void {
+  request(entry: RequestEntry): void {
+    this.#waiting.add(this.#writeRequest, entry, undefined);
+  }
+
+  readonly #writeRequest = (entry: RequestEntry): void => {
+    const { order, at, id, method, path, query, user, overWebSocket } = entry;
     const segment = this.#room(this.#things, 3 * (id.length + path.length + query.length + user.length) + 128);
     const { octets } = segment;
     const start = segment.open(codeOf.request, order, at, overWebSocket ? 1 : 0);
@@ -332,24 +383,32 @@ export class Capture {
     octets.text(query);
     octets.text(user);
     segment.close(start);
+  };
+
+  answer(answer: CapturedAnswer): void {
+    this.#waiting.add(this.#writeAnswer, answer, undefined);
   }
 
-  answer({ order, at, id, status, durationMs }: CapturedAnswer): void {
+  readonly #writeAnswer = ({ order, at, id, status, durationMs }: CapturedAnswer): void => {
     const segment = this.#room(this.#things, 3 * id.length + 32);
     const start = segment.open(codeOf.answer, order, at, status);
     segment.octets.text(id);
     segment.octets.number(durationMs);
     segment.close(start);
+  };
+
+  media(entry: MediaEntry): void {
+    this.#waiting.add(this.#writeMedia, entry, undefined);
   }
 
-  media({ order, at, object, report }: MediaEntry): void {
+  readonly #writeMedia = ({ order, at, object, report }: MediaEntry): void => {
     const segment = this.#room(this.#things, stepOctets + 3 * object.length);
     const { octets } = segment;
     const start = segment.open(codeOf.media, order, at, 0);
     octets.text(object);
     octets.writeWithin(report, eventOctets);
     segment.close(start);
-  }
+  };
 
   #room(ring: Ring, octets: number): CaptureSegment {
     const { newest } = ring;
@@ -363,6 +422,7 @@ export class Capture {
 
   /** Takes the oldest row. Undefined when there is none. */
   take(): Row | undefined {
+    this.writeWaiting();
     const things = unread(this.#things);
     const messages = unread(this.#messages);
     const oldest = !things || (messages && messages.nextOrder < things.nextOrder) ? messages : things;

@@ -73,6 +73,13 @@ export class Octets {
     this.#references.length = 0;
   }
 
+  /** Goes back behind what was written, also from the middle of a value. */
+  back(at: number): void {
+    this.at = at;
+    this.#end = this.bytes.length;
+    this.#isFull = false;
+  }
+
   /** Writes a value that takes at most so many octets; a larger one is kept by reference. */
   writeWithin(value: unknown, most: number): void {
     const start = this.at;

@@ -272,7 +272,11 @@ export class Recorder {
     const { settings } = this;
     const store = new CallStore(settings, (call) => joined(settings.mask, this.#hidden.get(call) ?? nothingMasked));
     const events = new EventLog(store.journal);
-    const capture = new Capture({ octets: settings.octets, makeRoom: (octets) => this.#makeRoom(octets) });
+    const capture = new Capture({
+      octets: settings.octets,
+      makeRoom: (octets) => this.#makeRoom(octets),
+      onFailed: (error) => this.#failed(error),
+    });
     const filer = new Filer({ capture, store, events, tell: (entry, call) => this.#tell(entry, call) });
     this.#kept = { store, events, capture, filer };
   }
@@ -363,12 +367,16 @@ export class Recorder {
     this.#guarded(() => this.#kept.filer.row(row, running));
   }
 
+  #failed(error: unknown): void {
+    this.#log.error({ error }, 'something could not be recorded');
+  }
+
   #guarded(file: () => void): void {
     this.#isFiling = true;
     try {
       file();
     } catch (error) {
-      this.#log.error({ error }, 'something could not be recorded');
+      this.#failed(error);
     } finally {
       this.#isFiling = false;
     }
@@ -422,6 +430,7 @@ export class Recorder {
       this.onExpiry();
       const { store, capture } = this.#kept;
       const now = this.clock.now();
+      capture.writeWaiting();
       store.expire(now);
       const due = now - Math.max(this.settings.keepEndedMs, leastMs);
       while (capture.oldest && capture.oldest.lastAt <= due && this.#retire());

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CaptureSegment } from '../../src/recorder/capture.ts';
+import { Capture, CaptureSegment } from '../../src/recorder/capture.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
 import type { Recorder } from '../../src/recorder/recorder.ts';
 import { writeTimeline } from '../../src/recorder/timeline.ts';
@@ -113,6 +113,43 @@ capture('no row of ended calls is looked at when they go, while only application
   }
   assert.ok(recorder.evicted > 50, `only ${recorder.evicted} went`);
   assert.is(looks, 0);
+  recorder.close();
+});
+
+capture('what cannot be written is lost alone, and told', () => {
+  const told: unknown[] = [];
+  const rows = new Capture({ octets: 1_000_000, makeRoom: () => {}, onFailed: (error) => told.push(error) });
+  const failure = new Error('unreadable');
+  const report = (value: string) => ({ kind: 'media' as const, order: 0, at: 1, object: 'a', report: { value } });
+  const broken = report('x');
+  Object.defineProperty(broken.report, 'other', {
+    enumerable: true,
+    get: () => {
+      throw failure;
+    },
+  });
+  for (const each of [report('before'), broken, report('after')]) rows.media(each as never);
+  const read: unknown[] = [];
+  for (let row = rows.take(); row; row = rows.take()) read.push([row.octets.read(), row.octets.read()]);
+  assert.equal(read, [
+    ['a', { value: 'before' }],
+    ['a', { value: 'after' }],
+  ]);
+  assert.equal(told, [failure]);
+  assert.ok(rows.isEmpty);
+});
+
+capture('rows are written when there are many, and when somebody reads', () => {
+  const world = createCallControl();
+  const recorder = createTestRecorder(world.runtime, world.clock);
+  world.connect('desk');
+  for (let each = 0; each < 40; each++) {
+    world.incoming(`c${each}`).report({ type: 'leg.hungUp', cause: 16 });
+    assert.ok(recorder.isBehind);
+  }
+  assert.ok(recorder.octets > 0, 'some of it is written before anybody reads');
+  assert.is(recorder.store.calls().length, 40);
+  assert.not.ok(recorder.isBehind);
   recorder.close();
 });
 
