@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createPhone, endpoint, type Phone } from './support.ts';
+import { anybody, createPhone, endpoint, type Phone } from './support.ts';
 
 const reflection = suite('what a forged source could have sent to a victim');
 const phones: Phone[] = [];
@@ -53,5 +53,55 @@ reflection('one answer to each request of a stranger, to where it came from, nev
   assert.equal([server.transactions.counts().servers, server.transactions.counts().clients], [0, 0]);
   socket.close();
 });
+
+reflection(
+  'what a subscriber without a password is told goes to where it is, not to where its Contact says',
+  async () => {
+    const server = await createPhone({
+      hint: () => ({ devices: ['PJSIP/alice'], state: 'NOT_INUSE' }),
+      config: { endpoints: [endpoint('anybody', { ...anybody, subscribeContext: 'lamps' })] },
+    });
+    phones.push(server);
+    const [subscriber, victim] = [createSocket('udp4').bind(0, '127.0.0.1'), createSocket('udp4').bind(0, '127.0.0.1')];
+    await Promise.all([once(subscriber, 'listening'), once(victim, 'listening')]);
+    let reflected = 0;
+    victim.on('message', () => reflected++);
+    const told = new Promise<string>((resolve) => {
+      subscriber.on('message', (octets) => {
+        const text = octets.toString();
+        if (!text.startsWith('NOTIFY ')) return;
+        const lines = text.split('\r\n').filter((line) => /^(Via|From|To|Call-ID|CSeq):/.test(line));
+        subscriber.send(
+          `SIP/2.0 481 No\r\n${lines.join('\r\n')}\r\nContent-Length: 0\r\n\r\n`,
+          server.port,
+          '127.0.0.1',
+        );
+        resolve(text);
+      });
+    });
+    const contact = `sip:victim@127.0.0.1:${victim.address().port}`;
+    const request = [
+      'SUBSCRIBE sip:201@127.0.0.1 SIP/2.0',
+      `Via: SIP/2.0/UDP 127.0.0.1:${subscriber.address().port};branch=z9hG4bKsub`,
+      'From: <sip:somebody@127.0.0.1>;tag=1',
+      'To: <sip:201@127.0.0.1>',
+      'Call-ID: forged',
+      'CSeq: 1 SUBSCRIBE',
+      'Max-Forwards: 70',
+      `Contact: <${contact}>`,
+      'Event: dialog',
+      'Accept: application/dialog-info+xml',
+      'Content-Length: 0',
+      '',
+      '',
+    ].join('\r\n');
+    subscriber.send(request, server.port, '127.0.0.1');
+    assert.match(await told, `NOTIFY ${contact} SIP/2.0`);
+    await server.transactions.close();
+    assert.is(reflected, 0);
+    subscriber.close();
+    victim.close();
+  },
+);
 
 reflection.run();
