@@ -167,17 +167,26 @@ export class CaptureSegment {
 
   /** Reads the next row, which stays as it is. Its octets are read before anything is written. */
   next(): Row {
-    const row = this.#rowAt(this.#read);
+    const row = this.rowAt(this.#read);
     this.#read += this.#numbers[this.#read / 8] as number;
     return row;
   }
 
-  /** The rows that are not read yet. */
-  *rows(): Generator<Row> {
-    for (let at = this.#read; at < this.octets.at; at += this.#numbers[at / 8] as number) yield this.#rowAt(at);
+  /** Where the rows begin that are not read yet, in order. Nothing is made for one that is passed over. */
+  *places(): Generator<number> {
+    for (let at = this.#read; at < this.octets.at; at += this.#numbers[at / 8] as number) yield at;
   }
 
-  #rowAt(start: number): Row {
+  kindAt(place: number): Kind {
+    return kinds[this.#numbers[place / 8 + 1] as number] as Kind;
+  }
+
+  /** The number of the row there. */
+  numberAt(place: number): number {
+    return this.#numbers[place / 8 + 4] as number;
+  }
+
+  rowAt(start: number): Row {
     const first = start / 8;
     const number = (column: number) => this.#numbers[first + column] as number;
     const kind = kinds[number(1)] as Kind;
@@ -469,7 +478,7 @@ type CapturedEvent = Placed & { application: string; number: number; json: strin
 type CapturedAnswer = Placed & { id: string; status: number; durationMs: number };
 
 /** Whether a row is a step. */
-export const isStep = ({ kind }: Row): boolean => codeOf[kind] < firstOther;
+export const isStep = ({ kind }: Pick<Row, 'kind'>): boolean => codeOf[kind] < firstOther;
 
 /** The content of a step's row, without its chart. */
 export function readStep({ kind, order, at, seq, cause, octets }: Row): StepRow {

@@ -404,10 +404,10 @@ export class Recorder {
     const { oldest } = capture;
     if (!oldest) return false;
     const wanted = wantedRows(oldest, capture, filer, this.#actors);
-    if (wanted.size === 0) this.#unfiledCalls += oldest.calls;
+    if (wanted.length === 0) this.#unfiledCalls += oldest.calls;
     else {
       const running = this.#running();
-      for (const row of oldest.rows()) if (wanted.has(row.order)) this.#fileRow(row, running);
+      for (const row of wanted) this.#fileRow(row, running);
     }
     capture.retire();
     return true;

@@ -17,7 +17,7 @@ type Living = {
 };
 
 /**
- * The rows of a segment that belong to live calls, by their order: a live call is kept whole. So are the charts of which
+ * The rows of a segment that belong to live calls, in order: a live call is kept whole. So are the charts of which
  * something is filed. If all running charts are younger than the segment, and nothing of it is filed, there are none.
  */
 export function wantedRows(
@@ -25,17 +25,20 @@ export function wantedRows(
   capture: Capture,
   filer: Filer,
   actors: Iterable<KeptActor>,
-): Set<number> {
-  const wanted = new Set<number>();
+): readonly Row[] {
   const living = livingOf(actors, capture);
-  if (living.since > segment.lastAt && !filer.hasCharts) return wanted;
-  for (const row of segment.rows()) note(row, capture, living);
+  if (living.since > segment.lastAt && !filer.hasCharts) return [];
+  for (const place of segment.places()) note(segment, place, living);
+  const wanted: Row[] = [];
+  for (const place of segment.places()) if (isWanted(segment, place, filer, living)) wanted.push(segment.rowAt(place));
   const { requests } = living;
-  for (const row of segment.rows()) if (isWanted(row, capture, filer, living)) wanted.add(row.order);
-  for (const row of segment.rows())
-    if ((row.kind === 'request' || row.kind === 'answer') && requests.has(row.octets.read() as string))
-      wanted.add(row.order);
-  return wanted;
+  if (requests.size === 0) return wanted;
+  for (const place of segment.places()) {
+    const kind = segment.kindAt(place);
+    if ((kind === 'request' || kind === 'answer') && requests.has(textAt(segment, place)))
+      wanted.push(segment.rowAt(place));
+  }
+  return wanted.sort((one, other) => one.order - other.order);
 }
 
 function livingOf(actors: Iterable<KeptActor>, capture: Capture): Living {
@@ -60,30 +63,37 @@ function livingOf(actors: Iterable<KeptActor>, capture: Capture): Living {
   return living;
 }
 
+/** The first text of a row. */
+const textAt = (segment: CaptureSegment, place: number): string => segment.rowAt(place).octets.read() as string;
+
 /** Notes ended channels of live calls, and their other ended objects. */
-function note(row: Row, capture: Capture, living: Living): void {
-  if (row.kind === 'chart') {
-    const { chart, about } = capture.chartOf(row);
-    if (living.objects.has(about)) living.objects.add(chart.object);
-    if (living.objects.has(chart.object)) living.charts.add(row.number);
-  } else if (row.kind === 'linked' && living.objects.has(row.octets.read() as string)) living.charts.add(row.number);
+function note(segment: CaptureSegment, place: number, { objects, charts }: Living): void {
+  const kind = segment.kindAt(place);
+  if (kind === 'chart') {
+    const { octets } = segment.rowAt(place);
+    const object = octets.read() as string;
+    octets.read();
+    if (objects.has(octets.read() as string)) objects.add(object);
+    if (objects.has(object)) charts.add(segment.numberAt(place));
+  } else if (kind === 'linked' && objects.has(textAt(segment, place))) charts.add(segment.numberAt(place));
 }
 
-function isWanted(row: Row, capture: Capture, filer: Filer, living: Living): boolean {
-  const { kind, number, octets } = row;
-  if (isStep(row) || kind === 'linked' || kind === 'chart') {
+function isWanted(segment: CaptureSegment, place: number, filer: Filer, living: Living): boolean {
+  const kind = segment.kindAt(place);
+  const step = isStep({ kind });
+  if (step || kind === 'linked' || kind === 'chart') {
+    const number = segment.numberAt(place);
     // A chart of which something is filed is filed to its end: its next steps follow from these.
-    const wanted = living.charts.has(number) || filer.chart(number) !== undefined;
-    if (wanted && isStep(row)) {
-      const request = octets.read();
-      if (typeof request === 'string') living.requests.add(request);
-    }
-    if (wanted && kind === 'chart') living.objects.add(capture.chartOf(row).chart.object);
-    return wanted;
+    if (!living.charts.has(number) && filer.chart(number) === undefined) return false;
+    const first = segment.rowAt(place).octets.read();
+    if (step && typeof first === 'string') living.requests.add(first);
+    if (kind === 'chart') living.objects.add(first as string);
+    return true;
   }
   if (kind === 'sip') {
+    const { octets } = segment.rowAt(place);
     for (let left = 5; left > 0; left--) octets.read();
     return living.sipCalls.has(callIdOf(octets.readRaw()));
   }
-  return kind !== 'request' && kind !== 'answer' && living.objects.has(octets.read() as string);
+  return kind !== 'request' && kind !== 'answer' && living.objects.has(textAt(segment, place));
 }

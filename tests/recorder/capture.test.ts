@@ -97,11 +97,11 @@ capture('no row of ended calls is looked at when they go, while only application
   const world = createCallControl();
   const recorder = createTestRecorder(world.runtime, world.clock, { octets: 300_000, others: 100 });
   world.connect('desk');
-  const { rows } = CaptureSegment.prototype;
+  const { places } = CaptureSegment.prototype;
   let looks = 0;
-  CaptureSegment.prototype.rows = function* () {
+  CaptureSegment.prototype.places = function* () {
     looks++;
-    yield* rows.call(this);
+    yield* places.call(this);
   };
   try {
     for (let each = 0; each < 1_000; each++) {
@@ -109,7 +109,7 @@ capture('no row of ended calls is looked at when they go, while only application
       world.clock.advance(1);
     }
   } finally {
-    CaptureSegment.prototype.rows = rows;
+    CaptureSegment.prototype.places = places;
   }
   assert.ok(recorder.evicted > 50, `only ${recorder.evicted} went`);
   assert.is(looks, 0);
