@@ -10,6 +10,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Logger } from '../lib/log.ts';
@@ -236,10 +237,12 @@ class StateFile implements StateStore {
     const { write = writeAt, now, longestWriteMs } = this.#options;
     const begun = now();
     const written = write(descriptor, record, position);
-    if (written !== record.length) throw new Error(`only ${written} of ${record.length} octets could be written`);
+    if (written !== record.length)
+      throw refusedWrite('ENOSPC', `only ${written} of ${record.length} octets could be written`);
     const tookMs = Math.round(now() - begun);
     // At the start nothing waits yet.
-    if (tookMs > longestWriteMs && this.#descriptor !== undefined) throw new Error(`a write took ${tookMs} ms`);
+    if (tookMs > longestWriteMs && this.#descriptor !== undefined)
+      throw refusedWrite('ETIMEDOUT', `a write took ${tookMs} ms`);
   }
 
   /** Writes everything to a new file, which takes the place of the old one. */
@@ -441,3 +444,7 @@ function recordsIn(bytes: Buffer): { records: string[]; read: number } {
   }
   return { records, read };
 }
+
+/** The disk took a part, or took too long: an error of the system such as Node's, which is logged without a stack. */
+const refusedWrite = (code: 'ENOSPC' | 'ETIMEDOUT', message: string): NodeJS.ErrnoException =>
+  Object.assign(new Error(message), { code, errno: -constants.errno[code], syscall: 'write' });

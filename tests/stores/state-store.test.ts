@@ -205,6 +205,30 @@ store('a disk that takes a second for a write is left alone between two tries', 
   assert.equal([...open().left], [['a', 'last']]);
 });
 
+store('a disk that takes a part of a write, or takes too long for it, is logged without a stack', ({ open }) => {
+  for (const [part, tookMs, code] of [
+    [0.5, 0, 'ENOSPC'],
+    [1, 1_000, 'ETIMEDOUT'],
+  ] as const) {
+    const lines: string[] = [];
+    let now = 0;
+    let isPoor = false;
+    const log = createLogger({ level: 'error', destination: { write: (line) => void lines.push(line) } });
+    const poor = open({
+      ...{ log, now: () => now },
+      write(_descriptor: number, octets: Buffer) {
+        if (isPoor) now += tookMs;
+        return isPoor ? octets.length * part : octets.length;
+      },
+    });
+    isPoor = true;
+    poor.commit([['a', '1']]);
+    const [{ error }] = lines.map((line) => JSON.parse(line));
+    assert.equal([error.code, error.stack], [code, undefined]);
+    poor.close();
+  }
+});
+
 store('keeps the last events of each application, in their order', ({ open }) => {
   const first = open();
   for (let seq = 1; seq <= 5; seq++) first.commit([], [['a b', seq, `{"seq":${seq}}`]]);
