@@ -20,6 +20,7 @@ import type { BridgeVideos } from './bridge-video.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import type { Channels } from './channels.ts';
+import type { Turn } from './turn.ts';
 
 /** Which applications get the events of a bridge because of its members. */
 export type Interests = {
@@ -35,6 +36,7 @@ type BridgeMembersOptions = {
   videos: BridgeVideos;
   /** Most channels in one bridge. */
   limit: number;
+  turn: Pick<Turn, 'changed'>;
 };
 
 /** A stay that begins; `hasMusic`: the bridge plays music on hold to it already. */
@@ -45,11 +47,16 @@ export type BridgeMembers = ReturnType<typeof createBridgeMembers>;
 
 type Music = MemberMusicEvent<ChannelEntry>;
 
-/** What the music of all members does to their audio. */
-const musicEffects = (audio: Pick<ChannelAudio, 'tell'>) => ({
-  startMusic: ({ member, musicClass }: Extract<Music, { musicClass: string }>) =>
-    audio.tell(member, { type: 'startMoh', musicClass }),
-  stopMusic: ({ member }: Music) => audio.tell(member, { type: 'stopMoh' }),
+/** What the music of all members does to their audio. @param changed is told first. */
+const musicEffects = (audio: Pick<ChannelAudio, 'tell'>, changed: (member: ChannelEntry) => void) => ({
+  startMusic({ member, musicClass }: Extract<Music, { musicClass: string }>): void {
+    changed(member);
+    audio.tell(member, { type: 'startMoh', musicClass });
+  },
+  stopMusic({ member }: Music): void {
+    changed(member);
+    audio.tell(member, { type: 'stopMoh' });
+  },
 });
 
 function setMusic({ channel: member, music }: Stay, musicClass: string | undefined): void {
@@ -70,10 +77,14 @@ function change(bridge: BridgeEntry, channelId: string): void {
 }
 
 /** Creates the table of stays. A channel is in one bridge at most. */
-export function createBridgeMembers({ channels, audio, applications, videos, limit }: BridgeMembersOptions) {
+export function createBridgeMembers({ channels, audio, applications, videos, limit, turn }: BridgeMembersOptions) {
   const whereabouts = new SlotMap<string, Stay>();
 
-  const effects = musicEffects(audio);
+  // The music of a member is a part of what a bridge saves.
+  const effects = musicEffects(audio, ({ id }) => {
+    const bridge = whereabouts.get(id)?.bridge;
+    if (bridge) turn.changed?.({ id: bridge.id, chart: 'bridge' });
+  });
 
   const addStay = ({ hasMusic, ...place }: NewStay): void => {
     const stay = { ...place, music: new TableRun(memberMusicTable, hasMusic ? 'playing' : 'silent', effects) };

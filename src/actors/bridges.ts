@@ -339,7 +339,9 @@ export function createBridges(options: BridgesOptions): Bridges {
       bus.publish({ event, topics: bridge.topics });
     },
   });
-  const members = createBridgeMembers({ channels, audio, applications, videos, limit: limits.members });
+  const members = createBridgeMembers({
+    ...{ channels, audio, applications, videos, limit: limits.members, turn: runtime.turn },
+  });
   const { bridgeOf, leave, held } = members;
   const hear = mixReports(registry, videos, log);
   const parts: Parts = {

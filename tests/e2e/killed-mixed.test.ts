@@ -4,6 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
+import { tonesIn } from '../support/rtp-audio.ts';
 import { startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
 
@@ -24,6 +25,9 @@ const dialplan = {
     '_bX.': ['Dial(PJSIP/${EXTEN},120)'],
   },
 };
+
+/** The calls that a phone was called with: an INVITE may come again. */
+const callIds = ({ invites }: Phone): Set<string> => new Set(invites.flatMap((invite) => invite.all('Call-ID')));
 
 /** What a phone hears, packet by packet: the longest time without one, in ms. */
 class Ear {
@@ -143,7 +147,7 @@ mixed(`${groups * 8} channels go on, and applications miss nothing`, async () =>
     // What rings is answered now, and nobody was called twice.
     for (const [at, callee] of callees!.entries()) {
       if (at % 2 === 1) callee.take();
-      assert.is(new Set(callee.invites.flatMap((invite) => invite.all('Call-ID'))).size, 1);
+      assert.is(callIds(callee).size, 1);
     }
     await Promise.all(calling);
     await untilAsked(
@@ -178,6 +182,70 @@ mixed(`${groups * 8} channels go on, and applications miss nothing`, async () =>
   } finally {
     clearInterval(hearing);
     await Promise.all([first.close(), later.close(), ...opened.map((phone) => phone.close())]);
+    await server.close();
+  }
+});
+
+mixed('calls on hold and transfers under way go on', async () => {
+  const names = ['held', 'talks', 'target', 'wants'];
+  const ports = await Promise.all(names.map(() => freePort()));
+  const contacts = names.map((name, at) => [name, { aor: { contacts: [`sip:${name}@127.0.0.1:${ports[at]}`] } }]);
+  const endpoints = { anonymous: { match: ['127.0.0.1'] }, ...Object.fromEntries(contacts) };
+  const all = { default: { '_[a-z].': ['Dial(PJSIP/${EXTEN},120)'], desk: ['Stasis(desk)'] } };
+  const server = await startSupervised({ dialplan: all, endpoints, more: { supervisor: { steady: 0.1 } } });
+  const [held, talks, target, wants] = await Promise.all(
+    names.map((name, at) => Phone.open(name, server.sip, ports[at])),
+  );
+  const [holder, asker, kept] = await Promise.all(['1', '2', '3'].map((number) => Phone.open(number, server.sip)));
+  const phones = [held, talks, target, wants, holder, asker, kept] as Phone[];
+  const client = await server.client().connect('desk');
+  try {
+    // One holds the other, who hears music.
+    await holder!.call('held');
+    holder!.audio.hum(400);
+    held!.audio.hum(700);
+    await Promise.all([held!.audio.hears([400], [400, 700]), holder!.audio.hears([700], [400, 700])]);
+    holder!.direction = 'sendonly';
+    assert.is(await holder!.offerAnew(), 200);
+    // An application holds one.
+    const calling = kept!.call('desk');
+    const { channel } = await client.waitFor('StasisStart');
+    await client.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    await client.ok('POST', `/channels/${channel.id}/hold`);
+    // One transfers the other, who hears how the target rings.
+    target!.answers = false;
+    await asker!.call('talks');
+    talks!.audio.hum(400);
+    assert.is(await asker!.refer(`<sip:target@${server.sip}>`), 202);
+    await target!.until(() => target!.rings, 'the call');
+    await server.kill();
+    // The transfer is completed.
+    target!.take();
+    target!.audio.hum(700);
+    await Promise.all([talks!.audio.hears([700], [400, 700]), target!.audio.hears([400], [400, 700])]);
+    assert.is(callIds(target!).size, 1);
+    await asker!.until(() => asker!.notified.at(-1)?.fragment.includes('200') === true, 'the news of the transfer');
+    await asker!.over();
+    // Who was held hears music, then the other again.
+    const music = held!.audio.packets.length;
+    await held!.audio.until(() => held!.audio.packets.length > music + 25, 'music');
+    const heard = Buffer.concat(held!.audio.packets.slice(music).map(({ payload }) => payload));
+    assert.ok(heard.some((octet) => (octet & 0x7f) < 0x60));
+    assert.equal(tonesIn(heard, [400]), []);
+    holder!.direction = 'sendrecv';
+    assert.is(await holder!.offerAnew(), 200);
+    await Promise.all([held!.audio.hears([400], [400, 700]), holder!.audio.hears([700], [400, 700])]);
+    const before = kept!.described.length;
+    await server.client().ok('DELETE', `/channels/${channel.id}/hold`);
+    await kept!.until(() => kept!.described.length > before, 'the end of hold');
+    for (const phone of [holder, kept, talks]) phone!.hangup();
+    await untilAsked(
+      async () => (await server.client().ok<Channel[]>('GET', '/channels')).length === 0,
+      () => 'channels stay',
+    );
+  } finally {
+    await Promise.all([client.close(), ...phones.map((phone) => phone.close())]);
     await server.close();
   }
 });

@@ -41,6 +41,8 @@ export class Phone {
   codecs: readonly number[] = [0];
   /** What payload types without a meaning of their own stand for, as `rtpmap` says it. */
   maps: Readonly<Record<number, string>> = { 101: 'telephone-event/8000' };
+  /** Of its audio in what it describes next: `sendonly` puts the far side on hold (RFC 3264 8.4). */
+  direction: 'sendrecv' | 'sendonly' = 'sendrecv';
   /** Whether it takes calls at once; else they ring until the caller gives up. */
   answers = true;
   /** The response that it refuses calls with, e.g. `486 Busy Here`; it takes them when left out. */
@@ -419,6 +421,7 @@ export class Phone {
       ...about,
       `m=audio ${this.audio.port} RTP/AVP ${[...types, ...events].join(' ')}`,
       ...maps,
+      ...(this.direction === 'sendrecv' ? [] : [`a=${this.direction}`]),
       ...this.#video(offer),
       '',
     ].join('\r\n');

@@ -153,6 +153,25 @@ store('is complete whatever is done', () =>
   ),
 );
 
+/** Two of three channels are in a bridge, and the far side of one puts it on hold. */
+const held: Plot['deeds'] = [
+  ['call', 0] as const,
+  ['originate', 0] as const,
+  ['originate', 0] as const,
+  ['bridge', 0] as const,
+  ['join', 0] as const,
+  ['join', 2] as const,
+  ['holdAtAlice', 0] as const,
+  ['takeBackAtAlice', 0] as const,
+].map(([word, nth]) => ({ after: 60, deed: { word, nth } }));
+
+store('is complete when one of two in a bridge holds the other', () =>
+  tellOf({ deeds: held, cuts: [] }, true, true).then(({ events }) => {
+    const held = events.some(({ type }) => type === 'ChannelHold');
+    assert.ok(held);
+  }),
+);
+
 /** What peers and applications notice; the numbers of packets jump. */
 const told = ({ events, streams, ...rest }: Account): string[] => [
   ...events.map(({ caused_by: _request, ...event }) => JSON.stringify(event)),
