@@ -62,6 +62,7 @@ const facts = createChannelFacts(log);
 const views = createChannelViews({
   ...{ facts, playbacks, system: createDialplanSystem(), channelvars: [] },
   now: () => clock.now(),
+  changed: nothing,
 });
 const audio = createChannelAudio(runtime);
 const calls = new CalledChannels(facts);

@@ -89,11 +89,11 @@ const legOf = ({ context }: ChannelSnapshot, source: string | undefined): CallLe
 };
 
 /** Creates the story of all calls, without listeners. */
-export const createCallStory = (runtime: Pick<Runtime, 'clock' | 'log'>, facts: ChannelFacts): CallStory =>
+export const createCallStory = (runtime: Pick<Runtime, 'clock' | 'log' | 'turn'>, facts: ChannelFacts): CallStory =>
   new Story(runtime, facts);
 
 class Story implements CallStory {
-  readonly #runtime: Pick<Runtime, 'clock' | 'log'>;
+  readonly #runtime: Pick<Runtime, 'clock' | 'log' | 'turn'>;
   readonly #listeners: CallListener[] = [];
   readonly #legs = new SlotMap<string, CallLeg>();
   readonly #entries = new SlotMap<string, ChannelEntry>();
@@ -101,7 +101,7 @@ class Story implements CallStory {
   readonly #savedLegs = new Map<string, CallLeg>();
   readonly #ending = new Set<Promise<void>>();
 
-  constructor(runtime: Pick<Runtime, 'clock' | 'log'>, facts: ChannelFacts) {
+  constructor(runtime: Pick<Runtime, 'clock' | 'log' | 'turn'>, facts: ChannelFacts) {
     this.#runtime = runtime;
     facts.on('ChannelCreated', (entry) => this.#created(entry));
     facts.on('ChannelStateChange', (entry) => this.#answered(entry));
@@ -236,7 +236,9 @@ class Story implements CallStory {
   }
 
   #add(leg: CallLeg, name: string): void {
-    if (!leg.recordings.includes(name) && leg.recordings.length < mostRecordings) leg.recordings.push(name);
+    if (leg.recordings.includes(name) || leg.recordings.length >= mostRecordings) return;
+    leg.recordings.push(name);
+    this.#runtime.turn.changed?.({ chart: 'channel', id: leg.channel });
   }
 
   #tell(what: (listener: CallListener) => void): void {

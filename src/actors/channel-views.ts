@@ -12,7 +12,7 @@ import {
 } from '../machines/channel.ts';
 import { ownVariable, storedName } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
-import type { SipAbilities, TransferHandling } from '../telephony/driver.ts';
+import type { Leg, SipAbilities, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
 import { type ChannelEntry, type ChannelPlaybacks, deliver, snapshotOf } from './channel-entry.ts';
 import { answered, type ChannelFacts, hearDigits } from './channel-facts.ts';
@@ -44,6 +44,8 @@ type ChannelViewsOptions = {
   hit?: LimitHit;
   /** Wall-clock time, in ms since the epoch. */
   now(): number;
+  /** Hears that something changes that the leg of a channel saves, by no step of a chart. */
+  changed(channelId: string): void;
 };
 
 /** The channel as the target of playbacks. */
@@ -115,7 +117,7 @@ export function createChannelViews(options: ChannelViewsOptions): ChannelViews {
   };
 }
 
-type ChannelAccess = Pick<ChannelViewsOptions, 'facts' | 'playbacks' | 'system' | 'hit'> & {
+type ChannelAccess = Pick<ChannelViewsOptions, 'facts' | 'playbacks' | 'system' | 'hit' | 'changed'> & {
   variablesLimit: number;
   model(entry: ChannelEntry): Channel;
 };
@@ -255,10 +257,9 @@ class ChannelDialplan implements DialplanChannel {
   }
 
   indicate(tone: Indication): () => void {
-    const { media } = this.#entry.leg;
     if (tone === 'busy') this.#tell({ type: 'busy' });
-    else media.indicate(tone);
-    return () => media.indicate(undefined);
+    else this.#command().media.indicate(tone);
+    return () => this.#command().media.indicate(undefined);
   }
 
   play(uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void } {
@@ -267,9 +268,8 @@ class ChannelDialplan implements DialplanChannel {
   }
 
   echo(): () => void {
-    const { media } = this.#entry.leg;
-    media.echo(true);
-    return () => media.echo(false);
+    this.#command().media.echo(true);
+    return () => this.#command().media.echo(false);
   }
 
   onDigit(listener: (digit: string) => void): () => void {
@@ -277,7 +277,7 @@ class ChannelDialplan implements DialplanChannel {
   }
 
   detectTalking(detection: TalkDetection | undefined): void {
-    this.#entry.leg.media.detectTalking(detection);
+    this.#command().media.detectTalking(detection);
   }
 
   detectTone(
@@ -285,7 +285,7 @@ class ChannelDialplan implements DialplanChannel {
     then: { times: number; to: { in?: Position; out?: Position } } = { times: 1, to: {} },
   ): void {
     this.#tell({ type: 'tones.set', tones: detection && { ...then, heard: { in: 0, out: 0 } } });
-    this.#entry.leg.media.detectTone(detection);
+    this.#command().media.detectTone(detection);
   }
 
   tonesHeard(): { in: number; out: number } | undefined {
@@ -313,7 +313,7 @@ class ChannelDialplan implements DialplanChannel {
   }
 
   addHeader(name: string, value: string): boolean {
-    return this.#entry.leg.addHeader(name, value);
+    return this.#command().addHeader(name, value);
   }
 
   sip(): SipAbilities | undefined {
@@ -321,11 +321,17 @@ class ChannelDialplan implements DialplanChannel {
   }
 
   updateHeader(name: string, value: string): boolean {
-    return this.#entry.leg.updateHeader(name, value);
+    return this.#command().updateHeader(name, value);
   }
 
   removeHeader(name: string): void {
-    this.#entry.leg.removeHeader(name);
+    this.#command().removeHeader(name);
+  }
+
+  /** The leg, for a command that changes what it saves. */
+  #command(): Leg {
+    this.#access.changed(this.#entry.id);
+    return this.#entry.leg;
   }
 
   get #snapshot(): ChannelSnapshot {

@@ -43,6 +43,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
   const { stored, recordings } = buildRecordings(base, state, (id) => snoopDriver.targetOf(id) ?? id);
   const views = createChannelViews({
     ...{ facts, playbacks, system: dialplanSystem, now: () => clock.now() },
+    changed: (id) => runtime.turn.changed?.({ chart: 'leg', id }),
     ...{ channelvars: general.channelvars, variablesLimit: limits.channel_variables, hit: limitCounts.hit },
   });
   const audio = createChannelAudio(runtime);

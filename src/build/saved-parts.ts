@@ -83,11 +83,22 @@ const serverParts: Readonly<Record<ServerPath, Part>> = {
     ({ state }, name) => state.endpoints.dump(name?.toLowerCase()),
     outlives,
   ),
-  globals: savedWhole([], ({ state }) => state.globals.dump(), { changesUnmarked: 'together', ...outlives }),
+  globals: savedList(
+    ['globalVariable'],
+    ({ state }) => state.globals.dump().map(([name]) => name),
+    ({ state }, name) => state.globals.dump(name),
+    outlives,
+  ),
   'deviceStates.kept': deviceStates('kept', outlives),
   'deviceStates.uses': deviceStates('uses'),
   'deviceStates.published': deviceStates('published'),
-  mailboxes: savedWhole([], ({ state }) => state.mailboxes.list(), { changesUnmarked: 'together', ...outlives }),
+  mailboxes: savedList(
+    ['mailbox'],
+    ({ state }) => state.mailboxes.list().map(({ name }) => name),
+    ({ state: { mailboxes } }, name) =>
+      name === undefined ? mailboxes.list() : [mailboxes.find(name)].filter((each) => each !== undefined),
+    outlives,
+  ),
 };
 
 /** What a server saves, by paths in `ServerData`. A snapshot and the entries of a state store follow from it. */

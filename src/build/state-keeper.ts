@@ -57,6 +57,7 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): { 
     if (event.type !== 'EndpointStateChange') return;
     base.changes.mark('endpoint', `${event.endpoint.technology}/${event.endpoint.resource}`);
   }, readsNames);
+  state.mailboxes.onChanged(({ name }) => base.changes.mark('mailbox', name));
   base.changes.writeWith((marks) => keeper.write(marks));
   keeper.writeAll();
   for (const event of state.keeping.early.splice(0)) keeper.event(...event);

@@ -79,6 +79,7 @@ export function buildState({
     bus,
     limit: limits.global_variables,
     hit: limitCounts.hit,
+    changed: (name) => changes.mark('globalVariable', name),
     ...(policies.readsGlobalFunctions && { readFunction: (call) => readOf(dialplanSystem, call, log) }),
     writeFunction(call, value) {
       const written = writeSystemFunction(dialplanSystem, call, value);

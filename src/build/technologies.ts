@@ -174,7 +174,7 @@ function buildSip(
     peers,
     logIns: { failed: (source, user) => bans.failed(source, user, 'sip') },
     mailbox(name) {
-      const mailbox = mailboxes.list().find((each) => each.name === name);
+      const mailbox = mailboxes.find(name);
       return mailbox && { newMessages: mailbox.new_messages, oldMessages: mailbox.old_messages };
     },
     hint: hints.of,

@@ -26,7 +26,7 @@ type HintsOptions = {
   devicesOf(context: string, extension: string): readonly string[] | undefined;
   deviceState(name: string): DeviceStateWord;
   /** A mailbox by its name, which is the device `MWI:<name>`: in use while messages wait. */
-  mailboxes: { list(): readonly Mailbox[]; onChanged(listener: (mailbox: Mailbox) => void): void };
+  mailboxes: { find(name: string): Mailbox | undefined; onChanged(listener: (mailbox: Mailbox) => void): void };
 };
 
 /** Order of states: with several devices the later one wins. */
@@ -64,7 +64,7 @@ export function createHints({ bus, devicesOf, deviceState, mailboxes }: HintsOpt
   const stateOf = (device: string): DeviceStateWord => {
     if (!mailboxPrefix.test(device)) return deviceState(device);
     const wanted = device.replace(mailboxPrefix, '');
-    const mailbox = mailboxes.list().find(({ name }) => name === wanted);
+    const mailbox = mailboxes.find(wanted);
     return mailbox && mailbox.new_messages > 0 ? 'INUSE' : 'NOT_INUSE';
   };
 

@@ -8,6 +8,7 @@ import { openKeptMap } from './kept-map.ts';
 /** Counts of waiting messages, kept over a restart. Names are exact. */
 export interface Mailboxes {
   list(): Mailbox[];
+  find(name: string): Mailbox | undefined;
   /** @throws AriError mailboxNotFound */
   get(name: string): Mailbox;
   /**
@@ -66,13 +67,19 @@ export function createMailboxes({
     for (const listener of listeners) listener({ ...mailbox });
   };
 
+  const find = (name: string): Mailbox | undefined => {
+    const mailbox = mailboxes.get(name);
+    return mailbox && { ...mailbox };
+  };
+
   return {
     list: () => mailboxes.values().map((mailbox) => ({ ...mailbox })),
 
+    find,
     get(name) {
-      const mailbox = mailboxes.get(name);
+      const mailbox = find(name);
       if (!mailbox) throw new AriError('mailboxNotFound');
-      return { ...mailbox };
+      return mailbox;
     },
 
     update(name, { oldMessages = 0, newMessages = 0 }) {

@@ -23,8 +23,8 @@ export interface GlobalVariables {
    * @throws AriError variableNameRequired, functionFailed, limitReached
    */
   setGlobalVar(variable: string | undefined, value: string | undefined): void;
-  /** Every variable with its value, in the order of setting. */
-  dump(): [name: string, value: string][];
+  /** Every variable with its value, in the order of setting; the one of this name, if it is set. */
+  dump(name?: string): [name: string, value: string][];
   /** Restores variables; no events are published. */
   restore(variables: readonly (readonly [name: string, value: string])[]): void;
 }
@@ -39,6 +39,8 @@ type GlobalVariablesOptions = {
   limit?: number | undefined;
   /** Counts variables beyond the limit. */
   hit?: LimitHit | undefined;
+  /** Hears of a variable that was set or removed, before anybody else does. */
+  changed?: (name: string) => void;
 };
 
 export function createGlobalVariables({
@@ -47,6 +49,7 @@ export function createGlobalVariables({
   writeFunction = () => 'there are no functions here',
   limit = Number.POSITIVE_INFINITY,
   hit = uncounted,
+  changed = () => {},
 }: GlobalVariablesOptions): GlobalVariables {
   const values = new Map<string, string>();
   const stored = (name: string): string => name.replace(/^_{1,2}/, '');
@@ -57,6 +60,7 @@ export function createGlobalVariables({
     if (value !== undefined && before === undefined && values.size >= limit) return false;
     if (value === undefined) values.delete(key);
     else values.set(key, value);
+    changed(key);
     if (value !== undefined || before)
       bus.publish({ event: { type: 'ChannelVarset', variable: name, value: value ?? '' }, topics: [allChannels] });
     return true;
@@ -86,7 +90,11 @@ export function createGlobalVariables({
       }
     },
 
-    dump: () => [...values],
+    dump(name) {
+      if (name === undefined) return [...values];
+      const value = values.get(name);
+      return value === undefined ? [] : [[name, value]];
+    },
     restore(variables) {
       for (const [name, value] of variables) values.set(name, value);
     },

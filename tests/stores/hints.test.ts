@@ -18,7 +18,10 @@ function world(hints: Record<string, readonly string[]>) {
     bus,
     devicesOf: (context, extension) => hints[`${extension}@${context}`],
     deviceState: (name) => states[name] ?? 'INVALID',
-    mailboxes: { list: () => boxes, onChanged: (listener) => void listeners.push(listener) },
+    mailboxes: {
+      find: (wanted) => boxes.find(({ name }) => name === wanted),
+      onChanged: (listener) => void listeners.push(listener),
+    },
   });
   store.onChanged((device) => told.push(device));
   return {

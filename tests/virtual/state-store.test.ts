@@ -80,6 +80,69 @@ store('is at every moment what a snapshot would have', async () => {
   await story.close();
 });
 
+/** What an application asks for while alice (`@`) and bob (`out`) are in calls with it, and how long that takes, in ms. */
+const requests: readonly (readonly [method: string, path: string, ms?: number])[] = [
+  ['POST', '/asterisk/variable?variable=GLOBAL_ONE&value=1'],
+  ['POST', '/channels/@/variable?variable=GLOBAL(TWO)&value=2'],
+  ['POST', '/asterisk/variable?variable=GLOBAL_ONE&value='],
+  ['PUT', '/deviceStates/Stasis%3Ax?deviceState=BUSY'],
+  ['DELETE', '/deviceStates/Stasis%3Ax'],
+  ['PUT', '/mailboxes/m1?oldMessages=1&newMessages=2'],
+  ['PUT', '/mailboxes/m2?oldMessages=1&newMessages=2'],
+  ['DELETE', '/mailboxes/m1'],
+  ['POST', '/applications/app/subscription?eventSource=endpoint:PJSIP/bob'],
+  ['POST', '/bridges?type=mixing&bridgeId=b1&name=n'],
+  ['POST', '/bridges/b1/addChannel?channel=@,out'],
+  ['POST', '/bridges/b1/moh'],
+  ['DELETE', '/bridges/b1/moh'],
+  ['POST', '/bridges/b1/play?media=tone:%21440/300&playbackId=bp', 500],
+  ['POST', '/bridges/b1/record?name=r1&format=wav'],
+  ['POST', '/recordings/live/r1/pause'],
+  ['POST', '/recordings/live/r1/mute'],
+  ['POST', '/recordings/live/r1/stop'],
+  ['POST', '/channels/@/hold'],
+  ['DELETE', '/channels/@/hold'],
+  ['POST', '/channels/@/dtmf?dtmf=12&between=50&duration=60', 400],
+  ['POST', '/channels/@/snoop/s1?spy=both&whisper=both&app=app'],
+  ['DELETE', '/channels/s1'],
+  ['POST', '/channels/@/variable?variable=TALK_DETECT(set)&value='],
+  ['POST', '/channels/@/variable?variable=HOLD_INTERCEPT(set)&value='],
+  ['POST', '/bridges/b1/videoSource/@'],
+  ['POST', '/bridges/b1/removeChannel?channel=@'],
+  ['POST', '/channels/@/moh'],
+  ['POST', '/channels/@/silence'],
+  ['POST', '/channels/@/mute?direction=in'],
+  ['POST', '/channels/@/play?media=tone:%21440/500,tone:%21440/500&playbackId=p1'],
+  ['POST', '/playbacks/p1/control?operation=pause'],
+  ['POST', '/channels/@/redirect?endpoint=PJSIP/bob'],
+  ['POST', '/channels/@/continue?context=default&extension=dial', 500],
+  ['DELETE', '/channels/@'],
+  ['DELETE', '/bridges/b1'],
+];
+
+store('is so whatever an application asks for', async () => {
+  const story = await createStory(5, true);
+  const { clock, ask, phones } = story;
+  phones.alice.dial(`sip:app@${serverAddress}:5060`);
+  await clock.run(500);
+  const [channel] = (await ask('GET', '/channels')) as { id: string }[];
+  await ask('POST', '/channels?endpoint=PJSIP/bob&app=app&channelId=out');
+  await clock.run(1_500);
+  for (const [method, path, ms = 100] of requests) {
+    const asked = path.replace('@', channel!.id);
+    await ask(method, asked);
+    for (let left = ms; left >= 0; left -= 50) {
+      assert.equal(differences(written(story.directory), story.server.dump()), [], `${method} ${asked}`);
+      await clock.run(50);
+    }
+  }
+  const { replies } = await story.close();
+  assert.equal(
+    replies.filter((reply) => !/: 20\d$/.test(reply)),
+    [],
+  );
+});
+
 store('is moved ahead by what may have been sent, however the clock was set meanwhile', async () => {
   const story = await createStory(5, true);
   story.phones.alice.dial(`sip:app@${serverAddress}:5060`);
