@@ -4,7 +4,7 @@ import { type BridgeMember, memberOf } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
 import { type MemberMusicEvent, memberMusicTable } from '../machines/member-music.ts';
 import { isControlled } from '../machines/ownership.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
 import { AriError } from '../models/errors.ts';
 import {
   type BridgeEntry,
@@ -34,6 +34,7 @@ type BridgeMembersOptions = {
   audio: Pick<ChannelAudio, 'tell'>;
   applications: Interests;
   videos: BridgeVideos;
+  tables: TableWatch | undefined;
   /** Most channels in one bridge. */
   limit: number;
   turn: Pick<Turn, 'changed'>;
@@ -77,7 +78,8 @@ function change(bridge: BridgeEntry, channelId: string): void {
 }
 
 /** Creates the table of stays. A channel is in one bridge at most. */
-export function createBridgeMembers({ channels, audio, applications, videos, limit, turn }: BridgeMembersOptions) {
+export function createBridgeMembers(options: BridgeMembersOptions) {
+  const { channels, audio, applications, videos, tables, limit, turn } = options;
   const whereabouts = new SlotMap<string, Stay>();
 
   // The music of a member is a part of what a bridge saves.
@@ -87,7 +89,8 @@ export function createBridgeMembers({ channels, audio, applications, videos, lim
   });
 
   const addStay = ({ hasMusic, ...place }: NewStay): void => {
-    const stay = { ...place, music: new TableRun(memberMusicTable, hasMusic ? 'playing' : 'silent', effects) };
+    const watched = { watch: tables, id: place.channel.id, lazily: true } as const;
+    const stay = { ...place, music: new TableRun(memberMusicTable, hasMusic ? 'playing' : 'silent', effects, watched) };
     stay.bridge.stays.set(stay.channel.id, stay);
     whereabouts.set(stay.channel.id, stay);
   };
@@ -153,7 +156,7 @@ export function createBridgeMembers({ channels, audio, applications, videos, lim
         bridge.views.left(stay);
         videos.told(bridge.id, { type: 'members.changed' });
       }
-      setMusic(stay, undefined);
+      stay.music.send({ type: 'member.left', member: stay.channel });
       endHoldMusic(bridge);
       // Of a channel that ends in the bridge the application still hears how the bridge ends, as in Asterisk.
       const hasEnded = isEnding(snapshotOf(stay.channel));

@@ -11,6 +11,7 @@ import {
   isOpen,
 } from '../machines/bridge.ts';
 import type { BridgeVideoCommand, BridgeVideoFact } from '../machines/bridge-video.ts';
+import type { TableWatch } from '../machines/table-run.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
 import type { AudioMeeting, MixReport } from '../telephony/media.ts';
@@ -51,6 +52,8 @@ type BridgesOptions = {
   playbacks: Pick<Playbacks, 'targetGone' | 'isBusy'>;
   recordings: Pick<Recordings, 'targetGone' | 'whenSettled' | 'running'>;
   applications: Interests;
+  /** Sees the charts of members; left out: nobody. */
+  tables?: TableWatch | undefined;
   /** Language of what is played to a bridge when the request names none. */
   defaultLanguage: string;
   limits: {
@@ -312,7 +315,7 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
 }
 
 export function createBridges(options: BridgesOptions): Bridges {
-  const { bus, runtime, log, media, channels, audio, playbacks, recordings, applications, limits } = options;
+  const { bus, runtime, tables, log, media, channels, audio, playbacks, recordings, applications, limits } = options;
   const facts: BridgeFacts = new Facts(log);
   const registry: BridgeRegistry = new Registry<BridgeEntry>('bridgeNotFound');
 
@@ -340,7 +343,7 @@ export function createBridges(options: BridgesOptions): Bridges {
     },
   });
   const members = createBridgeMembers({
-    ...{ channels, audio, applications, videos, limit: limits.members, turn: runtime.turn },
+    ...{ channels, audio, applications, videos, tables, limit: limits.members, turn: runtime.turn },
   });
   const { bridgeOf, leave, held } = members;
   const hear = mixReports(registry, videos, log);

@@ -2,7 +2,7 @@ import { type Bus, type Publication, readsNames } from '../bus/bus.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type ConnectionCallRun, connectionCallTable } from '../machines/connection-call.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
 import { longestOwnName } from './application-connections.ts';
 import type { Applications } from './applications.ts';
 import type { OutboundConnectionDump } from './dumps.ts';
@@ -25,6 +25,7 @@ type OutboundCallsOptions = {
   applications: Pick<Applications, 'retire'>;
   bus: Bus;
   log: Logger;
+  tables: TableWatch | undefined;
   make(settings: OutboundConnectionSettings, names: readonly string[]): Connection;
   /** Starts a connection's chart; `onEnded` when it has ended. */
   begin(connection: CallConnection, start: ConnectionStart<CallConnection>): void;
@@ -90,7 +91,7 @@ function createCallWatch(
 
 /** Makes the owner of connections for calls. */
 export function createOutboundCalls(options: OutboundCallsOptions): OutboundCalls {
-  const { connections, applications, log, make, begin } = options;
+  const { connections, applications, log, make, begin, tables } = options;
   const perCall = new Map(
     connections.filter(({ kind }) => kind === 'call').flatMap((each) => each.apps.map((app) => [app, each] as const)),
   );
@@ -101,7 +102,7 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
   const watchCalls = createCallWatch(options.bus, calls, orphans);
 
   const runCall = (instance: string, channelId: string, from: ConnectionCallRun['state']): ConnectionCallRun => {
-    const run: ConnectionCallRun = new TableRun(connectionCallTable, from, {
+    const effects = {
       keepConnection: () => calls.get(instance)?.actor.send({ type: 'call.entered' }),
       endConnection: () => calls.get(instance)?.actor.send({ type: 'call.ended' }),
       keepInstance: () => void orphans.set(instance, { channelId, run }),
@@ -109,7 +110,9 @@ export function createOutboundCalls(options: OutboundCallsOptions): OutboundCall
         if (orphans.get(instance)?.run === run) orphans.delete(instance);
         applications.retire(instance);
       },
-    });
+    };
+    const watched = { watch: tables, id: channelId, lazily: true } as const;
+    const run: ConnectionCallRun = new TableRun(connectionCallTable, from, effects, watched);
     return run;
   };
 

@@ -5,6 +5,7 @@ import { shownUrl } from '../lib/shown-url.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { createLifecycle } from '../machines/lifecycle.ts';
 import { isConnected } from '../machines/outbound-connection.ts';
+import type { TableWatch } from '../machines/table-run.ts';
 import type { Connected } from './application-connections.ts';
 import type { Applications } from './applications.ts';
 import type { Dump, OutboundConnectionDump } from './dumps.ts';
@@ -26,6 +27,8 @@ type OutboundConnectionsOptions = {
   bus: Bus;
   runtime: Runtime;
   log: Logger;
+  /** Sees the charts of calls; left out: nobody. */
+  tables?: TableWatch | undefined;
   /** Headers for the WebSocket that is made for the call of a channel. */
   headersOf?: ((channel: string) => Readonly<Record<string, string>>) | undefined;
   /** Bytes of events kept for an application that is away. */
@@ -95,7 +98,7 @@ function revive({ actor }: Connection): void {
 
 /** Makes the owner of all connections to applications. */
 export function createOutboundConnections(options: OutboundConnectionsOptions): OutboundConnections {
-  const { connections, applications, bus, runtime, log } = options;
+  const { connections, applications, bus, runtime, log, tables } = options;
   const persistent = new SlotMap<string, Connection>();
   const lifecycle = createLifecycle('made');
   /** Given by `start`. */
@@ -137,7 +140,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
   const begin = createBegin(machine, runtime);
   const make = (settings: OutboundConnectionSettings, names: readonly string[]) =>
     makeConnection(settings, names, options);
-  const calls = createOutboundCalls({ connections, applications, bus, log, make, begin });
+  const calls = createOutboundCalls({ connections, applications, bus, log, make, begin, tables });
 
   const startPersistent = (settings: OutboundConnectionSettings, from?: OutboundConnectionDump): void => {
     const connection = make(settings, settings.apps);

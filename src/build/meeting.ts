@@ -18,15 +18,28 @@ import type { State } from './state.ts';
 
 /** Creates call control between channels: bridges with their operations, transfers, Dial. */
 export function buildMeeting(
-  { config, clock, ids, log, runtime, limitCounts: { hit } }: Base,
+  { config, clock, ids, log, runtime, tables, limitCounts: { hit } }: Base,
   { bus, applications, objectOwnership }: State,
   media: AudioMeeting,
   { channels, facts, views, audio, playbacks, recordings, stored, dialplan, dialplans, broadcasts }: ChannelFloor,
 ) {
   const policy = policiesOf(config.general).calls;
-  const shared = { runtime, clock, ids, log, hit, channels, facts, views, audio };
+  const shared = { runtime, tables, clock, ids, log, hit, channels, facts, views, audio };
   const bridges = createBridges({
-    ...{ bus, runtime, log, media, channels, channelFacts: facts, views, audio, playbacks, recordings, applications },
+    ...{
+      bus,
+      runtime,
+      tables,
+      log,
+      media,
+      channels,
+      channelFacts: facts,
+      views,
+      audio,
+      playbacks,
+      recordings,
+      applications,
+    },
     defaultLanguage: config.sounds.default_language,
     limits: { bridges: config.bridges.most, members: config.bridges.channels },
   });

@@ -107,7 +107,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
     if (crashed) this.#abandon();
     this.ignoreCaller();
     this.leaveParties();
-    this.early.stop();
+    this.early.close();
     for (const { unwatch } of this.#watched.splice(0)) unwatch();
     this.#settle(this.actor.getSnapshot().context.end);
   }

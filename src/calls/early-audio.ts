@@ -2,13 +2,15 @@ import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import { lifeOf } from '../machines/channel.ts';
 import { type EarlyAudioEffect, type EarlyAudioEvent, earlyAudioTable } from '../machines/early-audio.ts';
-import { TableRun } from '../machines/table-run.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
 import type { AudioMeeting, Mix } from '../telephony/media.ts';
 
 export type EarlyAudioOptions = {
   channels: Channels;
   /** Left out: no early media. */
   media?: Pick<AudioMeeting, 'openMix'> | undefined;
+  /** Sees the chart; left out: nobody. */
+  tables?: TableWatch | undefined;
 };
 
 type Audible = Extract<EarlyAudioEvent<ChannelEntry>, { callee: ChannelEntry }>;
@@ -28,15 +30,16 @@ export class EarlyAudio {
   #heard: { readonly channelId: string; readonly mix: Mix } | undefined;
 
   constructor(caller: ChannelEntry, options: EarlyAudioOptions) {
-    const { channels } = options;
+    const { channels, tables } = options;
     this.#caller = caller;
     this.#options = options;
-    this.#run = new TableRun(earlyAudioTable, 'quiet', {
+    const effects = {
       hearCallee: ({ callee }: Audible) => this.#connect(callee),
       hearNobody: () => this.#disconnect(),
       tellRinging: () => channels.tell(caller, { type: 'ring' }),
       tellRingingBeforeAnswer: () => void (this.#isUp || channels.tell(caller, { type: 'ring' })),
-    });
+    };
+    this.#run = new TableRun(earlyAudioTable, 'quiet', effects, { watch: tables, id: caller.id, lazily: true });
   }
 
   /** Connects the caller with the early media of a callee, unless it already hears another. */
@@ -82,6 +85,11 @@ export class EarlyAudio {
   /** Ends early media. Idempotent. */
   stop(): void {
     this.#run.send({ type: 'heard.over' });
+  }
+
+  /** The Dial is over. */
+  close(): void {
+    this.#run.send({ type: 'dial.over' });
   }
 
   #disconnect(): void {

@@ -10,7 +10,8 @@ export type EarlyAudioEvent<Callee = unknown> =
   /** A called party rings. */
   | { type: 'callee.rings' }
   /** The heard party has ended or is no longer wanted. */
-  | { type: 'heard.over' };
+  | { type: 'heard.over' }
+  | { type: 'dial.over' };
 
 const effects = {
   /** Connects the caller with the early media. */
@@ -33,17 +34,25 @@ export const earlyAudioMachine = audio.createMachine({
       on: {
         'callee.audible': { target: 'hearing', actions: 'hearCallee' },
         'callee.rings': { target: 'ringing', actions: 'tellRinging' },
+        'dial.over': 'over',
       },
     },
-    ringing: { on: { 'callee.audible': { target: 'hearingAndRinging', actions: 'hearCallee' } } },
+    ringing: { on: { 'callee.audible': { target: 'hearingAndRinging', actions: 'hearCallee' }, 'dial.over': 'over' } },
     /** Early media of a called party. */
     hearing: {
       on: {
         'callee.rings': { target: 'hearingAndRinging', actions: 'tellRingingBeforeAnswer' },
         'heard.over': { target: 'quiet', actions: 'hearNobody' },
+        'dial.over': { target: 'over', actions: 'hearNobody' },
       },
     },
-    hearingAndRinging: { on: { 'heard.over': { target: 'ringing', actions: 'hearNobody' } } },
+    hearingAndRinging: {
+      on: {
+        'heard.over': { target: 'ringing', actions: 'hearNobody' },
+        'dial.over': { target: 'over', actions: 'hearNobody' },
+      },
+    },
+    over: { type: 'final' },
   },
 });
 

@@ -7,7 +7,8 @@ import type { TableRun } from './table-run.ts';
 /** `Member` is the type of a channel in a bridge. */
 export type MemberMusicEvent<Member = unknown> =
   | { type: 'music.started'; member: Member; musicClass: string }
-  | { type: 'music.stopped'; member: Member };
+  | { type: 'music.stopped'; member: Member }
+  | { type: 'member.left'; member: Member };
 
 const effects = { startMusic: effect('startMusic'), stopMusic: effect('stopMusic') };
 const music = setup({ types: { events: {} as MemberMusicEvent }, actions: effects });
@@ -19,8 +20,15 @@ export const memberMusicMachine = music.createMachine({
   id: 'memberMusic',
   initial: 'silent',
   states: {
-    silent: { on: { 'music.started': start } },
-    playing: { on: { 'music.started': start, 'music.stopped': { target: 'silent', actions: 'stopMusic' } } },
+    silent: { on: { 'music.started': start, 'member.left': 'left' } },
+    playing: {
+      on: {
+        'music.started': start,
+        'music.stopped': { target: 'silent', actions: 'stopMusic' },
+        'member.left': { target: 'left', actions: 'stopMusic' },
+      },
+    },
+    left: { type: 'final' },
   },
 });
 

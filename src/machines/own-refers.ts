@@ -9,7 +9,8 @@ export type OwnRefersEvent =
   /** A NOTIFY: the far side is not done, or has failed. */
   | { type: 'notify.progressed' }
   /** A NOTIFY: the far side has reached the URI. */
-  | { type: 'notify.succeeded' };
+  | { type: 'notify.succeeded' }
+  | { type: 'call.over' };
 
 const effects = { sendRefer: effect('sendRefer'), tellSucceeded: effect('tellSucceeded') };
 const refers = setup({ types: { events: {} as OwnRefersEvent }, actions: effects });
@@ -19,14 +20,16 @@ export const ownRefersMachine = refers.createMachine({
   id: 'ownRefers',
   initial: 'none',
   states: {
-    none: { on: { refer: { target: 'sent', actions: 'sendRefer' } } },
+    none: { on: { refer: { target: 'sent', actions: 'sendRefer' }, 'call.over': 'over' } },
     sent: {
       on: {
         refer: { actions: 'sendRefer' },
         'notify.progressed': {},
         'notify.succeeded': { actions: 'tellSucceeded' },
+        'call.over': 'over',
       },
     },
+    over: { type: 'final' },
   },
 });
 

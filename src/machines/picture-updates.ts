@@ -11,7 +11,8 @@ export type PictureUpdatesEvent =
   /** It is answered, or has no answer. */
   | { type: 'info.ended' }
   /** The far side never understands such an INFO. */
-  | { type: 'info.refused' };
+  | { type: 'info.refused' }
+  | { type: 'call.over' };
 
 const effects = {
   /** Sends the INFO, if the call allows it now. */
@@ -25,11 +26,17 @@ export const pictureUpdatesMachine = updates.createMachine({
   initial: 'ready',
   states: {
     ready: {
-      on: { 'picture.wanted': { actions: 'sendInfo' }, 'info.sent': 'asking', 'info.refused': 'refused' },
+      on: {
+        'picture.wanted': { actions: 'sendInfo' },
+        'info.sent': 'asking',
+        'info.refused': 'refused',
+        'call.over': 'over',
+      },
     },
-    asking: { on: { 'info.ended': 'ready', 'info.refused': 'refused' } },
+    asking: { on: { 'info.ended': 'ready', 'info.refused': 'refused', 'call.over': 'over' } },
     /** No more are sent. */
     refused: { type: 'final' },
+    over: { type: 'final' },
   },
 });
 

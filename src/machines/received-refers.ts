@@ -4,7 +4,9 @@ import type { Ignores } from './ignores.ts';
 import { plainTable } from './plain-table.ts';
 
 /** `Request` is the type of a REFER that is accepted. */
-export type ReceivedRefersEvent<Request = unknown> = { type: 'refer.accepted'; request: Request };
+export type ReceivedRefersEvent<Request = unknown> =
+  | { type: 'refer.accepted'; request: Request }
+  | { type: 'call.over' };
 
 const effects = {
   /** Opens the subscription of the first REFER. Its Event header has no id. */
@@ -19,8 +21,9 @@ export const receivedRefersMachine = refers.createMachine({
   id: 'receivedRefers',
   initial: 'none',
   states: {
-    none: { on: { 'refer.accepted': { target: 'received', actions: 'subscribeFirst' } } },
-    received: { on: { 'refer.accepted': { actions: 'subscribeById' } } },
+    none: { on: { 'refer.accepted': { target: 'received', actions: 'subscribeFirst' }, 'call.over': 'over' } },
+    received: { on: { 'refer.accepted': { actions: 'subscribeById' }, 'call.over': 'over' } },
+    over: { type: 'final' },
   },
 });
 

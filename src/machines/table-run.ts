@@ -30,6 +30,8 @@ export type Watched = {
   readonly id: string;
   /** Steps that leave the state as it is are not told. */
   readonly only?: 'moves';
+  /** Watched from its first step on, if that is not its end: most of these runs take no other. */
+  readonly lazily?: true;
 };
 
 /** Runs a table: takes the next state, then performs the effects in order. */
@@ -37,7 +39,8 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
   #state: State;
   readonly #table: Table<State, Event['type'], Effect>;
   readonly #effects: TableEffects<Effect, Event>;
-  readonly #seen: SeenRun | undefined;
+  #seen: SeenRun | undefined;
+  #unseen: Watched | undefined;
   readonly #onlyMoves: boolean;
 
   constructor(
@@ -50,7 +53,8 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
     this.#state = state;
     this.#effects = effects;
     this.#onlyMoves = watched?.only === 'moves';
-    this.#seen = watched?.watch?.begin(machineOf(table), watched.id, state);
+    if (watched?.lazily) this.#unseen = watched;
+    else this.#seen = watched?.watch?.begin(machineOf(table), watched.id, state);
   }
 
   get state(): State {
@@ -66,11 +70,17 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
   send(event: Event): boolean {
     const row = this.#table[this.#state][event.type as Event['type']];
     if (!row) return false;
+    if (this.#unseen) this.#begin(this.#unseen, row.to);
     const seen = this.#onlyMoves && row.to === this.#state ? undefined : this.#seen;
     this.#state = row.to;
     if (seen) seen.take(event, row.to, row.effects, () => this.#perform(row.effects, event));
     else this.#perform(row.effects, event);
     return true;
+  }
+
+  #begin({ watch, id }: Watched, to: State): void {
+    this.#unseen = undefined;
+    if (Object.keys(this.#table[to]).length > 0) this.#seen = watch?.begin(machineOf(this.#table), id, this.#state);
   }
 
   #perform(effects: readonly Effect[], event: Event): void {

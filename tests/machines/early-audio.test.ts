@@ -24,6 +24,14 @@ chart('ringing is signalled once', () => {
   assert.equal(after('callee.audible', 'callee.rings', 'heard.over'), ['ringing', 'hearNobody']);
 });
 
+chart('nobody is heard after the Dial', () => {
+  assert.equal(after('dial.over'), ['over']);
+  assert.equal(after('callee.rings', 'dial.over'), ['over']);
+  assert.equal(after('callee.audible', 'dial.over'), ['over', 'hearNobody']);
+  assert.equal(after('callee.audible', 'callee.rings', 'dial.over'), ['over', 'hearNobody']);
+  assert.equal(after('dial.over', 'callee.audible'), ['over']);
+});
+
 chart('every state and every transition is reached', () => assertTableCovered(earlyAudioMachine, 'quiet'));
 
 chart.run();

@@ -13,6 +13,12 @@ chart('a bridge stops only the music that it has started', () => {
   assert.equal(after('music.started', 'music.stopped'), ['silent', 'stopMusic']);
 });
 
+chart('the music of a bridge ends when the member leaves', () => {
+  assert.equal(after('member.left'), ['left']);
+  assert.equal(after('music.started', 'member.left'), ['left', 'stopMusic']);
+  assert.equal(after('member.left', 'music.started'), ['left']);
+});
+
 chart('every state and every transition is reached', () => assertTableCovered(memberMusicMachine, 'silent'));
 
 chart.run();

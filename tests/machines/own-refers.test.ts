@@ -15,6 +15,12 @@ chart('a NOTIFY is accepted after a REFER, and a success is told', () => {
   assert.equal(after('refer', 'notify.succeeded'), ['sent', 'tellSucceeded']);
 });
 
+chart('nothing is taken after the call', () => {
+  assert.equal(after('call.over'), ['over']);
+  assert.equal(after('refer', 'call.over'), ['over']);
+  assert.equal(after('refer', 'call.over', 'refer'), ['over']);
+});
+
 chart('every state and every transition is reached', () => assertTableCovered(ownRefersMachine, 'none'));
 
 chart.run();

@@ -24,6 +24,12 @@ chart('a far side that does not understand it is asked no more', () => {
   assert.equal(after('info.refused', 'picture.wanted'), ['refused']);
 });
 
+chart('no more requests are sent after the call', () => {
+  assert.equal(after('call.over'), ['over']);
+  assert.equal(after('info.sent', 'call.over'), ['over']);
+  assert.equal(after('call.over', 'picture.wanted'), ['over']);
+});
+
 chart('every state and every transition is reached', () => assertTableCovered(pictureUpdatesMachine, 'ready'));
 
 chart.run();

@@ -15,6 +15,12 @@ chart('only the first REFER of a call has a subscription without an id', () => {
   assert.equal(after('refer.accepted', 'refer.accepted'), ['received', 'subscribeById']);
 });
 
+chart('nothing is taken after the call', () => {
+  assert.equal(after('call.over'), ['over']);
+  assert.equal(after('refer.accepted', 'call.over'), ['over']);
+  assert.equal(after('call.over', 'refer.accepted'), ['over']);
+});
+
 chart('every state and every transition is reached', () => assertTableCovered(receivedRefersMachine, 'none'));
 
 chart.run();

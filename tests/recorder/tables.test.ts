@@ -5,6 +5,7 @@ import { createRuntime } from '../../src/actors/spawn.ts';
 import type { Step } from '../../src/actors/step.ts';
 import { createTableWatch } from '../../src/actors/table-watch.ts';
 import { type LocalLegEffect, type LocalLegEvent, localLegTable } from '../../src/machines/local-leg.ts';
+import { type OwnRefersEffect, type OwnRefersEvent, ownRefersTable } from '../../src/machines/own-refers.ts';
 import { TableRun } from '../../src/machines/table-run.ts';
 import type { CallDetail, CallPage } from '../../src/models/call.ts';
 import { silentLog } from '../support/log.ts';
@@ -100,6 +101,56 @@ tables('a run is an actor until its final state, and its effects are caused by i
     steps[1]?.effects.map(({ type }) => type),
     ['tellEnded', 'hangUpPeer'],
   );
+});
+
+tables('what the caller of a Dial hears before the answer stands there', () => {
+  const dialplan = { default: { _X: ['Dial(Local/20@default)'], '20': ['Ringing', 'Answer', 'Wait(60)'] } };
+  return onServer({ dialplan }, async (server) => {
+    const phone = server.closing(await Phone.open('4711', server.sip()));
+    await phone.call('1');
+    const [call] = (await get<CallPage>(server, '/calls')).calls;
+    const { timeline } = await get<CallDetail>(server, `/calls/${call?.id}`);
+    const heard = timeline.flatMap((entry) =>
+      entry.kind === 'step' && entry.chart === 'earlyAudio' ? [[entry.object === call?.channels[0]?.id, entry.to]] : [],
+    );
+    assert.equal(heard, [
+      [true, 'quiet'],
+      [true, 'ringing'],
+    ]);
+  });
+});
+
+tables('a run that is watched lazily is an actor from its first step on, until its final state', () => {
+  const runtime = createRuntime(new ManualClock(), silentLog);
+  const steps: Step[] = [];
+  runtime.turn.listen((step) => steps.push(step));
+  const begin = () =>
+    new TableRun<keyof typeof ownRefersTable, OwnRefersEvent, OwnRefersEffect>(
+      ownRefersTable,
+      'none',
+      { sendRefer: () => {}, tellSucceeded: () => {} },
+      { watch: createTableWatch(runtime), id: 'c1', lazily: true },
+    );
+  const run = begin();
+  run.send({ type: 'notify.progressed' });
+  assert.equal([...runtime.actors], []);
+  run.send({ type: 'refer', uri: 'sip:b@example.org' });
+  assert.equal(
+    [...runtime.actors].map(({ id, chart }) => [id, chart]),
+    [['c1', 'ownRefers']],
+  );
+  assert.equal(
+    steps.map(({ from, to }) => [from, to]),
+    [
+      [undefined, 'none'],
+      ['none', 'sent'],
+    ],
+  );
+  run.send({ type: 'call.over' });
+  assert.equal([...runtime.actors], []);
+  assert.is(steps.length, 3);
+  begin().send({ type: 'call.over' });
+  assert.is(steps.length, 3, 'one that only ends is not told');
 });
 
 tables('an inspector sees a run as it sees an actor', () => {

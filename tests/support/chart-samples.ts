@@ -507,7 +507,10 @@ export const chartSamples: readonly ChartSamples[] = [
   }),
   samplesOf(earlyAudioMachine, {
     inputs: [{} as never],
-    events: [{ type: 'callee.audible', callee: {} }, ...plain(...(['callee.rings', 'heard.over'] as const))],
+    events: [
+      { type: 'callee.audible', callee: {} },
+      ...plain(...(['callee.rings', 'heard.over', 'dial.over'] as const)),
+    ],
   }),
   samplesOf(lifecycleMachine, { inputs: [{} as never], events: plain('start', 'drain', 'close') }),
   samplesOf(memberMusicMachine, {
@@ -515,19 +518,23 @@ export const chartSamples: readonly ChartSamples[] = [
     events: [
       { type: 'music.started', member: {}, musicClass: 'default' },
       { type: 'music.stopped', member: {} },
+      { type: 'member.left', member: {} },
     ],
   }),
   samplesOf(ownRefersMachine, {
     inputs: [{} as never],
-    events: [{ type: 'refer', uri: 'sip:c@b' }, ...plain(...(['notify.progressed', 'notify.succeeded'] as const))],
+    events: [
+      { type: 'refer', uri: 'sip:c@b' },
+      ...plain(...(['notify.progressed', 'notify.succeeded', 'call.over'] as const)),
+    ],
   }),
   samplesOf(receivedRefersMachine, {
     inputs: [{} as never],
-    events: [{ type: 'refer.accepted', request: {} }],
+    events: [{ type: 'refer.accepted', request: {} }, ...plain('call.over')],
   }),
   samplesOf(pictureUpdatesMachine, {
     inputs: [{} as never],
-    events: plain(...(['picture.wanted', 'info.sent', 'info.ended', 'info.refused'] as const)),
+    events: plain(...(['picture.wanted', 'info.sent', 'info.ended', 'info.refused', 'call.over'] as const)),
   }),
   samplesOf(externalLegMachine, {
     inputs: [{} as never],

@@ -3,7 +3,7 @@ import {
   type ReceivedRefersEvent,
   receivedRefersTable,
 } from '../../machines/received-refers.ts';
-import { TableRun } from '../../machines/table-run.ts';
+import { TableRun, type Watched } from '../../machines/table-run.ts';
 import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -40,6 +40,7 @@ type AskedTransfersOptions = {
   ask(transfer: TransferRequest): void;
   /** Data of a previous process. */
   from?: readonly AskedTransfer[] | undefined;
+  watched: Watched;
 };
 
 /** Transfers that the far side of one call asks for: REFER in a dialog, and the subscription that it makes (RFC 3515). */
@@ -59,8 +60,10 @@ export interface AskedTransfers {
 /** A REFER inside the call; quiet: without progress reports. */
 type Accepted = { readonly id: string; readonly isQuiet: boolean };
 
+type WithRequest = Extract<ReceivedRefersEvent<Accepted>, { request: Accepted }>;
+
 /** The chart of the REFERs inside the call. It puts accepted ones among those that are pending. */
-function createReceivedRefers(from: AskedTransfersOptions['from'], pending: Map<string, AskedTransfer>) {
+function createReceivedRefers({ from, watched }: AskedTransfersOptions, pending: Map<string, AskedTransfer>) {
   const subscribe = ({ id, isQuiet }: Accepted, event: string): void =>
     void pending.set(id, isQuiet ? { id } : { id, event });
   const isLater = from?.some(({ outside }) => outside === undefined);
@@ -68,9 +71,10 @@ function createReceivedRefers(from: AskedTransfersOptions['from'], pending: Map<
     receivedRefersTable,
     isLater ? 'received' : 'none',
     {
-      subscribeFirst: ({ request }) => subscribe(request, 'refer'),
-      subscribeById: ({ request }) => subscribe(request, `refer;id=${request.id}`),
+      subscribeFirst: ({ request }: WithRequest) => subscribe(request, 'refer'),
+      subscribeById: ({ request }: WithRequest) => subscribe(request, `refer;id=${request.id}`),
     },
+    watched,
   );
 }
 
@@ -83,7 +87,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
   /** Senders of NOTIFYs outside the call. */
   const outside = new Map<string, TellSubscriber>();
   const seconds = Math.round(transferTimeoutMs / 1000);
-  const refers = createReceivedRefers(options.from, pending);
+  const refers = createReceivedRefers(options, pending);
   for (const transfer of options.from ?? []) {
     const told = transfer.outside === undefined ? undefined : services.outsideSubscriber(transfer.outside);
     if (told) outside.set(transfer.id, told);
@@ -169,6 +173,7 @@ export function createAskedTransfers(options: AskedTransfersOptions): AskedTrans
     dump: () => [...pending.values()],
     close() {
       for (const id of [...outside.keys()]) tell(id, 487);
+      refers.send({ type: 'call.over' });
     },
   };
 }

@@ -74,8 +74,9 @@ export class LegCore {
       this.#usage?.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
     );
     this.video = this.#showVideo(from?.video);
+    const watched = { watch: services.tables, id: options.channelId, lazily: true } as const;
     this.#pictures = new PictureUpdates({
-      clock: stack.clock,
+      ...{ clock: stack.clock, watched },
       intervalMs: services.config.video.keyFrameIntervalMs,
       send: (info) => {
         if (this.#isUp) this.#usage?.request(PictureUpdates.label, 'INFO', info);
@@ -84,8 +85,7 @@ export class LegCore {
       show: () => this.video?.askKeyFrame(),
     });
     this.#transfers = createAskedTransfers({
-      services,
-      endpoint,
+      ...{ services, endpoint, watched },
       isUp: () => this.#isUp,
       send: (label, headers, body) =>
         this.#usage?.request(label, 'NOTIFY', { headers, contentType: 'message/sipfrag;version=2.0', body }),
@@ -94,7 +94,7 @@ export class LegCore {
     });
     this.receiveRefer = this.#transfers.receiveRefer;
     this.#ownTransfers = new OwnTransfers({
-      from: from?.referred ?? false,
+      ...{ from: from?.referred ?? false, watched },
       send: (headers) => this.#usage?.request('refer', 'REFER', { headers }),
       succeeded: () => this.gone(Cause.normalClearing),
     });
@@ -251,9 +251,7 @@ export class LegCore {
   release(): void {
     this.send({ type: 'release' });
     this.#timers.clearAll();
-    this.#transfers.close();
-    this.video?.close();
-    this.media.close();
+    for (const each of [this.#transfers, this.#ownTransfers, this.#pictures, this.video, this.media]) each?.close();
   }
 
   dump(): LegCoreData {

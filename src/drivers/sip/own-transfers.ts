@@ -1,5 +1,5 @@
 import { type OwnRefersEffect, type OwnRefersEvent, ownRefersTable } from '../../machines/own-refers.ts';
-import { TableRun } from '../../machines/table-run.ts';
+import { TableRun, type Watched } from '../../machines/table-run.ts';
 import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -9,6 +9,7 @@ import { sipfragStatus } from './refer.ts';
 type OwnTransfersOptions = {
   /** Whether the far side was asked before, by another process. */
   readonly from: boolean;
+  readonly watched: Watched;
   /** Sends a REFER inside the call. */
   send(headers: HeaderLines): void;
   /** It has called whom it was to call. */
@@ -19,11 +20,17 @@ type OwnTransfersOptions = {
 export class OwnTransfers {
   readonly #run: TableRun<keyof typeof ownRefersTable, OwnRefersEvent, OwnRefersEffect>;
 
-  constructor({ from, send, succeeded }: OwnTransfersOptions) {
-    this.#run = new TableRun(ownRefersTable, from ? 'sent' : 'none', {
+  constructor({ from, watched, send, succeeded }: OwnTransfersOptions) {
+    const effects = {
       sendRefer: ({ uri }: Extract<OwnRefersEvent, { uri: string }>) => send([['Refer-To', `<${uri}>`]]),
       tellSucceeded: () => succeeded(),
-    });
+    };
+    this.#run = new TableRun(ownRefersTable, from ? 'sent' : 'none', effects, watched);
+  }
+
+  /** The call is over. */
+  close(): void {
+    this.#run.send({ type: 'call.over' });
   }
 
   /** The far side was asked at least once. */

@@ -4,7 +4,7 @@ import {
   type PictureUpdatesEvent,
   pictureUpdatesTable,
 } from '../../machines/picture-updates.ts';
-import { TableRun } from '../../machines/table-run.ts';
+import { TableRun, type Watched } from '../../machines/table-run.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 
 /** Commands about video in the body of an INFO (RFC 5168). */
@@ -74,6 +74,7 @@ function withoutNotes(text: string): string | undefined {
 
 type PictureUpdatesOptions = {
   clock: Pick<Clock, 'now'>;
+  watched?: Watched;
   /** Shortest time between two that are sent, in ms. */
   intervalMs: number;
   /** Sends an INFO with this body; false where that cannot be (yet). */
@@ -96,13 +97,18 @@ export class PictureUpdates {
 
   constructor(options: PictureUpdatesOptions) {
     this.#options = options;
-    this.#run = new TableRun(pictureUpdatesTable, 'ready', { sendInfo: () => this.#send() });
+    this.#run = new TableRun(pictureUpdatesTable, 'ready', { sendInfo: () => this.#send() }, options.watched);
   }
 
   /** A key frame of the far side is wanted. */
   ask(): void {
     const { clock, intervalMs } = this.#options;
     if (clock.now() - this.#at >= intervalMs) this.#run.send({ type: 'picture.wanted' });
+  }
+
+  /** The call is over. */
+  close(): void {
+    this.#run.send({ type: 'call.over' });
   }
 
   #send(): void {
