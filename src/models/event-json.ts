@@ -20,7 +20,8 @@ export const valueJson = (value: unknown): string => {
   return isChannel(value) ? channelJson(value) : JSON.stringify(value);
 };
 
-const isChannel = (value: unknown): value is Channel =>
+/** Whether a value is a channel as clients see it. */
+export const isChannel = (value: unknown): value is Channel =>
   typeof value === 'object' && value !== null && 'protocol_id' in value && 'dialplan' in value;
 
 /** A text as JSON. */

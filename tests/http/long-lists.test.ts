@@ -37,6 +37,18 @@ lists('a list of any length is one JSON array, in its order', async () => {
   await server.close();
 });
 
+lists('items of any length and any characters stand in a list as they are', async () => {
+  const { base, server, fakes } = await startTestServer(unchecked);
+  const channel = { ...samples.channel, name: 'ü' };
+  const items = [channel, { ...channel, name: 'ü'.repeat(500_000) }, { ...channel, name: '\u{1f4de}"' }, channel];
+  for (const listed of [items, items, [{ ...channel, state: 'Busy' }], items.slice(1, 2)]) {
+    fakes.instead = () => listed;
+    const text = await (await fetch(`http://${base}/ari/channels`, { headers })).text();
+    assert.ok(text === JSON.stringify(listed));
+  }
+  await server.close();
+});
+
 lists('other requests are answered while a list is made', async () => {
   const { base, server, fakes } = await startTestServer(unchecked);
   const { made, items } = channels(5_000, 10_000);
