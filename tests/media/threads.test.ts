@@ -219,13 +219,15 @@ test('while a thread hangs and until another took its place, calls of the others
   channel.postMessage('hang');
   await hanging;
   const hung = round;
+  // Calls are spread evenly: at most a third of them, rounded up, belongs to one thread.
+  const ofOthers = legs.length - Math.ceil(legs.length / 3);
   await untilAsked(
-    () => legs.filter((leg) => lastHeard(leg) > hung + 5).length > legs.length / 2,
+    () => legs.filter((leg) => lastHeard(leg) > hung + 5).length >= ofOthers,
     () => 'calls of other threads are not heard',
   );
   const silent = legs.filter((leg) => lastHeard(leg) <= hung + 1);
+  assert.ok(silent.length > 0, 'the thread hangs');
   const others = legs.filter((leg) => !silent.includes(leg));
-  assert.ok(silent.length > 0 && silent.length <= Math.ceil(legs.length / 3), `${silent.length} calls of one thread`);
   await allHear(others, hung + 6);
   await threads[1]!.terminate();
   await allHear(silent, round + 1);
