@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Cut, createStory, type Deed, words } from './snapshot-story.ts';
+import { anyDeed, fewRuns, type Timed, timedDeeds, withCall } from './random-deeds.ts';
+import { type Cut, createStory } from './snapshot-story.ts';
 
 /**
  * A server whose process is killed before, behind and within each write of its state, and before and behind each SIP message
@@ -62,7 +63,7 @@ async function run(story: Story, client: Client, ms: number): Promise<number> {
   }
 }
 
-type Plot = { deeds: { after: number; deed: Deed }[]; cuts: Cut[] };
+type Plot = { deeds: Timed[]; cuts: Cut[] };
 
 /** Requests of the server by Call-ID, number and method, with the branches that they had. */
 const doubled = (sip: readonly string[]): string[] => {
@@ -84,7 +85,7 @@ async function tell({ deeds, cuts }: Plot): Promise<number> {
   await story.ask('POST', '/applications/desk/subscription?eventSource=endpoint:PJSIP/alice,endpoint:PJSIP/bob');
   let deaths = 0;
   const left = [...cuts];
-  for (const { after, deed } of [{ after: 1, deed: { word: 'call', nth: 0 } as Deed }, ...deeds]) {
+  for (const { after, deed } of withCall(deeds)) {
     story.cuts.plan(left.shift());
     deaths += await run(story, client, after * 10);
     // A request whose process dies has no answer.
@@ -106,13 +107,7 @@ async function tell({ deeds, cuts }: Plot): Promise<number> {
 }
 
 const plots = fc.record<Plot>({
-  deeds: fc.array(
-    fc.record({
-      after: fc.nat(60),
-      deed: fc.record({ word: fc.constantFrom('call', 'originate', 'bridge', 'join', ...words), nth: fc.nat(3) }),
-    }),
-    { minLength: 2, maxLength: 8 },
-  ),
+  deeds: timedDeeds(anyDeed('call', 'originate', 'bridge', 'join'), fc.nat(60), 8),
   cuts: fc.array(
     fc.record<Cut>({
       point: fc.constantFrom('write', 'sip', 'event'),
@@ -124,8 +119,7 @@ const plots = fc.record<Plot>({
 });
 
 const wanted = Number(process.env['HOOKSWITCH_TEST_CRASHES'] ?? 0);
-const runs =
-  wanted > 0 ? { numRuns: wanted } : { numRuns: 8, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false };
+const runs = wanted > 0 ? { numRuns: wanted } : fewRuns(8);
 
 crashes('loses and doubles no event, request or call', () =>
   fc.assert(

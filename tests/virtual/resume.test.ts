@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Bookmark } from '../../src/actors/resumptions.ts';
-import { createStory, type Deed, words } from './snapshot-story.ts';
+import { anyDeed } from './random-deeds.ts';
+import { createStory, type Deed } from './snapshot-story.ts';
 
 /** An application that is cut off, fails, and comes back, while its server is killed at random moments. */
 
@@ -88,7 +89,7 @@ type Step = { after: number; deed: Deed; trouble: 'none' | 'fail' | 'kill' | 'fa
 const steps = fc.array(
   fc.record<Step>({
     after: fc.nat(30),
-    deed: fc.record({ word: fc.constantFrom('call', 'originate', ...words), nth: fc.nat(3) }),
+    deed: anyDeed('call', 'originate'),
     trouble: fc.constantFrom('none', 'none', 'fail', 'kill', 'failThenKill'),
     handled: fc.nat(12),
   }),

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Account, authorization, createStory, type Deed, serverAddress, words } from './snapshot-story.ts';
+import { anySteps, fewRuns, manyDeeds, type Timed, tellInSteps, withCall } from './random-deeds.ts';
+import { type Account, authorization, createStory, serverAddress } from './snapshot-story.ts';
 
 /** An account line by line, so that a difference shows. */
 const lines = ({ events, ...rest }: Account): string[] => {
@@ -47,50 +48,17 @@ put('calls, playbacks and subscriptions go on: same events, same messages, same 
   assert.equal(lines(await tell([1_510, 2_510, 3_510, 5_510])), lines(plain));
 });
 
-/** Everything happens in steps of so many ms. */
-const stepMs = 10;
-
-type Plot = { deeds: { after: number; deed: Deed }[]; powerCuts: number[] };
+type Plot = { deeds: Timed[]; powerCuts: number[] };
 
 /** Tells a story whose server loses its power at the given steps. */
 async function tellOf({ deeds, powerCuts }: Plot): Promise<Account> {
   const story = await createStory(9);
   const cuts = new Set(powerCuts);
-  let step = 0;
-  const run = async (steps: number) => {
-    for (let left = steps; left > 0; left--) {
-      await story.clock.run(stepMs);
-      if (cuts.has(++step)) await story.restoreSnapshot();
-    }
-  };
-  await run(10);
-  for (const { after, deed } of deeds) {
-    await run(after);
-    await story.act(deed);
-  }
-  await run(200);
-  for (const { id } of (await story.ask('GET', '/channels')) as { id: string }[])
-    await story.ask('DELETE', `/channels/${id}`);
-  await story.clock.run(40_000);
-  return story.close();
+  return tellInSteps(story, deeds, (step) => (cuts.has(step) ? story.restoreSnapshot() : undefined));
 }
 
-const deeds = fc.array(
-  fc.record({
-    after: fc.oneof(fc.nat(3), fc.nat(80)),
-    deed: fc.record({
-      word: fc.constantFrom('call', 'originate', 'play', 'bridge', 'join', 'join', ...words),
-      nth: fc.nat(3),
-    }),
-  }),
-  { minLength: 2, maxLength: 10 },
-);
-
 for (const [title, powerCuts] of [
-  [
-    'nobody notices at which moments a server lost its power and another went on',
-    fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 4 }),
-  ],
+  ['nobody notices at which moments a server lost its power and another went on', anySteps],
   [
     'two losses of power half a tick apart leave no packet out',
     fc.integer({ min: 1, max: 400 }).map((at) => [at, at + 1]),
@@ -98,12 +66,12 @@ for (const [title, powerCuts] of [
 ] as const)
   put(title, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.record<Plot>({ deeds, powerCuts }), async ({ deeds, powerCuts }) => {
-        const begun = [{ after: 1, deed: { word: 'call', nth: 0 } as const }, ...deeds];
+      fc.asyncProperty(fc.record<Plot>({ deeds: manyDeeds, powerCuts }), async ({ deeds, powerCuts }) => {
+        const begun = withCall(deeds);
         const plain = await tellOf({ deeds: begun, powerCuts: [] });
         assert.equal(lines(await tellOf({ deeds: begun, powerCuts })), lines(plain));
       }),
-      { numRuns: 12, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false },
+      fewRuns(12),
     );
   });
 

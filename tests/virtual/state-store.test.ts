@@ -8,7 +8,8 @@ import { dataOf, savedIn, writtenAtKey } from '../../src/build/saved-state.ts';
 import { serverDataVersion } from '../../src/build/server-data.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { openStateStore } from '../../src/stores/state-store.ts';
-import { type Account, createStory, type Deed, serverAddress, words } from './snapshot-story.ts';
+import { anySteps, fewRuns, manyDeeds, type Timed, tellInSteps, withCall } from './random-deeds.ts';
+import { type Account, createStory, serverAddress } from './snapshot-story.ts';
 
 /** A whole server on a simulated network that is killed, and goes on with what it has written. */
 
@@ -161,57 +162,27 @@ store('is moved ahead by what may have been sent, however the clock was set mean
   await story.close();
 });
 
-type Plot = { deeds: { after: number; deed: Deed }[]; cuts: number[] };
-
-/** Everything happens in steps of so many ms. */
-const stepMs = 10;
+type Plot = { deeds: Timed[]; cuts: number[] };
 
 /** Tells a story whose server is killed at the given steps. With `compare` what is written is compared at each step. */
 async function tellOf({ deeds, cuts }: Plot, keeps = true, compare = false): Promise<Account> {
   const story = await createStory(9, keeps);
   const killed = new Set(cuts);
-  let step = 0;
-  const run = async (steps: number) => {
-    for (let left = steps; left > 0; left--) {
-      await story.clock.run(stepMs);
-      if (killed.has(++step)) await story.crash();
-      if (compare) assert.equal(differences(written(story.directory), story.server.dump()), []);
-    }
-  };
-  await run(10);
-  for (const { after, deed } of deeds) {
-    await run(after);
-    await story.act(deed);
-  }
-  await run(200);
-  for (const { id } of (await story.ask('GET', '/channels')) as { id: string }[])
-    await story.ask('DELETE', `/channels/${id}`);
-  await story.clock.run(40_000);
-  return story.close();
+  return tellInSteps(story, deeds, async (step) => {
+    if (killed.has(step)) await story.crash();
+    if (compare) assert.equal(differences(written(story.directory), story.server.dump()), []);
+  });
 }
 
-const plots = fc.record<Plot>({
-  deeds: fc.array(
-    fc.record({
-      after: fc.oneof(fc.nat(3), fc.nat(80)),
-      deed: fc.record({
-        word: fc.constantFrom('call', 'originate', 'play', 'bridge', 'join', 'join', ...words),
-        nth: fc.nat(3),
-      }),
-    }),
-    { minLength: 2, maxLength: 10 },
-  ),
-  cuts: fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 4 }),
-});
+const plots = fc.record<Plot>({ deeds: manyDeeds, cuts: anySteps });
 /** Where a playback is, is written once a second: it may end so much later than it would have. */
 const isPrompt = ({ deed: { word } }: Plot['deeds'][number]): boolean =>
   !['play', 'stop', 'pause', 'unpause'].includes(word);
-const begun = (deeds: Plot['deeds']): Plot['deeds'] => [{ after: 1, deed: { word: 'call', nth: 0 } }, ...deeds];
-const runs = { numRuns: 8, interruptAfterTimeLimit: 20_000, markInterruptAsFailure: false };
+const runs = fewRuns(8);
 
 store('is complete whatever is done', () =>
   fc.assert(
-    fc.asyncProperty(plots, async ({ deeds }) => void (await tellOf({ deeds: begun(deeds), cuts: [] }, true, true))),
+    fc.asyncProperty(plots, async ({ deeds }) => void (await tellOf({ deeds: withCall(deeds), cuts: [] }, true, true))),
     runs,
   ),
 );
@@ -246,7 +217,7 @@ const told = ({ events, streams, ...rest }: Account): string[] => [
 store('lets another process go on as if nothing had happened', () =>
   fc.assert(
     fc.asyncProperty(plots, async ({ deeds, cuts }) => {
-      const prompt = begun(deeds.filter(isPrompt));
+      const prompt = withCall(deeds.filter(isPrompt));
       const plain = await tellOf({ deeds: prompt, cuts: [] });
       assert.equal(told(await tellOf({ deeds: prompt, cuts })), told(plain));
     }),
