@@ -7,29 +7,23 @@ import {
   callUp,
   check,
   create,
-  hangupAll,
   makeCalls,
   run,
   runAll,
+  usesTarget,
 } from '../support/conformance-cases.ts';
-import { type App, Client, inShort } from '../support/conformance-client.ts';
+import { type App, type Client, inShort } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('applications, asked from outside');
 let client: Client;
 let app: App;
 let calls: Calls;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect(client.unique('applications'));
   calls = await makeCalls(client, app);
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
 });
 
 const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, calls, list));

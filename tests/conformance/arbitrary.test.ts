@@ -2,10 +2,9 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { anyCodePoint } from '../support/any-text.ts';
-import { callIn, callUp, create, hangupAll } from '../support/conformance-cases.ts';
-import { type Answer, type App, type AskOptions, Client } from '../support/conformance-client.ts';
+import { callIn, callUp, create, hangupAll, usesTarget } from '../support/conformance-cases.ts';
+import type { Answer, App, AskOptions, Client } from '../support/conformance-client.ts';
 import { surface } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 /**
  * Arbitrary requests and frames: whatever comes, no answer is a 5xx that was not promised, nothing is left behind, and
@@ -19,14 +18,10 @@ let app: App;
 let known: string[];
 let operations: Operation[];
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   if (!client.target.ours) return;
   operations = await servedOperations();
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
 });
 
 /** Puts channels in three states in place of those that requests have hung up. */

@@ -1,8 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { callIn, callUp, create, hangupAll, run, runAll } from '../support/conformance-cases.ts';
-import { type App, Client, inShort, type Message } from '../support/conformance-client.ts';
-import { openTarget } from '../support/conformance-target.ts';
+import { callIn, callUp, create, hangupAll, run, runAll, usesTarget } from '../support/conformance-cases.ts';
+import { type App, type Client, inShort, type Message } from '../support/conformance-client.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /** What bridges do when several things happen to them: who is told what, in which order, and what is left afterwards. */
@@ -10,8 +9,8 @@ const test = suite('rules of bridges, asked from outside');
 let client: Client;
 let app: App;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, (own) => {
+  client = own;
 });
 test.before.each(async () => {
   app = await client.connect(client.unique('rules'));
@@ -19,10 +18,6 @@ test.before.each(async () => {
 test.after.each(async () => {
   await hangupAll(client);
   await app.close();
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
 });
 
 type Bridge = { id: string; channels: string[]; technology: string };

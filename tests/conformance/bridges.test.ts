@@ -1,9 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Calls, type Case, callUp, hangupAll, makeCalls, run, runAll } from '../support/conformance-cases.ts';
-import { type App, Client, inShort, type Message } from '../support/conformance-client.ts';
+import { type Calls, type Case, callUp, makeCalls, run, runAll, usesTarget } from '../support/conformance-cases.ts';
+import { type App, type Client, inShort, type Message } from '../support/conformance-client.ts';
 import { eventMisfits, misfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('bridges, asked from outside');
 let client: Client;
@@ -12,16 +11,11 @@ let app: App;
 let all: App;
 let calls: Calls;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect(client.unique('bridges'));
   all = await client.connect(client.unique('all'), '&subscribeAll=true');
   calls = await makeCalls(client, app);
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
 });
 
 type Bridge = { id: string; channels: string[]; technology: string; video_mode: string; bridgevars?: object };

@@ -5,30 +5,24 @@ import {
   type Case,
   callUp,
   create,
-  hangupAll,
   makeCalls,
   run,
   runAll,
   shownVariables,
+  usesTarget,
 } from '../support/conformance-cases.ts';
-import { type App, Client } from '../support/conformance-client.ts';
+import type { App, Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('channels, asked from outside');
 let client: Client;
 let app: App;
 let calls: Calls;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect(client.unique('channels'));
   calls = await makeCalls(client, app);
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
 });
 
 const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, calls, list));

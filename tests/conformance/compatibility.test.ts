@@ -1,23 +1,21 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { callUp, check, hangupAll } from '../support/conformance-cases.ts';
-import { type App, Client } from '../support/conformance-client.ts';
-import { openTarget } from '../support/conformance-target.ts';
+import { callUp, check, usesTarget } from '../support/conformance-cases.ts';
+import type { App, Client } from '../support/conformance-client.ts';
 
 /** The rows of docs/differences.md marked **switch**: with `general.compatibility: asterisk` the answers are Asterisk's. */
 const test = suite('answers of Asterisk, where they are asked for');
 let client: Client;
 let app: App;
 
-test.before(async () => {
-  client = new Client(await openTarget('asterisk'));
-  app = await client.connect(client.unique('compatible'));
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
-});
+usesTarget(
+  test,
+  async (own) => {
+    client = own;
+    app = await client.connect(client.unique('compatible'));
+  },
+  'asterisk',
+);
 
 test('a channel that cannot be made is 500 with the error alone', async () => {
   for (const path of ['/channels?', '/channels/originate?', '/channels/x?', '/channels/create?'])

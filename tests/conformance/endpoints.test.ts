@@ -1,19 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, check, runAll } from '../support/conformance-cases.ts';
-import { Client } from '../support/conformance-client.ts';
+import { type Case, check, runAll, usesTarget } from '../support/conformance-cases.ts';
+import type { Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('endpoints, asked from outside');
 let client: Client;
 
-test.before(async () => {
-  client = new Client(await openTarget());
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
+usesTarget(test, (own) => {
+  client = own;
 });
 
 const guest = { technology: 'PJSIP', resource: 'guest', state: 'offline', channel_ids: [] };

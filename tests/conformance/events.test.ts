@@ -2,10 +2,9 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { callIn, callUp, create, hangupAll } from '../support/conformance-cases.ts';
-import { type App, Client, type Message } from '../support/conformance-client.ts';
+import { callIn, callUp, create, usesTarget } from '../support/conformance-cases.ts';
+import type { App, Client, Message } from '../support/conformance-client.ts';
 import { eventMisfits, surface } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('the JSON of events, asked from outside');
 let client: Client;
@@ -14,15 +13,10 @@ let all: App;
 /** Hears what concerns its channels. */
 let app: App;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   all = await client.connect(client.unique('all'), '&subscribeAll=true');
   app = await client.connect(client.unique('events'));
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
 });
 
 /** The event with everything that differs from run to run replaced by its kind; the names given become their keys. */

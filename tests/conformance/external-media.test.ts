@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { runAll } from '../support/conformance-cases.ts';
+import { runAll, usesTarget } from '../support/conformance-cases.ts';
 import { type App, Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
 import { openTarget } from '../support/conformance-target.ts';
@@ -10,13 +10,9 @@ const test = suite('external media, asked from outside');
 let client: Client;
 let app: App;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect(client.unique('media'));
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
 });
 
 const line = (query: string): string => `POST /channels/externalMedia?${query}`;

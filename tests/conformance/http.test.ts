@@ -1,18 +1,13 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, check, type Expected, runAll, shownVariables } from '../support/conformance-cases.ts';
-import { type Answer, type AskOptions, Client } from '../support/conformance-client.ts';
-import { openTarget } from '../support/conformance-target.ts';
+import { type Case, check, type Expected, runAll, shownVariables, usesTarget } from '../support/conformance-cases.ts';
+import type { Answer, AskOptions, Client } from '../support/conformance-client.ts';
 
 const test = suite('HTTP, asked from outside');
 let client: Client;
 
-test.before(async () => {
-  client = new Client(await openTarget());
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
+usesTarget(test, (own) => {
+  client = own;
 });
 
 const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, {}, list));

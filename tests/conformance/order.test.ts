@@ -1,8 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { callIn, callUp, create, hangupAll } from '../support/conformance-cases.ts';
-import { type App, Client, channelOf, inShort } from '../support/conformance-client.ts';
-import { openTarget } from '../support/conformance-target.ts';
+import { callIn, callUp, create, hangupAll, usesTarget } from '../support/conformance-cases.ts';
+import { type App, type Client, channelOf, inShort } from '../support/conformance-client.ts';
 
 /**
  * The exact events that one application gets, channel by channel. In Asterisk a thread of its own tells of the dialing,
@@ -13,8 +12,8 @@ const test = suite('order of events, asked from outside');
 let client: Client;
 let app: App;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, (own) => {
+  client = own;
 });
 test.before.each(async () => {
   app = await client.connect(client.unique('order'));
@@ -22,10 +21,6 @@ test.before.each(async () => {
 test.after.each(async () => {
   await hangupAll(client);
   await app.close();
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
 });
 
 /** What an application was told of a channel, in order. */

@@ -1,9 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, callIn, callUp, check, hangupAll, run, runAll } from '../support/conformance-cases.ts';
-import { type App, Client, inShort, type Message } from '../support/conformance-client.ts';
+import { type Case, callIn, callUp, check, run, runAll, usesTarget } from '../support/conformance-cases.ts';
+import { type App, type Client, inShort, type Message } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('playbacks, asked from outside');
 let client: Client;
@@ -11,16 +10,11 @@ let app: App;
 /** A channel that is up. */
 let up: string;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect(client.unique('playbacks'));
   up = client.unique('listener');
   await callUp(client, app, up);
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
 });
 
 const uri = encodeURIComponent;

@@ -1,9 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Calls, type Case, callUp, hangupAll, makeCalls, run, runAll } from '../support/conformance-cases.ts';
-import { type App, Client, inShort, type Message } from '../support/conformance-client.ts';
+import { type Calls, type Case, callUp, makeCalls, run, runAll, usesTarget } from '../support/conformance-cases.ts';
+import { type App, type Client, inShort, type Message } from '../support/conformance-client.ts';
 import { eventMisfits, misfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 const test = suite('recordings and snoops, asked from outside');
@@ -11,15 +10,10 @@ let client: Client;
 let app: App;
 let calls: Calls;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect(client.unique('recordings'));
   calls = await makeCalls(client, app);
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
 });
 
 type Recording = { name: string; state: string; format: string; target_uri: string };

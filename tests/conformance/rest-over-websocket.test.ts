@@ -1,20 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type App, Client, type Message } from '../support/conformance-client.ts';
+import { usesTarget } from '../support/conformance-cases.ts';
+import type { App, Client, Message } from '../support/conformance-client.ts';
 import { eventMisfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('REST over the WebSocket, asked from outside');
 let client: Client;
 let app: App;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect([client.unique('first'), client.unique('second')]);
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
 });
 
 /** What an answer says, without what delivery adds. */

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hangupAll } from '../support/conformance-cases.ts';
-import { type App, Client } from '../support/conformance-client.ts';
-import { openTarget } from '../support/conformance-target.ts';
+import { hangupAll, usesTarget } from '../support/conformance-cases.ts';
+import type { App, Client } from '../support/conformance-client.ts';
 import {
   bridgeReader,
   channelReader,
@@ -28,12 +27,8 @@ let apps: App;
 /** Hears everything. */
 let all: App;
 
-test.before(async () => {
-  client = new Client(await openTarget());
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
+usesTarget(test, (own) => {
+  client = own;
 });
 
 const far = ['wait', 'slow', 'ringing', 'silent', 'busy', 'hangup'];

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { Client } from '../support/conformance-client.ts';
+import { usesTarget } from '../support/conformance-cases.ts';
+import type { Client } from '../support/conformance-client.ts';
 import { surface } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('completeness of the interface');
 let client: Client;
@@ -34,13 +34,9 @@ type SwaggerFile = {
   basePath?: string;
 };
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   served = await readServed();
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
 });
 
 /** A path variable is there or it is another path: whether it is said to be required means nothing. */

@@ -1,19 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Case, check, run, runAll } from '../support/conformance-cases.ts';
-import { Client } from '../support/conformance-client.ts';
+import { type Case, check, run, runAll, usesTarget } from '../support/conformance-cases.ts';
+import type { Client } from '../support/conformance-client.ts';
 import { misfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 const test = suite('the system and its stores, asked from outside');
 let client: Client;
 
-test.before(async () => {
-  client = new Client(await openTarget());
-});
-test.after(async () => {
-  await client.close();
-  await client.target.close();
+usesTarget(test, (own) => {
+  client = own;
 });
 
 const cases = (title: string, list: readonly Case[]) => test(title, () => runAll(client, {}, list));

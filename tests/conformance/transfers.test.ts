@@ -1,9 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { hangupAll } from '../support/conformance-cases.ts';
-import { type App, Client, type Message } from '../support/conformance-client.ts';
+import { hangupAll, usesTarget } from '../support/conformance-cases.ts';
+import type { App, Client, Message } from '../support/conformance-client.ts';
 import { eventMisfits } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 import { Phone } from '../support/phone.ts';
 
 const transfers = suite('the events of transfers, asked from outside');
@@ -11,15 +10,12 @@ let client: Client;
 let app: App;
 const phones: Phone[] = [];
 
-transfers.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(transfers, async (own) => {
+  client = own;
   app = await client.connect(client.unique('transfers'));
 });
 transfers.after(async () => {
-  await hangupAll(client);
   for (const phone of phones) await phone.close();
-  await client.close();
-  await client.target.close();
 });
 
 /** Asked where SIP is known to be spoken: of Hookswitch alone. */

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { callIn, callUp, create, hangupAll } from '../support/conformance-cases.ts';
-import { type App, type AskOptions, Client } from '../support/conformance-client.ts';
+import { callIn, callUp, create, usesTarget } from '../support/conformance-cases.ts';
+import type { App, AskOptions, Client } from '../support/conformance-client.ts';
 import { surface } from '../support/conformance-surface.ts';
-import { openTarget } from '../support/conformance-target.ts';
 
 /**
  * Every operation with every parameter, and every row of the specification in its own words: all are there. Every event is heard in
@@ -14,14 +13,9 @@ const test = suite('the whole interface, walked through');
 let client: Client;
 let app: App;
 
-test.before(async () => {
-  client = new Client(await openTarget());
+usesTarget(test, async (own) => {
+  client = own;
   app = await client.connect(client.unique('walker'));
-});
-test.after(async () => {
-  await hangupAll(client);
-  await client.close();
-  await client.target.close();
 });
 
 const differences = readFileSync(new URL('../../docs/differences.md', import.meta.url), 'utf8');

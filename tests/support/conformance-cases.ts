@@ -1,5 +1,7 @@
+import type { Test } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { Answer, App, AskOptions, Client } from './conformance-client.ts';
+import { type Answer, type App, type AskOptions, Client } from './conformance-client.ts';
+import { openTarget } from './conformance-target.ts';
 
 /** What an answer must be. */
 export type Expected = {
@@ -156,4 +158,22 @@ export async function hangupAll(client: Client): Promise<void> {
     if (!first) return;
     for (const { id } of channels) await client.ask(`DELETE /channels/${encodeURIComponent(id)}`);
   }
+}
+
+/** Opens the server that is asked before a suite, and leaves it without channels after it. */
+export function usesTarget(
+  test: Pick<Test, 'before' | 'after'>,
+  begin: (client: Client) => void | Promise<void>,
+  ...target: Parameters<typeof openTarget>
+): void {
+  let client: Client;
+  test.before(async () => {
+    client = new Client(await openTarget(...target));
+    await begin(client);
+  });
+  test.after(async () => {
+    await hangupAll(client);
+    await client.close();
+    await client.target.close();
+  });
 }
