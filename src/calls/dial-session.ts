@@ -7,13 +7,14 @@ import { answered, type ChannelFacts, hearChanges, hearDigits } from '../actors/
 import type { CallsOf, ChannelViews } from '../actors/channel-views.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import type { Actor, Runtime } from '../actors/spawn.ts';
-import type { DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
+import type { DialRequest, Ongoing } from '../dialplan/calls.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { type ChannelSnapshot, isEnding, lifeOf, type Position } from '../machines/channel.ts';
 import { noTimeout } from '../machines/channel-setup.ts';
 import type { Callee, DialContext, DialEvent, dialMachine } from '../machines/dial.ts';
+import type { DialResult } from '../models/dial.ts';
 import { AriError } from '../models/errors.ts';
 import { countLimit } from '../models/limits.ts';
 import { Cause } from '../telephony/causes.ts';

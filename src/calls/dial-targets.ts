@@ -3,11 +3,11 @@ import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { readDigits } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Outcome } from '../dialplan/applications/application.ts';
-import type { DialRequest, DialResult } from '../dialplan/calls.ts';
+import type { DialRequest } from '../dialplan/calls.ts';
 import { lifeOf } from '../machines/channel.ts';
 import { passedOn } from '../machines/channel-setup.ts';
 import type { DialContext } from '../machines/dial.ts';
-import type { DialOutcome } from '../models/dial.ts';
+import type { DialOutcome, DialResult } from '../models/dial.ts';
 import { shownParty } from '../telephony/party.ts';
 
 /** Creates the channels that a Dial calls, and sets what the caller hears meanwhile. */

@@ -1,9 +1,10 @@
 import type { ChannelEntry } from '../actors/channel-entry.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import { type Beginning, spawn } from '../actors/spawn.ts';
-import type { DialRequest, DialResult, Ongoing } from '../dialplan/calls.ts';
+import type { DialRequest, Ongoing } from '../dialplan/calls.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type DialContext, type DialInput, dialMachine } from '../machines/dial.ts';
+import type { DialResult } from '../models/dial.ts';
 import { Cause } from '../telephony/causes.ts';
 import { DialSession, type DialsOptions } from './dial-session.ts';
 import { release } from './dial-targets.ts';

@@ -1,4 +1,4 @@
-import type { DialOutcome } from '../models/dial.ts';
+import type { DialResult } from '../models/dial.ts';
 import type { Feature } from '../telephony/features.ts';
 import type { Position } from './position.ts';
 
@@ -38,20 +38,6 @@ export type DialRequest = {
   leaves?: (digit: string) => boolean;
   /** The context whose extension `h` runs for the answering party when its call ends. */
   endsIn?: string;
-};
-
-export type DialResult = {
-  status: DialOutcome;
-  /** The Q.850 cause of the last target that failed, if nobody answered. */
-  cause?: number;
-  /** The channel that answered. */
-  peer?: { name: string; number: string };
-  /** How long both were joined, in ms. */
-  answeredMs?: number;
-  /** The answering party's subroutine released it, and the caller continues. */
-  goesOn?: true;
-  /** The key that the caller has left by. */
-  left?: string;
 };
 
 /** A process that ends, or is stopped. */

@@ -1,5 +1,5 @@
 import { type SnapshotFrom, setup } from 'xstate';
-import type { DialOutcome } from '../models/dial.ts';
+import type { DialOutcome, DialResult } from '../models/dial.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Feature } from '../telephony/features.ts';
 import type { Position } from './channel.ts';
@@ -33,17 +33,6 @@ export type DialInput = {
 /** A channel that is called, and the number that was called by it. */
 export type Callee = { channelId: string; number: string };
 
-/** The result for the dialplan. */
-type DialEnd = {
-  status: DialOutcome;
-  /** The Q.850 cause of the last target that failed, if nobody answered. */
-  cause?: number;
-  peer?: { name: string; number: string };
-  answeredMs?: number;
-  goesOn?: true;
-  left?: string;
-};
-
 export type DialContext = DialInput & {
   /** Whose call it belongs to, as those of playbacks and recordings. */
   targetUri: string;
@@ -58,7 +47,7 @@ export type DialContext = DialInput & {
   joinedAt?: number;
   /** One party is in a consultation call and expected back. */
   absent: boolean;
-  end: DialEnd;
+  end: DialResult;
 };
 
 export type DialEvent =
@@ -221,7 +210,7 @@ const keepJoined = assign(({ event }) =>
 );
 const keepAbsent = assign(({ event }) => (event.type === 'party.absent' ? { absent: event.absent } : {}));
 
-const endedWith = (end: DialEnd) => assign({ end });
+const endedWith = (end: DialResult) => assign({ end });
 const keepNobody = assign(({ context: { failures } }) => {
   const outcomes = failures.map(dialOutcomeOf);
   const status = telling.find((outcome) => outcomes.includes(outcome)) ?? 'CHANUNAVAIL';
@@ -231,7 +220,7 @@ const keepLeft = assign(({ event }) =>
   event.type === 'caller.left' ? { end: { status: 'CANCEL' as const, left: event.digit } } : {},
 );
 
-const nameOf = ({ peer }: DialContext): Pick<DialEnd, 'peer'> =>
+const nameOf = ({ peer }: DialContext): Pick<DialResult, 'peer'> =>
   peer ? { peer: { name: peer.name, number: peer.number } } : {};
 const keepVerdict = assign(({ context, event }) => ({
   end: {

@@ -1,7 +1,8 @@
+import type { DialResult } from '../../models/dial.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type Feature, features } from '../../telephony/features.ts';
 import { parseSeconds, readOptions, readOptionsOf } from '../arguments.ts';
-import type { DialRequest, DialResult, Ongoing } from '../calls.ts';
+import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
 import { unsealed } from '../signs.ts';
 import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
