@@ -2,6 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { type AwayPolicyEvent, type AwayPolicyRun, awayPolicyTable } from '../machines/away-policy.ts';
 import { TableRun, type TableWatch } from '../machines/table-run.ts';
+import type { AwayPolicyDump } from './dumps.ts';
 
 /** Policy for the channels of an application whose connection stays away. */
 export type AwayPolicy = {
@@ -33,30 +34,88 @@ type AwayPoliciesOptions = {
   move: (channelId: string, application: string) => void;
   /** Lets a channel hear music of a class; undefined ends it. @throws AriError when it cannot. */
   play: (channelId: string, musicClass: string | undefined) => void;
+  /** Hears that what {@link AwayPolicies.dump} gives of an application has changed. */
+  saved?: (application: string) => void;
+  /** Time that applications have at least to come back to another process, in ms. */
+  returnMs?: number;
 };
 
 /** Follows applications whose connection is away. */
 export interface AwayPolicies {
   /** The connection of an application has gone, or is there again. */
   changed(application: string, present: boolean): void;
+  /** The applications that are awaited. */
+  dump(): AwayPolicyDump[];
+  /** Goes on to await them, by their present policies. Their channels are restored already. */
+  restore(dumps: readonly AwayPolicyDump[]): void;
   close(): void;
 }
 
+/** An application that is awaited, or about to be. */
+class Awaited {
+  readonly run: AwayPolicyRun;
+  readonly #options: Pick<AwayPoliciesOptions, 'clock' | 'returnMs'>;
+  readonly #policy: AwayPolicy;
+  readonly #over: (event: AwayPolicyEvent) => void;
+  /** Its channels that hear music because of that. */
+  readonly #entertained: Set<string>;
+  #timer: { handle: unknown; dueAt: number } = { handle: undefined, dueAt: 0 };
+
+  /**
+   * @param effects on its channels. @param over hears that its time is over. @param from what another process has saved: the
+   * time goes on, and is not over before {@link AwayPoliciesOptions.returnMs}.
+   */
+  constructor(
+    options: Pick<AwayPoliciesOptions, 'clock' | 'returnMs' | 'tables' | 'play'>,
+    { application, policy, from }: { application: string; policy: AwayPolicy; from?: AwayPolicyDump | undefined },
+    effects: { each(act: (channel: string) => void): void; release(): void; over(event: AwayPolicyEvent): void },
+  ) {
+    const { clock, play, returnMs = 0, tables } = options;
+    const entertained = new Set(from?.entertained);
+    this.#options = options;
+    this.#policy = policy;
+    this.#over = effects.over;
+    this.#entertained = entertained;
+    this.run = new TableRun(
+      awayPolicyTable,
+      from?.state ?? 'idle',
+      {
+        startTimer: () => this.#wait(this.run.state === 'away' ? policy.afterMs : (policy.music?.forMs ?? 0)),
+        stopTimer: () => clock.clearTimeout(this.#timer.handle),
+        startMusic: () =>
+          effects.each((id) => {
+            play(id, policy.music?.class);
+            entertained.add(id);
+          }),
+        stopMusic: () => effects.each((id) => entertained.delete(id) && play(id, undefined)),
+        releaseChannels: effects.release,
+      },
+      { watch: tables, id: application },
+    );
+    if (from) this.#wait(Math.max(returnMs, from.dueAt - clock.now()));
+  }
+
+  dump(application: string): AwayPolicyDump {
+    const { dueAt } = this.#timer;
+    const state = this.run.state === 'entertained' ? 'entertained' : 'away';
+    return { application, state, dueAt, entertained: [...this.#entertained] };
+  }
+
+  #wait(ms: number): void {
+    const { clock } = this.#options;
+    const type = this.#policy.music && this.run.state === 'away' ? 'music.due' : 'time.over';
+    this.#timer = { handle: clock.setTimeout(() => this.#over({ type }), ms), dueAt: clock.now() + ms };
+  }
+}
+
+/** What a policy that is no more stands for: the music ends. */
+const noPolicy: AwayPolicy = { afterMs: 0, action: 'keep' };
+
 /** Creates the timers that apply away policies. */
-export function createAwayPolicies({
-  clock,
-  log,
-  policyOf,
-  channelsOf,
-  lost,
-  hangup,
-  goOn,
-  move,
-  play,
-  tables,
-}: AwayPoliciesOptions): AwayPolicies {
-  /** Those that wait, by application. */
-  const runs = new Map<string, AwayPolicyRun>();
+export function createAwayPolicies(options: AwayPoliciesOptions): AwayPolicies {
+  const { log, policyOf, channelsOf, lost, hangup, goOn, move, saved = () => {} } = options;
+  /** Those that wait, by name. */
+  const awaited = new Map<string, Awaited>();
 
   const each = (application: string, act: (channel: string) => void): void => {
     for (const id of channelsOf(application)) {
@@ -80,53 +139,44 @@ export function createAwayPolicies({
     });
   };
 
-  /** The run of an application's policy. One that waits for nothing is not kept. */
-  const begin = (application: string, policy: AwayPolicy): AwayPolicyRun => {
-    let timer: unknown;
-    const { music } = policy;
-    const entertained = new Set<string>();
-    const run: AwayPolicyRun = new TableRun(
-      awayPolicyTable,
-      'idle',
+  const begin = (application: string, policy: AwayPolicy, from?: AwayPolicyDump): Awaited => {
+    const mine: Awaited = new Awaited(
+      options,
+      { application, policy, from },
       {
-        startTimer() {
-          const isFirst = music && run.state !== 'entertained';
-          const ms = music && !isFirst ? music.forMs : policy.afterMs;
-          timer = clock.setTimeout(() => send(application, run, { type: isFirst ? 'music.due' : 'time.over' }), ms);
-        },
-        stopTimer: () => clock.clearTimeout(timer),
-        startMusic: () =>
-          each(application, (id) => {
-            play(id, music?.class);
-            entertained.add(id);
-          }),
-        stopMusic: () => each(application, (id) => entertained.delete(id) && play(id, undefined)),
-        releaseChannels: () => release(application, policy),
+        each: (act) => each(application, act),
+        release: () => release(application, policy),
+        over: (event) => send(application, mine, event),
       },
-      { watch: tables, id: application },
     );
-    return run;
+    return mine;
   };
 
-  const send = (application: string, run: AwayPolicyRun, event: AwayPolicyEvent): void => {
-    run.send(event);
-    if (run.state === 'away' || run.state === 'entertained') runs.set(application, run);
-    else if (runs.get(application) === run) runs.delete(application);
+  const send = (application: string, mine: Awaited, event: AwayPolicyEvent): void => {
+    mine.run.send(event);
+    if (mine.run.state === 'away' || mine.run.state === 'entertained') awaited.set(application, mine);
+    else if (awaited.get(application) === mine) awaited.delete(application);
+    saved(application);
   };
 
   return {
     changed(application, present) {
-      const run = runs.get(application);
-      if (present) return run && send(application, run, { type: 'application.back' });
+      const mine = awaited.get(application);
+      if (present) return mine && send(application, mine, { type: 'application.back' });
       const policy = policyOf(application);
       if (!policy || (policy.action === 'keep' && !policy.music))
-        return run && send(application, run, { type: 'application.kept' });
+        return mine && send(application, mine, { type: 'application.kept' });
       // It is awaited anew: the policy may have changed.
-      if (run) send(application, run, { type: 'application.kept' });
+      if (mine) send(application, mine, { type: 'application.kept' });
       send(application, begin(application, policy), { type: 'application.lost' });
     },
+    dump: () => [...awaited].map(([application, mine]) => mine.dump(application)),
+    restore(dumps) {
+      for (const dump of dumps)
+        awaited.set(dump.application, begin(dump.application, policyOf(dump.application) ?? noPolicy, dump));
+    },
     close() {
-      for (const [application, run] of runs) send(application, run, { type: 'system.closing' });
+      for (const [application, mine] of awaited) send(application, mine, { type: 'system.closing' });
     },
   };
 }

@@ -146,6 +146,15 @@ const OutboundConnectionDump = Type.Object({
   waiting: list(text),
 });
 
+const AwayPolicyDump = Type.Object({
+  application: text,
+  state: Type.Enum(['away', 'entertained']),
+  /** When its next time is over, in ms since the epoch. */
+  dueAt: Type.Number(),
+  /** Channels that hear music meanwhile. */
+  entertained: list(text),
+});
+
 /** All of call control as data. */
 export const Dump = Type.Object({
   version: Type.Literal(dumpVersion),
@@ -171,6 +180,8 @@ export const Dump = Type.Object({
   /** Left out without Dials. */
   dials: optional(list(DialDump)),
   outboundConnections: list(OutboundConnectionDump),
+  /** Applications that are awaited; none when left out. */
+  awayPolicies: optional(list(AwayPolicyDump)),
   /** Creators of channels and bridges, as far as ownership needs them. */
   creators: optional(
     list(
@@ -199,6 +210,7 @@ export type TransferDump = Static<NonNullable<(typeof Dump)['properties']['trans
 export type ConsultationDump = Static<NonNullable<(typeof Dump)['properties']['consultations']>>[number];
 export type DialDump = Static<typeof DialDump>;
 export type FeatureKeysDump = DialDump['keys'][number];
+export type AwayPolicyDump = Static<typeof AwayPolicyDump>;
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

@@ -6,6 +6,7 @@ import { playTargetOf } from './channel-views.ts';
 import type { ChannelPart, Channels, SavedChannels } from './channels.ts';
 import type { Contacts } from './contacts.ts';
 import {
+  type AwayPolicyDump,
   type ConsultationDump,
   type DialDump,
   type Dump,
@@ -35,6 +36,8 @@ export type Owners = {
   consultations?: Saved<ConsultationDump> | undefined;
   /** Left out without Dials. */
   dials?: Saved<DialDump> | undefined;
+  /** Left out where applications are not awaited. */
+  awayPolicies?: Saved<AwayPolicyDump> | undefined;
   playbacks: Playbacks;
   recordings: Recordings;
   applications: Applications;
@@ -163,6 +166,7 @@ export const callParts: CallParts = {
   consultations: savedWhole(['consultation'], ({ consultations }) => consultations?.dump()),
   dials: savedWhole(['dial', 'featureKeys'], ({ dials }) => dials?.dump()),
   outboundConnections: savedWhole(['outboundConnection'], ({ outbound }) => outbound.dump().outboundConnections),
+  awayPolicies: savedWhole(['awayPolicy'], ({ awayPolicies }) => awayPolicies?.dump()),
   orphans: savedWhole(['outboundConnection'], ({ outbound }) => outbound.dump().orphans),
   creators: savedWhole(['channel', 'bridge'], ({ objectOwnership: all }) => (all?.size ? all.dump() : undefined)),
 };
@@ -218,5 +222,6 @@ export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaits
   );
   bridges?.resume();
   channels.resume();
+  owners.awayPolicies?.restore(dump.awayPolicies ?? []);
   if (!awaitsApplications) applications.settle();
 }

@@ -41,7 +41,7 @@ export function buildCallControl(base: Base, state: State, { media }: Network) {
     { settings: ['dialplan'], apply: (next) => dialplan.replace(next.dialplan) },
     { settings: ['general.channelvars'], apply: (next) => views.show(next.general.channelvars) },
   ];
-  return { ...floor, reloads, meeting, awayPolicyOf: away.policyOf };
+  return { ...floor, reloads, meeting, away: away.saved, awayPolicyOf: away.policyOf };
 }
 
 /** Lets clients subscribe to channels and bridges, and see who made them. */
@@ -65,7 +65,7 @@ function showObjects(
 }
 
 function buildAwayPolicies(
-  { config, clock, log, scope, tables }: Base,
+  { config, clock, log, runtime, scope, tables }: Base,
   { presenceChanged }: State,
   { channels, operations }: ChannelFloor,
 ) {
@@ -92,6 +92,8 @@ function buildAwayPolicies(
     },
     goOn: (id) => operations.continueInDialplan(id, {}),
     move: (id, app) => operations.move(id, { app }),
+    saved: (application) => runtime.turn.changed?.({ chart: 'awayPolicy', id: application }),
+    returnMs: config.general.return_timeout * 1000,
     play: (id, mohClass) => (mohClass === undefined ? operations.stopMoh(id) : operations.startMoh(id, { mohClass })),
   });
   presenceChanged.to = away.changed;
@@ -102,5 +104,5 @@ function buildAwayPolicies(
       policies.current = awayPolicies(next);
     },
   };
-  return { policyOf, reload };
+  return { policyOf, reload, saved: away };
 }

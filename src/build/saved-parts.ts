@@ -18,6 +18,7 @@ export const ownersOf = ({ base, state, calls }: Floors) => ({
   transfers: calls.meeting.transfers,
   consultations: calls.meeting.consultations,
   dials: calls.meeting.dials,
+  awayPolicies: calls.away,
   playbacks: calls.playbacks,
   recordings: calls.recordings,
   applications: state.applications,

@@ -11,8 +11,7 @@ export const stateStore = group(
     interval: number(0.1, 60, {
       default: 1,
       unit: 's',
-      description:
-        'How often what changes by itself is written: positions of audio streams, playbacks and recordings, global variables.',
+      description: 'How often what changes by itself is written: positions of audio streams, playbacks and recordings.',
     }),
     events: whole(0, 1_000_000, {
       default: 1_000,

@@ -29,10 +29,12 @@ const settings = {
     },
   },
   media: { rtp_address: serverAddress },
+  away_policies: { patient: { after: 20, action: 'hangup', music_class: 'default', music_for: 20 } },
   dialplan: {
     default: {
       app: ['Answer', 'Stasis(app)'],
       echo: ['Answer', 'Echo'],
+      patient: ['Answer', 'Stasis(patient)'],
       dial: ['Dial(PJSIP/bob,2,rtT)'],
       room: ['Answer', 'ConfBridge(1)'],
       wait: ['Answer', 'Wait(1)', 'Stasis(app)'],

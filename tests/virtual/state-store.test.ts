@@ -8,6 +8,7 @@ import { dataOf, savedIn, writtenAtKey } from '../../src/build/saved-state.ts';
 import { serverDataVersion } from '../../src/build/server-data.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { openStateStore } from '../../src/stores/state-store.ts';
+import { untilAsked } from '../support/waiting.ts';
 import { anySteps, fewRuns, manyDeeds, type Timed, tellInSteps, withCall } from './random-deeds.ts';
 import { type Account, createStory, serverAddress } from './snapshot-story.ts';
 
@@ -132,6 +133,12 @@ store('is so whatever an application asks for', async () => {
   for (const [method, path, ms = 100] of requests) {
     const asked = path.replace('@', channel!.id);
     await ask(method, asked);
+    // Its file is opened in real time.
+    if (path.endsWith('?name=r1&format=wav'))
+      await untilAsked(
+        async () => ((await ask('GET', '/recordings/live/r1')) as { state: string }).state === 'recording',
+        () => 'r1 is not recorded',
+      );
     for (let left = ms; left >= 0; left -= 50) {
       assert.equal(differences(written(story.directory), story.server.dump()), [], `${method} ${asked}`);
       await clock.run(50);
@@ -161,6 +168,59 @@ store('is moved ahead by what may have been sent, however the clock was set mean
   assert.is(after(365 * 86_400_000), 11_900, 'set forward: as after two minutes');
   await story.close();
 });
+
+/** A call of an application that has gone 20 s before its channels hear music, and 40 s before they are hung up. */
+async function awayStory(
+  tell: (story: Awaited<ReturnType<typeof createStory>>, comeBack: () => void) => Promise<void>,
+) {
+  const story = await createStory(5, true);
+  const comeBack = () => story.server.connect({ names: ['patient'], describe: 'patient', send: () => {} });
+  const connection = comeBack();
+  story.phones.alice.dial(`sip:patient@${serverAddress}:5060`);
+  await story.clock.run(1_000);
+  connection.close();
+  await tell(story, comeBack);
+  await story.close();
+}
+type Heard = { calls: { channels: { audio?: { value: { there: { background: string } } } }[] } };
+const heardBy = ({ server }: Awaited<ReturnType<typeof createStory>>): (string | undefined)[] =>
+  (server.dump() as unknown as Heard).calls.channels.map(({ audio }) => audio?.value.there.background);
+
+store('goes on to await an application that was away', () =>
+  awayStory(async (story) => {
+    await story.clock.run(5_000);
+    await story.crash();
+    assert.equal(differences(written(story.directory), story.server.dump()), []);
+    await story.clock.run(14_000);
+    assert.equal(heardBy(story), [undefined]);
+    await story.clock.run(2_000);
+    assert.equal(heardBy(story), ['music']);
+    await story.crash();
+    assert.equal(heardBy(story), ['music']);
+    await story.clock.run(17_000);
+    assert.equal(heardBy(story), ['music']);
+    await story.clock.run(3_000);
+    assert.equal(heardBy(story), []);
+  }),
+);
+
+store('leaves an application time to come back, whose channels then hear no music any more', () =>
+  awayStory(async (story, comeBack) => {
+    await story.clock.run(39_000);
+    await story.crash();
+    // general.return_timeout is 10 s.
+    await story.clock.run(9_000);
+    assert.equal(heardBy(story), ['music']);
+    comeBack();
+    await story.clock.run(1_000);
+    assert.equal(heardBy(story), ['nothing']);
+    await story.crash();
+    await story.clock.run(5_000);
+    comeBack();
+    await story.clock.run(60_000);
+    assert.equal(heardBy(story), ['nothing']);
+  }),
+);
 
 type Plot = { deeds: Timed[]; cuts: number[] };
 
