@@ -1,7 +1,7 @@
 import type { AnyMachineSnapshot, AnyStateMachine, EventObject, InspectionEvent } from 'xstate';
 import type { SeenRun, TableWatch } from '../machines/table-run.ts';
 import type { LiveActor, Runtime } from './spawn.ts';
-import { type CommittedStep, describeStep, restored, type Step } from './step.ts';
+import { type CommittedStep, describeStep, type Step } from './step.ts';
 
 /**
  * Lists the runs of tables among the actors, shows them to inspectors, and tells the recorder and other listeners of their
@@ -142,7 +142,7 @@ class WatchedTable implements LiveActor, SeenRun {
 
 type TableStep = Pick<CommittedStep, 'taking' | 'event' | 'besides' | 'before' | 'after' | 'effects'>;
 
-const firstEvent: EventObject = { type: restored };
+const firstEvent: EventObject = { type: 'xstate.init' };
 
 /** Effects as steps have them, by the list of a row of a table. */
 const known = new WeakMap<readonly string[], CommittedStep['effects']>();

@@ -91,9 +91,9 @@ tables('a run is an actor until its final state, and its effects are caused by i
   assert.equal(
     steps.map(({ seq, object, event, from, to, causedBy }) => ({ seq, object, event, from, to, causedBy })),
     [
-      { seq: 1, object: 'c1', event: { type: 'actor.restored' }, from: undefined, to: 'early', causedBy: undefined },
+      { seq: 1, object: 'c1', event: { type: 'xstate.init' }, from: undefined, to: 'early', causedBy: undefined },
       { seq: 2, object: 'c1', event: { type: 'hangup', cause: 17 }, from: 'early', to: 'ended', causedBy: undefined },
-      { seq: 3, object: 'c2', event: { type: 'actor.restored' }, from: undefined, to: 'up', causedBy: 2 },
+      { seq: 3, object: 'c2', event: { type: 'xstate.init' }, from: undefined, to: 'up', causedBy: 2 },
       { seq: 4, object: 'c2', event: { type: 'hangup', cause: 16 }, from: 'up', to: 'ended', causedBy: 2 },
     ],
   );
