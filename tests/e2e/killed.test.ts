@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AriClient } from '../support/ari-client.ts';
-import { freePort } from '../support/free-port.ts';
+import { claimPorts, freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { Command } from '../support/program.ts';
@@ -24,6 +24,8 @@ type Channel = { id: string; name: string; state: string };
 async function createServer() {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-killed-'));
   const [http, sip, bob] = [await freePort(), await freePort(), await freePort()];
+  // Not ports of the system's choice: another program may take one before the next process opens it again.
+  const audio = await claimPorts(200);
   const file = join(directory, 'hookswitch.yaml');
   const settings = {
     general: { data_directory: join(directory, 'data'), log_level: 'error' },
@@ -35,7 +37,7 @@ async function createServer() {
         bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bob}`] } },
       },
     },
-    media: { rtp_ports: [0, 0] },
+    media: { rtp_ports: [audio, audio + 199] },
     dialplan: {
       default: {
         echo: ['Answer', 'Echo'],
