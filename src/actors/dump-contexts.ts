@@ -1,4 +1,4 @@
-import Type, { type TProperties } from 'typebox';
+import Type, { type Static, type TEnum, type TOptional, type TProperties, type TSchema } from 'typebox';
 import type { ApplicationContext } from '../machines/application.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { BridgeVideoContext } from '../machines/bridge-video.ts';
@@ -23,11 +23,29 @@ import { consultationFeatures, features } from '../telephony/features.ts';
 /** A schema has the members of its context, all of them and no others. */
 export type Members<C> = { [K in keyof Required<C>]: unknown };
 
+/** The members of a context. A schema that refuses one of its values is an error of the compiler, which names both types. */
+type Taken<C, P> = {
+  [K in keyof P]: K extends keyof C ? TakenBy<Extract<P[K], TSchema>, C[K]> : never;
+};
+type TakenBy<S extends TSchema, V> =
+  Exclude<V, undefined> extends Unchanged<Static<S>>
+    ? undefined extends V
+      ? TOptional
+      : unknown
+    : { refuses: Exclude<V, undefined>; takes: Static<S> };
+type Unchanged<T> = T extends object ? { readonly [K in keyof T]: Unchanged<T[K]> } : T;
+
+/** The schema of a chart's context. It takes every value that the context may have, so that no dump is refused. */
+const contextOf =
+  <C>() =>
+  <P extends { [K in keyof Required<C>]: TSchema }>(members: P & Taken<C, P>): P =>
+    members;
+
 export const text = Type.String();
 export const number = Type.Number();
 export const optional = Type.Optional;
 export const list = Type.Array;
-const oneOf = (...words: string[]) => Type.Enum(words);
+const oneOf = <W extends string[]>(...words: W): TEnum<W> => Type.Enum([...words]) as unknown as TEnum<W>;
 const textMap = Type.Record(Type.String(), Type.String());
 
 const deadlines = Type.Record(
@@ -73,7 +91,7 @@ const identity = Type.Object({
   ),
 });
 
-export const channelContext = {
+export const channelContext = contextOf<ChannelContext>()({
   id: text,
   name: text,
   technology: text,
@@ -108,10 +126,10 @@ export const channelContext = {
   endedBy: optional(oneOf('farSide', 'application', 'dialplan', 'server', 'timeout', 'fault')),
   dialTimeoutMs: number,
   lastState: text,
-} satisfies Members<ChannelContext>;
+});
 
 const waitsBehind = optional(Type.Object({ kind: oneOf('playback', 'recording'), id: text }));
-export const ownershipContext = {
+export const ownershipContext = contextOf<OwnershipContext>()({
   id: text,
   start: position,
   onAnswer: optional(onAnswer),
@@ -132,9 +150,9 @@ export const ownershipContext = {
   resume: optional(position),
   replaces: optional(text),
   refusedBy: optional(text),
-} satisfies Members<OwnershipContext>;
+});
 
-export const bridgeContext = {
+export const bridgeContext = contextOf<BridgeContext>()({
   id: text,
   name: text,
   type: Type.Union([Type.Literal('mixing'), Type.Literal('holding')]),
@@ -154,18 +172,18 @@ export const bridgeContext = {
     }),
   ),
   musicClass: optional(text),
-} satisfies Members<BridgeContext>;
+});
 
-export const bridgeVideoContext = {
+export const bridgeVideoContext = contextOf<BridgeVideoContext>()({
   id: text,
   mode: oneOf('none', 'talker', 'single', 'sfu'),
   source: optional(text),
   chosen: optional(text),
-} satisfies Members<BridgeVideoContext>;
+});
 
-export const channelAudioContext = { id: text, musicClass: text } satisfies Members<ChannelAudioContext>;
+export const channelAudioContext = contextOf<ChannelAudioContext>()({ id: text, musicClass: text });
 
-export const playbackContext = {
+export const playbackContext = contextOf<PlaybackContext>()({
   id: text,
   media: Type.Array(text, { minItems: 1 }),
   targetUri: text,
@@ -174,21 +192,21 @@ export const playbackContext = {
   skipMs: number,
   index: Type.Integer({ minimum: 0 }),
   failed: list(Type.Integer({ minimum: 0 })),
-} satisfies Members<PlaybackContext>;
+});
 
 const lengths = Type.Object({ durationMs: number, talkingMs: number, silenceMs: number });
-export const recordingContext = {
+export const recordingContext = contextOf<RecordingContext>()({
   name: text,
   format: text,
   targetUri: text,
   measuresSilence: Type.Boolean(),
   lengths: optional(lengths),
   reason: optional(text),
-} satisfies Members<RecordingContext>;
+});
 
-export const applicationContext = { name: text, connection: text } satisfies Members<ApplicationContext>;
+export const applicationContext = contextOf<ApplicationContext>()({ name: text, connection: text });
 
-export const contactContext = {
+export const contactContext = contextOf<ContactContext>()({
   contact: Type.Object({
     id: text,
     uri: text,
@@ -201,18 +219,18 @@ export const contactContext = {
   }),
   attempt: number,
   roundtripUsec: Type.Union([number, Type.Null()]),
-} satisfies Members<ContactContext>;
+});
 
-export const outboundConnectionContext = {
+export const outboundConnectionContext = contextOf<OutboundConnectionContext>()({
   id: text,
   kind: oneOf('persistent', 'call'),
   connectionTimeoutMs: number,
   reconnectIntervalMs: number,
   reconnectAttempts: number,
   attempts: number,
-} satisfies Members<OutboundConnectionContext>;
+});
 
-export const registrationContext = {
+export const registrationContext = contextOf<RegistrationContext>()({
   registration: Type.Object({
     id: text,
     technology: text,
@@ -232,9 +250,9 @@ export const registrationContext = {
   raised: Type.Boolean(),
   waitMs: number,
   reason: text,
-} satisfies Members<RegistrationContext>;
+});
 
-export const watcherContext = {
+export const watcherContext = contextOf<WatcherContext>()({
   watcher: Type.Object({
     id: text,
     technology: text,
@@ -247,8 +265,8 @@ export const watcherContext = {
   waitMs: number,
   end: oneOf('', 'timeout', 'noresource', 'rejected', 'probation'),
   reason: text,
-} satisfies Members<WatcherContext>;
-export const transferContext = {
+});
+export const transferContext = contextOf<TransferContext>()({
   id: text,
   transferer: text,
   targetUri: text,
@@ -270,11 +288,11 @@ export const transferContext = {
   hangupTimeMs: optional(number),
   consults: optional(Type.Object({ bridgeId: text, waitingIn: text })),
   byKeys: optional(Type.Boolean()),
-} satisfies Members<TransferContext>;
+});
 
 const visit = optional(Type.Object({ position, args: list(text) }));
 const callee = { channelId: text, number: text };
-export const dialContext = {
+export const dialContext = contextOf<DialContext>()({
   id: text,
   caller: text,
   targetUri: text,
@@ -304,19 +322,19 @@ export const dialContext = {
     goesOn: optional(Type.Literal(true)),
     left: optional(text),
   }),
-} satisfies Members<DialContext>;
+});
 
-export const consultationContext = {
+export const consultationContext = contextOf<ConsultationContext>()({
   id: text,
   transferer: text,
   targetUri: text,
   targetId: text,
   bridgeId: text,
   waitingIn: text,
-} satisfies Members<ConsultationContext>;
+});
 
 const pressedKeys = list(Type.Object({ digit: text, durationMs: number }));
-export const featureKeysContext = {
+export const featureKeysContext = contextOf<FeatureKeysContext>()({
   id: text,
   codes: list(Type.Object({ feature: Type.Enum([...features]), code: text })),
   consultationCodes: list(Type.Object({ feature: Type.Enum([...consultationFeatures]), code: text })),
@@ -327,4 +345,4 @@ export const featureKeysContext = {
   pressed: pressedKeys,
   number: text,
   failed: number,
-} satisfies Members<FeatureKeysContext>;
+});
