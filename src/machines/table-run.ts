@@ -80,7 +80,8 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
 
   #begin({ watch, id }: Watched, to: State): void {
     this.#unseen = undefined;
-    if (Object.keys(this.#table[to]).length > 0) this.#seen = watch?.begin(machineOf(this.#table), id, this.#state);
+    const [next] = Object.keys(this.#table[to]);
+    if (next !== undefined) this.#seen = watch?.begin(machineOf(this.#table), id, this.#state);
   }
 
   #perform(effects: readonly Effect[], event: Event): void {
