@@ -113,6 +113,8 @@ function table(ours: Side, others: readonly Side[]): string {
   const rows = [...ours.figures].map(([name, values]) => {
     const compared = others.map(({ figures }) => {
       const theirs = figures.get(name) ?? [];
+      // Of two figures that are 0 there is no ratio.
+      if (![...values, ...theirs].some((value) => value !== 0)) return digits(0);
       const ratios = values.map((value, round) => value / (theirs[round] ?? Number.NaN)).sort((a, b) => a - b);
       const range = `${ratios[0]?.toFixed(2)}–${ratios.at(-1)?.toFixed(2)}`;
       return `${digits(median(theirs))} (ours ${median(ratios).toFixed(2)} ×, ${range})`;
