@@ -1,6 +1,5 @@
-import type { Call } from '../../src/models/call.ts';
-import type { RefusedCall } from '../../src/models/refused-call.ts';
 import { endsOf } from './calls.ts';
+import { isRefused, type Listed } from './overview.ts';
 
 /** Calls as a table for spreadsheets. */
 
@@ -17,11 +16,11 @@ export function csvField(value: string | number): string {
 const head = ['id', 'began', 'state', 'from', 'to', 'applications', 'duration_s', 'outcome', 'reason', 'by'];
 
 /** One line for each call, and for calls that were refused alike before they had a channel, after a line of names. */
-export const csvOf = (calls: readonly (Call | RefusedCall)[]): string =>
+export const csvOf = (calls: readonly Listed[]): string =>
   [
     head,
     ...calls.map((call) => {
-      if ('protocol_id' in call) {
+      if (isRefused(call)) {
         const { protocol_id: id, first, from, to, reason } = call;
         return [id, new Date(first).toISOString(), 'ended', from, to, '', 0, 'refused', reason, 'server'];
       }

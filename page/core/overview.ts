@@ -118,6 +118,10 @@ export const failures = (calls: Iterable<Call>, refused: readonly RefusedCall[])
     .sort((one, other) => other.at - one.at)
     .slice(0, 8);
 
+/** A call, or calls that were refused alike before they had a channel. */
+export type Listed = Call | RefusedCall;
+export const isRefused = (call: Listed): call is RefusedCall => 'protocol_id' in call;
+
 /** Why calls were refused, and how many. */
 export const refusalText = ({ count, status, reason }: RefusedCall): string =>
   `refused with ${status}: ${reason}${count > 1 ? ` (${count} calls)` : ''}`;

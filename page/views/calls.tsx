@@ -4,7 +4,7 @@ import type { RefusedCall } from '../../src/models/refused-call.ts';
 import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { csvOf } from '../core/export.ts';
-import { overview, refusalText, stuckCalls } from '../core/overview.ts';
+import { isRefused, type Listed, overview, refusalText, stuckCalls } from '../core/overview.ts';
 import { to, useQuery } from '../core/route.ts';
 import { merged, savedSearches, saveSearch, useStoredCalls } from '../core/stored.ts';
 import { dateTime, dayTime, duration, plural } from '../core/words.ts';
@@ -15,9 +15,6 @@ import { Windowed } from '../parts/windowed.tsx';
 const states = ['all', 'live', 'ended', 'failed', 'stuck'] as const;
 type Shown = (typeof states)[number];
 
-/** A call, or calls that were refused alike before they had a channel. */
-type Listed = Call | RefusedCall;
-const isRefused = (call: Listed): call is RefusedCall => 'protocol_id' in call;
 const beganOf = (call: Listed): number => (isRefused(call) ? call.last : call.began);
 
 /** Everything that a search looks at. */

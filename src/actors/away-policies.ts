@@ -54,7 +54,7 @@ export interface AwayPolicies {
 /** An application that is awaited, or about to be. */
 class Awaited {
   readonly run: AwayPolicyRun;
-  readonly #options: Pick<AwayPoliciesOptions, 'clock' | 'returnMs'>;
+  readonly #clock: Clock;
   readonly #policy: AwayPolicy;
   readonly #over: (event: AwayPolicyEvent) => void;
   /** Its channels that hear music because of that. */
@@ -62,17 +62,18 @@ class Awaited {
   #timer: { handle: unknown; dueAt: number } = { handle: undefined, dueAt: 0 };
 
   /**
-   * @param effects on its channels. @param over hears that its time is over. @param from what another process has saved: the
-   * time goes on, and is not over before {@link AwayPoliciesOptions.returnMs}.
+   * @param asked.from what another process has saved: the time goes on, and is not over before {@link
+   * AwayPoliciesOptions.returnMs}. @param effects act on its channels; `over` hears that its time is over.
    */
   constructor(
     options: Pick<AwayPoliciesOptions, 'clock' | 'returnMs' | 'tables' | 'play'>,
-    { application, policy, from }: { application: string; policy: AwayPolicy; from?: AwayPolicyDump | undefined },
+    asked: { application: string; policy: AwayPolicy; from?: AwayPolicyDump | undefined },
     effects: { each(act: (channel: string) => void): void; release(): void; over(event: AwayPolicyEvent): void },
   ) {
+    const { application, policy, from } = asked;
     const { clock, play, returnMs = 0, tables } = options;
     const entertained = new Set(from?.entertained);
-    this.#options = options;
+    this.#clock = clock;
     this.#policy = policy;
     this.#over = effects.over;
     this.#entertained = entertained;
@@ -102,9 +103,11 @@ class Awaited {
   }
 
   #wait(ms: number): void {
-    const { clock } = this.#options;
     const type = this.#policy.music && this.run.state === 'away' ? 'music.due' : 'time.over';
-    this.#timer = { handle: clock.setTimeout(() => this.#over({ type }), ms), dueAt: clock.now() + ms };
+    this.#timer = {
+      handle: this.#clock.setTimeout(() => this.#over({ type }), ms),
+      dueAt: this.#clock.now() + ms,
+    };
   }
 }
 

@@ -34,14 +34,8 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
   });
   dialplanSystem.add({ dialplan });
   const outbound = createOutboundConnections({
-    ...{
-      connections: outboundConnections(config),
-      applications,
-      bus,
-      runtime,
-      tables: base.tables,
-      hit: limitCounts.hit,
-    },
+    ...{ applications, bus, runtime, tables: base.tables, hit: limitCounts.hit },
+    connections: outboundConnections(config),
     log: log.child({ part: 'outbound' }),
     headersOf: tracing && ((channel) => tracing.headersOf(channel)),
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),

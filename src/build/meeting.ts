@@ -26,20 +26,8 @@ export function buildMeeting(
   const policy = policiesOf(config.general).calls;
   const shared = { runtime, tables, clock, ids, log, hit, channels, facts, views, audio };
   const bridges = createBridges({
-    ...{
-      bus,
-      runtime,
-      tables,
-      log,
-      media,
-      channels,
-      channelFacts: facts,
-      views,
-      audio,
-      playbacks,
-      recordings,
-      applications,
-    },
+    ...{ bus, runtime, tables, log, media, channels, channelFacts: facts },
+    ...{ views, audio, playbacks, recordings, applications },
     defaultLanguage: config.sounds.default_language,
     limits: { bridges: config.bridges.most, members: config.bridges.channels },
   });
