@@ -537,8 +537,8 @@ export interface EventGroup {
 export interface EventGroupMember {
     /** Name of the member. */
     name: string;
-    /** A draining member gets no new calls. */
-    state: 'active' | 'draining';
+    /** A draining member gets no new calls. One that is away has not come back since the server was restarted. */
+    state: 'active' | 'draining' | 'away';
     /** Calls of the member that are in the application. */
     calls: number;
 }

@@ -155,6 +155,24 @@ const AwayPolicyDump = Type.Object({
   entertained: list(text),
 });
 
+/** Which member of a group of connections has a call. */
+const GroupCallDump = Type.Object({
+  /** Whose group it is: a user, and its token. */
+  user: optional(text),
+  token: optional(text),
+  group: text,
+  application: text,
+  call: text,
+  member: text,
+  draining: optional(Type.Literal(true)),
+  /** Number of the event before its first one. */
+  after: Type.Integer({ minimum: 0 }),
+  channels: list(text),
+  /** Its channels that are in the application. */
+  inside: list(text),
+  bridges: list(text),
+});
+
 /** All of call control as data. */
 export const Dump = Type.Object({
   version: Type.Literal(dumpVersion),
@@ -182,6 +200,8 @@ export const Dump = Type.Object({
   outboundConnections: list(OutboundConnectionDump),
   /** Applications that are awaited; none when left out. */
   awayPolicies: optional(list(AwayPolicyDump)),
+  /** Calls of groups that share applications; none when left out. */
+  groupCalls: optional(list(GroupCallDump)),
   /** Creators of channels and bridges, as far as ownership needs them. */
   creators: optional(
     list(
@@ -211,6 +231,7 @@ export type ConsultationDump = Static<NonNullable<(typeof Dump)['properties']['c
 export type DialDump = Static<typeof DialDump>;
 export type FeatureKeysDump = DialDump['keys'][number];
 export type AwayPolicyDump = Static<typeof AwayPolicyDump>;
+export type GroupCallDump = Static<typeof GroupCallDump>;
 export type OutboundConnectionDump = Static<typeof OutboundConnectionDump>;
 /** All of call control. */
 export type Dump = Static<typeof Dump>;

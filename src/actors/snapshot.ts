@@ -15,6 +15,7 @@ import {
   readDump,
   type TransferDump,
 } from './dumps.ts';
+import type { EventGroups } from './event-groups.ts';
 import type { ObjectOwnership } from './object-ownership.ts';
 import type { OutboundConnections } from './outbound-connections.ts';
 import type { Playbacks } from './playbacks.ts';
@@ -47,6 +48,8 @@ export type Owners = {
   watchers: Watchers;
   /** Left out if ownership of objects is not used. */
   objectOwnership?: ObjectOwnership | undefined;
+  /** Left out if applications are not shared. */
+  eventGroups?: Pick<EventGroups, 'ids' | 'dump' | 'restore'> | undefined;
   /** Follows calls for logs and call records. */
   story?: CallStory | undefined;
 };
@@ -168,6 +171,11 @@ export const callParts: CallParts = {
   outboundConnections: savedWhole(['outboundConnection'], ({ outbound }) => outbound.dump().outboundConnections),
   awayPolicies: savedWhole(['awayPolicy'], ({ awayPolicies }) => awayPolicies?.dump()),
   orphans: savedWhole(['outboundConnection'], ({ outbound }) => outbound.dump().orphans),
+  groupCalls: savedList(
+    ['groupCall'],
+    ({ eventGroups }) => eventGroups?.ids() ?? [],
+    ({ eventGroups }, id) => eventGroups?.dump(id) ?? [],
+  ),
   creators: savedWhole(['channel', 'bridge'], ({ objectOwnership: all }) => (all?.size ? all.dump() : undefined)),
 };
 
@@ -198,6 +206,7 @@ export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaits
   registrations.restore(dump.registrations ?? []);
   watchers.restore(dump.watchers ?? []);
   applications.restore(dump);
+  owners.eventGroups?.restore(dump.groupCalls ?? []);
   outbound.restore(dump);
   owners.objectOwnership?.restore(dump.creators ?? []);
   const recordTarget = (kind: RecordTarget['kind'], id: string): RecordTarget | undefined => {

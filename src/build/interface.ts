@@ -114,6 +114,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     usage: { get: watched.usage },
     bans: state.bans,
     objectOwnership: state.objectOwnership,
+    groups: state.eventGroups,
     charts: page?.charts,
     contacts: state.contacts,
     watchers: state.watchers,

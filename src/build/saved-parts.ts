@@ -27,6 +27,7 @@ export const ownersOf = ({ base, state, calls }: Floors) => ({
   registrations: state.registrations,
   watchers: state.watchers,
   objectOwnership: state.objectOwnership,
+  eventGroups: state.eventGroups,
 });
 
 export const saversOf = (floors: Floors, sip: SipDriver): Savers => ({ ...ownersOf(floors), ...floors, sip });

@@ -68,7 +68,11 @@ function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData
     { ...data.calls, contacts, registrations, watchers },
     { legOf, awaitsApplications: true },
   );
-  const patience = clock.setTimeout(state.applications.settle, base.config.general.return_timeout * 1000);
+  const settle = (): void => {
+    state.eventGroups.settle();
+    state.applications.settle();
+  };
+  const patience = clock.setTimeout(settle, base.config.general.return_timeout * 1000);
   base.scope.defer(() => clock.clearTimeout(patience));
   for (const leg of lost) clock.soon(() => leg.lose());
   log.info(

@@ -1,10 +1,11 @@
-import { createApplications } from '../actors/applications.ts';
+import { type Applications, createApplications } from '../actors/applications.ts';
 import type { AwayPolicies } from '../actors/away-policies.ts';
 import { createContacts } from '../actors/contacts.ts';
 import { createDialplanSystem } from '../actors/dialplan-system.ts';
+import { createEventGroups, type EventGroups } from '../actors/event-groups.ts';
 import { createEventSourceDirectory } from '../actors/event-sources.ts';
 import type { createHeldObjects } from '../actors/held-objects.ts';
-import { createObjectOwnership } from '../actors/object-ownership.ts';
+import { createObjectOwnership, type ObjectOwnership } from '../actors/object-ownership.ts';
 import { createRegistrations } from '../actors/registrations.ts';
 import { createWatchers } from '../actors/watchers.ts';
 import { createBus } from '../bus/bus.ts';
@@ -27,21 +28,10 @@ import type { Reloadable } from './reload.ts';
 export type State = ReturnType<typeof buildState>;
 
 /** Creates the bus, the applications, and publishers beside calls. */
-export function buildState({
-  config,
-  clock,
-  ids,
-  log,
-  runtime,
-  recorder,
-  tracing,
-  limitCounts,
-  scope,
-  entityId,
-  changes,
-  stateStore,
-  io: { hear },
-}: Base) {
+export function buildState(base: Base) {
+  const { config, clock, ids, log, runtime, recorder, tracing, limitCounts, scope, entityId, changes, stateStore } =
+    base;
+  const { hear } = base.io;
   const { limits } = config;
   const policies = policiesOf(config.general);
   const kept = { directory: config.general.data_directory, clock, log };
@@ -67,6 +57,7 @@ export function buildState({
     held: (...asked) => later.held?.(...asked) ?? nothingHeld,
   });
   scope.defer(() => applications.close());
+  const eventGroups = groupsOf(base, applications, objectOwnership);
   objectOwnership.forgetWhatIsGone();
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
@@ -115,6 +106,7 @@ export function buildState({
     eventSources,
     objectOwnership,
     applications,
+    eventGroups,
     endpoints,
     contacts,
     registrations,
@@ -126,6 +118,19 @@ export function buildState({
     keeping,
   };
 }
+
+const groupsOf = (
+  { recorder, entityId, clock, log, tables, changes }: Base,
+  applications: Applications,
+  { callOf }: ObjectOwnership,
+): EventGroups =>
+  createEventGroups({
+    ...{ applications, entityId, clock, log, tables, callOf },
+    async recorded() {
+      if (recorder.isBehind) await recorder.settled();
+    },
+    changed: (id) => changes.mark('groupCall', id),
+  });
 
 /** Finds the events of applications in the recorder, else in the state store. */
 const keptIn =

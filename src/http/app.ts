@@ -14,7 +14,6 @@ import { type Checks, createChecks, type Next, type OperationOf } from './checks
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
-import { createEventGroups } from './event-groups.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createListenSocket } from './listen-socket.ts';
@@ -214,16 +213,6 @@ const rootOf =
     return responder.refusal(c.req.raw, new AriError('methodInvalid'), { Allow: 'OPTIONS' });
   };
 
-const groupsOf = ({ owners: { applications, objectOwnership }, followers, entityId, clock, log }: AppDeps) =>
-  applications &&
-  createEventGroups({
-    ...{ applications, entityId, clock, log },
-    callOf: (channel) => objectOwnership?.callOf(channel),
-    recorded: async () => {
-      if (followers?.recorder?.isBehind) await followers.recorder.settled();
-    },
-  });
-
 /** Files the recorder's backlog only if the application resumes, because filing takes time. */
 const whereResumed = (next: Next, ofRecorder: (next: Next) => Next): Next => {
   const filedFirst = ofRecorder(next);
@@ -316,11 +305,9 @@ function mountRefusals(
 export function createApp(deps: AppDeps): HttpApp {
   const { options, clock, log, tokens } = deps;
   const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
-  const groups = groupsOf(deps);
   const owners: Deps = {
     ...deps.owners,
     sessions,
-    groups: deps.owners.groups ?? groups,
     tokens: deps.owners.tokens ?? tokenOperationsOf(deps),
   };
   const origins = createOrigins(options.allowed_origins);
@@ -362,7 +349,7 @@ export function createApp(deps: AppDeps): HttpApp {
   const ofRecorder = (next: Next): Next => recorded(deps.followers?.recorder, next);
   const guardOf = createGuards(owners);
   const opensEvents = operationNamed('events', 'eventWebsocket');
-  const events = createEventsSocket({ ...deps, owners, app, responder, unread, groups, guard: guardOf(opensEvents) });
+  const events = createEventsSocket({ ...deps, owners, app, responder, unread, guard: guardOf(opensEvents) });
   if (owners.applications)
     app.all(`${ari.base}/events`, checked(whereResumed(events.upgrade, ofRecorder), gets(opensEvents)));
   const media = mountMedia(deps, { app, checked, connections, origins, responder });

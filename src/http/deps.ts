@@ -4,6 +4,7 @@ import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
 import type { ChannelOperations } from '../actors/channel-operations.ts';
 import type { Contacts } from '../actors/contacts.ts';
+import type { EventGroups } from '../actors/event-groups.ts';
 import type { ExternalMedia } from '../actors/external-media.ts';
 import type { Listening } from '../actors/listening.ts';
 import type { Messages } from '../actors/messages.ts';
@@ -30,7 +31,6 @@ import type { Sounds } from '../stores/sounds.ts';
 import type { StoredRecordings } from '../stores/stored-recordings.ts';
 import type { System } from '../stores/system.ts';
 import type { LogLevelControl } from '../watch/log-levels.ts';
-import type { EventGroups } from './event-groups.ts';
 import type { Sessions } from './sessions.ts';
 import type { TokenOperations } from './token-operations.ts';
 
@@ -91,7 +91,7 @@ export type Owners = {
   /** Lets users listen to calls. */
   listening: Pick<Listening, 'require' | 'begin'>;
   /** Connections that share applications; made by the interface itself. */
-  groups: Pick<EventGroups, 'list' | 'drain'>;
+  groups: Pick<EventGroups, 'list' | 'drain' | 'connect'>;
   /** Tokens of users; created by the interface itself. */
   tokens: TokenOperations;
   /** Browsers that call and are called without SIP. */

@@ -47,7 +47,7 @@ export type SessionOptions = {
   /** User of its requests in place of `authorization`: for sockets that this system opened. */
   localUser?: HttpUser;
   /** Registers the applications in place of their owner, who has done so already. */
-  connect?: Connect;
+  connect?: Connect | undefined;
   socket: Socket;
   /** Called when the socket is open; true: close it again. */
   opened(session: Session): boolean;

@@ -1,5 +1,6 @@
 import { createNodeWebSocket } from '@hono/node-ws';
 import type { Context } from 'hono';
+import type { GroupRequest } from '../actors/event-groups.ts';
 import type { Bookmark } from '../actors/resumptions.ts';
 import { longestApplicationName } from '../models/application.ts';
 import { AriError } from '../models/errors.ts';
@@ -8,7 +9,6 @@ import type { Guard } from './access/guard.ts';
 import { narrowOf } from './access/visibility.ts';
 import { apiKeyCredentials, apiKeyOf, basicCredentials } from './auth.ts';
 import type { Env } from './env.ts';
-import type { EventGroups, GroupRequest } from './event-groups.ts';
 import {
   createSession,
   goingAway,
@@ -29,7 +29,6 @@ type EventsSocketDeps = SessionDeps & {
   responder: Responder;
   /** Refuses names that the user's scope does not cover. */
   guard: Guard;
-  groups?: EventGroups | undefined;
 };
 
 /** The events WebSocket: upgrades, delivery, requests carried over it. */
@@ -217,7 +216,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
         return createSession(deps, writers.ofServer, {
           ...{ ...names, observes, authorization, ...start, user, narrow: user && narrowOf(user, owners) },
           ...(localUser && { localUser }),
-          ...(names.group && deps.groups && { connect: deps.groups.connect(user, names.group) }),
+          ...(names.group && { connect: deps.owners.groups?.connect(user, names.group) }),
         });
       });
     },

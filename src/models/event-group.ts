@@ -3,7 +3,10 @@ import { int, model, text } from './schema.ts';
 
 const EventGroupMember = model('EventGroupMember', 'A connection that shares the events of an application.', {
   name: text('Name of the member.'),
-  state: Type.Enum(['active', 'draining'], { description: 'A draining member gets no new calls.' }),
+  state: Type.Enum(['active', 'draining', 'away'], {
+    description:
+      'A draining member gets no new calls. One that is away has not come back since the server was restarted.',
+  }),
   calls: int('Calls of the member that are in the application.'),
 });
 

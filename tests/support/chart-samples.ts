@@ -16,6 +16,7 @@ import { earlyAudioMachine } from '../../src/machines/early-audio.ts';
 import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
 import { externalLegMachine } from '../../src/machines/external-leg.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
+import { groupMemberMachine } from '../../src/machines/group-member.ts';
 import { legMachine } from '../../src/machines/leg.ts';
 import { lifecycleMachine } from '../../src/machines/lifecycle.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
@@ -451,6 +452,12 @@ export const chartSamples: readonly ChartSamples[] = [
         'time.over',
         'system.closing',
       ] as const),
+    ),
+  }),
+  samplesOf(groupMemberMachine, {
+    inputs: [{} as never],
+    events: plain(
+      ...(['member.joined', 'member.left', 'member.lost', 'drain.requested', 'calls.over', 'time.over'] as const),
     ),
   }),
   samplesOf(broadcastOfferMachine, {

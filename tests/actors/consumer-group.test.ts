@@ -1,6 +1,7 @@
+import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { ConsumerGroup, type GroupMember, type Replay } from '../../src/bus/consumer-group.ts';
+import { ConsumerGroup, type GroupMember, type Replay } from '../../src/actors/consumer-group.ts';
 
 /** A group over a list of events, whose replays are answered when the test says so. */
 
@@ -15,6 +16,7 @@ function createWorld() {
   const replays: { after: number; resolve(replay: Replay): void; reject(error: Error): void }[] = [];
   const errors: unknown[] = [];
   const consumers = new ConsumerGroup({
+    name: 'ivr workers',
     callOf: (channel) => alive.get(channel),
     replay: (after) => new Promise((resolve, reject) => replays.push({ after, resolve, reject })),
     onError: (error) => void errors.push(error),
@@ -107,7 +109,7 @@ group('the calls of a member that leaves go to the others, with their events fro
     '4 ChannelDtmfReceived c1',
     '6 StasisEnd c3',
   ]);
-  assert.equal(consumers.members, [{ name: 'b', draining: false, calls: 2 }]);
+  assert.equal(consumers.members, [{ name: 'b', draining: false, away: false, calls: 2 }]);
   assert.is(a.heard.length, 2);
 });
 
@@ -188,5 +190,141 @@ group('calls whose channels end without an event are forgotten', () => {
   }
   assert.ok((consumers.members[0]?.calls ?? 0) <= 64);
 });
+
+group('the last connected member keeps its calls while others are awaited, and so do those', async () => {
+  const { consumers, member, on, replayed } = createWorld();
+  for (const [call, name] of [
+    ['c1', 'a'],
+    ['c2', 'b'],
+  ] as const)
+    consumers.restore({ call, member: name, after: 0, channels: [call], inside: [call], bridges: [] });
+  const a = member('a');
+  await replayed();
+  consumers.leave(a);
+  on('ChannelVarset', 'c1');
+  on('ChannelVarset', 'c2');
+  assert.equal(
+    consumers.members.map(({ name, away, calls }) => [name, away, calls]),
+    [
+      ['a', true, 1],
+      ['b', true, 1],
+    ],
+  );
+  const b = member('b');
+  await replayed();
+  assert.equal([a.heard, b.heard], [[], ['2 ChannelVarset c2']]);
+  consumers.settle();
+  await replayed();
+  assert.equal(b.heard, ['2 ChannelVarset c2', '1 ChannelVarset c1']);
+  assert.equal(consumers.members, [{ name: 'b', draining: false, away: false, calls: 2 }]);
+});
+
+/** What was made of one call, in order. */
+type Step = { what: 'start' | 'event' | 'end' | 'join' | 'leave' | 'restart' | 'settle'; nth: number };
+
+const anyStep = fc.record<Step>({
+  what: fc.constantFrom(
+    'start',
+    'start',
+    'event',
+    'event',
+    'event',
+    'end',
+    'join',
+    'join',
+    'leave',
+    'restart',
+    'settle',
+  ),
+  nth: fc.nat(3),
+});
+
+/** A group whose server is killed at any moment: a new group goes on from what was saved. */
+async function tellOfGroup(plot: readonly Step[]): Promise<void> {
+  const made: Sent[] = [];
+  const alive = new Set<string>();
+  const members = new Map<string, GroupMember & { heard: Map<string, number[]> }>();
+  const saved = new Map<string, ReturnType<ConsumerGroup['dump']>[number]>();
+  const open = (): ConsumerGroup => {
+    const consumers: ConsumerGroup = new ConsumerGroup({
+      name: 'ivr workers',
+      callOf: (channel) => (alive.has(channel) ? channel : undefined),
+      replay: async (after) => ({ events: made.slice(after).map((each) => JSON.stringify(each)) }),
+      onError: assert.unreachable,
+      changed(call) {
+        const [now] = consumers.dump(call);
+        if (now) saved.set(call, now);
+        else saved.delete(call);
+      },
+    });
+    return consumers;
+  };
+  let consumers = open();
+  const restart = (): void => {
+    members.clear();
+    consumers = open();
+    for (const call of [...saved.values()]) consumers.restore(JSON.parse(JSON.stringify(call)));
+  };
+  const join = (name: string): void => {
+    const heard = new Map<string, number[]>();
+    const send = (json: string): void => {
+      const { seq = 0, channel } = JSON.parse(json) as Sent;
+      heard.set(channel!.id, [...(heard.get(channel!.id) ?? []), seq]);
+    };
+    const member = { name, heard, send, drained: assert.unreachable };
+    members.set(name, member);
+    consumers.join(member);
+  };
+  const event = (type: string, id: string): void => {
+    const sent = { type, seq: made.length + 1, channel: { id } };
+    made.push(sent);
+    consumers.take(JSON.stringify(sent));
+  };
+  const holders = (): [string, string][] => consumers.dump().map(({ call, member }) => [call, member]);
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  join('a');
+  for (const [index, { what, nth }] of plot.entries()) {
+    const name = 'abcd'[nth]!;
+    const id = [...alive][nth % Math.max(1, alive.size)];
+    if (what === 'start') {
+      alive.add(`c${index}`);
+      event('StasisStart', `c${index}`);
+    } else if (what === 'event' && id) event('ChannelVarset', id);
+    else if (what === 'end' && id) {
+      event('StasisEnd', id);
+      alive.delete(id);
+      event('ChannelDestroyed', id);
+    } else if (what === 'join' && !members.has(name)) join(name);
+    else if (what === 'leave' && members.size > 1 && members.has(name)) {
+      const gone = members.get(name)!;
+      members.delete(name);
+      consumers.leave(gone);
+    } else if (what === 'restart') {
+      const before = holders();
+      restart();
+      assert.equal(holders(), before, 'each call is still with its member');
+      join(name);
+    } else if (what === 'settle') consumers.settle();
+    // A kill may also come before a replay is over.
+    if (nth > 0) await settled();
+  }
+  consumers.settle();
+  await settled();
+  const present = new Set(members.keys());
+  for (const [call, member] of holders()) {
+    assert.ok(present.has(member), `${call} is with ${member}`);
+    const { after } = consumers.dump(call)[0]!;
+    const due = made.filter(({ channel, seq = 0 }) => channel?.id === call && seq > after).map(({ seq }) => seq);
+    assert.equal(members.get(member)!.heard.get(call), due, `${member} has heard ${call} from its start, once`);
+  }
+  assert.equal(
+    holders().map(([call]) => call),
+    [...alive],
+  );
+}
+
+group('in any order of restarts, joins and leaves each call is heard whole by its member', () =>
+  fc.assert(fc.asyncProperty(fc.array(anyStep, { minLength: 4, maxLength: 30 }), tellOfGroup), { numRuns: 300 }),
+);
 
 group.run();

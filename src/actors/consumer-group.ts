@@ -1,7 +1,14 @@
+import { type GroupMemberRun, type GroupMemberState, groupMemberTable } from '../machines/group-member.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
+import type { GroupCallDump } from './dumps.ts';
+
 /**
  * Several connections share the events of one application. A call sticks to one member: the first event of a call chooses the
  * member with the fewest calls, and all later events of that call go there. If the member leaves, each of its calls goes to
  * another one, which first gets the events of the call so far. Events of no call go to the member that joined first.
+ *
+ * Calls can be saved. After a restart their members are away until they join by their names again: then they get the
+ * events of their calls so far. Nothing of such a call is sent before.
  */
 
 /** A connection that shares an application. */
@@ -16,7 +23,16 @@ export type GroupMember = {
 /** The events of the application after a number, and what tells of those that are lost. */
 export type Replay = { readonly events: readonly string[]; readonly lost?: string | undefined };
 
+/** A call of a group, as plain JSON. */
+type GroupCall = Omit<GroupCallDump, 'user' | 'token' | 'group' | 'application'>;
+
 type ConsumerGroupOptions = {
+  /** Names it for those who see its charts. */
+  name: string;
+  /** Sees the charts of its members; left out: nobody. */
+  tables?: TableWatch | undefined;
+  /** Hears that what {@link ConsumerGroup.dump} gives of a call has changed. */
+  changed?: ((call: string) => void) | undefined;
   /** The call (`linkedid`) of a channel that exists; undefined for others. */
   callOf(channel: string): string | undefined;
   /** Reads the events after a number, once they can be read. */
@@ -24,7 +40,16 @@ type ConsumerGroupOptions = {
   onError(error: unknown): void;
 };
 
-type Standing = { readonly member: GroupMember; draining: boolean; calls: number };
+/** A member and its calls. */
+type Standing = {
+  readonly name: string;
+  /** Undefined while it is away. */
+  member: GroupMember | undefined;
+  readonly run: GroupMemberRun;
+  calls: number;
+};
+
+const drains = ({ run: { state } }: Standing): boolean => state === 'draining' || state === 'drainingAway';
 
 type Call = {
   standing: Standing;
@@ -33,6 +58,7 @@ type Call = {
   readonly channels: Set<string>;
   /** Its channels that are in the application. */
   readonly inside: Set<string>;
+  readonly bridges: Set<string>;
   /** Events that wait for the replay to a new member. */
   waiting: { seq: number; json: string }[] | undefined;
   /** How often it went to another member. */
@@ -52,6 +78,11 @@ type Event = {
 
 /** Members of events that hold another channel. */
 const otherParties = ['peer', 'caller', 'forwarded', 'replace_channel', 'transferer', 'transferee', 'transfer_target'];
+
+const newCall = (standing: Standing, after: number): Call => ({
+  ...{ standing, after, moves: 0, waiting: undefined },
+  ...{ channels: new Set<string>(), inside: new Set<string>(), bridges: new Set<string>() },
+});
 
 /** Calls that are known before those are looked for that have ended. */
 const fewCalls = 64;
@@ -93,37 +124,104 @@ export class ConsumerGroup {
   }
 
   /** Its members in the order in which they joined. */
-  get members(): readonly { name: string; draining: boolean; calls: number }[] {
-    return [...this.#members].map(({ member, draining, calls }) => ({ name: member.name, draining, calls }));
+  get members(): readonly { name: string; draining: boolean; away: boolean; calls: number }[] {
+    return [...this.#members].map((standing) => ({
+      ...{ name: standing.name, draining: drains(standing), away: !standing.member, calls: standing.calls },
+    }));
   }
 
   /** Adds a member. One of the same name is replaced: its calls go to the new one. */
   join(member: GroupMember): void {
-    const standing: Standing = { member, draining: false, calls: 0 };
-    const before = [...this.#members].find((each) => each.member.name === member.name);
-    this.#members.add(standing);
-    if (before) this.#remove(before, standing);
+    const before = this.#find(member.name);
+    const standing = before ?? this.#stand(member.name, 'active');
+    standing.member = member;
+    if (!before) return;
+    standing.run.send({ type: 'member.joined' });
+    if (standing.calls === 0) standing.run.send({ type: 'calls.over' });
   }
 
   /** Removes a member; its calls go to the others. One that has left before is ignored. */
   leave(member: GroupMember): void {
-    const standing = [...this.#members].find((each) => each.member === member);
-    if (standing) this.#remove(standing);
+    const all = [...this.#members];
+    const standing = all.find((each) => each.member === member);
+    if (!standing) return;
+    standing.member = undefined;
+    const awaits = !all.some((each) => each.member) && all.length > 1;
+    standing.run.send({ type: awaits ? 'member.lost' : 'member.left' });
   }
 
   /** Gives the member no more new calls, as long as there is another. @returns false for an unknown name. */
   drain(name: string): boolean {
-    const standing = [...this.#members].find(({ member }) => member.name === name);
+    const standing = this.#find(name);
     if (!standing) return false;
-    if (standing.draining) return true;
-    standing.draining = true;
-    if (standing.calls === 0) standing.member.drained();
+    if (standing.run.send({ type: 'drain.requested' })) {
+      if (standing.calls === 0) standing.run.send({ type: 'calls.over' });
+      for (const [key, call] of this.#calls) if (call.standing === standing) this.#options.changed?.(key);
+    }
     return true;
+  }
+
+  /** Members that have not come back since a restart are no longer awaited: their calls go to the others. */
+  settle(): void {
+    for (const { run } of [...this.#members]) run.send({ type: 'time.over' });
+  }
+
+  /** All calls, or the one of a key. */
+  dump(key?: string): GroupCall[] {
+    const calls = key === undefined ? [...this.#calls.keys()] : [key];
+    return calls.flatMap((id) => this.#dumped(id, this.#calls.get(id)));
+  }
+
+  #dumped(key: string, call: Call | undefined): GroupCall[] {
+    if (!call) return [];
+    const { standing, after, channels, inside, bridges } = call;
+    return [
+      {
+        ...{ call: key, member: standing.name, after },
+        ...{ channels: [...channels], inside: [...inside], bridges: [...bridges] },
+        ...(drains(standing) && { draining: true as const }),
+      },
+    ];
+  }
+
+  /** Takes up a saved call. Its member is away. */
+  restore({ call: key, member, draining, after, channels, inside, bridges }: GroupCall): void {
+    const standing = this.#find(member) ?? this.#stand(member, draining ? 'drainingAway' : 'away');
+    if (inside.length > 0) standing.calls++;
+    const call = newCall(standing, after);
+    this.#calls.set(key, call);
+    for (const id of channels) this.#keep(this.#keyOfChannel, call.channels, id, key);
+    for (const id of bridges) this.#keep(this.#keyOfBridge, call.bridges, id, key);
+    for (const id of inside) call.inside.add(id);
+  }
+
+  #find(name: string): Standing | undefined {
+    return [...this.#members].find((each) => each.name === name);
+  }
+
+  #stand(name: string, state: GroupMemberState): Standing {
+    const { tables: watch, name: group } = this.#options;
+    const run: GroupMemberRun = new TableRun(
+      groupMemberTable,
+      state,
+      {
+        replayCalls: () => this.#move(standing, standing),
+        moveCalls: () => {
+          this.#members.delete(standing);
+          this.#move(standing);
+        },
+        tellDrained: () => standing.member?.drained(),
+      },
+      { watch, id: `${group} ${name}` },
+    );
+    const standing: Standing = { name, member: undefined, run, calls: 0 };
+    this.#members.add(standing);
+    return standing;
   }
 
   /** Sends a message to all members. */
   tellAll(json: string): void {
-    for (const { member } of this.#members) member.send(json);
+    for (const { member } of this.#members) member?.send(json);
   }
 
   /** Takes an event of the application. A message without a number goes to all members. */
@@ -136,12 +234,12 @@ export class ConsumerGroup {
     }
     const call = this.#callOf(event, seq);
     if (!call) {
-      const [first] = this.#members;
-      first?.member.send(json);
+      [...this.#members].find(({ member }) => member)?.member?.send(json);
       return;
     }
-    if (call.waiting) call.waiting.push({ seq, json });
-    else call.standing.member.send(json);
+    // A member that is away gets it when it joins, with all others of the call.
+    if (call.waiting && call.standing.member) call.waiting.push({ seq, json });
+    else call.standing.member?.send(json);
     this.#note(event, call);
   }
 
@@ -159,35 +257,31 @@ export class ConsumerGroup {
     const key = known ?? this.#options.callOf(first as string) ?? (first as string);
     const call = this.#calls.get(key) ?? this.#begin(key, seq);
     if (!call) return undefined;
-    for (const id of channels)
-      if (!this.#keyOfChannel.has(id)) {
-        this.#keyOfChannel.set(id, key);
-        call.channels.add(id);
-      }
-    for (const id of bridges) this.#keyOfBridge.set(id, key);
+    for (const id of channels) if (!this.#keyOfChannel.has(id)) this.#keep(this.#keyOfChannel, call.channels, id, key);
+    for (const id of bridges) if (!this.#keyOfBridge.has(id)) this.#keep(this.#keyOfBridge, call.bridges, id, key);
     return call;
+  }
+
+  /** Keeps which call a channel or bridge belongs to. */
+  #keep(keys: Map<string, string>, own: Set<string>, id: string, key: string): void {
+    keys.set(id, key);
+    own.add(id);
+    this.#options.changed?.(key);
   }
 
   #begin(key: string, seq: number): Call | undefined {
     const standing = this.#choose();
     if (!standing) return undefined;
     if (this.#calls.size >= this.#sweepAt) this.#sweep();
-    const call: Call = {
-      standing,
-      after: seq - 1,
-      channels: new Set(),
-      inside: new Set(),
-      waiting: undefined,
-      moves: 0,
-    };
+    const call = newCall(standing, seq - 1);
     this.#calls.set(key, call);
     return call;
   }
 
   /** The member with the fewest calls that does not drain, or else any. */
   #choose(): Standing | undefined {
-    const all = [...this.#members];
-    const open = all.filter(({ draining }) => !draining);
+    const all = [...this.#members].filter(({ member }) => member);
+    const open = all.filter((each) => !drains(each));
     const [first, ...others] = open.length > 0 ? open : all;
     return others.reduce((least, each) => (each.calls < (least?.calls ?? 0) ? each : least), first);
   }
@@ -195,29 +289,47 @@ export class ConsumerGroup {
   /** Follows what a call and its bridges do. */
   #note(event: Event, call: Call): void {
     const [channel] = idOf(event.channel);
-    if (event.type === 'BridgeDestroyed') for (const id of idOf(event.bridge)) this.#keyOfBridge.delete(id);
+    if (event.type === 'BridgeDestroyed') for (const id of idOf(event.bridge)) this.#forgetBridge(id, call);
     if (channel === undefined) return;
     if (event.type === 'StasisStart') {
       if (call.inside.size === 0) call.standing.calls++;
       call.inside.add(channel);
+      this.#changedOf(channel);
     } else if (event.type === 'StasisEnd' || event.type === 'ChannelDestroyed') this.#goneFrom(call, channel);
     if (event.type !== 'ChannelDestroyed') return;
     this.#forgetChannel(call, channel);
   }
 
+  /** What is saved of a channel's call has changed. */
+  #changedOf(channel: string): void {
+    const key = this.#keyOfChannel.get(channel);
+    if (key !== undefined) this.#options.changed?.(key);
+  }
+
+  #forgetBridge(id: string, call: Call): void {
+    const key = this.#keyOfBridge.get(id);
+    this.#keyOfBridge.delete(id);
+    if (call.bridges.delete(id) && key !== undefined) this.#options.changed?.(key);
+  }
+
   #goneFrom({ inside, standing }: Call, channel: string): void {
-    if (!inside.delete(channel) || inside.size > 0) return;
+    if (!inside.delete(channel)) return;
+    this.#changedOf(channel);
+    if (inside.size > 0) return;
     standing.calls--;
-    if (standing.draining && standing.calls === 0) standing.member.drained();
+    if (standing.calls === 0) standing.run.send({ type: 'calls.over' });
   }
 
   #forgetChannel(call: Call, channel: string): void {
     const key = this.#keyOfChannel.get(channel);
     this.#keyOfChannel.delete(channel);
     call.channels.delete(channel);
-    if (key === undefined || call.channels.size > 0) return;
-    this.#calls.delete(key);
-    for (const [bridge, of] of this.#keyOfBridge) if (of === key) this.#keyOfBridge.delete(bridge);
+    if (key === undefined) return;
+    if (call.channels.size === 0) {
+      this.#calls.delete(key);
+      for (const bridge of call.bridges) this.#keyOfBridge.delete(bridge);
+    }
+    this.#options.changed?.(key);
   }
 
   /** Forgets calls whose channels have ended without an event to this application. */
@@ -231,15 +343,18 @@ export class ConsumerGroup {
     this.#sweepAt = Math.max(fewCalls, 2 * this.#calls.size);
   }
 
-  #remove(gone: Standing, heir?: Standing): void {
-    this.#members.delete(gone);
+  /** Gives the calls of a member to another one, or to its own new connection, and asks for their events so far. */
+  #move(from: Standing, heir?: Standing): void {
     const moved = new Map<Call, number>();
-    for (const call of this.#calls.values()) {
-      if (call.standing !== gone) continue;
+    for (const [key, call] of this.#calls) {
+      if (call.standing !== from) continue;
       const next = heir ?? this.#choose();
       if (!next) return;
-      call.standing = next;
-      if (call.inside.size > 0) next.calls++;
+      if (next !== from) {
+        call.standing = next;
+        if (call.inside.size > 0) next.calls++;
+        this.#options.changed?.(key);
+      }
       // What waits for a replay already waits for this one.
       call.waiting ??= [];
       call.moves++;
@@ -261,7 +376,7 @@ export class ConsumerGroup {
     // A call that has moved again waits for a later replay.
     const moved = new Set([...asked].flatMap(([call, moves]) => (call.moves === moves ? [call] : [])));
     if (lost !== undefined)
-      for (const standing of new Set([...moved].map((call) => call.standing))) standing.member.send(lost);
+      for (const standing of new Set([...moved].map((call) => call.standing))) standing.member?.send(lost);
     let last = 0;
     for (const json of events) {
       const event = JSON.parse(json) as Event;
@@ -271,12 +386,12 @@ export class ConsumerGroup {
         ...[...idOf(event.bridge), ...targetOf(event, 'bridge')].map((id) => this.#keyOfBridge.get(id)),
       ].find((each) => each !== undefined);
       const call = key === undefined ? undefined : this.#calls.get(key);
-      if (call && moved.has(call) && (event.seq ?? 0) > call.after) call.standing.member.send(json);
+      if (call && moved.has(call) && (event.seq ?? 0) > call.after) call.standing.member?.send(json);
     }
     for (const call of moved) {
       const { waiting = [] } = call;
       call.waiting = undefined;
-      for (const { seq, json } of waiting) if (seq > last) call.standing.member.send(json);
+      for (const { seq, json } of waiting) if (seq > last) call.standing.member?.send(json);
     }
   }
 }
