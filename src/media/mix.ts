@@ -188,6 +188,11 @@ export class Mixing implements Meeting {
     return this.#options.kind === 'mixing' && this.#listeners === 0 && !this.#player.active;
   }
 
+  /** What it played without members is over; music does not count: nobody hears it. */
+  get #hasEnded(): boolean {
+    return this.#members.size === 0 && this.#state === 'mixing' && !this.#player.playing;
+  }
+
   /** Mixes frames or forwards packets, as is right now. */
   reconsider(): void {
     // The changes below check again.
@@ -206,7 +211,7 @@ export class Mixing implements Meeting {
 
   /** Second phase of a tick: what each member hears. @param now nominal monotonic time of the tick. */
   tick(now: number): void {
-    if (this.#player.active !== this.#playerActive) this.reconsider();
+    if (this.#player.active !== this.#playerActive || this.#hasEnded) this.reconsider();
     if (this.#state !== 'mixing') return;
     const buffer = this.#buffer;
     buffer.clear();
@@ -327,7 +332,8 @@ export class Mixing implements Meeting {
   }
 
   #mixFrames(): void {
-    if (this.#members.size === 0) {
+    // A playback to a bridge without members takes its time and ends.
+    if (this.#members.size === 0 && !this.#player.playing) {
       this.#state = 'apart';
       this.#said = undefined;
       return;

@@ -354,6 +354,23 @@ test('what is played to a mix is heard by all with what they say, and told once'
   engine.close();
 });
 
+for (const kind of ['mixing', 'holding'] as const)
+  test(`a playback to a ${kind} bridge without members takes its time and is told, with music below it, too`, async () => {
+    const { engine, mix, pass, reports } = await meeting([]);
+    const told = () => reports.filter(({ type }) => type === 'mixPlayed');
+    engine.openMix(1, kind);
+    for (const play of [7, 8]) {
+      mix({ type: 'play', play, item: item('ramp:8000') });
+      await settle();
+      pass(500);
+      assert.equal(told().slice(play - 7), [], 'it is not over before its time');
+      pass(600);
+      assert.equal(told().at(-1), { type: 'mixPlayed', mix: 1, play, report: { type: 'media.finished' } });
+      mix({ type: 'music', musicClass: '900' });
+    }
+    engine.close();
+  });
+
 test('two of the same wide codec pass packets on; what one says is what the other hears', async () => {
   for (const codec of ['g722', 'slin16', 'opus'] as const) {
     const { engine, sides, join, pass } = await meeting([3000, 5000], {}, [codec, codec]);
