@@ -126,7 +126,7 @@ async function build(base: Base): Promise<RunningServer> {
     ...technologies.reloads,
     ...reloads,
     // Applied by the log above, and read from the configuration in force.
-    { settings: ['general.log_level', 'general.log_levels', 'stuck'], apply: () => {} },
+    { settings: ['general.log_level', 'general.log_levels', 'stuck', 'alarms'], apply: () => {} },
     {
       settings: ['general.drain_timeout'],
       apply(next) {

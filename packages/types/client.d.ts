@@ -63,6 +63,25 @@ export interface AdditionalParam {
     /** Its value. */
     parameter_value: string;
 }
+/** Something that an operator should look at now. */
+export interface Alarm {
+    /** What it is about. */
+    kind: 'registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit';
+    /** `critical`: calls fail or are lost. */
+    severity: 'critical' | 'warning';
+    /** What is wrong, in words. */
+    text: string;
+    /** What to do about it. */
+    advice: string;
+    /** The endpoint, application, certificate or setting that it is about. */
+    object?: string;
+    /** Since when, in ms since the Unix epoch; left out where it is not known. */
+    since?: number;
+    /** How many objects, calls or times. */
+    count: number;
+    /** Ids of its calls, newest first: 20 at most. */
+    calls: string[];
+}
 /** An operation, and whether it may be done now. */
 export interface AllowedOperation {
     /** The command. */
@@ -570,6 +589,35 @@ export interface HepCollector {
     left_out: number;
     /** Why the newly configured collector could not be used. */
     refused?: string;
+}
+/** Figures of each minute, oldest first, since the start of the server. */
+export interface History {
+    /** Seconds between two values. */
+    interval_s: number;
+    /** End of the first interval, in ms since the Unix epoch. */
+    from: number;
+    /** Live calls at the end of the minute. */
+    live_calls: number[];
+    /** Calls that began. */
+    new_calls: number[];
+    /** Calls that were answered. */
+    answered_calls: number[];
+    /** Calls that failed or were refused. */
+    failed_calls: number[];
+    /** Answered calls that began to lack the audio of their far side. */
+    one_way_calls: number[];
+    /** Calls that asked for an application that was not connected. */
+    missing_applications: number[];
+    /** Ticks that media threads left out. */
+    skipped_ticks: number[];
+    /** SIP requests without response. */
+    sip_timeouts: number[];
+    /** Call records and audit lines that were lost. */
+    lost_records: number[];
+    /** 99th percentile of the event loop's delay, in ms. */
+    loop_delay_ms: number[];
+    /** Memory of the process at the end of the minute, in MB. */
+    memory_mb: number[];
 }
 /** A STUN or TURN server, as RTCPeerConnection takes it. */
 export interface IceServer {
@@ -2919,6 +2967,10 @@ export interface OwnOperations {
          * about to.
          */
         upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
+        /** List what an operator should look at now: critical alarms first. */
+        listAlarms(params?: Record<string, never>, options?: RequestOptions): Promise<Alarm[]>;
+        /** Get the figures of each minute since the start, for as long as `alarms.history`. */
+        getHistory(params?: Record<string, never>, options?: RequestOptions): Promise<History>;
         /** List the contacts of all endpoints, registered and configured, with the result of their last check. */
         listContacts(params?: Record<string, never>, options?: RequestOptions): Promise<ContactView[]>;
         /** List the subscriptions of phones to BLF and to waiting messages. */
@@ -3186,6 +3238,8 @@ export declare const ownOperations: {
     readonly server: {
         readonly get: 'GET /hookswitch/server';
         readonly upgrade: 'POST /hookswitch/server/upgrade';
+        readonly listAlarms: 'GET /hookswitch/alarms';
+        readonly getHistory: 'GET /hookswitch/history';
         readonly listContacts: 'GET /hookswitch/contacts';
         readonly listWatchers: 'GET /hookswitch/watchers';
     };

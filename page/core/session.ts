@@ -22,6 +22,8 @@ const behind: Readonly<Record<string, string>> = {
   '/hookswitch/watchers': 'server:listWatchers',
   '/hookswitch/server': 'server:get',
   '/hookswitch/usage': 'usage:get',
+  '/hookswitch/alarms': 'server:listAlarms',
+  '/hookswitch/history': 'server:getHistory',
 };
 
 /** Whether the user may read it; unknown operations are tried. */

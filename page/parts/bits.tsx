@@ -61,14 +61,17 @@ export function Tile({
   value,
   hint,
   tone,
+  href,
 }: {
   label: string;
   value: ComponentChildren;
   hint?: string;
   tone?: string;
+  /** Where what it counts is listed. */
+  href?: string | undefined;
 }) {
-  return (
-    <div class={`tile ${tone ?? ''}`}>
+  const inside = (
+    <>
       <span class="tile-label">{label}</span>
       <span class="tile-value">{value}</span>
       {hint ? (
@@ -76,7 +79,15 @@ export function Tile({
           {hint}
         </span>
       ) : null}
-    </div>
+    </>
+  );
+  const name = `tile ${tone ?? ''}`;
+  return href === undefined ? (
+    <div class={name}>{inside}</div>
+  ) : (
+    <a class={name} href={href}>
+      {inside}
+    </a>
   );
 }
 

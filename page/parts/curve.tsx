@@ -5,7 +5,11 @@ import { clockTime } from '../core/words.ts';
 import 'uplot/dist/uPlot.min.css';
 
 /** A line of a curve. */
-export type Line = { label: string; values: readonly (number | null)[]; tone: 'first' | 'second' | 'third' | 'fourth' };
+export type Line = {
+  label: string;
+  values: readonly (number | null)[];
+  tone: 'first' | 'second' | 'third' | 'fourth' | 'bad';
+};
 
 const colour = (element: Element, name: string): string => getComputedStyle(element).getPropertyValue(name).trim();
 
@@ -30,6 +34,7 @@ export function Curve({
   at,
   span = 60,
   range = { low: 0, high: 1 },
+  onPick,
 }: {
   times: readonly number[];
   lines: readonly Line[];
@@ -40,11 +45,15 @@ export function Curve({
   span?: number;
   /** The smallest shown range. */
   range?: Range;
+  /** Hears of a moment that was clicked. */
+  onPick?: (at: number) => void;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const moment = useRef(at);
   moment.current = at;
+  const picked = useRef(onPick);
+  picked.current = onPick;
   const dark = useDark();
   const labels = lines.map(({ label }) => label).join(' ');
 
@@ -111,6 +120,8 @@ export function Curve({
       element,
     );
     plot.current = made;
+    // What can be picked here can be chosen by a slider of the same panel, too.
+    made.over.addEventListener('click', ({ offsetX }) => picked.current?.(made.posToVal(offsetX, 'x') * 1000));
     const observer = new ResizeObserver(() => made.setSize({ width: Math.max(200, element.clientWidth), height }));
     observer.observe(element);
     return () => {
@@ -141,7 +152,7 @@ export function Curve({
           </span>
         ))}
       </figcaption>
-      <div ref={box} />
+      <div ref={box} class={onPick ? 'pickable' : undefined} />
     </figure>
   );
 }

@@ -168,7 +168,7 @@ function OneApplication({ name, described }: { name: string; described: Applicat
         }
       >
         {events.length === 0 ? (
-          <Empty>{live === 'gone' ? 'This application does not exist.' : 'No event yet.'}</Empty>
+          <Empty>{live === 'gone' ? 'No application of this name has connected yet.' : 'No event yet.'}</Empty>
         ) : null}
         <Windowed
           label="Events"

@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import type { Alarm, History } from '../../src/models/alarm.ts';
 import type { Call } from '../../src/models/call.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { ServerInfo } from '../../src/models/server-info.ts';
@@ -9,8 +10,10 @@ import { failures, growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { may } from '../core/session.ts';
 import { clockTime, duration, lagOf, octets, plural, short } from '../core/words.ts';
+import { Alarms } from '../parts/alarms.tsx';
 import { Empty, Panel, Pill, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
+import { HistoryPanel } from '../parts/history.tsx';
 
 /** The parties of a call, in a few words. */
 const endsText = (call: Call): string => {
@@ -67,6 +70,8 @@ export function Overview() {
   const { value: endpoints = [] } = useAsked<Endpoint[]>('/ari/endpoints', 3_000);
   const { value: usage } = useAsked<Usage>('/hookswitch/usage', 2_000);
   const { value: server } = useAsked<ServerInfo>('/hookswitch/server', 2_000);
+  const { value: alarms, error: alarmsUnknown } = useAsked<Alarm[]>('/hookswitch/alarms', 3_000);
+  const { value: past } = useAsked<History>('/hookswitch/history', 20_000);
   const times = useMemo(() => history.map((moment) => moment.at), [history]);
   const liveLines = useMemo(
     () => [{ label: 'live', values: history.map(({ live }) => live), tone: 'first' as const }],
@@ -89,41 +94,55 @@ export function Overview() {
   return (
     <>
       <h1>Overview</h1>
+      {may('server:listAlarms') ? (
+        <Alarms alarms={alarms} problem={alarmsUnknown} calls={calls} now={at} />
+      ) : (
+        <p class="notice">Your user may not see alarms (operation server:listAlarms).</p>
+      )}
       <div class="tiles">
         <Tile
           label="Live calls"
           value={isUnknown ? '–' : (figures?.live_calls ?? '–')}
           hint={`${figures?.kept_calls ?? 0} kept`}
+          href={`${to('calls')}?state=live`}
         />
         <Tile
           label="New calls a second"
           value={isUnknown ? '–' : short(rateOf(history, ({ began }) => began))}
           hint="over ten seconds"
+          href={to('calls')}
         />
-        <Tile label="Events a second" value={short(rateOf(history, ({ events }) => events))} hint="over ten seconds" />
+        <Tile
+          label="Events a second"
+          value={short(rateOf(history, ({ events }) => events))}
+          hint="over ten seconds"
+          href={to('applications')}
+        />
         <Tile
           label="Applications"
           value={`${connected} / ${applications.length}`}
           hint={missed === 0 ? 'nothing missed' : `${short(missed)} events missed`}
           tone={missed > 0 ? 'warn' : ''}
+          href={to('applications')}
         />
         <Tile
           label="Phones online"
           value={`${online} / ${endpoints.length}`}
           hint={`${usage?.contacts ?? 0} contacts`}
+          href={may('endpoints:list') ? to('phones') : undefined}
         />
         <Tile
           label="Stuck"
           value={isUnknown && stuck.length === 0 ? '–' : stuck.length}
           hint={stuck.length > 0 ? 'see below' : isUnknown ? 'nothing is recorded' : 'nothing waits too long'}
           tone={stuck.length > 0 ? 'bad' : ''}
+          href={`${to('calls')}?state=stuck`}
         />
       </div>
       <div class="columns two">
-        <Panel title="Calls over time">
+        {may('server:getHistory') ? <HistoryPanel history={past} now={at} /> : null}
+        <Panel title="Now">
           <Curve title="Live calls" times={times} lines={liveLines} />
-        </Panel>
-        <Panel title="Work over time">
           <Curve title="A second" times={times} lines={rateLines} />
         </Panel>
       </div>

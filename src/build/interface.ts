@@ -37,6 +37,7 @@ import { createSystem } from '../stores/system.ts';
 import { openTokens } from '../stores/tokens.ts';
 import { createLogLevels } from '../watch/log-levels.ts';
 import type { OneWayAudio } from '../watch/one-way-audio.ts';
+import { type AlarmParts, buildAlarms } from './alarms.ts';
 import type { AuditLog } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
@@ -101,7 +102,7 @@ export async function buildInterface({ base, network, state, calls, technologies
   const { config, clock, ids, log, scope, entityId, recorder } = base;
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const mailboxes = buildMailboxes(state, calls, watched.records, network.homer);
-  const views = buildViews(recorder, opened, base, { ...state, ...calls, mailboxes, oneWay: watched.oneWay });
+  const views = buildViews(recorder, opened, base, { ...state, ...calls, ...watched, mailboxes, network, state });
   const started = formatTimestamp(clock.now());
   const listening = buildListening(base, network, calls);
   let listeningSettings = config.listening;
@@ -229,15 +230,12 @@ function openStores({ config, clock, ids, log, scope, limitCounts }: Base, optio
 function buildViews(
   recorder: Recorder,
   served: { unread?: Pick<Unread, 'lagging' | 'carrying'> },
-  { inForce, clock, log, scope, refusedCalls, callFiles }: Base,
-  {
-    applications,
-    mailboxes,
-    awayPolicyOf,
-    oneWay,
-  }: Pick<State, 'applications'> &
-    Pick<CallControl, 'awayPolicyOf'> & { mailboxes: () => Mailbox[]; oneWay: OneWayAudio },
+  base: Base,
+  parts: Pick<CallControl, 'awayPolicyOf'> & { mailboxes: () => Mailbox[] } & Omit<AlarmParts, 'stuck'>,
 ) {
+  const { inForce, clock, log, scope, refusedCalls, callFiles } = base;
+  const { mailboxes, awayPolicyOf, oneWay } = parts;
+  const { applications } = parts.state;
   const lagging = (octets: number) => served.unread?.lagging(octets) ?? [];
   const expected = { unheard: oneWay.legs, ringingMs: () => inForce.config.stuck.ringing * 1000 };
   const stuck = createStuck({ recorder, lagging, mailboxes, awayPolicyOf, expected });
@@ -265,7 +263,11 @@ function buildViews(
     refused: refusedCalls.list,
   });
   scope.defer(() => live.close());
-  return { calls: withStored(calls, callFiles, server, () => clock.now()), live };
+  return {
+    calls: withStored(calls, callFiles, server, () => clock.now()),
+    live,
+    alarms: buildAlarms(base, { ...parts, stuck }),
+  };
 }
 
 /** Lets users listen to calls, where that is on. */

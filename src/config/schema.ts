@@ -10,7 +10,7 @@ import { type endpoint, sip } from './sip-settings.ts';
 import { bridges, externalMedia, media, recordings, sounds } from './sound-settings.ts';
 import { stateStore } from './state-store-settings.ts';
 import { supervisor } from './supervisor-settings.ts';
-import { audit, cdr, metrics, partLevels, stuck } from './watch-settings.ts';
+import { alarms, audit, cdr, metrics, partLevels, stuck } from './watch-settings.ts';
 
 /**
  * Every setting there is: its type, default, unit and meaning. The checks (`check.ts`), the default configuration and
@@ -249,6 +249,7 @@ export const ConfigSchema = group(
     state_store: stateStore,
     supervisor,
     stuck,
+    alarms,
     listening,
     limits,
     features,

@@ -135,3 +135,31 @@ export const stuck = group(
   },
   'When a call counts as stuck (`GET /hookswitch/stuck`, the page). Nothing else happens to it.',
 );
+
+/** The section `alarms`. */
+export const alarms = group(
+  {
+    history: number(0, 168, {
+      default: 24,
+      unit: 'h',
+      description:
+        'Time that figures of each minute are kept in memory, from the start on (3 KB for an hour). 0: none; alarms that look at some minutes do not appear then.',
+    }),
+    disk_free: number(0, 100, {
+      default: 10,
+      unit: '%',
+      description: 'Part of the disk with the data directory that should be free. 0: no alarm.',
+    }),
+    certificate_days: number(0, 3_650, {
+      default: 14,
+      unit: 'days',
+      description: 'Time before the end of a certificate of `tls.certificates` from which there is an alarm.',
+    }),
+    failed_calls: number(0, 100, {
+      default: 30,
+      unit: '%',
+      description: 'Part of the calls of ten minutes that fail or are refused from which there is an alarm.',
+    }),
+  },
+  'When the page and `GET /hookswitch/alarms` show an alarm, and how long the history of figures is.',
+);

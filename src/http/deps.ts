@@ -15,6 +15,7 @@ import type { Snoops } from '../actors/snoops.ts';
 import type { Watchers } from '../actors/watchers.ts';
 import type { WebrtcCalls } from '../actors/webrtc-calls.ts';
 import type { Transfers } from '../calls/transfers.ts';
+import type { Alarm, History } from '../models/alarm.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import type { Usage } from '../models/usage.ts';
 import type { Live } from '../recorder/live.ts';
@@ -76,6 +77,8 @@ export type Owners = {
   watchers: Watchers;
   /** Information about the server, and its replacement by the next version. @throws AriError */
   server: { get(): ServerInfo | Promise<ServerInfo>; upgrade(): Promise<void> };
+  /** What an operator should look at, and figures of each minute. */
+  alarms: { list(): Promise<Alarm[]>; history(): History };
   /** Log-ins of pages; made by the interface itself where left out. */
   sessions: Sessions;
   /** Counts wrong log-ins over SIP and HTTP. */

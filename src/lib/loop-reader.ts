@@ -2,4 +2,4 @@
 export type LoopDelay = { mean: number; p99: number; max: number };
 
 /** The reader: each gets the time since its own last request. */
-export type LoopReader = 'metrics' | 'people';
+export type LoopReader = 'metrics' | 'people' | 'history';

@@ -31,6 +31,8 @@ interface Certificates extends TlsKeys {
   take(settings: CertificateSettings): void;
   /** Reads all files anew; what cannot be used changes nothing, and is logged. */
   readAgain(): void;
+  /** The certificates and when each ends, in ms since the Unix epoch. */
+  ends(): { subject: string; until: number }[];
   /** Looks at the files no longer. */
   close(): void;
 }
@@ -122,6 +124,7 @@ export function createCertificates(
       watch();
     },
     readAgain: () => filesOf(settings).length > 0 && readAgain(),
+    ends: () => current.shown.map(({ leaf }) => ({ subject: leaf.subject, until: Date.parse(leaf.validTo) })),
     close: () => clock.clearTimeout(timer),
   };
 }

@@ -14,7 +14,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { type FileHandle, open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
 /**
@@ -171,4 +171,10 @@ export function setAside(path: string): string {
     }
   }
   return basename(aside);
+}
+
+/** Free and whole octets of the disk that a directory is on; undefined where the system does not say. */
+export async function spaceOf(directory: string): Promise<{ free: number; size: number } | undefined> {
+  const found = await statfs(directory).catch(() => undefined);
+  return found && { free: found.bavail * found.bsize, size: found.blocks * found.bsize };
 }

@@ -20,6 +20,8 @@ export interface RefusedCalls {
   add(offer: RefusedOffer): void;
   /** The newest first. */
   list(): RefusedCall[];
+  /** How many there were since the start. */
+  readonly total: number;
   /** Hears of each refused call within the budget; `leftOut` is the number of those before it that it did not hear of. */
   listen(listener: (call: RefusedCall, leftOut: number) => void): void;
 }
@@ -36,10 +38,12 @@ const addressOf = ({ source }: RefusedCall): string => source.slice(0, source.la
 export function createRefusedCalls({ clock, most, perMinute }: RefusedCallsOptions): RefusedCalls {
   const kept: RefusedCall[] = [];
   const budget = createLineBudget(clock, perMinute, minuteMs);
+  let total = 0;
   let heard = (_call: RefusedCall, _leftOut: number): void => {};
   return {
     add({ protocolId, ...offer }) {
       const at = clock.now();
+      total++;
       const { from, to, reason } = offer;
       const call: RefusedCall = {
         ...{ first: at, last: at, count: 1 },
@@ -54,6 +58,9 @@ export function createRefusedCalls({ clock, most, perMinute }: RefusedCallsOptio
       budget.write((leftOut) => heard(call, leftOut));
     },
     list: () => [...kept],
+    get total() {
+      return total;
+    },
     listen(listener) {
       heard = listener;
     },

@@ -562,6 +562,8 @@ const rows: Row[] = [
     answer: '{}',
     file: 'application/json',
   },
+  { ask: 'GET /hookswitch/alarms', call: ['alarms.list'], status: 200, answer: [samples.alarm] },
+  { ask: 'GET /hookswitch/history', call: ['alarms.history'], status: 200, answer: samples.history },
   { ask: 'GET /hookswitch/usage', call: ['usage.get'], status: 200, answer: usage },
   {
     ask: 'GET /hookswitch/webrtc',

@@ -1,4 +1,5 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createCertificates } from '../../src/stores/certificates.ts';
@@ -36,6 +37,16 @@ test('a key that is not the one of its certificate is refused at load and at rel
     assert.throws(() => served.take(settings), refused, name);
     assert.is(served.server?.cert, before);
   }
+  served.close();
+  files.close();
+});
+
+test('the end of each certificate is known, for an alarm before it comes', () => {
+  const files = new CertificateFiles();
+  const pair = files.pair('own', new Authority().sign('localhost'));
+  const served = createCertificates({ certificates: [pair], ...others }, { clock: new ManualClock(), log: silentLog });
+  const { subject, validTo } = new X509Certificate(readFileSync(pair.certificate));
+  assert.equal(served.ends(), [{ subject, until: Date.parse(validTo) }]);
   served.close();
   files.close();
 });

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import { lazily } from '../../lib/lazily.ts';
+import type { Alarm } from '../../models/alarm.ts';
 import type { AllowedOperation, AllowedOperations } from '../../models/allowed-operations.ts';
 import type { WaitingFor } from '../../models/call.ts';
 import type { Endpoint } from '../../models/endpoint.ts';
@@ -275,11 +276,17 @@ const narrowers: Readonly<Record<string, Narrow | undefined>> = {
   'EventGroup[]': listOf<{ application: string }>(({ application }, visibility) => visibility.seesAll([application])),
   'Application[]': listOf<{ name: string }>(({ name }, visibility) => visibility.seesAll([name])),
   'WaitingFor[]': listOf<WaitingFor>((waiting, visibility) => seesWaiting(waiting, visibility)),
+  'Alarm[]': async (answer, visibility) => ((await answer) as Alarm[]).filter((alarm) => seesAlarm(alarm, visibility)),
   'Endpoint[]': (answer, visibility) =>
     lazily(answer as Iterable<Endpoint>, (endpoint) => withoutChannels(endpoint, visibility)),
   AllowedOperations: (answer, _visibility, user) => withinScope(answer as AllowedOperations, user),
   Endpoint: (answer, visibility) => withoutChannels(answer as Endpoint, visibility),
 };
+
+/** Whether the user sees this alarm: all of its calls, or its application. */
+const seesAlarm = ({ kind, object, calls }: Alarm, visibility: Visibility): boolean =>
+  calls.every((call) => visibility.sees('call', call) === true) &&
+  (kind === 'application' ? visibility.seesAll([object ?? '']) : calls.length > 0 && kind === 'one_way_audio');
 
 /** Whether the user sees this stuck object. */
 function seesWaiting({ kind, call, object }: WaitingFor, visibility: Visibility): boolean {

@@ -1,4 +1,5 @@
 import Type from 'typebox';
+import { Alarm, History } from '../../models/alarm.ts';
 import { ContactView } from '../../models/contact.ts';
 import { ServerInfo } from '../../models/server-info.ts';
 import { WatcherView } from '../../models/watcher.ts';
@@ -27,6 +28,25 @@ export const server: Resource = {
       owner: 'server',
       errors: ['upgradeImpossible'],
       handle: (server) => server.upgrade(),
+    }),
+    operation({
+      method: 'GET',
+      path: '/alarms',
+      nickname: 'listAlarms',
+      summary: 'List what an operator should look at now: critical alarms first.',
+      notes: 'The settings `alarms` and `stuck` say when there is an alarm.',
+      owner: 'alarms',
+      returns: Type.Array(Alarm),
+      handle: (alarms) => alarms.list(),
+    }),
+    operation({
+      method: 'GET',
+      path: '/history',
+      nickname: 'getHistory',
+      summary: 'Get the figures of each minute since the start, for as long as `alarms.history`.',
+      owner: 'alarms',
+      returns: History,
+      handle: (alarms) => alarms.history(),
     }),
     operation({
       method: 'GET',
