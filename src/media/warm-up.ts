@@ -158,7 +158,8 @@ function talk(phone: Phone): void {
   const packet = new Uint8Array(headerLength + samples).fill(loud, headerLength);
   phone.sequence = (phone.sequence + 1) & 0xffff;
   phone.timestamp = (phone.timestamp + samples) >>> 0;
-  writeHeader(packet, false, flow.payloadType, phone.sequence, phone.timestamp, phone.ssrc);
+  const { sequence, timestamp, ssrc } = phone;
+  writeHeader(packet, { marker: false, payloadType: flow.payloadType, sequence, timestamp, ssrc });
   phone.socket.send(packet, phone.port, address);
 }
 

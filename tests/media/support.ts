@@ -122,7 +122,8 @@ export class FakeNetwork implements Sockets {
     if (this.#clock && this.#fastRelays.opens(port)) {
       this.#address.words.set(wordsOf(from));
       this.#passing = packet;
-      if (this.#fastRelays.pass(port, packet, 0, packet.length, 0, this.#clock.monotonic())) return;
+      if (this.#fastRelays.pass(port, { slab: packet, used: 0, packetAt: 0 }, packet.length, this.#clock.monotonic()))
+        return;
     }
     this.#heard.set(port, from);
     this.listeners.get(port)?.(packet, from.address, from.port);
@@ -151,9 +152,14 @@ export type Packet = {
   payload: number[];
 };
 
+/** What a reception reads of a header. */
+export const received = (ssrc: number, sequence: number, timestamp: number, octets: number) => ({
+  ...{ ssrc, sequence, timestamp, payloadStart: 12, payloadEnd: 12 + octets },
+});
+
 export function encodePacket(packet: Packet): Uint8Array {
   const octets = new Uint8Array(headerLength + packet.payload.length);
-  writeHeader(octets, packet.marker, packet.payloadType, packet.sequence, packet.timestamp, packet.ssrc);
+  writeHeader(octets, packet);
   octets.set(packet.payload, headerLength);
   return octets;
 }

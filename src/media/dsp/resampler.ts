@@ -75,7 +75,7 @@ export class Resampler {
   }
 
   #piece(samples: Int16Array, target: Int16Array, start: number): number {
-    const { up, down, taps, weights } = this.#filter;
+    const { up, down, taps } = this.#filter;
     const line = this.#line;
     const kept = taps - 1;
     for (let index = 0; index < samples.length; index++) line[kept + index] = samples[index]!;
@@ -83,7 +83,7 @@ export class Resampler {
     let phase = this.#phase;
     let written = start;
     while (at < samples.length) {
-      const sum = Math.round(weighted(line, at, weights, phase * taps, taps));
+      const sum = Math.round(weighted(line, at, this.#filter, phase));
       target[written++] = sum > 32_767 ? 32_767 : sum < -32_768 ? -32_768 : sum;
       for (phase += down; phase >= up; phase -= up) at++;
     }
@@ -94,13 +94,13 @@ export class Resampler {
   }
 }
 
-/** The sum of `taps` products, four in parallel, because each addition waits for the previous one. */
-function weighted(line: Float64Array, from: number, weights: Float64Array, row: number, taps: number): number {
+/** The sum of the filter's products, four in parallel, because each addition waits for the previous one. */
+function weighted(line: Float64Array, from: number, { weights, taps }: Filter, phase: number): number {
   let a = 0;
   let b = 0;
   let c = 0;
   let d = 0;
-  let weight = row;
+  let weight = phase * taps;
   for (let at = from; at < from + taps; at += 4, weight += 4) {
     a += line[at]! * weights[weight]!;
     b += line[at + 1]! * weights[weight + 1]!;

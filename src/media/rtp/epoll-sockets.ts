@@ -244,8 +244,7 @@ export class EpollSockets implements Sockets {
     const length = receive(this.#options.calls, descriptor, room);
     if (length < 0) return false;
     const isBusy = fastRelays.heard(descriptor, look);
-    if (!fastRelays.pass(descriptor, room.slab, room.used, length, room.packetAt, now))
-      this.#sockets[descriptor]?.hear(room, length);
+    if (!fastRelays.pass(descriptor, room, length, now)) this.#sockets[descriptor]?.hear(room, length);
     return isBusy;
   }
 }

@@ -10,7 +10,7 @@ import { WebrtcPair } from '../webrtc/webrtc-pair.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
 import type { PortPair } from './ports.ts';
 import { isReachable } from './reachable.ts';
-import { type Displacement, type PacketAddress, SourceLock } from './source-lock.ts';
+import { type Displacement, type PacketAddress, SourceLock, type SourceNumbers } from './source-lock.ts';
 
 type FarSideOptions = {
   clock: Clock;
@@ -95,9 +95,9 @@ export class FarSide {
   }
 
   /** Whether a packet is to be used: see {@link SourceLock.admits}. */
-  admits(address: string, port: number, ssrc: number, sequence: number, now: number): boolean {
+  admits(address: string, port: number, numbers: SourceNumbers, now: number): boolean {
     const { target } = this.#lock;
-    const isAdmitted = this.#lock.admits(address, port, ssrc, sequence, now);
+    const isAdmitted = this.#lock.admits(address, port, numbers, now);
     if (this.#lock.target !== target) this.endFastRelays();
     return isAdmitted;
   }

@@ -82,6 +82,9 @@ const addressLength = { ipv4: 16, ipv6: 28 } as const;
 const longWords = 5;
 const longRowWords = 2 * longWords;
 
+/** Memory that holds a received packet, where in it, and the address of that for system calls. */
+type ReceivedAt = { slab: Uint8Array; used: number; packetAt: number };
+
 type RelayCalls = Pick<SystemCalls, 'sendto' | 'sendtoAt'>;
 
 /**
@@ -169,9 +172,9 @@ export class FastRelays {
 
   /**
    * Relays a packet, if its relay is open. False: it needs inspection, and nothing was changed.
-   * @param packetAt address of the packet: `length` octets of `memory` from `start`. @param now monotonic ms.
+   * @param room where the packet of `length` octets was received. @param now monotonic ms.
    */
-  pass(descriptor: number, memory: Uint8Array, start: number, length: number, packetAt: number, now: number): boolean {
+  pass(descriptor: number, { slab: memory, used: start, packetAt }: ReceivedAt, length: number, now: number): boolean {
     const rows = this.#rows;
     const address = this.#address;
     const row = descriptor * rowWords;

@@ -75,11 +75,7 @@ export function readHeader(packet: Uint8Array, header: RtpHeader): boolean {
 /** Writes a plain header (no padding, extension or contributing sources) to the first 12 octets of `packet`. */
 export function writeHeader(
   packet: Uint8Array,
-  marker: boolean,
-  payloadType: number,
-  sequence: number,
-  timestamp: number,
-  ssrc: number,
+  { marker, payloadType, sequence, timestamp, ssrc }: Omit<RtpHeader, 'payloadStart' | 'payloadEnd'>,
 ): void {
   packet[0] = 0x80;
   packet[1] = marker ? payloadType | 0x80 : payloadType;

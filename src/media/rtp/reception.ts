@@ -1,4 +1,4 @@
-import { sequenceDistance } from './header.ts';
+import { type RtpHeader, sequenceDistance } from './header.ts';
 
 const maximumDropout = 3000;
 const maximumMisorder = 100;
@@ -61,12 +61,15 @@ export class Reception {
    * @param arrival time of arrival in timestamp units; undefined for packets without jitter information (telephone
    * events repeat their timestamp).
    */
-  receive(ssrc: number, sequence: number, timestamp: number, octets: number, arrival: number | undefined): boolean {
+  receive(
+    { ssrc, sequence, timestamp, payloadStart, payloadEnd }: Omit<RtpHeader, 'marker' | 'payloadType'>,
+    arrival: number | undefined,
+  ): boolean {
     if (ssrc !== this.ssrc) this.#startSource(ssrc, sequence);
     else if (!this.#follow(sequence)) return false;
     this.#receivedFromSource++;
     this.packets++;
-    this.octets += octets;
+    this.octets += payloadEnd - payloadStart;
     if (arrival !== undefined) this.#updateJitter((arrival - timestamp) | 0);
     return true;
   }

@@ -196,7 +196,7 @@ export class RtpEnd extends End {
       this.passingLevel.look(packet, payloadStart, payloadEnd);
     }
     const units = isEvent ? 0 : this.#packets.unitsOf(payloadEnd - payloadStart);
-    const ours = this.#sender.forward(packet, header, payloadType, units, now);
+    const ours = this.#sender.forward(packet, header, { payloadType, units }, now);
     this.forwardedAt = now;
     if (ours) this.#far.send(ours);
   }
@@ -333,12 +333,11 @@ export class RtpEnd extends End {
       return;
     }
     const now = this.clock.monotonic();
-    if (!this.#far.admits(address, port, header.ssrc, header.sequence, now)) return;
+    if (!this.#far.admits(address, port, header, now)) return;
     if (this.#passes) this.#far.endFastRelays(false);
     if (header.ssrc !== this.#reception.ssrc) this.#startSource();
-    const length = header.payloadEnd - header.payloadStart;
     const arrival = content === 'audio' ? Math.floor((now * this.#codec.clockRate) / 1000) : undefined;
-    if (!this.#reception.receive(header.ssrc, header.sequence, header.timestamp, length, arrival)) return;
+    if (!this.#reception.receive(header, arrival)) return;
     if (this.#presence.heard(now)) this.stayAwake();
     if (content === 'event') this.#receiveDigit(packet, now);
     if (flow.receive) this.#take(packet, content, flow, now);

@@ -119,7 +119,7 @@ export class RtpSender {
   audio(packet: Uint8Array, payloadType: number, units: number, now: number): void {
     const at = this.#silent ? this.#from(now) : this.#memory[timestamp]!;
     this.#offset = undefined;
-    this.#write(packet, this.#silent, payloadType, at, packet.length - headerLength);
+    this.#write(packet, this.#silent, payloadType, at);
     this.#silent = false;
     this.#memory[timestamp] = at + units;
   }
@@ -134,7 +134,7 @@ export class RtpSender {
     const duration = Math.min(0xffff, (step.durationMs * eventRate) / 1000);
     const packet = Buffer.allocUnsafe(headerLength + eventLength);
     writeEvent(packet, headerLength, { event: step.event, end: step.end, volume: digitVolume, duration });
-    this.#write(packet, step.start, payloadType, this.#eventTimestamp, eventLength);
+    this.#write(packet, step.start, payloadType, this.#eventTimestamp);
     this.#advance(this.#eventTimestamp + (step.durationMs * this.clockRate) / 1000);
     this.pause();
     return packet;
@@ -145,13 +145,12 @@ export class RtpSender {
    * our far side sees losses, gaps and order unchanged. Undefined for a packet that is too late. It reuses the memory
    * if possible.
    *
-   * @param payloadType our far side's number for the content. @param units its duration, 0 for an event.
+   * @param content our far side's payload type for it, and its duration in timestamp units, 0 for an event.
    */
   forward(
     received: Uint8Array,
     header: RtpHeader,
-    payloadType: number,
-    units: number,
+    { payloadType, units }: { payloadType: number; units: number },
     now: number,
   ): Uint8Array | undefined {
     const memory = this.#memory;
@@ -161,7 +160,7 @@ export class RtpSender {
     if (units === 0 && isNew && event?.ssrc === header.ssrc && event.theirs === header.timestamp) {
       // A digit that began while all was forwarded goes on between packets of our own.
       const rest = withPlainHeader(received, header);
-      this.#write(rest, false, payloadType, event.ours, header.payloadEnd - header.payloadStart);
+      this.#write(rest, false, payloadType, event.ours);
       return rest;
     }
     if (isNew) {
@@ -175,7 +174,8 @@ export class RtpSender {
     const at = this.#moved(header.timestamp);
     const number = (header.sequence + this.#sequenceOffset) & 0xffff;
     if (units === 0) this.#event = { ssrc: header.ssrc, theirs: header.timestamp, ours: at };
-    writeHeader(packet, header.marker || isNew, payloadType, number, wrapped(at), memory[ssrc]!);
+    const marker = header.marker || isNew;
+    writeHeader(packet, { marker, payloadType, sequence: number, timestamp: wrapped(at), ssrc: memory[ssrc]! });
     memory[packets]!++;
     memory[octets]! += header.payloadEnd - header.payloadStart;
     if (sequenceDistance(memory[sequence]!, number) >= 0) memory[sequence] = (number + 1) & 0xffff;
@@ -241,13 +241,13 @@ export class RtpSender {
     if (to > this.#memory[timestamp]!) this.#memory[timestamp] = to;
   }
 
-  #write(packet: Uint8Array, marker: boolean, payloadType: number, at: number, length: number): void {
+  #write(packet: Uint8Array, marker: boolean, payloadType: number, at: number): void {
     const memory = this.#memory;
     const number = memory[sequence]!;
-    writeHeader(packet, marker, payloadType, number, wrapped(at), memory[ssrc]!);
+    writeHeader(packet, { marker, payloadType, sequence: number, timestamp: wrapped(at), ssrc: memory[ssrc]! });
     memory[sequence] = (number + 1) & 0xffff;
     memory[packets]!++;
-    memory[octets]! += length;
+    memory[octets]! += packet.length - headerLength;
   }
 }
 

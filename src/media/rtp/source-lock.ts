@@ -1,4 +1,4 @@
-import { sequenceDistance } from './header.ts';
+import { type RtpHeader, sequenceDistance } from './header.ts';
 
 /** An address and port. */
 export type PacketAddress = { address: string; port: number };
@@ -17,6 +17,9 @@ type SourceLockOptions = {
   /** Called when another source is accepted as the far side. */
   located?: (source: PacketAddress) => void;
 };
+
+/** Numbers of a packet that tell its stream. */
+export type SourceNumbers = Pick<RtpHeader, 'ssrc' | 'sequence'>;
 
 /** How the signalled far side is used. */
 type Signalled = { expecting: boolean; isFixed?: boolean };
@@ -135,7 +138,7 @@ export class SourceLock {
   }
 
   /** Whether a valid packet (known payload type) of this source is to be used. Before `signal` none is. */
-  admits(address: string, port: number, ssrc: number, sequence: number, now: number): boolean {
+  admits(address: string, port: number, numbers: SourceNumbers, now: number): boolean {
     const target = this.#target;
     if (!target) return false;
     if (this.#locked && port === target.port && address === target.address) return true;
@@ -149,7 +152,7 @@ export class SourceLock {
     // A located source gets nothing while the destination is fixed: another socket of that host may start at any time.
     const isSameHost = this.#isFixed && address === signalled?.address;
     if (now >= this.#searchedUntil && !isSameHost) return false;
-    const candidate = this.#candidate(address, port, ssrc, sequence, now);
+    const candidate = this.#candidate(address, port, numbers, now);
     if (candidate.inRow < this.#options.needed || this.#contested(candidate, now)) return false;
     this.#lock({ address, port });
     this.#options.located?.({ address, port });
@@ -171,7 +174,7 @@ export class SourceLock {
     return now - candidate.heardAt > this.#options.withinMs;
   }
 
-  #candidate(address: string, port: number, ssrc: number, sequence: number, now: number): Candidate {
+  #candidate(address: string, port: number, { ssrc, sequence }: SourceNumbers, now: number): Candidate {
     const known = this.#candidates.find((each) => each.port === port && each.address === address);
     if (!known) return this.#newCandidate({ address, port, ssrc, sequence, inRow: 1, since: now, heardAt: now });
     const step = sequenceDistance(known.sequence, sequence);

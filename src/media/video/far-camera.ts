@@ -78,7 +78,7 @@ export class FarCamera implements Camera {
     const { octets, codec } = carried;
     if (!readHeader(octets, header)) return;
     const { payloadStart, payloadEnd, marker } = header;
-    readMark(codec, octets, payloadStart, payloadEnd, packet.mark);
+    readMark(codec, octets, header, packet.mark);
     Object.assign(packet, carried, { payloadStart, payloadEnd, marker });
     packet.camera = this;
     for (const viewer of this.#viewers) viewer.take(packet);

@@ -125,9 +125,8 @@ export class LocalCamera implements Camera {
     const flow = this.#flow;
     if (!flow) return;
     const { reception } = this;
-    const { ssrc, sequence, timestamp, payloadStart, payloadEnd } = header;
-    const arrival = Math.floor(now * unitsPerMs);
-    if (!reception.receive(ssrc, sequence, timestamp, payloadEnd - payloadStart, arrival)) return;
+    const { sequence, timestamp } = header;
+    if (!reception.receive(header, Math.floor(now * unitsPerMs))) return;
     if (reception.starts !== this.#starts || this.#jumped(timestamp, now)) this.#begin();
     const packet = this.#packet;
     const isFirst = this.#highest === 0;
@@ -144,8 +143,8 @@ export class LocalCamera implements Camera {
     } else this.missed.came(index);
     if (!flow.receive || !this.#read(flow.codec, octets, header, time)) return;
     packet.octets = octets;
-    packet.payloadStart = payloadStart;
-    packet.payloadEnd = payloadEnd;
+    packet.payloadStart = header.payloadStart;
+    packet.payloadEnd = header.payloadEnd;
     packet.marker = header.marker;
     packet.index = index;
     packet.time = time;
@@ -215,8 +214,9 @@ export class LocalCamera implements Camera {
   }
 
   /** Reads what the packet says about frames; false when it cannot be shown to anybody. */
-  #read(codec: VideoCodec, octets: Uint8Array, { payloadStart, payloadEnd }: RtpHeader, time: number): boolean {
+  #read(codec: VideoCodec, octets: Uint8Array, header: RtpHeader, time: number): boolean {
     const packet = this.#packet;
+    const { payloadStart, payloadEnd } = header;
     packet.codec = codec;
     packet.sets = noSets;
     // Padding alone: it keeps its place among the numbers.
@@ -226,7 +226,7 @@ export class LocalCamera implements Camera {
       packet.mark.tl0At = -1;
       return true;
     }
-    if (!readMark(codec, octets, payloadStart, payloadEnd, packet.mark)) {
+    if (!readMark(codec, octets, header, packet.mark)) {
       this.leftOut++;
       return false;
     }

@@ -1,4 +1,5 @@
 import type { VideoCodec } from '../../telephony/video.ts';
+import type { RtpHeader } from '../rtp/header.ts';
 import { readAv1 } from './av1.ts';
 import type { FrameMark } from './frame-mark.ts';
 import { readH264 } from './h264.ts';
@@ -9,7 +10,12 @@ import { readVp9 } from './vp9.ts';
  * Reads frame information of a payload into `mark`. False, and `mark` is invalid, for a truncated or invalid payload,
  * which cannot be decoded.
  */
-export function readMark(codec: VideoCodec, packet: Uint8Array, start: number, end: number, mark: FrameMark): boolean {
+export function readMark(
+  codec: VideoCodec,
+  packet: Uint8Array,
+  { payloadStart: start, payloadEnd: end }: Pick<RtpHeader, 'payloadStart' | 'payloadEnd'>,
+  mark: FrameMark,
+): boolean {
   mark.key = false;
   mark.idr = false;
   mark.pictureIdBits = 0;

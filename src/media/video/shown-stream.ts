@@ -397,7 +397,7 @@ export class ShownStream implements Viewer, SentStream {
     else if (payloadStart === headerLength && payloadEnd === from.length) out.set(from);
     else out.set(from.subarray(payloadStart, payloadEnd), headerLength);
     if (mark.pictureIdBits > 0 || mark.tl0At >= 0) this.#rewrite(out, packet);
-    this.#send(out, packet.index + this.#indexOffset, packet.time + this.#timeOffset, marker, now);
+    this.#send(out, { index: packet.index + this.#indexOffset, time: packet.time + this.#timeOffset, marker }, now);
     if (isEmpty) {
       out[0]! |= 0x20;
       out[out.length - 1] = paddingOctets;
@@ -410,14 +410,16 @@ export class ShownStream implements Viewer, SentStream {
   #insert(set: Uint8Array, time: number, now: number): void {
     const out = this.#options.room.take(headerLength + set.length);
     out.set(set, headerLength);
-    this.#send(out, this.#memory[sequence]!, time + this.#timeOffset, false, now);
+    this.#send(out, { index: this.#memory[sequence]!, time: time + this.#timeOffset, marker: false }, now);
     this.#options.send(out);
   }
 
   /** Numbers a packet and keeps it for retransmission. */
-  #send(out: Uint8Array, index: number, time: number, marker: boolean, now: number): void {
+  #send(out: Uint8Array, { index, time, marker }: Pick<VideoPacket, 'index' | 'time' | 'marker'>, now: number): void {
     const memory = this.#memory;
-    writeHeader(out, marker, this.#flow!.payloadType, index & 0xffff, time % wholeTimestamp, memory[ssrc]!);
+    const { payloadType } = this.#flow!;
+    const numbers = { sequence: index & 0xffff, timestamp: time % wholeTimestamp, ssrc: memory[ssrc]! };
+    writeHeader(out, { marker, payloadType, ...numbers });
     if (index >= memory[sequence]!) {
       memory[sequence] = index + 1;
       this.#ended = marker;

@@ -211,7 +211,7 @@ export class VideoStream {
     if (!flow || !readHeader(packet, header)) return;
     if (header.payloadType !== (flow.receivePayloadType ?? flow.payloadType)) return;
     const now = this.#clock.monotonic();
-    if (this.#far.admits(address, port, header.ssrc, header.sequence, now)) this.camera.receive(packet, header, now);
+    if (this.#far.admits(address, port, header, now)) this.camera.receive(packet, header, now);
   }
 
   #receiveControl(packet: Uint8Array): boolean {

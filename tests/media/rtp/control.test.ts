@@ -6,6 +6,7 @@ import { RtcpControl } from '../../../src/media/rtp/control.ts';
 import { Reception } from '../../../src/media/rtp/reception.ts';
 import { RtpSender } from '../../../src/media/rtp/sender.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { received } from '../support.ts';
 
 function control() {
   const clock = new ManualClock(1_000_000_000_500);
@@ -48,8 +49,8 @@ test('who sent since the last report sends a sender report, otherwise a receiver
 test('a sender report tells our counts, the wall clock as NTP time, and what was received', () => {
   const { control: rtcp, sender, reception, clock } = control();
   sender.audio(new Uint8Array(172), 0, 160, clock.monotonic());
-  reception.receive(7, 1, 0, 160, 0);
-  reception.receive(7, 3, 320, 160, 400);
+  reception.receive(received(7, 1, 0, 160), 0);
+  reception.receive(received(7, 3, 320, 160), 400);
   const report = dump(rtcp.report(sender, reception))[0] as ReturnType<SenderReportPacket['dump']>;
   const { ssrc, ntpSeq, ntpFraction, packetCount, octetCount, reports } = report;
   assert.equal([ssrc, ntpSeq, ntpFraction, packetCount, octetCount], [0xaabbccdd, 3_208_988_800, 0x8000_0000, 1, 160]);
@@ -86,9 +87,9 @@ test('jitter and loss of either side are kept from report to report, with how fa
     remote: { jitter: undefined, lost: undefined },
   });
   // Of theirs one packet is lost before our first report, and three before the second.
-  for (const sequence of [1, 3]) reception.receive(7, sequence, sequence * 160, 160, sequence * 160);
+  for (const sequence of [1, 3]) reception.receive(received(7, sequence, sequence * 160, 160), sequence * 160);
   rtcp.report(sender, reception);
-  reception.receive(7, 7, 7 * 160, 160, 7 * 160 + 256);
+  reception.receive(received(7, 7, 7 * 160, 160), 7 * 160 + 256);
   rtcp.report(sender, reception);
   // Of ours two, and then none.
   for (const [lost, jitter] of [
@@ -123,7 +124,7 @@ test('our report answers the last sender report of the far side', () => {
   theirs.setNtpFraction(0x9abc_def0);
   theirs.serialize();
   rtcp.receive(new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()), sender);
-  reception.receive(7, 1, 0, 160, 0);
+  reception.receive(received(7, 1, 0, 160), 0);
   clock.advance(500);
   const report = dump(rtcp.report(sender, reception))[0] as ReturnType<ReceiverReportPacket['dump']>;
   assert.equal([report.reports[0]?.lsr, report.reports[0]?.dlsr], [0x5678_9abc, 32_768]);
@@ -136,7 +137,7 @@ test('a report on a new source answers no sender report of the one before', () =
   theirs.setNtpSeconds(0x1234_5678);
   theirs.serialize();
   rtcp.receive(new Uint8Array(theirs.getView().buffer, theirs.getView().byteOffset, theirs.getByteLength()), sender);
-  reception.receive(8, 1, 0, 160, 0);
+  reception.receive(received(8, 1, 0, 160), 0);
   clock.advance(500);
   const report = dump(rtcp.report(sender, reception))[0] as ReturnType<ReceiverReportPacket['dump']>;
   assert.equal([report.reports[0]?.ssrc, report.reports[0]?.lsr, report.reports[0]?.dlsr], [8, 0, 0]);

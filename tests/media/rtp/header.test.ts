@@ -71,7 +71,7 @@ test('what is written is read back', () => {
       field(32),
       (marker, payloadType, sequence, timestamp, ssrc) => {
         const packet = new Uint8Array(12);
-        writeHeader(packet, marker, payloadType, sequence, timestamp, ssrc);
+        writeHeader(packet, { marker, payloadType, sequence, timestamp, ssrc });
         assert.equal(read([...packet]), {
           marker,
           payloadType,

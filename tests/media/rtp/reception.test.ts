@@ -1,10 +1,11 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Reception } from '../../../src/media/rtp/reception.ts';
+import { received } from '../support.ts';
 
 /** Receives packets 20 ms apart with the given sequence numbers. */
 function receiveAll(reception: Reception, sequences: number[], ssrc = 7): boolean[] {
-  return sequences.map((sequence, index) => reception.receive(ssrc, sequence, index * 160, 160, index * 160));
+  return sequences.map((sequence, index) => reception.receive(received(ssrc, sequence, index * 160, 160), index * 160));
 }
 
 test('packets in order are counted over the wrap of their numbers', () => {
@@ -53,12 +54,12 @@ test('another source starts anew and keeps the losses of the first', () => {
 
 test('jitter follows the estimate of RFC 3550 A.8', () => {
   const reception = new Reception();
-  reception.receive(7, 1, 0, 160, 1000);
-  reception.receive(7, 2, 160, 160, 1160 + 80);
+  reception.receive(received(7, 1, 0, 160), 1000);
+  reception.receive(received(7, 2, 160, 160), 1160 + 80);
   assert.is(reception.jitter, 80 / 16);
-  reception.receive(7, 3, 320, 160, 1320);
+  reception.receive(received(7, 3, 320, 160), 1320);
   assert.is(reception.jitter, 5 + (80 - 5) / 16);
-  reception.receive(7, 4, 320, 4, undefined);
+  reception.receive(received(7, 4, 320, 4), undefined);
   assert.is(reception.jitter, 5 + (80 - 5) / 16, 'telephone events say nothing about jitter');
 });
 

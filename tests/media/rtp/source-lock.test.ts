@@ -20,12 +20,12 @@ function listening({ searchMs = 10_000, expecting = true } = {}) {
     hear: (port: number, sequences: number[], { address = stranger, ssrc = 1 } = {}): boolean[] =>
       sequences.map((sequence) => {
         now += 20;
-        return lock.admits(address, port, ssrc, sequence, now);
+        return lock.admits(address, port, { ssrc, sequence }, now);
       }),
     hearSignalled: (sequences: number[]): boolean[] =>
       sequences.map((sequence) => {
         now += 20;
-        return lock.admits(signalled.address, signalled.port, 2, sequence, now);
+        return lock.admits(signalled.address, signalled.port, { ssrc: 2, sequence }, now);
       }),
   };
 }
@@ -70,7 +70,7 @@ test('the first packet from where another stream was found is used, also long af
 test('nobody is heard and nothing can be sent before a flow is known', () => {
   const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
   assert.equal(
-    [1, 2, 3, 4].map((sequence) => lock.admits(stranger, 5000, 1, sequence, sequence * 20)),
+    [1, 2, 3, 4].map((sequence) => lock.admits(stranger, 5000, { ssrc: 1, sequence }, sequence * 20)),
     [false, false, false, false],
   );
   assert.is(lock.target, undefined);
@@ -178,10 +178,13 @@ test('who was found before a restart is gone on with', () => {
   const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
   lock.resume(found);
   lock.signal(signalled, { expecting: true }, 0);
-  assert.equal([lock.target, lock.admits(stranger, 5000, 1, 77, 20)], [found, true]);
-  const others = [1, 2, 3, 4, 5].map((sequence) => lock.admits(stranger, 5002, 1, sequence, 20 + sequence));
+  assert.equal([lock.target, lock.admits(stranger, 5000, { ssrc: 1, sequence: 77 }, 20)], [found, true]);
+  const others = [1, 2, 3, 4, 5].map((sequence) => lock.admits(stranger, 5002, { ssrc: 1, sequence }, 20 + sequence));
   assert.equal([others.includes(true), lock.target], [false, found]);
-  assert.equal([lock.admits(signalled.address, signalled.port, 2, 1, 40), lock.target], [true, signalled]);
+  assert.equal(
+    [lock.admits(signalled.address, signalled.port, { ssrc: 2, sequence: 1 }, 40), lock.target],
+    [true, signalled],
+  );
 });
 
 test('a crowd of sources takes no more memory than eight, and keeps nobody out who comes after it', () => {
@@ -195,7 +198,7 @@ test('a fixed target gets the packets whoever sends, and its host may begin to s
   const lock = new SourceLock({ needed: 4, withinMs: 1000, searchMs: 10_000 });
   lock.signal(signalled, { expecting: true, isFixed: true }, 0);
   const late = (address: string) =>
-    [1, 2, 3, 4].map((sequence) => lock.admits(address, 7000, 1, sequence, 60_000 + sequence * 20));
+    [1, 2, 3, 4].map((sequence) => lock.admits(address, 7000, { ssrc: 1, sequence }, 60_000 + sequence * 20));
   assert.equal(late(stranger), [false, false, false, false]);
   assert.equal(late(signalled.address), [false, false, false, true]);
   assert.equal([lock.target, lock.source], [signalled, { address: signalled.address, port: 7000 }]);

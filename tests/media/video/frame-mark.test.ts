@@ -11,7 +11,7 @@ const none = { key: false, idr: false, pictureId: undefined, pictureIdBits: 0, t
 function read(codec: VideoCodec, ...payload: number[]) {
   const mark: FrameMark = emptyMark();
   const packet = Uint8Array.from([0xff, 0xff, ...payload, 0xff]);
-  if (!readMark(codec, packet, 2, 2 + payload.length, mark)) return undefined;
+  if (!readMark(codec, packet, { payloadStart: 2, payloadEnd: 2 + payload.length }, mark)) return undefined;
   const { key, idr, pictureIdBits, pictureId, tl0At, tl0 } = mark;
   return {
     ...{ key, idr, pictureIdBits, tl0: tl0At < 0 ? undefined : tl0 },
@@ -121,7 +121,7 @@ test('picture id and TL0PICIDX are written over in the bits they have', () => {
   const rewritten = (...payload: number[]) => {
     const mark = emptyMark();
     const packet = Uint8Array.from([0, 0, 0, ...payload]);
-    assert.ok(readMark('vp8', packet, 3, packet.length, mark));
+    assert.ok(readMark('vp8', packet, { payloadStart: 3, payloadEnd: packet.length }, mark));
     const out = Uint8Array.from(payload);
     rewriteMark(out, mark, -3, { pictureId: 0x1234, tl0: 0x1ff });
     return [...out];
