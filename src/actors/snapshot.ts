@@ -10,7 +10,6 @@ import {
   type ConsultationDump,
   type DialDump,
   type Dump,
-  dumpVersion,
   type LegDump,
   readDump,
   type TransferDump,
@@ -178,12 +177,6 @@ export const callParts: CallParts = {
   ),
   creators: savedWhole(['channel', 'bridge'], ({ objectOwnership: all }) => (all?.size ? all.dump() : undefined)),
 };
-
-/** All of call control as it is now, as plain JSON; between two steps, so not from within an effect. Changes nothing. */
-export function takeSnapshot(owners: Owners): Dump {
-  const parts = Object.entries<SavedPart<Owners>>(callParts).map(([name, { whole }]) => [name, whole(owners)] as const);
-  return { version: dumpVersion, ...Object.fromEntries(parts.filter(([, value]) => value !== undefined)) } as Dump;
-}
 
 /**
  * Continues from a dump, in empty owners. Call it before outbound connections start, and after contacts and channels

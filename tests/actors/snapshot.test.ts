@@ -1,10 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SocketReports } from '../../src/actors/outbound-connection-entry.ts';
-import { type RestoreOptions, restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
+import { type RestoreOptions, restoreSnapshot } from '../../src/actors/snapshot.ts';
 import type { BridgeInput } from '../../src/machines/bridge.ts';
 import type { ContactDriver } from '../../src/telephony/contacts.ts';
 import { type CallControl, createCallControl, FakeLeg, settled } from '../support/call-control.ts';
+import { takeSnapshot } from '../support/snapshots.ts';
 
 /** Call control that is saved, as JSON, and goes on in another process as if nothing had happened. */
 
@@ -28,7 +29,7 @@ function goOn(
     to.legs.set(id, leg);
     return leg;
   };
-  restoreSnapshot(to.owners, json(takeSnapshot(from.owners)), { legOf });
+  restoreSnapshot(to.owners, takeSnapshot(from.owners), { legOf });
   return to;
 }
 
@@ -395,7 +396,7 @@ put('a contact that was being asked is asked again; its registration runs out wh
 put('what is no dump of this version, or does not fit, is told, and nothing is restored', () => {
   const first = createCallControl({ contexts });
   first.incoming('c1', 'wait');
-  const dump = json(takeSnapshot(first.owners)) as { version: number; channels: { life: { context: object } }[] };
+  const dump = takeSnapshot(first.owners) as { version: number; channels: { life: { context: object } }[] };
   const second = createCallControl({ contexts });
   const options: RestoreOptions = { legOf: ({ id }, report) => new FakeLeg(id, report) };
   assert.throws(

@@ -1,8 +1,9 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { snapshotOf } from '../../src/actors/channel-entry.ts';
-import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
+import { restoreSnapshot } from '../../src/actors/snapshot.ts';
 import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
+import { takeSnapshot } from '../support/snapshots.ts';
 
 /** A Dial that is saved before anybody is joined. */
 
@@ -18,7 +19,7 @@ function world(dial: string) {
 
 /** The same in another process, as soon as it is there. */
 function taken({ owners, clock, contexts }: World & { contexts: Record<string, Record<string, string[]>> }) {
-  const dump = JSON.parse(JSON.stringify(takeSnapshot(owners)));
+  const dump = takeSnapshot(owners);
   const again = createCallControl({ contexts, now: clock.now() });
   restoreSnapshot(again.owners, dump, {
     legOf({ id }, report) {

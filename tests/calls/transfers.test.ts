@@ -2,13 +2,14 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { snapshotOf } from '../../src/actors/channel-entry.ts';
 import { hangupAll } from '../../src/actors/channels.ts';
-import { restoreSnapshot, takeSnapshot } from '../../src/actors/snapshot.ts';
+import { restoreSnapshot } from '../../src/actors/snapshot.ts';
 import { lifeOf } from '../../src/machines/channel.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { Cause } from '../../src/telephony/causes.ts';
 import type { TransferRequest } from '../../src/telephony/driver.ts';
 import { createCallControl, FakeLeg, settled } from '../support/call-control.ts';
 import { refusal } from '../support/refusal.ts';
+import { takeSnapshot } from '../support/snapshots.ts';
 
 /** Transfers with everything real but the technology: parties of a Dial, and of bridges that an application has made. */
 
@@ -545,7 +546,7 @@ test('a transfer that is saved goes on where it was', async () => {
   const { bob, named, owners, clock } = await bridged();
   bob.report({ type: 'leg.transferAsked', transfer: request() });
   const target = named('Local/300@default').id;
-  const dump = JSON.parse(JSON.stringify(takeSnapshot(owners)));
+  const dump = takeSnapshot(owners);
   const later = createCallControl({ contexts, now: clock.now() });
   restoreSnapshot(later.owners, dump, {
     legOf({ id }, report) {

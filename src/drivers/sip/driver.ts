@@ -142,9 +142,7 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   /** Resolves when calls that were hung up are over for their far sides, too. */
   departed(): Promise<void>;
   counts(): SipDriverCounts;
-  /** Registrations and subscriptions of phones, as plain data; the owners of legs dump those. */
-  dump(): SipDriverData;
-  /** One part of {@link dump}; of the bindings only the one with the id, if one is given. */
+  /** One part of its data, whose legs are dumped by their owners; of the bindings only the one with the id, if one is given. */
   dumpPart(part: SipDriverPart, id?: string): readonly unknown[];
   /** Restores what another process saved; before the first message comes in. */
   restore(data: SipDriverData): void;
@@ -285,14 +283,10 @@ type Parts = {
 };
 
 /** Dump and restore of what the driver keeps outside calls, and the wait for its end. */
-function createSaved(parts: Parts): Pick<SipDriver, 'departed' | 'dump' | 'dumpPart' | 'restore'> {
+function createSaved(parts: Parts): Pick<SipDriver, 'departed' | 'dumpPart' | 'restore'> {
   const { bindings, subscriptions, lines, outsideRefers, departing } = parts;
   return {
     departed: departing.departed,
-    dump: () => ({
-      ...{ version: 1, bindings: bindings.dump(), subscriptions: subscriptions.dump(), lines: lines.dump() },
-      ...{ outsideRefers: outsideRefers.dump(), departing: departing.dump() },
-    }),
     dumpPart: (part, id) => ({ bindings, subscriptions, lines, outsideRefers, departing })[part].dump(id),
     restore(data) {
       bindings.restore(data.bindings);

@@ -10,6 +10,7 @@ import type { MediaReport, RtpSession } from '../../../src/telephony/media.ts';
 import { FakeTransports, settle } from '../../sip/transaction/fake-transports.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { createProcessClock } from '../../support/process-clock.ts';
+import { driverData } from '../../support/snapshots.ts';
 import { endpoint, FakeMedia } from './support.ts';
 
 /** Gives a leg that is restored the port that it had. */
@@ -89,7 +90,7 @@ export class Beset {
     if (hungUp && old.driver.counts().pending > 0) return;
     const put = JSON.stringify({
       transactions: old.transactions.dump(),
-      driver: old.driver.dump(),
+      driver: driverData(old.driver),
       legs: this.calls.map(({ id, leg, told }) => (told.includes('leg.ended') ? undefined : { id, data: leg.dump() })),
     });
     old.end();

@@ -5,6 +5,7 @@ import type { DeviceStateWord } from '../../../src/models/device-state.ts';
 import type { HeaderLines } from '../../../src/sip/message/build.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
 import type { ServerTransaction } from '../../../src/sip/transaction/transaction.ts';
+import { driverData } from '../../support/snapshots.ts';
 import { anybody, createPhone, endpoint, type Phone, type PhoneOptions, subscriber, trunkTo } from './support.ts';
 
 const phones: Phone[] = [];
@@ -424,7 +425,7 @@ lamps('subscriptions go on in another process: the same dialog, the next version
   const settled = () => first.server.watchers.dump()[0]!.value === 'current';
   await first.server.facts.until(settled, 'the phone knows');
   clearInterval(poll);
-  const { subscriptions } = first.server.driver.dump();
+  const { subscriptions } = driverData(first.server.driver);
   const data = JSON.parse(JSON.stringify({ subscriptions, watchers: first.server.watchers.dump() }));
   const second = await world();
   second.server.driver.restore({ version: 1, bindings: [], subscriptions: data.subscriptions });

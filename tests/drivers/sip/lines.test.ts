@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultAor, type EndpointConfig } from '../../../src/drivers/sip/config.ts';
+import { driverData } from '../../support/snapshots.ts';
 import { createPhone, endpoint, type Phone, type PhoneOptions, quick, usual } from './support.ts';
 
 /** Lines at a provider: what is registered there, and whose a call is that comes back. */
@@ -65,7 +66,7 @@ lines('a line is registered with its password, refreshed under one Call-ID, and 
     assert.is(provider.contacts.size, 1, 'a refresh is the same contact');
     assert.match([...provider.contacts.values()][0]?.uri ?? '', /^sip:49301@127\.0\.0\.1:\d+;line=\w{20}$/);
     // Each was challenged once: four requests.
-    assert.is(ours.driver.dump().lines?.[0]?.cseq, 4);
+    assert.is(driverData(ours.driver).lines?.[0]?.cseq, 4);
     assert.equal(await ours.driver.register(wanted, 0), { type: 'accepted', expiresMs: 1_000 });
     assert.is(provider.contacts.size, 0);
     ours.driver.ended(wanted);
@@ -158,7 +159,7 @@ lines('what another process registered goes on under its Call-ID and token', asy
   await world(async ({ provider, ours }) => {
     const wanted = wantedOf(ours);
     await ours.driver.register(wanted, 600_000);
-    const data = JSON.parse(JSON.stringify(ours.driver.dump()));
+    const data = JSON.parse(JSON.stringify(driverData(ours.driver)));
     const trunk = ours.driver.endpoints().find(({ name }) => name === 'trunk')!;
     const next = await createPhone({ config: { endpoints: [trunk] } });
     next.driver.restore(data);

@@ -17,6 +17,7 @@ import { settle, whatIs } from '../../sip/transaction/fake-transports.ts';
 import { silentLog } from '../../support/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { createProcessClock } from '../../support/process-clock.ts';
+import { driverData } from '../../support/snapshots.ts';
 import { endpoint, FakeMedia } from './support.ts';
 
 /**
@@ -229,7 +230,7 @@ async function tell({ acts, snapshots, lost, reopensMs, hasVideo = true, picture
     const old = processes[node];
     const put = JSON.stringify({
       transactions: old.transactions.dump(),
-      driver: old.driver.dump(),
+      driver: driverData(old.driver),
       legs: [...old.legs].map(([id, leg]) => [id, leg.dump()]),
     });
     old.end();

@@ -30,6 +30,7 @@ import type { MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../../src/
 import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { freePort } from '../../support/free-port.ts';
 import { silentLog } from '../../support/log.ts';
+import { driverData } from '../../support/snapshots.ts';
 import { untilHolds } from '../../support/waiting.ts';
 
 /** Sends SUBSCRIBEs as a phone does, from one to another; resolves with the final response. */
@@ -423,7 +424,7 @@ export async function createPhone({
     /** Everything that it is, for another one in its place; this one is closed without a word. */
     async handOver(): Promise<HandedOver> {
       const legs = channels.map(({ id, leg }) => ({ id, data: leg.dump() }));
-      const dump = JSON.stringify({ port: listener!.port, driver: driver.dump(), legs });
+      const dump = JSON.stringify({ port: listener!.port, driver: driverData(driver), legs });
       await this.close();
       return JSON.parse(dump) as HandedOver;
     },
