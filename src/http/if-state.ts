@@ -48,8 +48,8 @@ const kinds: readonly Kind[] = [
 export type StateCheck = (header: string, params: Record<string, unknown>) => void;
 
 /**
- * The check of an operation. It throws AriError ifStateUnsupported (400) where the path names no object with a state,
- * ifStateInvalid (400) for words that are no states, stateDiffers (412), and the object's own 404.
+ * The check of an operation. It throws AriError: ifStateUnsupported (400) if the path names no object with a state,
+ * ifStateInvalid (400) for unknown states, stateDiffers (412), and the object's own 404.
  */
 export function createStateCheck({ params: declared, method, owner }: Operation, owners: Deps): StateCheck {
   // The path of a new object's id, and of a stored recording, names nothing that has a state.

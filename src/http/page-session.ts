@@ -4,8 +4,8 @@ import type { Origins } from './origins.ts';
 import type { Sessions } from './sessions.ts';
 
 /**
- * Keeps the log-in of a page over a reload. The page's token goes into a cookie that scripts cannot read (HttpOnly), that
- * no other site can send (SameSite=Strict), and that the browser sends to this one path only. The cookie authenticates no
+ * Keeps the log-in of a page over a reload. The page's token goes into a cookie. Scripts cannot read it (HttpOnly), no
+ * other site can send it (SameSite=Strict), and the browser sends it to this path only. The cookie authenticates no
  * operation: it only hands the token back to the page. So a forged request changes nothing, and a foreign page cannot read
  * the answer. The cookie ends with the token.
  */

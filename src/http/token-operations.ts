@@ -62,8 +62,8 @@ export const holderOf = (user: HttpUser, { name, digest, scopes, read_only, expi
 });
 
 /**
- * Whether a token has the name of another user. Calls to a browser go by the name of its token or of its user, so its holder
- * would have the calls of that user. No such token is made; a user that is added later makes one invalid.
+ * Whether a token has the name of another user. A browser gets the calls to the name of its token or user. So its holder
+ * would get the calls of that user. No such token is made; a user that is added later makes one invalid.
  */
 export const hasForeignName = (
   { name, user }: Pick<KeptToken, 'name' | 'user'>,

@@ -25,8 +25,8 @@ function zoneOf(date: Date): string {
 }
 
 /**
- * Makes a formatter that caches the last text, and of the last minute date, hour and zone, so that only seconds and
- * milliseconds are new. (Zone offsets are whole minutes and change on whole minutes.)
+ * Makes a formatter that caches the last text, and date, hour and zone of the last minute. Only seconds and milliseconds
+ * are new. (Zone offsets are whole minutes and change on whole minutes.)
  */
 export function createTimestampFormatter(): (epochMs: number) => string {
   let minute = Number.NaN;

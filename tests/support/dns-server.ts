@@ -31,7 +31,7 @@ function dataOf(answer: Answer): Buffer {
   }
 }
 
-/** A name server on 127.0.0.1 that knows what it was told, counts what it is asked, and says of all else that it is not there. */
+/** A name server on 127.0.0.1 with given records. It counts questions; other names do not exist. */
 export class DnsServer {
   readonly #socket = createSocket('udp4');
   readonly #zone: Readonly<Record<string, readonly Answer[]>>;

@@ -22,8 +22,8 @@ const telephoneEvent = 101;
 const digits = '0123456789*#ABCD';
 
 /**
- * Whether a datagram is RTCP (RFC 5761 section 4). The RTCP of a call goes to the port above that of its audio, which
- * the operating system may have given to the audio of another phone when the one that it was for is gone.
+ * Whether a datagram is RTCP (RFC 5761 section 4). The RTCP of a call goes to the port above that of its audio. After the
+ * end of a call, the operating system may give that port to the audio of another phone.
  */
 export const isControl = (datagram: Uint8Array): boolean => datagram[1]! >= 192 && datagram[1]! <= 223;
 
@@ -77,8 +77,8 @@ export class RtpPeer {
   }
 
   /**
-   * The µ-law octets received, packet behind packet: as `audio`, but for the times at which a busy server had no turn to
-   * send anything, and said so by a timestamp that is further on.
+   * The µ-law octets received, packet behind packet: as `audio`, without the gaps in which a busy server sent nothing. A
+   * later timestamp tells of such a gap.
    */
   words(): Buffer {
     return Buffer.concat(this.packets.flatMap(({ payloadType, payload }) => (payloadType === ulaw ? [payload] : [])));
