@@ -12,8 +12,10 @@ export type MeasureCurve = { title: string; lines: readonly MeasureLine[]; range
 export type Range = { low: number; high: number };
 
 const drawn: readonly { title: string; members: Readonly<Record<string, string>>; range: Range }[] = [
+  { title: 'MOS (estimate)', members: { mos_heard: 'heard', mos_sent: 'sent' }, range: { low: 1, high: 4.5 } },
   { title: 'Loss (packets)', members: { loss_heard: 'heard', loss_sent: 'sent' }, range: { low: 0, high: 4 } },
   { title: 'Jitter (ms)', members: { jitter_heard_ms: 'heard', jitter_sent_ms: 'sent' }, range: { low: 0, high: 4 } },
+  { title: 'Delay (ms)', members: { delay_heard_ms: 'heard', delay_sent_ms: 'sent' }, range: { low: 0, high: 100 } },
   { title: 'Level (dB)', members: { level_db: 'heard', level_sent_db: 'sent' }, range: { low: -90, high: 0 } },
 ];
 

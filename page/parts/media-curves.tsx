@@ -4,9 +4,10 @@ import type { RTPstat } from '../../src/models/rtp-statistics.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { whyUnseenText } from '../../src/models/visibility-rows.ts';
 import { curvesOf, type Measure, type MeasureCurve, measuresOf, type VideoRow, videoRowsOf } from '../core/measures.ts';
+import { type LegQuality, legQualities, withQuality } from '../core/quality.ts';
 import { ask, may } from '../core/session.ts';
-import { shortNames } from '../core/words.ts';
-import { Panel } from './bits.tsx';
+import { clockTime, shortNames } from '../core/words.ts';
+import { Panel, Pill } from './bits.tsx';
 import { Curve } from './curve.tsx';
 
 /** Loss, jitter and level of a call's audio and video over time: recorded values, and present ones. */
@@ -24,7 +25,16 @@ const tenths = (seconds: number): number => Math.round(seconds * 10_000) / 10;
 
 type VideoStat = NonNullable<RTPstat['video']>[number];
 
-const figures = ({ rxploss, txploss, rxjitter, txjitter }: RTPstat | VideoStat): Measure['report'] => ({
+const figures = ({
+  rxploss,
+  txploss,
+  rxjitter,
+  txjitter,
+  rxcount,
+  txcount,
+}: RTPstat | VideoStat): Measure['report'] => ({
+  packets_heard: rxcount,
+  packets_sent: txcount,
   loss_heard: rxploss,
   loss_sent: txploss,
   ...(rxjitter === undefined ? {} : { jitter_heard_ms: tenths(rxjitter) }),
@@ -53,7 +63,8 @@ function useMeasures(channels: readonly string[]): readonly Measure[] {
       for (const object of wanted.split(' ').filter((each) => !without.has(each))) {
         ask<RTPstat>('GET', `/ari/channels/${encodeURIComponent(object)}/rtp_statistics`).then(
           (found) => {
-            const reports = [figures(found), ...(found.video ?? []).map(videoFigures)];
+            const trip = found.rtt === undefined ? {} : { rtt_ms: tenths(found.rtt) };
+            const reports = [{ ...figures(found), ...trip }, ...(found.video ?? []).map(videoFigures)];
             const made = reports.map((report): Measure => ({ at: Date.now(), object, report }));
             setMeasures((before) => [...before, ...made].slice(-mostMeasures));
           },
@@ -78,7 +89,7 @@ export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
   const living = call?.channels.filter(({ name, ended }) => ended === undefined && name.startsWith('PJSIP/')) ?? [];
   const [chosen, setChosen] = useState<string>();
   const asked = useMeasures(chosen === undefined ? living.map(({ id }) => id) : [chosen]);
-  const measures = useMemo(() => measuresOf(timeline, asked), [timeline, asked]);
+  const measures = useMemo(() => withQuality(measuresOf(timeline, asked)), [timeline, asked]);
   const times = useMemo(() => measures.map((each) => each.at), [measures]);
   const names = call?.channels.map(({ id, name }) => `${id} ${name}`).join('\n') ?? '';
   const nameOf = useMemo(
@@ -86,6 +97,7 @@ export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
     [names],
   );
   const audio = useMemo(() => curvesOf(measures, nameOf, 'audio', chosen), [measures, nameOf, chosen]);
+  const legs = useMemo(() => legQualities(measures, at), [measures, at]);
   const video = useMemo(() => curvesOf(measures, nameOf, 'video', chosen), [measures, nameOf, chosen]);
   const rows = useMemo(() => videoRowsOf(measures, nameOf, at), [measures, nameOf, at]);
   const channels = call?.channels.filter(({ name }) => name.startsWith('PJSIP/')).map(({ id }) => id) ?? [];
@@ -97,6 +109,7 @@ export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
     <>
       {audio.length === 0 && chosen === undefined ? null : (
         <Panel title="Audio" class="audio-panel" extra={chooser}>
+          {legs.length === 0 ? null : <Legs legs={legs} nameOf={nameOf} />}
           <Curves curves={audio} times={times} at={at} />
         </Panel>
       )}
@@ -157,6 +170,57 @@ function Curves({ curves, times, at }: CurvesProps) {
           range={range}
         />
       ))}
+    </div>
+  );
+}
+
+/** How a direction of a leg is, as its pill shows it. */
+const legTones: Readonly<Record<LegQuality['word'], string>> = {
+  good: 'good',
+  fair: 'lit',
+  poor: 'bad',
+  silent: 'bad',
+};
+
+/** Which leg is bad: both directions of each, with the worst moment. */
+function Legs({ legs, nameOf }: { legs: readonly LegQuality[]; nameOf: (object: string) => string }) {
+  const shown = (value: number | undefined, unit = ''): string => (value === undefined ? '—' : `${value}${unit}`);
+  return (
+    <div class="scroll">
+      <table class="figures legs">
+        <thead>
+          <tr>
+            <th scope="col">Audio</th>
+            <th scope="col" class="said">
+              Quality
+            </th>
+            <th scope="col" title="Mean opinion score, estimated by the E-model (ITU-T G.107): 1 to 4.5">
+              MOS
+            </th>
+            <th scope="col">Lowest</th>
+            <th scope="col">Loss</th>
+            <th scope="col">Jitter</th>
+            <th scope="col">Delay</th>
+            <th scope="col">Level</th>
+          </tr>
+        </thead>
+        <tbody>
+          {legs.map(({ object, direction, word, score, worst, worstAt, ...leg }) => (
+            <tr key={`${object} ${direction}`}>
+              <th scope="row">{`${direction === 'heard' ? 'from' : 'to'} ${nameOf(object)}`}</th>
+              <td class="said">
+                <Pill state={word} tone={legTones[word]} />
+              </td>
+              <td>{shown(score)}</td>
+              <td title={worstAt === undefined ? undefined : `at ${clockTime(worstAt)}`}>{shown(worst)}</td>
+              <td>{shown(leg.lossPercent, ' %')}</td>
+              <td>{shown(leg.jitterMs, ' ms')}</td>
+              <td>{shown(leg.delayMs, ' ms')}</td>
+              <td>{shown(leg.levelDb, ' dB')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }

@@ -21,6 +21,7 @@ import { Ladder } from '../parts/ladder.tsx';
 import { ListenButton } from '../parts/listen.tsx';
 import { MediaCurves } from '../parts/media-curves.tsx';
 import { Operations } from '../parts/operations.tsx';
+import { RecordingPlayer } from '../parts/recording.tsx';
 import { Spans } from '../parts/spans.tsx';
 import { TimeBar } from '../parts/time-bar.tsx';
 import { VideoVisibilityTable } from '../parts/video-visibility.tsx';
@@ -147,6 +148,9 @@ function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardPro
               <NextTransitions name={current.chart} states={states} />
             </div>
           </div>
+          {main.chart === 'liveRecording' && over ? (
+            <RecordingPlayer name={String((model as { name?: string } | undefined)?.name ?? object)} />
+          ) : null}
           {main.chart === 'channel' && !past && !over ? <ListenButton channel={object} /> : null}
           {charts.some(({ chart }) => chart === 'bridgeVideo') && !past && !over ? (
             <VideoVisibilityTable

@@ -33,7 +33,7 @@ test(
   async ({ open }) => {
     try {
       const shown = await open();
-      await shown.getByRole('link', { name: 'Phones' }).click();
+      await shown.getByRole('link', { name: 'Phones', exact: true }).click();
       await shown.getByRole('link', { name: /^\S+ line/ }).click();
       await shown.getByText('Registered', { exact: true }).waitFor();
       await shown.getByText(`at sip:${provider?.sip()}`).waitFor();
@@ -60,7 +60,7 @@ test('a transfer has its chart in the call, from the asking to the end', async (
   const alice = server.closing(await Phone.open('4711', server.sip()));
   await alice.call('wait');
   const shown = await open();
-  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
   await shown.getByRole('link', { name: /4711/ }).first().click();
   await isLit(shown, 'channel', 'up');
   assert.is(await alice.refer('<sip:wait@127.0.0.1>'), 202);
@@ -79,7 +79,7 @@ test('a call whose recording ends while it is looked at is the past, and nothing
   const { channel } = await app.waitFor('StasisStart');
   await app.ok('POST', `/channels/${channel.id}/answer`);
   const shown = await open();
-  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
   await shown.getByRole('link', { name: /4711/ }).first().click();
   await isLit(shown, 'channel', 'up');
   const hangUp = shown.getByRole('button', { name: 'Hang up', exact: true });
@@ -109,7 +109,7 @@ test(
     assert.is((await asked(world, '/hookswitch/tokens?name=ci&read_only=true', 'POST')).status, 200);
     assert.is((await asked(world, '/ari/channels', 'GET', 'not it')).status, 401);
     const shown = await open();
-    await shown.getByRole('link', { name: 'Server' }).click();
+    await shown.getByRole('link', { name: 'Server', exact: true }).click();
     const tile = (name: string) => shown.locator('.tile', { hasText: name });
     await tile('Call detail records').getByText('none lost').waitFor();
     await tile('Audit log').getByText('none lost').waitFor();
@@ -129,7 +129,7 @@ test(
     assert.equal(await (await asked(world, '/hookswitch/tokens')).json(), []);
 
     const looker = await open({ name: 'looker', secret: 'only looks' });
-    await looker.getByRole('link', { name: 'Server' }).click();
+    await looker.getByRole('link', { name: 'Server', exact: true }).click();
     await tile('Audit log').waitFor();
     assert.is(await looker.getByRole('button', { name: /Revoke|Lift ban/ }).count(), 0);
   },
@@ -212,7 +212,7 @@ test('scripts cannot read a log-in in the browser, a reload keeps it, and foreig
   // By the ticket that opened it nobody opens a WebSocket again.
   const sockets: string[] = [];
   shown.on('websocket', (socket) => sockets.push(socket.url()));
-  await shown.getByRole('link', { name: 'Applications' }).click();
+  await shown.getByRole('link', { name: 'Applications', exact: true }).click();
   const opened = shown.waitForEvent('websocket');
   await shown.reload();
   const { search } = new URL((await opened).url());
@@ -237,7 +237,7 @@ test('the address keeps moment, filters and search of a call over a reload', asy
   const { channel } = await app.waitFor('StasisStart');
   await app.ok('POST', `/channels/${channel.id}/answer`);
   const shown = await open();
-  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
   await shown.getByRole('link', { name: /4711/ }).click();
   await isLit(shown, 'channel', 'up');
   await shown

@@ -31,7 +31,7 @@ pageTests(page)(
     const [alice] = phones;
     await alice!.call('100');
     const shown = await open();
-    await shown.getByRole('link', { name: 'Calls' }).click();
+    await shown.getByRole('link', { name: 'Calls', exact: true }).click();
     await shown.getByRole('link', { name: /200/ }).click();
     await shown.getByRole('heading', { name: 'Video', exact: true }).waitFor();
     await shown.getByRole('row', { name: 'anonymous bob vp8 0' }).waitFor();

@@ -14,7 +14,7 @@ const test = pageTests(page);
 test('a call is seen from its ringing to its end, now and then', async ({ server, peer, place, open }) => {
   const app = await server.app('desk');
   const shown = await open();
-  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
   await shown.getByText('No calls yet').waitFor();
 
   const phone = place();
@@ -81,7 +81,7 @@ test('who may only look sees everything and has no buttons', async ({ server, pl
   const phone = place();
   const { channel } = await app.waitFor('StasisStart');
   const shown = await open({ name: 'looker', secret: 'only looks' });
-  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
   await shown.getByRole('link', { name: /4711/ }).click();
   await isLit(shown, 'channel', 'ring');
   await app.ok('POST', `/channels/${channel.id}/answer`);
@@ -89,7 +89,7 @@ test('who may only look sees everything and has no buttons', async ({ server, pl
   assert.is(await shown.getByRole('toolbar').count(), 0);
   assert.is(await shown.getByRole('button', { name: 'Listen', exact: true }).count(), 0);
   assert.is(await shown.getByRole('button', { name: 'Hang up', exact: true }).count(), 0);
-  await shown.getByRole('link', { name: 'Phones' }).click();
+  await shown.getByRole('link', { name: 'Phones', exact: true }).click();
   await shown.getByText('alice').waitFor();
   assert.is(await shown.getByRole('heading', { name: 'Create a phone' }).count(), 0);
   await shown.setViewportSize({ width: 400, height: 820 });
@@ -104,7 +104,7 @@ test('who is limited sees what its scope covers, and what it may not do is grey'
   const { channel } = await app.waitFor('StasisStart');
   await app.ok('POST', `/channels/${channel.id}/answer`);
   const shown = await open({ name: 'desk', secret: 'its own' });
-  await shown.getByRole('link', { name: 'Calls' }).click();
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
   await shown.getByRole('link', { name: /4711/ }).click();
   await isLit(shown, 'channel', 'up');
   const button = (name: string) => shown.getByRole('button', { name, exact: true });
@@ -223,11 +223,11 @@ test('a registered phone shows the state of its contact, an application its conn
     server.closing({ close: () => again.terminate() });
     await once(again, 'open');
     const shown = await open();
-    await shown.getByRole('link', { name: 'Phones' }).click();
+    await shown.getByRole('link', { name: 'Phones', exact: true }).click();
     await shown.getByRole('link', { name: /alice/ }).click();
     await isLitIn(shown, 'Registration and qualification', 'nonQualified');
     await picture(shown, 'phone');
-    await shown.getByRole('link', { name: 'Applications' }).click();
+    await shown.getByRole('link', { name: 'Applications', exact: true }).click();
     await shown.getByRole('link', { name: /desk/ }).click();
     await shown.getByLabel('WebSockets').getByText('resumed').waitFor();
     await app.ok('POST', '/channels/call-1?endpoint=Local/wait@default&app=desk&otherChannelId=other');
@@ -261,7 +261,7 @@ test(
       () => 'the call is not only on the disk',
     );
     const shown = await open();
-    await shown.getByRole('link', { name: 'Calls' }).click();
+    await shown.getByRole('link', { name: 'Calls', exact: true }).click();
     await shown.getByText('No calls yet').waitFor();
     await shown.getByRole('button', { name: 'Stored calls' }).click();
     const row = shown.getByRole('link', { name: /4799 →/ });
@@ -292,7 +292,7 @@ test(
 
 test('a phone is made, and told what to type', async ({ open }) => {
   const shown = await open();
-  await shown.getByRole('link', { name: 'Phones' }).click();
+  await shown.getByRole('link', { name: 'Phones', exact: true }).click();
   await shown.getByLabel('Name').fill('carol');
   await shown.getByRole('button', { name: 'Create' }).click();
   await shown.getByRole('heading', { name: 'Settings for the softphone of carol' }).waitFor();

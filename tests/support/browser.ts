@@ -140,7 +140,16 @@ export const pageTests =
 export const kept: ReadonlySet<string> = new Set([
   ...['overview', 'overview-dark', 'overview-narrow', 'calls', 'call', 'call-then', 'call-dark', 'call-narrow'],
   ...['api', 'charts', 'phones', 'phone', 'application', 'call-audio', 'server', 'line'],
-  ...['fault-away', 'fault-silent', 'fault-no-audio', 'fault-phone', 'fault-provider', 'stored-calls', 'alarms'],
+  ...[
+    'fault-away',
+    'fault-silent',
+    'fault-no-audio',
+    'fault-phone',
+    'fault-provider',
+    'stored-calls',
+    'alarms',
+    'call-recording',
+  ],
 ]);
 
 /** Those of which there is one in the dark and one on a telephone as well, taken where the page stands. */
