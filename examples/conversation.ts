@@ -1,22 +1,30 @@
-import { AriClient } from '@ipcom/asterisk-ari';
+import { connect } from 'hookswitch/client';
 import { WebSocket } from 'ws';
 
 // Talks with the caller: hears the caller over a WebSocket, waits for a pause, and answers, until the caller breaks
 // in. A language model would think of something better to say than what it has just heard, twice.
 
-type Channel = { id: string; channelvars?: Record<string, string> };
-
 const { HOOKSWITCH_URL: url = 'http://127.0.0.1:8088', HOOKSWITCH_PASSWORD: password = '' } = process.env;
-const { hostname: host, port } = new URL(url);
-const ari = new AriClient({ host, port: Number(port), username: 'hookswitch', password });
-await ari.connectWebSocket(['hello']);
+const ari = await connect({ url, username: 'hookswitch', password, app: 'hello' });
 
 const suffix = '-model';
+/** Callers who have not hung up. Each has a bridge of its own id. */
+const callers = new Set<string>();
+/** Opens a bridge and asks for its events: without that, only those that happen while a call is in it are sent. */
+async function openBridge(bridgeId: string) {
+  const bridge = await ari.bridges.create({ type: 'mixing', bridgeId });
+  await ari.applications.subscribe({ applicationName: 'hello', eventSource: `bridge:${bridge.id}` });
+  return bridge;
+}
+
+async function hangUp(id: string): Promise<void> {
+  if (callers.has(id)) await ari.channels.hangup({ channelId: id });
+}
 /** Linear samples of 16 bits at 8 kHz: octets a ms. How long a pause ends what the caller says, and how loud that is. */
 const [perMs, pauseMs, loud, longestMs] = [16, 600, 500, 10_000];
 
 /** The model's side of a call: what it hears and says goes over a WebSocket that it opens. */
-function converse(connection: string): void {
+function converse(caller: string, connection: string): void {
   const authorization = `Basic ${Buffer.from(`hookswitch:${password}`).toString('base64')}`;
   const socket = new WebSocket(`${url.replace('http', 'ws')}/media/${connection}`, 'media', {
     headers: { authorization },
@@ -50,30 +58,52 @@ function converse(connection: string): void {
     [saying, heardBefore] = [0, now];
   };
   socket.on('message', (data: Buffer, isAudio) => (isAudio ? hear(data) : follow(JSON.parse(String(data)))));
-  socket.on('close', () => clearTimeout(pause));
+  socket.on('close', () => {
+    clearTimeout(pause);
+    hangUp(caller).catch(() => {});
+  });
   socket.on('error', (error) => console.error(String(error)));
 }
 
-ari.on('StasisStart', async ({ channel: { id }, args: [role] }: { channel: Channel; args: string[] }) => {
+ari.on('StasisStart', async ({ channel: { id }, args: [role] }) => {
   if (role === 'model') {
     const caller = id.slice(0, -suffix.length);
-    await ari.bridges.addChannels(caller, { channel: [caller, id] });
+    await ari.bridges.addChannel({ bridgeId: caller, channel: [caller, id] }).catch(() => hangUp(caller));
     return;
   }
-  await ari.channels.answerChannel(id);
-  await ari.bridges.createBridge({ type: 'mixing', bridgeId: id });
-  const media = { transport: 'websocket', encapsulation: 'none', connection_type: 'server', external_host: '' };
-  const model = { app: 'hello', data: 'model', channelId: id + suffix, format: 'slin', transport_data: 'f(json)' };
-  const { channelvars = {} } = (await ari.channels.createExternalMedia({ ...media, ...model })) as Channel;
-  converse(channelvars['MEDIA_WEBSOCKET_CONNECTION_ID'] ?? '');
+  callers.add(id);
+  await serve(id).catch(() => hangUp(id));
 });
 
-ari.on('StasisEnd', async ({ channel: { id } }: { channel: Channel }) => {
-  if (id.endsWith(suffix)) return;
-  await ari.channels.hangup(id + suffix);
-  await ari.bridges.destroy(id);
+async function serve(id: string): Promise<void> {
+  await ari.channels.answer({ channelId: id });
+  await openBridge(id);
+  // The end of a caller who has gone meanwhile was told before.
+  if (!callers.has(id)) return ari.bridges.destroy({ bridgeId: id });
+  const media = {
+    transport: 'websocket',
+    encapsulation: 'none',
+    connection_type: 'server',
+    external_host: '',
+  } as const;
+  const model = { app: 'hello', data: 'model', channelId: id + suffix, format: 'slin', transport_data: 'f(json)' };
+  const { channelvars = {} } = await ari.channels.externalMedia({ ...media, ...model });
+  if (!callers.has(id)) return ari.channels.hangup({ channelId: id + suffix });
+  converse(id, channelvars['MEDIA_WEBSOCKET_CONNECTION_ID'] ?? '');
+}
+
+ari.on('StasisEnd', async ({ channel: { id } }) => {
+  // Without the model, or without the caller, the other goes, too.
+  if (id.endsWith(suffix)) return hangUp(id.slice(0, -suffix.length));
+  if (!callers.delete(id)) return;
+  await ari.channels.hangup({ channelId: id + suffix }).catch(() => {});
+  await ari.bridges.destroy({ bridgeId: id });
+});
+// Somebody else has destroyed the bridge: nobody is heard any more.
+ari.on('BridgeDestroyed', async ({ bridge: { id } }) => {
+  await hangUp(id);
 });
 // A caller may hang up at any time, also between two commands.
-process.on('unhandledRejection', (error) => console.error(String(error)));
+ari.on('error', (error) => console.error(String(error)));
 
 console.log('waiting for calls');
