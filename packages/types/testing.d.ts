@@ -10,6 +10,8 @@ export type ObjectState = {
     /** Paths of the states it is in, outermost first, such as `up` or `there.mute.mutedIn`. */
     states: string[];
 };
+/** What kinds of disturbances there are. */
+type DisturbanceKind = 'caller hangs up' | 'callee hangs up' | 'busy' | 'declined' | 'answered' | 'never answered' | 'digit' | 'hold' | 'transfer' | 'playback fails' | 'recording fails' | 'move fails' | 'bridge destroyed' | 'WebSocket cut' | 'media thread lost' | 'server restarted';
 /** A span of time: `500ms`, `30s`, `5m`, `1h`, or a number of ms. */
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}` | number;
 /** Options of `paths`. */
@@ -33,8 +35,8 @@ export interface PathsOptions {
     mostFindings?: number;
     /** Decides what chance decides. Default: 1. */
     seed?: number;
-    /** Runs one path alone: the `path` of a finding. */
-    only?: string;
+    /** Runs one path alone, the `path` of a finding; or those whose name a regular expression matches. */
+    only?: string | RegExp;
 }
 /** What is wrong with an application after a disturbance. */
 export interface PathFinding {
@@ -50,7 +52,10 @@ export interface PathFinding {
     kind: 'ended' | 'unhandled' | 'stranded' | 'left' | 'disconnected' | 'nextCall' | 'serverError';
     /** Reproduces it, as the option `only`: disturbance and moment. */
     path: string;
+    /** What has happened, such as `alice (the caller) hangs up`. */
     disturbance: string;
+    /** The same without who and what. */
+    cause: DisturbanceKind;
     /** `after` an event, or `before` a command is carried out. */
     moment: string;
     /** Channels, bridges, playbacks and recordings that stayed, with their states. */
@@ -84,8 +89,8 @@ export interface PathReport {
 }
 /**
  * Runs a normal call many times, and disturbs each run at another moment by something that the charts allow from
- * outside there: a party hangs up, is busy or never answers; a playback, a recording or a move fails; digits, hold, a transfer; the
- * WebSocket or the media thread is lost. Then it looks whether the application has survived.
+ * outside there: a party hangs up, is busy or never answers; a playback, a recording or a move fails; digits, hold, a transfer; a
+ * bridge, the WebSocket or the media thread is lost; the server restarts. Then it looks whether the application has survived.
  * @throws what the first normal call throws, which nothing disturbs; TypeError for an unknown `only`.
  */
 export declare function paths(options: PathsOptions): Promise<PathReport>;

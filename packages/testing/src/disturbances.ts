@@ -1,12 +1,34 @@
 import type { LiveActor } from '../../../src/actors/spawn.ts';
+import type { BridgeContext } from '../../../src/machines/bridge.ts';
 import type { ChannelContext } from '../../../src/machines/channel.ts';
 import { ownershipMachine } from '../../../src/machines/ownership.ts';
 import { playbackMachine } from '../../../src/machines/playback.ts';
+import type { Bridge } from '../../client/src/index.ts';
 import type { Phone } from './phone.ts';
 import type { Inside, TestServer } from './server.ts';
 
+/** What kinds of disturbances there are. */
+export type DisturbanceKind =
+  | 'caller hangs up'
+  | 'callee hangs up'
+  | 'busy'
+  | 'declined'
+  | 'answered'
+  | 'never answered'
+  | 'digit'
+  | 'hold'
+  | 'transfer'
+  | 'playback fails'
+  | 'recording fails'
+  | 'move fails'
+  | 'bridge destroyed'
+  | 'WebSocket cut'
+  | 'media thread lost'
+  | 'server restarted';
+
 /** Something that can happen from outside in a state of a chart. */
 export type Disturbance = {
+  kind: DisturbanceKind;
   /** In words, such as `bob (the callee) hangs up`. */
   name: string;
   /** The event of the chart that it causes. */
@@ -48,25 +70,55 @@ function ofChannel(actor: LiveActor, phones: ReadonlyMap<string, Phone>): Distur
   const called = !isCaller(actor);
   const who = `${phone.name} (the ${called ? 'callee' : 'caller'})`;
   const found: Disturbance[] = [];
-  const add = (event: string, what: string, act?: (phone: Phone) => unknown, more: Partial<Disturbance> = {}) => {
+  const add = (what: Pick<Disturbance, 'kind' | 'event' | 'name' | 'waitMs'>, act?: (phone: Phone) => unknown) => {
     // It is done to another server's phone of that name.
     const acts = act && { act: (pbx: TestServer) => act(pbx.phone(phone.name)) };
-    if (can(event)) found.push({ name: `${who} ${what}`, event, ...acts, ...more });
+    found.push({ ...what, name: `${who} ${what.name}`, ...acts });
   };
   if (called && can('leg.answered')) {
-    add('leg.hungUp', 'is busy', (each) => each.hangup(busy));
-    add('leg.hungUp', 'declines', (each) => each.hangup(rejected));
-    add('leg.answered', 'answers at this moment', (each) => each.answer());
+    const event = 'leg.hungUp';
+    add({ kind: 'busy', event, name: 'is busy' }, (each) => each.hangup(busy));
+    add({ kind: 'declined', event, name: 'declines' }, (each) => each.hangup(rejected));
+    add({ kind: 'answered', event: 'leg.answered', name: 'answers at this moment' }, (each) => each.answer());
     if (dialTimeoutMs > 0 && dialTimeoutMs < longestDialMs)
-      add('leg.answered', 'never answers', undefined, { event: 'dialTimeout', waitMs: dialTimeoutMs + 5_000 });
-  } else add('leg.hungUp', 'hangs up', (each) => each.hangup());
-  if (can('leg.held')) {
-    for (const digit of ['1', '#']) add('leg.digit', `presses ${digit}`, (each) => each.press(digit));
-    add('leg.held', 'puts the call on hold', (each) => each.hold());
-    add('leg.transferAsked', 'transfers the call to a phone elsewhere', (each) => each.transfer(elsewhere));
+      add({ kind: 'never answered', event: 'dialTimeout', name: 'never answers', waitMs: dialTimeoutMs + 5_000 });
+  } else if (can('leg.hungUp')) {
+    const kind = called ? 'callee hangs up' : 'caller hangs up';
+    add({ kind, event: 'leg.hungUp', name: 'hangs up' }, (each) => each.hangup());
   }
+  if (!can('leg.held')) return found;
+  for (const digit of ['1', '#'])
+    add({ kind: 'digit', event: 'leg.digit', name: `presses ${digit}` }, (each) => each.press(digit));
+  add({ kind: 'hold', event: 'leg.held', name: 'puts the call on hold' }, (each) => each.hold());
+  add({ kind: 'transfer', event: 'leg.transferAsked', name: 'transfers the call to a phone elsewhere' }, (each) =>
+    each.transfer(elsewhere),
+  );
   return found;
 }
+
+/** Somebody else destroys a bridge: the one that has as many members at that moment. */
+function bridgeDestroyed(actor: LiveActor): Disturbance {
+  const { length } = (actor.getSnapshot().context as BridgeContext).members;
+  return {
+    kind: 'bridge destroyed',
+    name: `somebody else destroys the bridge of ${length}`,
+    event: 'destroy',
+    async act(pbx) {
+      const bridges = await pbx.ask<Bridge[]>('/ari/bridges');
+      const wanted = bridges.find(({ channels }) => channels.length === length);
+      if (wanted) await pbx.ask(`/ari/bridges/${encodeURIComponent(wanted.id)}`, 'DELETE');
+      await pbx.settle();
+    },
+  };
+}
+
+/** The whole server, with every call that there is. */
+const serverRestarted: Disturbance = {
+  kind: 'server restarted',
+  name: 'the server restarts with its calls',
+  event: 'restart',
+  act: (pbx) => pbx.faults.restart(),
+};
 
 /** What can fail below an object. */
 function ofObject(actor: LiveActor, sockets: readonly string[][]): Disturbance[] {
@@ -75,6 +127,7 @@ function ofObject(actor: LiveActor, sockets: readonly string[][]): Disturbance[]
   if (actor.chart === 'liveRecording' && can({ type: 'record.failed', reason: '' }))
     return [
       {
+        kind: 'recording fails',
         name: 'the recording fails (the disk is full)',
         event: 'record.failed',
         act: (pbx) => pbx.faults.diskFull(),
@@ -87,13 +140,22 @@ function ofObject(actor: LiveActor, sockets: readonly string[][]): Disturbance[]
   if (socket && actor.chart === 'application' && can({ type: 'disconnect', connection }))
     return [
       {
+        kind: 'WebSocket cut',
         name: `the WebSocket of '${socket.join(',')}' is cut`,
         event: 'disconnect',
         act: (pbx) => pbx.faults.dropWebSocket(actor.id),
       },
     ];
   if (actor.chart === 'channel' && can({ type: 'leg.held' }))
-    return [{ name: 'the media thread is lost', event: 'media.lost', act: (pbx) => pbx.faults.killMediaThread() }];
+    return [
+      {
+        kind: 'media thread lost',
+        name: 'the media thread is lost',
+        event: 'media.lost',
+        act: (pbx) => pbx.faults.killMediaThread(),
+      },
+    ];
+  if (actor.chart === 'bridge' && can({ type: 'destroy' })) return [bridgeDestroyed(actor)];
   return [];
 }
 
@@ -106,6 +168,7 @@ function ofCommand(command: string): Disturbance[] {
   if (/\/play$/.test(command) && leadsTo(playbackMachine, 'playing', 'media.failed'))
     return [
       {
+        kind: 'playback fails',
         name: 'the playback fails (the sound is missing)',
         event: 'media.failed',
         change: (params) => params.set('media', `sound:${missing}`),
@@ -114,6 +177,7 @@ function ofCommand(command: string): Disturbance[] {
   if (/\/move$/.test(command) && leadsTo(ownershipMachine, 'moving', 'application.refused'))
     return [
       {
+        kind: 'move fails',
         name: 'the move fails (the application is not connected)',
         event: 'application.refused',
         change: (params) => params.set('app', missing),
@@ -129,7 +193,8 @@ function ofCommand(command: string): Disturbance[] {
 export function disturbancesNow({ actors, phones, world }: Inside, command?: string): Disturbance[] {
   const sockets = world.http.apps;
   const all = actors().flatMap((actor) => [...ofChannel(actor, phones), ...ofObject(actor, sockets)]);
-  const wanted = command === undefined ? all : [...ofCommand(command), ...all];
+  // A restart cuts requests that are under way: whether they are sent again is a matter of the client library.
+  const wanted = command === undefined ? [...all, serverRestarted] : [...ofCommand(command), ...all];
   const one = new Map(wanted.map((disturbance) => [disturbance.name, disturbance]));
   return [...one.values()];
 }

@@ -1,3 +1,4 @@
+import type { DisturbanceKind } from './disturbances.ts';
 import type { Duration } from './duration.ts';
 import type { TestServer, TestServerOptions } from './server.ts';
 
@@ -22,8 +23,8 @@ export interface PathsOptions {
   mostFindings?: number;
   /** Decides what chance decides. Default: 1. */
   seed?: number;
-  /** Runs one path alone: the `path` of a finding. */
-  only?: string;
+  /** Runs one path alone, the `path` of a finding; or those whose name a regular expression matches. */
+  only?: string | RegExp;
 }
 
 /** What is wrong with an application after a disturbance. */
@@ -40,7 +41,10 @@ export interface PathFinding {
   kind: 'ended' | 'unhandled' | 'stranded' | 'left' | 'disconnected' | 'nextCall' | 'serverError';
   /** Reproduces it, as the option `only`: disturbance and moment. */
   path: string;
+  /** What has happened, such as `alice (the caller) hangs up`. */
   disturbance: string;
+  /** The same without who and what. */
+  cause: DisturbanceKind;
   /** `after` an event, or `before` a command is carried out. */
   moment: string;
   /** Channels, bridges, playbacks and recordings that stayed, with their states. */

@@ -75,7 +75,7 @@ export class Rig {
 
   /** A normal call. @throws what the script throws; Error if something is left. */
   async normal(rests: Set<string>): Promise<SeenMoment[]> {
-    const before = this.#ids();
+    const before = this.#before();
     const follower = this.#follow(rests);
     try {
       await this.#options.call(this.#pbx);
@@ -83,7 +83,7 @@ export class Rig {
       const { moments } = follower;
       await this.#leave();
       if (!(await this.#isClear(before)))
-        throw new Error(`the normal call has left ${this.#since(before).map(objectInWords).join(', ')}`);
+        throw new Error(`the normal call has left ${this.#since(before.ids).map(objectInWords).join(', ')}`);
       return moments;
     } finally {
       follower.end();
@@ -92,7 +92,7 @@ export class Rig {
 
   /** A call that is disturbed at a moment. @returns what is wrong then; `missed` when the moment did not come. */
   async disturb(moment: Moment, { act, end, change, waitMs }: Disturbance, rests: Set<string>) {
-    const before = this.#ids();
+    const before = this.#before();
     const apps = this.#apps();
     const follower = this.#follow(rests, moment);
     try {
@@ -132,10 +132,10 @@ export class Rig {
   /** Leaves the call alone. @returns what is wrong with where it comes to rest. */
   async #alone(follower: Follower, since: Since, waitMs = aloneMs): Promise<Outcome | undefined> {
     const end = this.#pbx.clock.now() + waitMs;
-    const isOver = () => this.#end() !== undefined || this.#since(since.before).length === 0;
+    const isOver = () => this.#end() !== undefined || this.#since(since.before.ids).length === 0;
     while (!isOver() && this.#pbx.clock.now() < end) await this.#pbx.clock.advance('1s');
     if (this.#end() !== undefined) return this.#outcome('ended', follower, since, this.#end());
-    const stayed = this.#since(since.before).filter(({ chart }) => chart === 'channel');
+    const stayed = this.#since(since.before.ids).filter(({ chart }) => chart === 'channel');
     if (stayed.length === 0 || follower.rests.has(statesOf(this.#pbx.inside.actors()))) return undefined;
     await this.#patience();
     if (follower.rests.has(statesOf(this.#pbx.inside.actors()))) return undefined;
@@ -175,7 +175,7 @@ export class Rig {
     const types = this.#pbx.events.slice(Math.max(since.events, follower.answeredEvents)).map(({ type }) => type);
     return {
       kind,
-      stayed: this.#since(since.before).map(objectInWords),
+      stayed: this.#since(since.before.ids).map(objectInWords),
       unhandled: [...new Set(types.filter(isTurn))],
       refused: follower.refused.map(({ request, status }) => `${request}: ${status}`),
       ...(details !== undefined && { details }),
@@ -193,13 +193,19 @@ export class Rig {
     await this.#pbx.settle();
   }
 
-  async #isClear(before: ReadonlySet<string>): Promise<boolean> {
-    const over = () => this.#since(before).length === 0 || this.#end() !== undefined;
-    const left = this.#pbx.inside.world.until(over, endMs, () => 'left');
-    return left.then(
-      () => this.#since(before).length === 0,
-      () => false,
+  /** Nothing new is there; or only what replaces something lasting, such as a waiting room, in the same state. */
+  #isAsBefore({ ids, states }: Before): boolean {
+    return this.#since(ids).length === 0 || statesOf(this.#pbx.inside.actors()) === states;
+  }
+
+  async #isClear(before: Before): Promise<boolean> {
+    const isClear = () => this.#isAsBefore(before);
+    const left = this.#pbx.inside.world.until(
+      () => isClear() || this.#end() !== undefined,
+      endMs,
+      () => 'left',
     );
+    return left.then(isClear, () => false);
   }
 
   /** Why the application has ended; undefined while it runs. */
@@ -234,15 +240,18 @@ export class Rig {
     }
   }
 
-  #ids(): ReadonlySet<string> {
-    return new Set(objectsOf(this.#pbx).map(({ chart, id }) => `${chart} ${id}`));
+  #before(): Before {
+    const ids = new Set(objectsOf(this.#pbx).map(({ chart, id }) => `${chart} ${id}`));
+    return { ids, states: statesOf(this.#pbx.inside.actors()) };
   }
 
-  #since(before: ReadonlySet<string>) {
-    return objectsOf(this.#pbx).filter(({ chart, id }) => !before.has(`${chart} ${id}`));
+  #since(ids: ReadonlySet<string>) {
+    return objectsOf(this.#pbx).filter(({ chart, id }) => !ids.has(`${chart} ${id}`));
   }
 }
 
-type Since = { before: ReadonlySet<string>; events: number; commands: number };
+/** The objects that there were before a call, and their states. */
+type Before = { ids: ReadonlySet<string>; states: string };
+type Since = { before: Before; events: number; commands: number };
 
 const later = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

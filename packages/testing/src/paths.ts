@@ -21,6 +21,9 @@ function pathsOf(moments: readonly SeenMoment[]): Path[] {
   return [...found.values()];
 }
 
+const isWanted = (name: string, only: string | RegExp): boolean =>
+  typeof only === 'string' ? name === only : name.search(only) >= 0;
+
 /** As many as `most`, by chance, in their order. */
 function chosen<T>(all: readonly T[], most: number, seed: number): T[] {
   if (all.length <= most) return [...all];
@@ -34,8 +37,8 @@ function chosen<T>(all: readonly T[], most: number, seed: number): T[] {
 
 /**
  * Runs a normal call many times, and disturbs each run at another moment by something that the charts allow from
- * outside there: a party hangs up, is busy or never answers; a playback, a recording or a move fails; digits, hold, a transfer; the
- * WebSocket or the media thread is lost. Then it looks whether the application has survived.
+ * outside there: a party hangs up, is busy or never answers; a playback, a recording or a move fails; digits, hold, a transfer; a
+ * bridge, the WebSocket or the media thread is lost; the server restarts. Then it looks whether the application has survived.
  * @throws what the first normal call throws, which nothing disturbs; TypeError for an unknown `only`.
  */
 export async function paths(options: PathsOptions): Promise<PathReport> {
@@ -44,8 +47,9 @@ export async function paths(options: PathsOptions): Promise<PathReport> {
   const runner = new PathRunner(options);
   try {
     const all = pathsOf(await runner.normal());
-    const wanted = only === undefined ? chosen(all, most, seed) : all.filter(({ name }) => name === only);
-    if (only !== undefined && wanted.length === 0) throw new TypeError(`there is no path '${only}'`);
+    const allowed = only === undefined ? all : all.filter(({ name }) => isWanted(name, only));
+    if (only !== undefined && allowed.length === 0) throw new TypeError(`there is no path '${only}'`);
+    const wanted = chosen(allowed, most, seed);
     for (const path of wanted) {
       if (systemClock.monotonic() > until || runner.findings.length >= mostFindings) break;
       await runner.run(path);
@@ -97,6 +101,7 @@ class PathRunner {
       ...(isAlone ? alone : outcome),
       path: path.name,
       disturbance: path.disturbance.name,
+      cause: path.disturbance.kind,
       moment: momentInWords(path.moment),
       afterCalls: isAlone ? 0 : after,
       also: [],

@@ -324,10 +324,11 @@ export class TestServer {
   }
 
   /** @internal Asks the interface without a socket, in no time. */
-  async ask<T>(path: string): Promise<T> {
+  async ask<T>(path: string, method = 'GET'): Promise<T> {
     const login = Buffer.from(`${username}:${password}`).toString('base64');
-    const request = new Request(`${this.url}${path}`, { headers: { authorization: `Basic ${login}` } });
-    return (await this.#running().ask(request)).json() as Promise<T>;
+    const request = new Request(`${this.url}${path}`, { method, headers: { authorization: `Basic ${login}` } });
+    const text = await (await this.#running().ask(request)).text();
+    return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
   #running(): VirtualServer {
