@@ -47,7 +47,7 @@ export async function serve(
   process.on('uncaughtException', fatal).on('unhandledRejection', fatal);
   // Its threads load their code while the server before still works.
   const startMediaThread = supervised && prepareThreads(config.media.threads || 1);
-  const begun = await supervised?.begin(supervisorBounds(config));
+  const begun = await supervised?.begin(supervisorBounds(config), (isWanted) => warmUp(isWanted, log));
   const io = {
     ...{ logging, ...(inspect && { inspect }), ...(startMediaThread && { startMediaThread }) },
     supervised: supervised && begun && { ...begun, upgrade: () => supervised.upgrade() },
@@ -69,6 +69,14 @@ export async function serve(
   await stopped;
   stopCompacting();
   return true;
+}
+
+/** Runs the code of a restart once before it matters. A failure costs only time later. */
+async function warmUp(isWanted: () => boolean, log: Logger): Promise<void> {
+  const { warmUpRestore } = await import('./virtual/warm-up.ts');
+  await warmUpRestore(isWanted).catch((error: unknown) =>
+    log.warn({ error }, 'the code of a restart is not warmed up: calls are silent for longer behind it'),
+  );
 }
 
 const lostLines = 'log lines were lost: nothing read standard error';

@@ -94,6 +94,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
     'media/rtp/descriptors.ts',
     'native',
     'supervision',
+    'virtual/warm-up.ts',
   ],
   'node:fs/promises': ['lib/open-within.ts', 'config', 'stores', 'media/file'],
   'node:worker_threads': ['media'],

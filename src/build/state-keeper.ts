@@ -185,6 +185,7 @@ class StateKeeper {
   handOver(): void {
     const { base } = this.#floors;
     base.changes.commit();
+    this.#store.compact();
     for (let piece = 0; piece < pieces; piece++) this.refresh(piece);
     this.#store.commit([
       [writtenAtKey, String(base.clock.now())],

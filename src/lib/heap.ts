@@ -15,6 +15,9 @@ export function compactHeap(): void {
   collect?.();
 }
 
+/** From now on V8 keeps compiled code that is not used for a while. */
+export const keepCompiledCode = (): void => setFlagsFromString('--no-flush-bytecode');
+
 /** How often {@link compactWhenIdle} looks, in ms: longer than the time over which V8 counts what is allocated. */
 const lookMs = 6_000;
 

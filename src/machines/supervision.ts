@@ -58,7 +58,7 @@ const supervision = setup({
     /** Starts a server, or lets the prepared successor begin: answers with `server.ready` or `server.ended`. */
     startServer: effect('startServer'),
     /** Starts the next server beside the present one: answers with `successor.prepared` or `successor.ended`. */
-    prepareSuccessor: effect('prepareSuccessor'),
+    prepareSuccessor: effect<{ role: 'standby' | 'upgrade' }>('prepareSuccessor'),
     /** Ends the next server. */
     dropSuccessor: effect('dropSuccessor'),
     /** The server that asked for the upgrade hears why it goes on. */
@@ -108,6 +108,7 @@ const passSignal = {
     signal: event.type === 'stop' ? event.signal : ('SIGTERM' as const),
   }),
 } as const;
+const prepare = (role: 'standby' | 'upgrade') => ({ type: 'prepareSuccessor', params: { role } }) as const;
 const refuse = (reason: string) => ({ type: 'refuseUpgrade', params: { reason } }) as const;
 
 /** A crash starts the server again: the first one at once, others after a pause. */
@@ -188,7 +189,7 @@ export const supervisionMachine = supervision.createMachine({
     },
     /** The server runs steadily; the next one is being prepared. */
     preparingStandby: {
-      entry: 'prepareSuccessor',
+      entry: prepare('standby'),
       on: {
         ...onStandby,
         'successor.prepared': 'standingBy',
@@ -216,7 +217,7 @@ export const supervisionMachine = supervision.createMachine({
     },
     /** The next server is being prepared; the present one works. */
     upgrading: {
-      entry: 'prepareSuccessor',
+      entry: prepare('upgrade'),
       on: {
         'successor.prepared': 'handingOver',
         'successor.ended': { target: 'running', actions: refuse('the new version did not start; see its log') },

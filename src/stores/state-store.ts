@@ -53,6 +53,8 @@ export interface StateStore {
   close(): void;
   /** Writes everything anew if somebody has removed or replaced the file. */
   check(): void;
+  /** Writes everything anew if most of the file is outdated: the next process has less to read. */
+  compact(): void;
   /** Ends it and renames the file, so that the next start does not find it. */
   setAside(): void;
 }
@@ -169,6 +171,14 @@ class StateFile implements StateStore {
     this.#expire();
     if (this.#descriptor === undefined || this.#retryAt !== undefined || !this.#isGone()) return;
     this.#options.log.warn({ file: this.#path }, 'the file of the state was removed; it is written anew');
+    this.#rewriteOrFail();
+  }
+
+  compact(): void {
+    if (this.#retryAt === undefined && this.#size > 2 * this.#current) this.#rewriteOrFail();
+  }
+
+  #rewriteOrFail(): void {
     try {
       this.#rewrite();
     } catch (error) {

@@ -24,5 +24,8 @@ export type SupervisorMessage =
 /** Descriptors of a server that a supervisor started: behind the standard streams and the channel of messages. */
 export const inheritedAt = { link: 4, mark: 5 } as const;
 
-/** Environment variable that says so. */
+/** Environment variable that says so: its value is the role. */
 export const supervisedVariable = 'HOOKSWITCH_SUPERVISED';
+
+/** A server, or one that is prepared while another one works: to be there after a crash, or for an upgrade. */
+export type SupervisedRole = 'server' | 'standby' | 'upgrade';

@@ -3,7 +3,7 @@ import { closeSync } from 'node:fs';
 import { callMarkOctets, readCallMark } from '../lib/call-mark.ts';
 import { type DescriptorLink, type LinkMessage, openLink } from '../native/descriptor-link.ts';
 import type { HandoverCalls } from '../native/handover-calls.ts';
-import { type ServerMessage, type SupervisorMessage, supervisedVariable } from './messages.ts';
+import { type ServerMessage, type SupervisedRole, type SupervisorMessage, supervisedVariable } from './messages.ts';
 
 /** How a server's process ended. */
 export type ServerEnd = {
@@ -15,6 +15,7 @@ export type ServerEnd = {
 };
 
 type Options = {
+  role: SupervisedRole;
   /** Arguments of Node, the program first. */
   command: readonly string[];
   /** A message, or descriptors to hold. */
@@ -34,7 +35,7 @@ export class ServerProcess {
   readonly #child: ChildProcess;
 
   /** @throws Error */
-  constructor(calls: HandoverCalls, { command, told, holds, ended }: Options) {
+  constructor(calls: HandoverCalls, { role, command, told, holds, ended }: Options) {
     const { link, other } = openLink(calls);
     this.link = link;
     const memory = calls.memfd_create('mark', 1);
@@ -43,7 +44,7 @@ export class ServerProcess {
     this.#child = spawn(process.execPath, command, {
       // The descriptors of `inheritedAt`.
       stdio: ['inherit', 'inherit', 'inherit', 'ipc', other, memory],
-      env: { ...process.env, [supervisedVariable]: '1' },
+      env: { ...process.env, [supervisedVariable]: role },
     });
     closeSync(other);
     closeSync(memory);

@@ -7,7 +7,13 @@ import { HeldDescriptors } from '../native/held-descriptors.ts';
 import { InheritedSockets, newInheritedTable } from '../native/inherited.ts';
 import { HeldListeningSockets } from '../native/listening.ts';
 import { loadSystemCalls } from '../native/system-calls.ts';
-import { inheritedAt, type ServerMessage, type SupervisorMessage, supervisedVariable } from './messages.ts';
+import {
+  inheritedAt,
+  type ServerMessage,
+  type SupervisedRole,
+  type SupervisorMessage,
+  supervisedVariable,
+} from './messages.ts';
 
 /** How long sockets of the server before wait for their calls, in ms. */
 const claimMs = 10_000;
@@ -22,8 +28,15 @@ type Begin = {
 
 /** A server's side of its supervisor. */
 export interface Supervised {
-  /** Tells that the configuration can be used, and waits for the sockets of the server before. */
-  begin(bounds: Extract<ServerMessage, { type: 'prepared' }>['bounds']): Promise<Begin>;
+  /**
+   * Tells that the configuration can be used, and waits for the sockets of the server before.
+   * @param warmUp makes the start fast, while another server works: before an upgrade, or as long as this one stands by.
+   * It must not reject. `isWanted` says whether it may go on.
+   */
+  begin(
+    bounds: Extract<ServerMessage, { type: 'prepared' }>['bounds'],
+    warmUp: (isWanted: () => boolean) => Promise<void>,
+  ): Promise<Begin>;
   /** Tells that the server takes calls. */
   ready(): void;
   /** Asks for the next version. Resolves when that is prepared. @throws (rejects) Error with the reason against it. */
@@ -37,7 +50,8 @@ export interface Supervised {
 
 /** The supervisor that started this process; undefined: there is none. @throws Error */
 export async function joinSupervisor(clock: Clock): Promise<Supervised | undefined> {
-  if (process.env[supervisedVariable] === undefined || !process.send) return undefined;
+  const role = process.env[supervisedVariable] as SupervisedRole | undefined;
+  if (role === undefined || !process.send) return undefined;
   delete process.env[supervisedVariable];
   const [calls, handover] = await Promise.all([loadSystemCalls(), loadHandoverCalls()]);
   const link = new DescriptorLink(handover, inheritedAt.link);
@@ -49,13 +63,18 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
   let upgrading: { resolve(): void; reject(error: Error): void } | undefined;
 
   return {
-    async begin(bounds) {
-      const told = messageOf('begin');
-      tell({ type: 'prepared', bounds });
+    async begin(bounds, warmUp) {
       // Nothing is under way yet that somebody would have to end.
       const end = (): never => process.exit(0);
       process.once('disconnect', end);
       if (!process.connected) end();
+      if (role === 'upgrade') await warmUp(() => true);
+      let isAwaited = true;
+      const told = messageOf('begin').finally(() => {
+        isAwaited = false;
+      });
+      tell({ type: 'prepared', bounds });
+      if (role === 'standby') await warmUp(() => isAwaited);
       const { messages, leaveOut } = await told;
       process.off('disconnect', end);
       for (let each = 0; each < messages; each++) listening.inherit(link.receive()?.descriptors ?? []);

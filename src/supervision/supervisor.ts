@@ -5,7 +5,7 @@ import { type SupervisionInput, supervisionMachine } from '../machines/supervisi
 import { type HandoverCalls, loadHandoverCalls } from '../native/handover-calls.ts';
 import { Blame } from './blame.ts';
 import { HeldSockets } from './held-sockets.ts';
-import type { ServerMessage } from './messages.ts';
+import type { ServerMessage, SupervisedRole } from './messages.ts';
 import { type ServerEnd, ServerProcess } from './server-process.ts';
 
 type Supervision = {
@@ -69,8 +69,8 @@ class Supervisor {
     return supervisionMachine.provide({
       actions: {
         startServer: () => this.#startServer(),
-        prepareSuccessor: () => {
-          this.#successor = this.#spawn();
+        prepareSuccessor: (_, { role }: { role: 'standby' | 'upgrade' }) => {
+          this.#successor = this.#spawn(role);
         },
         dropSuccessor: () => {
           this.#successor?.kill('SIGKILL');
@@ -91,14 +91,14 @@ class Supervisor {
   }
 
   #startServer(): void {
-    this.#server = this.#successor ?? this.#spawn();
+    this.#server = this.#successor ?? this.#spawn('server');
     this.#successor = undefined;
     if (this.#server.isPrepared) this.#begin(this.#server);
   }
 
-  #spawn(): ServerProcess {
+  #spawn(role: SupervisedRole): ServerProcess {
     const server: ServerProcess = new ServerProcess(this.#calls, {
-      command: this.#options.command,
+      ...{ role, command: this.#options.command },
       told: (message) => this.#hear(server, message),
       holds: (message) => this.#held.take(message),
       ended: (end) => this.#ended(server, end),

@@ -94,7 +94,7 @@ chart('gives up after crashes only, not when a configuration cannot be used', ()
 });
 
 chart('prepares the next server beside the present one, which leaves when that is ready', () => {
-  assert.equal(pick(after(ready, upgrade)), { value: 'upgrading', asked: ['prepareSuccessor'] });
+  assert.equal(pick(after(ready, upgrade)), { value: 'upgrading', asked: ['prepareSuccessor upgrade'] });
   assert.equal(pick(after(ready, upgrade, prepared)), { value: 'handingOver', asked: ['askToLeave'] });
   const next = after(ready, upgrade, prepared, ended('done', 0));
   assert.equal(pick(next), { value: 'starting', asked: ['startServer'] });
@@ -138,7 +138,7 @@ chart('a start that takes too long is killed, which is a crash', () => {
 
 chart('prepares the next server as soon as the present one runs steadily, and a crash lets it begin', () => {
   assert.is(after(ready, steady).value, 'running');
-  assert.equal(pick(withStandby(ready, steady)), { value: 'preparingStandby', asked: ['prepareSuccessor'] });
+  assert.equal(pick(withStandby(ready, steady)), { value: 'preparingStandby', asked: ['prepareSuccessor standby'] });
   assert.equal(pick(withStandby(ready, steady, prepared)), { value: 'standingBy', asked: [] });
   for (const before of [[], [prepared]])
     assert.equal(pick(withStandby(ready, steady, ...before, crash)), { value: 'starting', asked: ['startServer'] });
@@ -147,8 +147,8 @@ chart('prepares the next server as soon as the present one runs steadily, and a 
 chart('drops what stands by when it is out of date or not needed', () => {
   for (const before of [[], [prepared]]) {
     const then = (event: AnyEvent) => pick(withStandby(ready, steady, ...before, event));
-    assert.equal(then(upgrade), { value: 'upgrading', asked: ['dropSuccessor', 'prepareSuccessor'] });
-    const again = ['passReload', 'dropSuccessor', 'prepareSuccessor'];
+    assert.equal(then(upgrade), { value: 'upgrading', asked: ['dropSuccessor', 'prepareSuccessor upgrade'] });
+    const again = ['passReload', 'dropSuccessor', 'prepareSuccessor standby'];
     assert.equal(then(reload), { value: 'preparingStandby', asked: again });
     assert.equal(then(stop), { value: 'stopping', asked: ['dropSuccessor', 'passSignal SIGTERM'] });
     assert.equal(then(ended('done', 0)), { value: 'ended', asked: ['dropSuccessor'] });
@@ -167,12 +167,12 @@ chart('tells when nothing stands by, and tries again after the longest pause or 
     assert.equal(delaysIn(supervisionMachine, then().snapshot), { mostPause: 1_000 });
     assert.equal(pick(then(delay('mostPause', 'withoutStandby'))), {
       value: 'preparingStandby',
-      asked: ['prepareSuccessor'],
+      asked: ['prepareSuccessor standby'],
     });
-    assert.equal(pick(then(reload)), { value: 'preparingStandby', asked: ['passReload', 'prepareSuccessor'] });
+    assert.equal(pick(then(reload)), { value: 'preparingStandby', asked: ['passReload', 'prepareSuccessor standby'] });
     assert.equal(pick(then(crash)), { value: 'starting', asked: ['startServer'] });
     assert.equal(pick(then(stop)), { value: 'stopping', asked: ['passSignal SIGTERM'] });
-    assert.equal(pick(then(upgrade)), { value: 'upgrading', asked: ['prepareSuccessor'] });
+    assert.equal(pick(then(upgrade)), { value: 'upgrading', asked: ['prepareSuccessor upgrade'] });
     assert.is(then(ended('done', 3)).snapshot.context.code, 3);
   }
 });

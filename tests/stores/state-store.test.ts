@@ -246,4 +246,18 @@ store('keeps the last events of each application, in their order', ({ open }) =>
   assert.equal([...last.left], [['k', '1']]);
 });
 
+store('is written anew for the next process where most of it is outdated, and only there', ({ open, directory }) => {
+  const first = open();
+  for (let value = 0; value < 100; value++) first.commit([['a', JSON.stringify('x'.repeat(200) + value)]]);
+  const long = statSync(file(directory)).size;
+  first.compact();
+  const short = statSync(file(directory)).size;
+  assert.ok(short < long / 10, `${short} of ${long}`);
+  const inode = statSync(file(directory)).ino;
+  first.compact();
+  assert.is(statSync(file(directory)).ino, inode);
+  first.commit([['b', '1']]);
+  assert.equal(Object.fromEntries(open().left), { a: JSON.stringify('x'.repeat(200) + 99), b: '1' });
+});
+
 store.run();
