@@ -18,6 +18,7 @@ interface StoredCalls<Place> extends CallDisk<Place> {
     fits(call: Call): boolean;
     offset: number;
     limit: number;
+    begunBy?: number | undefined;
     from?: number | undefined;
     to?: number | undefined;
   }): Promise<{ calls: Call[]; total: number; unsearchedBefore?: number }>;
@@ -167,6 +168,7 @@ async function search<Place>(
     ...{ offset: Math.max(0, offset - page.total), limit: count - page.calls.length },
     // A call ends after it begins; it may last long.
     from,
+    begunBy: to,
   });
   const total = page.total + found.total;
   const next = offset + count;

@@ -40,6 +40,8 @@ type CallSearch = {
   /** Fitting calls to leave out, and to return at most. */
   offset: number;
   limit: number;
+  /** Only calls that began at this time or earlier, in ms since the epoch. Others do not count as looked at. */
+  begunBy?: number | undefined;
   /** Only calls that ended in this time, in ms since the epoch. */
   from?: number | undefined;
   to?: number | undefined;
@@ -87,7 +89,10 @@ const linesAtOnce = 200;
 const mostOctets = 256 * 1_048_576;
 
 const nameOf = (at: number): string => String(Math.floor(at)).padStart(15, '0');
-const lineOf = (call: Call, at: number, octets: number): string => `${JSON.stringify({ at, octets, call })}\n`;
+const lineOf = (call: Call, at: number, octets: number): string =>
+  `${JSON.stringify({ at, octets, began: call.began, call })}\n`;
+/** When the call of a line began, without reading all of it. Lines of earlier versions have it first in their call. */
+const beganIn = (line: string): number => Number(/"began":(\d+)/.exec(line)?.[1] ?? 0);
 /** The beginning of a part, in ms since the epoch. */
 const beginOf = (part: string): number => Number(part);
 
@@ -104,6 +109,8 @@ class Files implements CallFiles {
   #last: Promise<unknown> = Promise.resolve();
   #searches = 0;
   #failing = false;
+  /** All parts with their sizes, oldest first, as of the last look at the directory; undefined: to be looked at. */
+  #known: { part: string; size: number }[] | undefined;
   lost = 0;
 
   constructor(options: CallFilesOptions) {
@@ -114,6 +121,7 @@ class Files implements CallFiles {
   prune(): Promise<unknown> {
     const { settings, clock } = this.#options;
     const pruned = this.#last.then(async () => {
+      this.#known = undefined;
       if (settings().days > 0) await this.#prune(clock.now());
     });
     this.#last = pruned.catch(this.#failed);
@@ -134,11 +142,12 @@ class Files implements CallFiles {
   search(search: CallSearch): Promise<FoundCalls> {
     return this.#alone(async () => {
       await this.prune();
-      const { fits, offset, limit, from = 0, to = Number.POSITIVE_INFINITY } = search;
+      const { fits, offset, limit, begunBy, from = 0, to = Number.POSITIVE_INFINITY } = search;
+      const isWanted = (line: string) => begunBy === undefined || beganIn(line) <= begunBy;
       const found: FoundCalls = { calls: [], total: 0 };
       const seen = new Set<string>();
       let left = this.#options.settings().searched;
-      for await (const { call } of this.#newestFirst(() => true, from, to)) {
+      for await (const { call } of this.#newestFirst(isWanted, from, to)) {
         const { id, ended = 0 } = call;
         if (left-- === 0) return { ...found, unsearchedBefore: ended };
         // The latest version of a call is met first.
@@ -199,6 +208,7 @@ class Files implements CallFiles {
   };
 
   readonly #failed = (error: unknown): undefined => {
+    this.#known = undefined;
     if (!this.#failing) this.#options.log.warn({ error }, 'ended calls cannot be written to the disk');
     this.#failing = true;
   };
@@ -216,6 +226,7 @@ class Files implements CallFiles {
     const text = Buffer.from(lineOf(call, at, octets.length));
     const line = await append(this.#path(part, 'calls'), text, true);
     const place = { part, line, lineOctets: text.length, at, octets: octets.length };
+    this.#grown(part, at + octets.length + line + text.length);
     if (earlier) await this.#erase(earlier);
     return place;
   }
@@ -230,6 +241,13 @@ class Files implements CallFiles {
     return nameOf(Math.max(now, begun + 1));
   }
 
+  /** Remembers how large a part is by now, so that not each call looks at the sizes of all. */
+  #grown(part: string, size: number): void {
+    const last = this.#known?.at(-1);
+    if (last?.part === part) last.size = size;
+    else this.#known?.push({ part, size });
+  }
+
   get #most(): number {
     return this.#options.settings().size * 1_000_000;
   }
@@ -237,8 +255,7 @@ class Files implements CallFiles {
   /** Deletes the parts that are too old, and the oldest if all are too large. @returns what is left, oldest first */
   async #prune(now: number): Promise<{ part: string; size: number }[]> {
     const due = now - this.#options.settings().days * dayMs;
-    const names = await this.#parts();
-    const parts = await Promise.all(names.map(async (part) => ({ part, size: await this.#sizeOfPart(part) })));
+    const parts = this.#known ?? (await this.#sizes());
     let all = parts.reduce((sum, { size }) => sum + size, 0);
     // The newest stays within its share. A part ends where the next one begins, or a day after it began.
     const isOld = (index: number): boolean => {
@@ -250,7 +267,13 @@ class Files implements CallFiles {
       await this.#remove(parts[gone]!.part);
       all -= parts[gone]!.size;
     }
-    return parts.slice(gone);
+    this.#known = parts.slice(gone);
+    return this.#known;
+  }
+
+  async #sizes(): Promise<{ part: string; size: number }[]> {
+    const names = await this.#parts();
+    return Promise.all(names.map(async (part) => ({ part, size: await this.#sizeOfPart(part) })));
   }
 
   async #parts(): Promise<string[]> {

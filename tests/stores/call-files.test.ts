@@ -76,6 +76,33 @@ test(
   { searched: 10 },
 );
 
+test(
+  'a search of calls that began by a time goes on behind the place where another one ended',
+  async ({ files, clock }) => {
+    for (let index = 0; index < 20; index++) await files.append(callOf(`call-${index}`, clock.now() + index * 2_000));
+    const first = await files.search({ ...all, fits: ({ id }) => id === 'call-3' });
+    assert.equal(first, { calls: [], total: 0, unsearchedBefore: clock.now() + 9 * 2_000 });
+    const behind = { ...all, begunBy: first.unsearchedBefore, fits: ({ id }: { id: string }) => id === 'call-3' };
+    assert.equal(idsOf(await files.search(behind)), ['call-3']);
+    // One that lasted longer than the others is not passed over.
+    await files.append({ ...callOf('long', clock.now() + 90_000), began: clock.now() });
+    assert.equal(idsOf(await files.search({ ...all, begunBy: clock.now() + 1_000 })), ['long', 'call-1', 'call-0']);
+  },
+  { searched: 10 },
+);
+
+test('a written call looks at the sizes of no other: the next search does', async ({ files, clock, directory }) => {
+  await files.append(callOf('old', clock.now()));
+  clock.advance(86_400_000);
+  await files.append(callOf('new', clock.now()));
+  const [old] = filesIn(directory, '.timelines');
+  writeFileSync(join(directory, old ?? ''), Buffer.alloc(11_000_000));
+  await files.append(callOf('newer', clock.now()));
+  assert.is(filesIn(directory, '.timelines').length, 2);
+  await files.search(all);
+  assert.is(filesIn(directory, '.timelines').length, 1);
+});
+
 test('a call that is written again has one version, and nothing of the earlier one is left', async (world) => {
   const { files, clock, directory } = world;
   const secret = callOf('a', clock.now());

@@ -117,7 +117,8 @@ export const pageTests =
             });
             shown.on('pageerror', (error) => complaints.push(String(error)));
             shown.on('request', (asked) => {
-              if (!asked.url().startsWith(server.url.replace(/\/ari$/, '')) && !asked.url().startsWith('data:'))
+              const own = [server.url.replace(/\/ari$/, ''), 'data:', 'blob:'];
+              if (!own.some((place) => asked.url().startsWith(place)))
                 complaints.push(`asked elsewhere: ${asked.url()}`);
             });
             await shown.goto(server.url.replace(/\/ari$/, '/'));

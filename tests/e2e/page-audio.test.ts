@@ -1,0 +1,50 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { pageTests, picture } from '../support/browser.ts';
+
+/** What a page tells of the audio of a call, in a real browser. */
+
+const page = suite('the audio of a call in a browser');
+const test = pageTests(page);
+
+test(
+  'both directions of a leg have their quality, and the recording plays with its waveform',
+  async ({ server, peer, place, open }) => {
+    const app = await server.app('desk');
+    place();
+    const { channel } = await app.waitFor('StasisStart');
+    await app.ok('POST', `/channels/${channel.id}/answer`);
+    await app.ok('POST', `/channels/${channel.id}/play?media=sound:hello-world`);
+    await app.waitFor('PlaybackFinished');
+    peer.hum(440);
+    await app.ok('POST', `/channels/${channel.id}/record?name=call-1&format=wav`);
+    await app.waitFor('RecordingStarted');
+    const shown = await open();
+    await shown.getByRole('link', { name: 'Calls', exact: true }).click();
+    await shown.getByRole('link', { name: /4711/ }).click();
+    const from = shown.getByRole('row', { name: /^from / });
+    await from.getByText('good', { exact: true }).waitFor();
+    await from.getByText('4.4', { exact: true }).first().waitFor();
+    await shown.getByRole('row', { name: /^to / }).getByText('good', { exact: true }).waitFor();
+    await shown.getByText('MOS (estimate)').waitFor();
+    await app.ok('POST', `/recordings/live/call-1/stop`);
+    await app.waitFor('RecordingFinished');
+    const card = shown.locator('[data-chart="liveRecording"].over');
+    await card.getByRole('button').first().click();
+    await card.getByRole('button', { name: 'Play recording' }).click();
+    const waveform = card.getByRole('img', { name: /^Waveform, / });
+    await waveform.waitFor();
+    await waveform.scrollIntoViewIfNeeded();
+    await picture(shown, 'call-recording');
+    const audio = card.locator('audio');
+    const box = await waveform.boundingBox();
+    await waveform.click({ position: { x: (box?.width ?? 2) / 2, y: 5 } });
+    const [at, length] = await audio.evaluate((one: HTMLAudioElement) => [one.currentTime, one.duration]);
+    assert.ok(Math.abs((at ?? 0) - (length ?? 0) / 2) < 0.2, `${at} of ${length}`);
+    await app.ok('DELETE', '/recordings/stored/call-1');
+    await app.ok('DELETE', `/channels/${channel.id}`);
+  },
+  () => ({ recorder: { media_interval: 1 } }),
+);
+
+page.run();
