@@ -55,7 +55,8 @@ export function withQuality(measures: readonly Measure[]): Measure[] {
 export type LegQuality = {
   object: string;
   direction: Direction;
-  word: ReturnType<typeof scoreWord> | 'silent';
+  /** `silent`: nothing comes, though the other direction is at work. `unknown`: nothing was to come yet. */
+  word: ReturnType<typeof scoreWord> | 'silent' | 'unknown';
   /** The last score, and the lowest so far; undefined while nothing came. */
   score: number | undefined;
   worst: number | undefined;
@@ -83,10 +84,12 @@ function legQuality(object: string, direction: Direction, own: readonly Measure[
   const scoreOf = (each: Measure | undefined) => number(each?.report[`mos_${direction}`]);
   for (const each of own) if ((scoreOf(each) ?? 9) < (scoreOf(worst) ?? 9)) worst = each;
   const score = last(`mos_${direction}`);
+  const other = direction === 'heard' ? 'sent' : 'heard';
+  const nothing = (last(`packets_${other}`) ?? 0) > 0 ? 'silent' : 'unknown';
   const isSilent = last(`packets_${direction}`) === 0;
   return {
     ...{ object, direction, score, worst: scoreOf(worst), worstAt: worst?.at },
-    word: isSilent || score === undefined ? 'silent' : scoreWord(scoreOf(worst) ?? score),
+    word: isSilent || score === undefined ? nothing : scoreWord(scoreOf(worst) ?? score),
     lossPercent: last(`loss_${direction}_percent`),
     jitterMs: last(`jitter_${direction}_ms`),
     delayMs: last(`delay_${direction}_ms`),

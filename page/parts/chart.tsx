@@ -1,5 +1,10 @@
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { SnapshotImage } from '../../src/actors/step.ts';
+import type { ChartTransition } from '../../src/models/chart.ts';
 import { useChart } from '../core/charts.ts';
+import { dueAt, guardNow } from '../core/guards.ts';
+import { overview } from '../core/overview.ts';
+import { duration } from '../core/words.ts';
 
 /** Lit parts of a chart. */
 export type Lit = {
@@ -16,6 +21,9 @@ const wide = 420;
 export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; label?: string }) {
   const drawn = useChart(name);
   const box = useRef<HTMLDivElement>(null);
+  const [told, setTold] = useState<string>();
+  /** One that was clicked stays until another one is. */
+  const pinned = useRef<string | undefined>(undefined);
   const way = lit?.way.join(' ') ?? '';
   const states = lit?.states.join(' ') ?? '';
 
@@ -36,7 +44,31 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     }
     svg?.removeAttribute('width');
     svg?.removeAttribute('height');
+    for (const line of root.querySelectorAll('[id^="edge:"] > path')) {
+      // A thin line is hard to hit.
+      const wider = line.cloneNode() as Element;
+      wider.setAttribute('class', 'hit');
+      line.after(wider);
+    }
   }, [drawn]);
+
+  useEffect(() => {
+    const root = box.current;
+    if (!root) return undefined;
+    const edgeOf = ({ target }: Event): string | undefined =>
+      (target as Element | null)?.closest?.('[id^="edge:"]')?.id ?? undefined;
+    const over = (event: Event) => setTold(edgeOf(event) ?? pinned.current);
+    const click = (event: Event) => {
+      pinned.current = edgeOf(event);
+      setTold(pinned.current);
+    };
+    root.addEventListener('pointerover', over);
+    root.addEventListener('click', click);
+    return () => {
+      root.removeEventListener('pointerover', over);
+      root.removeEventListener('click', click);
+    };
+  }, []);
 
   useLayoutEffect(() => {
     const root = box.current;
@@ -56,12 +88,67 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     root.querySelector('svg')?.setAttribute('aria-label', `${label ?? name}: ${(lit?.states ?? []).join(', ')}`);
   }, [drawn, way, states]);
 
-  return <div class={lit ? 'drawing has-lit' : 'drawing'} ref={box} />;
+  const transitions = drawn?.chart.transitions.filter(({ edge }) => edge !== undefined && edge === told) ?? [];
+  return (
+    <figure class="chart-figure">
+      <div class={lit ? 'drawing has-lit' : 'drawing'} ref={box} />
+      <figcaption class="quiet" aria-live="polite">
+        {transitions.length === 0 ? 'Point at a line, or click it, to see what its transition does.' : null}
+        {transitions.map((each) => (
+          <span key={`${each.event} ${each.guard}`}>{transitionText(each)}</span>
+        ))}
+      </figcaption>
+    </figure>
+  );
 }
 
-/** Transitions out of the present states: event, condition, target. */
-export function NextTransitions({ name, states }: { name: string; states: readonly string[] }) {
+/** What a transition does, in a line: its states, event, guard, effects, facts. */
+function transitionText({ from, to, event, guard, effects, facts }: ChartTransition): string {
+  const does = [...effects, ...facts.map((fact) => `fact ${fact}`)];
+  const condition = guard ? ` if ${guard}` : '';
+  return `${from || 'any state'} → ${to ?? 'same state'} by ${event}${condition}: ${does.join(', ') || 'no effect'}`;
+}
+
+/** The time on the server, every second; in the past that of the shown moment. */
+function useServerTime(at: number | undefined): number {
+  const ahead = useRef(overview.get().at === 0 ? 0 : overview.get().at - Date.now());
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (at !== undefined) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [at]);
+  return at ?? now + ahead.current;
+}
+
+/** A guard, and whether it holds now. */
+function Guard({ name, holds }: { name: string; holds: boolean | undefined }) {
+  if (holds === undefined) return <span class="guard"> if {name}</span>;
+  return (
+    <span class={`guard ${holds ? 'holds' : 'fails'}`}>
+      {' '}
+      if {name} <em>({String(holds)} now)</em>
+    </span>
+  );
+}
+
+/**
+ * Transitions out of the present states: event, condition, target. @param image the object as it is: whether conditions
+ * hold, and when deadlines end. @param at the moment that is shown, in ms since the epoch; undefined for now
+ */
+export function NextTransitions({
+  name,
+  states,
+  image,
+  at,
+}: {
+  name: string;
+  states: readonly string[];
+  image?: SnapshotImage;
+  at?: number | undefined;
+}) {
   const drawn = useChart(name);
+  const now = useServerTime(at);
   if (!drawn) return null;
   const isIn = (from: string) => states.some((state) => state === from || from === '' || state.startsWith(`${from}.`));
   const next = drawn.chart.transitions.filter(
@@ -70,14 +157,18 @@ export function NextTransitions({ name, states }: { name: string; states: readon
   if (next.length === 0) return <p class="quiet">This is a final state.</p>;
   return (
     <ul class="next">
-      {next.map(({ event, guard, to }) => (
-        <li key={`${event} ${guard} ${to}`}>
-          <code>{event}</code>
-          {guard ? <span class="guard"> if {guard}</span> : null}
-          <span class="arrow"> → </span>
-          <b>{to?.split('.').at(-1)}</b>
-        </li>
-      ))}
+      {next.map(({ event, guard, to }) => {
+        const due = image && dueAt(event, image);
+        return (
+          <li key={`${event} ${guard} ${to}`}>
+            <code>{event}</code>
+            {guard ? <Guard name={guard} holds={image && guardNow(name, guard, event, image)} /> : null}
+            <span class="arrow"> → </span>
+            <b>{to?.split('.').at(-1)}</b>
+            {due === undefined ? null : <span class="due"> in {duration(Math.max(0, due - now))}</span>}
+          </li>
+        );
+      })}
     </ul>
   );
 }

@@ -180,6 +180,7 @@ const legTones: Readonly<Record<LegQuality['word'], string>> = {
   fair: 'lit',
   poor: 'bad',
   silent: 'bad',
+  unknown: 'plain',
 };
 
 /** Which leg is bad: both directions of each, with the worst moment. */

@@ -77,9 +77,11 @@ type ObjectCardProps = {
   actable: boolean;
   /** Whether it is open by default. */
   drawn: boolean;
+  /** The moment that is shown, in ms since the epoch; undefined for now. */
+  at: number | undefined;
 };
 
-function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardProps) {
+function ObjectCard({ shown, traced, call, past, actable, drawn, at }: ObjectCardProps) {
   const who = useCell(session);
   const [chosen, setChosen] = useState<string>();
   const over = isOver(shown);
@@ -145,7 +147,7 @@ function ObjectCard({ shown, traced, call, past, actable, drawn }: ObjectCardPro
               <h4>History</h4>
               <p class="way">{current.way.map((state) => state.split('.').at(-1)).join(' → ')}</p>
               <h4>Next transitions</h4>
-              <NextTransitions name={current.chart} states={states} />
+              <NextTransitions name={current.chart} states={states} image={current.image} at={at} />
             </div>
           </div>
           {main.chart === 'liveRecording' && over ? (
@@ -312,6 +314,7 @@ export function CallView({ id }: { id: string }) {
                   past={moment !== undefined || isOld}
                   actable={!isOld}
                   drawn={all || drawn.has(shown)}
+                  at={at}
                 />
               ))}
               <MediaCurves timeline={timeline} at={at} call={call} />

@@ -68,6 +68,9 @@ quality('the leg that is bad is known by its worst moment, also when it is good 
     'b heard silent    ',
     'b sent good 4.4 4.4 1 -20',
   ]);
+  // A phone that rings has nothing to say yet.
+  const [ringing] = legQualities(withQuality([measure(1, 'a', counts(0, 0))]), undefined);
+  assert.is(ringing?.word, 'unknown');
   assert.equal(shown(1)[0], 'a heard good 4.4 4.4 1 ');
 });
 
