@@ -3,10 +3,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { libraryPage } from './library-pages.ts';
 
 /**
- * Writes packages/types: one declaration file for each entry of the package. They are the report of the API, too: with
- * --check nothing is written, and a file that is not up to date is an error. So no change of the API goes unnoticed.
+ * Writes packages/types: one declaration file for each entry of the package, and its page in docs/library. They are the
+ * report of the API, too: with --check nothing is written, and a file that is not up to date is an error. So no change of the API goes unnoticed.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -113,18 +114,29 @@ function declarations(): Map<string, string> {
   }
 }
 
-const target = join(root, 'packages/types');
-const read = (name: string): string => {
+const read = (path: string): string => {
   try {
-    return readFileSync(join(target, name), 'utf8');
+    return readFileSync(join(root, path), 'utf8');
   } catch {
     return '';
   }
 };
+
+/** Models and events have pages of their own. */
+const generated = read('packages/client/src/generated.ts');
+const described = new Set([...generated.matchAll(/^export (?:interface|type) (\w+)/gm)].map(([, name = '']) => name));
+
+const files = new Map<string, string>();
 for (const [name, text] of declarations()) {
-  if (read(name) === text) continue;
+  files.set(`packages/types/${name}`, text);
+  const entry = name.replace('.d.ts', '') as (typeof entries)[number]['name'];
+  const page = entry === 'index' ? 'hookswitch' : entry;
+  files.set(`docs/library/${page}.md`, libraryPage(entry, statementsOf(text), described));
+}
+for (const [path, text] of files) {
+  if (read(path) === text) continue;
   if (process.argv.includes('--check')) {
-    console.error(`packages/types/${name}: the API has changed; run npm run types and tell of it in CHANGELOG.md`);
+    console.error(`${path}: the API has changed; run npm run types and tell of it in CHANGELOG.md`);
     process.exitCode = 1;
-  } else writeFileSync(join(target, name), text);
+  } else writeFileSync(join(root, path), text);
 }

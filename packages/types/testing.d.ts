@@ -11,7 +11,7 @@ export type ObjectState = {
     states: string[];
 };
 /** What kinds of disturbances there are. */
-type DisturbanceKind = 'caller hangs up' | 'callee hangs up' | 'busy' | 'declined' | 'answered' | 'never answered' | 'digit' | 'hold' | 'transfer' | 'playback fails' | 'recording fails' | 'move fails' | 'bridge destroyed' | 'WebSocket cut' | 'media thread lost' | 'server restarted';
+export type DisturbanceKind = 'caller hangs up' | 'callee hangs up' | 'busy' | 'declined' | 'answered' | 'never answered' | 'digit' | 'hold' | 'transfer' | 'playback fails' | 'recording fails' | 'move fails' | 'bridge destroyed' | 'WebSocket cut' | 'media thread lost' | 'server restarted';
 /** A span of time: `500ms`, `30s`, `5m`, `1h`, or a number of ms. */
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}` | number;
 /** Options of `paths`. */

@@ -1,4 +1,5 @@
 export type { ObjectState } from './charts.ts';
+export type { DisturbanceKind } from './disturbances.ts';
 export type { Duration } from './duration.ts';
 export type { PathFinding, PathReport, PathsOptions } from './path-findings.ts';
 export { paths } from './paths.ts';
