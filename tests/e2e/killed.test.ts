@@ -1,14 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { serverDataVersion } from '../../src/build/server-data.ts';
+import { openStateStore } from '../../src/stores/state-store.ts';
 import { AriClient } from '../support/ari-client.ts';
+import { CertificateFiles } from '../support/certificates.ts';
 import { claimPorts, freePort } from '../support/free-port.ts';
+import { Caller, ownCertificates } from '../support/hostile.ts';
+import { silentLog } from '../support/log.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { Command } from '../support/program.ts';
@@ -16,14 +21,16 @@ import { untilAsked } from '../support/waiting.ts';
 
 /** A server process that is killed, and one that goes on from its state file, with real sockets. */
 const killed = suite('a server that is killed');
+const certificates = new CertificateFiles();
+killed.after(() => certificates.close());
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 type Channel = { id: string; name: string; state: string };
 
 /** A server on ports of its own, which can be killed and started again. */
-async function createServer() {
+async function createServer(secure = false) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-killed-'));
-  const [http, sip, bob] = [await freePort(), await freePort(), await freePort()];
+  const [http, sip, bob, tls] = [await freePort(), await freePort(), await freePort(), await freePort()];
   // Not ports of the system's choice: another program may take one before the next process opens it again.
   const audio = await claimPorts(200);
   const file = join(directory, 'hookswitch.yaml');
@@ -31,9 +38,12 @@ async function createServer() {
     general: { data_directory: join(directory, 'data'), log_level: 'error' },
     http: { port: http, users: [{ name: 'tester', password: 'secret' }] },
     sip: {
-      transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }],
+      transports: [
+        { protocol: 'udp', bind: '127.0.0.1', port: sip },
+        ...(secure ? [{ protocol: 'tls', bind: '127.0.0.1', port: tls }] : []),
+      ],
       endpoints: {
-        anonymous: { match: ['127.0.0.1'] },
+        anonymous: { match: ['127.0.0.1'], ...(secure && { media_encryption: 'required' }) },
         bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bob}`] } },
       },
     },
@@ -41,12 +51,14 @@ async function createServer() {
     dialplan: {
       default: {
         echo: ['Answer', 'Echo'],
+        '600': ['Answer', 'Echo'],
         desk: ['Stasis(desk)'],
         bob: ['Dial(PJSIP/bob,60)'],
         ring: ['Ringing', 'Wait(60)'],
       },
     },
     state_store: { on: true },
+    ...(secure && { tls: ownCertificates(certificates) }),
   };
   writeFileSync(file, JSON.stringify(settings));
   const base = `http://127.0.0.1:${http}/ari`;
@@ -75,7 +87,16 @@ async function createServer() {
     await ended;
   };
   return {
-    ...{ base, bob, sip: `127.0.0.1:${sip}`, start, kill, stop },
+    ...{
+      base,
+      bob,
+      sip: `127.0.0.1:${sip}`,
+      tls: `127.0.0.1:${tls}`,
+      data: join(directory, 'data'),
+      start,
+      kill,
+      stop,
+    },
     client: () => new AriClient(base, 'tester:secret'),
     async close() {
       await kill();
@@ -218,6 +239,88 @@ test('each member of a group gets its own calls again, with their events from th
     await Promise.all([...open.map((client) => client.close()), ...phones.map((phone) => phone.close())]);
   }
 });
+
+/** Changes the saved streams of a server that does not run: their next index is another one. */
+function moveStreams(data: string, index: number): { ssrc: number }[] {
+  const moved: { ssrc: number }[] = [];
+  const move = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const stream = value as { ssrc?: number; sequence?: number; secret?: { sealed: number } };
+    if (stream.secret && stream.ssrc !== undefined) {
+      stream.sequence = index & 0xffff;
+      stream.secret.sealed = index;
+      moved.push({ ssrc: stream.ssrc });
+    } else for (const inner of Object.values(value)) move(inner);
+  };
+  const store = openStateStore({
+    ...{
+      directory: data,
+      log: silentLog,
+      version: serverDataVersion,
+      compactAbove: 1e9,
+      retryMs: 1_000,
+      longestWriteMs: 1_000,
+    },
+    ...{ mostEvents: 1_000, mostEventCharacters: 1e6, keepEventsMs: 3_600_000, wallClock: Date.now, now: () => 0 },
+  });
+  for (const [key, json] of store.left) {
+    const value = JSON.parse(json) as unknown;
+    const before = moved.length;
+    move(value);
+    if (moved.length > before) store.commit([[key, JSON.stringify(value)]]);
+  }
+  store.close();
+  return moved;
+}
+
+for (const [what, ourIndex, theirFirst, skipped, ender] of [
+  ['had begun again before', 0x1_0000 + 40_000, 0xffff - 20, 100, 'phone'],
+  ['begins again meanwhile', 2 * 0x1_0000 - 100, 0xffff - 200, 300, 'server'],
+] as const)
+  killed(`the rollover counter of SRTP goes on in both directions where it ${what}`, async () => {
+    const server = await createServer(true);
+    const at = { sip: () => server.tls };
+    const phone = await Caller.call(at).catch(async (error: unknown) => {
+      await server.close();
+      throw error;
+    });
+    try {
+      phone.sequence = theirFirst;
+      await phone.hearsItself();
+      while (phone.sequence < theirFirst + 60) phone.send(phone.packet());
+      await untilAsked(
+        async () => {
+          await phone.hearsItself();
+          return readFileSync(join(server.data, 'state.log'), 'latin1').includes('"sealed"');
+        },
+        () => 'the stream is not saved',
+      );
+      await server.kill();
+      const [stream] = moveStreams(server.data, ourIndex);
+      assert.ok(stream, 'a stream is saved');
+      phone.hasHeard({ audio: ourIndex, control: 0, source: stream.ssrc + 1 });
+      // It went on to speak.
+      phone.sequence += skipped;
+      await server.start();
+      await phone.hearsItself();
+      assert.ok(phone.sequence > 0xffff);
+      assert.ok(phone.numbers.audio > ourIndex && phone.numbers.audio < ourIndex + 5_000, `${phone.numbers.audio}`);
+      // Its connection is lost: a BYE of the server waits for its next one.
+      const client = server.client();
+      const [channel] = await channelsOf(client);
+      if (ender === 'server') await client.ok('DELETE', `/channels/${channel!.id}`);
+      await phone.reconnect(at);
+      if (ender === 'server') await phone.isHungUp();
+      else await phone.hangup(at);
+      await untilAsked(
+        async () => (await channelsOf(client)).length === 0,
+        () => 'the channel stays',
+      );
+    } finally {
+      phone.close();
+      await server.close();
+    }
+  });
 
 test('an application resumes without a gap and controls its call', async (server) => {
   const phone = await Phone.open('4711', server.sip);

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import * as assert from 'uvu/assert';
 import { WebSocket } from 'ws';
 import type { SrtpKey } from '../../src/lib/srtp.ts';
-import { Opener } from '../../src/media/srtp/opener.ts';
+import { type HeardNumbers, Opener } from '../../src/media/srtp/opener.ts';
 import { Sealer } from '../../src/media/srtp/sealer.ts';
 import type { SipMessage } from '../../src/sip/message/message.ts';
 import { parseMessage } from '../../src/sip/message/parse.ts';
@@ -37,7 +37,7 @@ const suite = 'AES_CM_128_HMAC_SHA1_80';
 const ours: SrtpKey = { suite, key: Buffer.alloc(30, 9).toString('base64') };
 
 /** A connection to the TLS door. */
-export async function dialTls(server: TestServer): Promise<TLSSocket> {
+export async function dialTls(server: Pick<TestServer, 'sip'>): Promise<TLSSocket> {
   const port = portOf(server.sip('tls'));
   const socket = connectTls({ host: '127.0.0.1', port, ca: trusted });
   socket.on('error', () => {});
@@ -95,13 +95,16 @@ export function sipRequest(
 
 /** A phone that calls the echo over TLS with SRTP, and can say whether it still hears itself. */
 export class Caller {
-  readonly #socket: TLSSocket;
+  #socket: TLSSocket;
   readonly #audio: UdpSocket;
   readonly #sealer: Sealer;
-  readonly #framer = new StreamFramer();
   readonly #messages: SipMessage[] = [];
   readonly rtp: number;
   readonly theirs: SrtpKey;
+  #opener: Opener;
+  #isClosed = false;
+  /** The indices that have come from the server. */
+  numbers: HeardNumbers = { audio: 0, control: 0, source: 0 };
   #heard = 0;
   #to = '';
 
@@ -115,13 +118,19 @@ export class Caller {
     if (!stream?.keys?.[0]) throw new Error(`no key in the answer:\n${answer.bodyText}`);
     this.rtp = stream.port;
     this.theirs = stream.keys[0].key;
-    const opener = new Opener(this.theirs);
+    this.#opener = new Opener(this.theirs, this.numbers);
     audio.on('message', (packet) => {
-      if (opener.audio(packet)) this.#heard++;
+      if (this.#opener.audio(packet)) this.#heard++;
     });
   }
 
-  static async call(server: TestServer, mki?: number): Promise<Caller> {
+  /** From now on our packets have these indices, as if so many had come: the last one is known. */
+  hasHeard(numbers: HeardNumbers): void {
+    this.numbers = numbers;
+    this.#opener = new Opener(this.theirs, numbers);
+  }
+
+  static async call(server: Pick<TestServer, 'sip'>, mki?: number): Promise<Caller> {
     const { rtp: audio } = await boundPair();
     const socket = await dialTls(server);
     const to = `<sip:600@${server.sip('tls')};transport=tls>`;
@@ -139,29 +148,59 @@ export class Caller {
     const caller = new Caller(socket, audio, answer, mki);
     caller.#to = answer.header('to') ?? '';
     socket.write(sipRequest('ACK', { to: caller.#target(server), branch: 'ack' }));
+    caller.#listen();
+    return caller;
+  }
+
+  #listen(): void {
+    const socket = this.#socket;
+    const framer = new StreamFramer();
     socket.on('data', (chunk: Buffer) => {
-      for (const frame of caller.#framer.push(chunk)) {
+      for (const frame of framer.push(chunk)) {
         const parsed = frame.type === 'message' ? parseMessage(frame.bytes) : undefined;
-        if (parsed?.ok) caller.#messages.push(parsed.message);
+        if (parsed?.ok) this.#messages.push(parsed.message);
       }
       socket.emit('heard');
     });
     socket.on('close', () => socket.emit('heard'));
-    return caller;
   }
 
-  #target(server: TestServer): string {
+  /** Its connection is lost: it makes another one, and asks over it whether its call is still there. */
+  async reconnect(server: Pick<TestServer, 'sip'>): Promise<void> {
+    this.#socket.destroy();
+    this.#socket = await dialTls(server);
+    this.#listen();
+    this.#socket.write(sipRequest('OPTIONS', { to: this.#target(server), branch: 'options', cseq: 2 }));
+  }
+
+  /** Resolves when the server ends its call. */
+  async isHungUp(): Promise<void> {
+    const bye = () => this.#messages.find((message) => message.kind === 'request' && message.method === 'BYE');
+    while (!bye()) {
+      assert.not(this.#socket.destroyed, 'its connection is closed');
+      await once(this.#socket, 'heard');
+    }
+    const copied = ['via', 'from', 'to', 'call-id', 'cseq'];
+    const lines = bye()!
+      .headers()
+      .flatMap(([name, value]) => (copied.includes(name.toLowerCase()) ? [`${name}: ${value}`] : []));
+    this.#socket.write(['SIP/2.0 200 OK', ...lines, 'Content-Length: 0', '', ''].join('\r\n'));
+    this.#socket.end();
+  }
+
+  #target(server: Pick<TestServer, 'sip'>): string {
     return this.#to.replace(/<[^>]*>/, `<sip:${server.sip('tls')};transport=tls>`);
   }
 
-  #sequence = 100;
+  /** Index of its next packet. */
+  sequence = 100;
 
   /** A sealed packet of audio. */
   packet(): Buffer {
     const packet = Buffer.alloc(172, 0x55);
     packet.writeUInt16BE(0x8000);
-    packet.writeUInt16BE(this.#sequence & 0xffff, 2);
-    packet.writeUInt32BE(this.#sequence++ * 160, 4);
+    packet.writeUInt16BE(this.sequence & 0xffff, 2);
+    packet.writeUInt32BE(this.sequence++ * 160, 4);
     packet.writeUInt32BE(0x1234_5678, 8);
     return this.#sealer.audio(packet)!;
   }
@@ -194,14 +233,19 @@ export class Caller {
     this.#socket.write('\r\n\r\n');
   }
 
-  async hangup(server: TestServer): Promise<void> {
-    this.#socket.write(sipRequest('BYE', { to: this.#target(server), branch: 'bye', cseq: 2 }));
+  async hangup(server: Pick<TestServer, 'sip'>): Promise<void> {
+    this.#socket.write(sipRequest('BYE', { to: this.#target(server), branch: 'bye', cseq: 3 }));
     while (!this.#messages.some((message) => message.kind === 'response' && message.cseq.method === 'BYE')) {
       assert.not(this.#socket.destroyed, 'its connection is closed');
       await once(this.#socket, 'heard');
     }
+    this.close();
+  }
+
+  close(): void {
     this.#socket.destroy();
-    this.#audio.close();
+    if (!this.#isClosed) this.#audio.close();
+    this.#isClosed = true;
   }
 }
 
@@ -257,7 +301,7 @@ export async function writeAndGo(socket: Socket, octets: Buffer): Promise<void> 
 }
 
 /** A connection to the door of WebSockets. */
-export async function dialWebSocket(server: TestServer): Promise<WebSocket> {
+export async function dialWebSocket(server: Pick<TestServer, 'sip'>): Promise<WebSocket> {
   const socket = new WebSocket(`wss://${server.sip('wss')}`, ['sip'], { ca: trusted });
   socket.on('error', () => {});
   await once(socket, 'open');
