@@ -1,8 +1,9 @@
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { freePort } from '../support/free-port.ts';
+import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { tonesIn } from '../support/rtp-audio.ts';
 import { startSupervised } from '../support/supervised-server.ts';
@@ -258,6 +259,75 @@ mixed('calls on hold and transfers under way go on', async () => {
     );
   } finally {
     await Promise.all([client.close(), ...phones.map((phone) => phone.close())]);
+    await server.close();
+  }
+});
+
+need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none once it has room again', async () => {
+  const callee = await freePort();
+  const endpoints = {
+    anonymous: { match: ['127.0.0.1'] },
+    b10: { aor: { contacts: [`sip:b10@127.0.0.1:${callee}`] } },
+  };
+  const more = { general: { log_level: 'info' }, state_store: { on: true, retry: 0.2 }, supervisor: { steady: 0.1 } };
+  const server = await startSupervised({ dialplan, endpoints, more, disk: '4m' });
+  const numbers = ['11', '21', '31', '51', '12'];
+  const [echoing, meeting, dialing, desk, late] = (await Promise.all(
+    numbers.map((number) => Phone.open(number, server.sip)),
+  )) as [Phone, Phone, Phone, Phone, Phone];
+  const called = await Phone.open('b10', server.sip, callee);
+  const phones = [echoing, meeting, dialing, desk, late, called];
+  const first = await server.client().connect('desk');
+  const channelsOf = () => server.client().ok<Channel[]>('GET', '/channels');
+  const states = async () => (await channelsOf()).map(({ id, state }) => `${id} ${state}`).sort();
+  const logged = (line: string) =>
+    untilAsked(
+      async () => server.logged().includes(line),
+      () => `not logged: ${line}`,
+    );
+  try {
+    await Promise.all([echoing.call('echo'), meeting.call('room'), dialing.call('b10')]);
+    const calling = desk.call('desk');
+    const { channel } = await first.waitFor('StasisStart');
+    await first.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    await first.ok('POST', `/channels/${channel.id}/play?media=tone:440/600000`);
+    const filler = join(server.data, 'filler');
+    assert.throws(() => writeFileSync(filler, Buffer.alloc(8_000_000)), /ENOSPC/);
+    await first.ok('POST', `/channels/${channel.id}/variable?variable=FULL&value=1`);
+    await logged('the state cannot be written');
+    // Calls go on and begin.
+    await late.call('echo');
+    for (const { audio } of [echoing, dialing, called, late]) audio.hum(400);
+    const untilHeard = (): Promise<unknown> =>
+      Promise.all([
+        ...[echoing, dialing, called, late].map(({ audio }) => audio.hears([400], [400, 700])),
+        desk.audio.hears([440], [440, 700]),
+      ]);
+    await untilHeard();
+    rmSync(filler);
+    await logged('the state can be written again');
+    const before = await states();
+    assert.is(before.length, 6);
+    await server.kill();
+    assert.equal(await states(), before);
+    const value = await server.client().ok<object>('GET', `/channels/${channel.id}/variable?variable=FULL`);
+    assert.equal(value, { value: '1' });
+    const counts = phones.map(({ audio }) => audio.packets.length);
+    await Promise.all(
+      [echoing, dialing, called, late, desk].map((phone) =>
+        phone.audio.until(() => phone.audio.packets.length > counts[phones.indexOf(phone)]! + 50, 'audio'),
+      ),
+    );
+    await untilHeard();
+    for (const phone of [echoing, meeting, dialing, desk, late]) phone.hangup();
+    await called.over();
+    await untilAsked(
+      async () => (await channelsOf()).length === 0,
+      () => 'channels stay',
+    );
+  } finally {
+    await Promise.all([first.close(), ...phones.map((phone) => phone.close())]);
     await server.close();
   }
 });

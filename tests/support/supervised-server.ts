@@ -21,6 +21,8 @@ type SupervisedOptions = {
   more?: Record<string, object>;
   /** Arguments of Node for the supervisor and the server, and what stands above this process's environment. */
   node?: readonly string[];
+  /** Its data directory is a disk of its own that has so many octets, such as `4m`. Needs `unshare`. */
+  disk?: string;
   env?: Record<string, string>;
 };
 
@@ -28,7 +30,15 @@ type SupervisedOptions = {
 export type SupervisedServer = Awaited<ReturnType<typeof startSupervised>>;
 
 /** Starts `serve --supervised` on 127.0.0.1 with a state store; it knows the user `tester` with the password `secret`. */
-export async function startSupervised({ dialplan, endpoints, tls, more, node = [], env = {} }: SupervisedOptions = {}) {
+export async function startSupervised({
+  dialplan,
+  endpoints,
+  tls,
+  more,
+  node = [],
+  env = {},
+  disk,
+}: SupervisedOptions = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-supervised-'));
   const [http, sip, tlsPort, wssPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
   const file = join(directory, 'hookswitch.yaml');
@@ -58,7 +68,13 @@ export async function startSupervised({ dialplan, endpoints, tls, more, node = [
   };
   writeFileSync(file, JSON.stringify(settings));
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
-  const parent: ChildProcess = spawn(process.execPath, [...node, program, 'serve', '--supervised', '--config', file], {
+  const data = join(directory, 'data');
+  const command = [process.execPath, ...node, program, 'serve', '--supervised', '--config', file];
+  // In a name space of its own, where anybody may mount. The process is the same one all the time.
+  const mounted = `mkdir "$0" && mount -t tmpfs -o size=${disk} tmpfs "$0" && exec "$@"`;
+  const inSpace = ['unshare', '--mount', '--map-root-user', 'sh', '-c', mounted, data];
+  const [name = '', ...given] = disk === undefined ? command : [...inSpace, ...command];
+  const parent: ChildProcess = spawn(name, given, {
     ...{ cwd: directory, env: { ...Object.fromEntries(inherited), ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
   });
   let errors = '';
@@ -78,6 +94,8 @@ export async function startSupervised({ dialplan, endpoints, tls, more, node = [
   return {
     ...{ sip: `127.0.0.1:${sip}`, sipPort: sip, httpPort: http, tlsPort, wssPort, server, standby, parent, directory },
     client: () => new AriClient(base, 'tester:secret'),
+    /** Its data directory, as it sees it. */
+    data: disk === undefined ? data : `/proc/${parent.pid}/root${data}`,
     /** What the server and its supervisor have logged. */
     logged: () => errors,
     /** Kills the server as a crash would; resolves when another one answers: connections to the one before are closed by then. */
