@@ -140,4 +140,54 @@ chromium.test(browsers, 'a page refuses a call, and a name without a page cannot
   }),
 );
 
+/** A client that knows RFC 9725 and nothing of the server: it sends a track, or listens. */
+const standardClient = `
+globalThis.standard = async (url, token, direction, hertz) => {
+  const connection = new RTCPeerConnection({ bundlePolicy: 'max-bundle' });
+  const { sender, receiver } = connection.addTransceiver(hertz ? ears.tone(hertz) : 'audio', { direction });
+  await connection.setLocalDescription();
+  await new Promise((resolve) => {
+    if (connection.iceGatheringState === 'complete') return resolve();
+    connection.onicegatheringstatechange = () => connection.iceGatheringState === 'complete' && resolve();
+  });
+  const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/sdp' };
+  const response = await fetch(url, { method: 'POST', headers, body: connection.localDescription.sdp });
+  if (response.status !== 201) throw new Error(response.status + ' ' + (await response.text()));
+  const sdp = await response.text();
+  await connection.setRemoteDescription({ type: 'answer', sdp });
+  if (direction === 'recvonly') ears.listen(new MediaStream([receiver.track]));
+  globalThis.kept = { connection, sender };
+  globalThis.end = () => fetch(new URL(response.headers.get('location'), url), { method: 'DELETE', headers });
+  return /^a=(sendrecv|sendonly|recvonly|inactive)/m.exec(sdp)?.[1];
+};
+`;
+
+chromium.test(browsers, 'a WHIP client sends to a bridge, a WHEP client hears it, and each ends by DELETE', (path) =>
+  onServer(settings, async (server) => {
+    const pages = server.closing(await BrowserPages.open(path, [standardClient]));
+    const app = await server.app('desk');
+    const url = `${server.url.replace(/\/ari$/, '')}/hookswitch/webrtc?app=desk`;
+    const join = async (name: string, direction: string, hertz?: number) => {
+      const page = await pages.page();
+      const call = [url, await tokenFor(server, name), direction, hertz ?? 0].map((each) => JSON.stringify(each));
+      const answered = await page.evaluate<string>(`standard(${call.join(', ')})`);
+      const { channel } = await app.waitFor('StasisStart', ({ channel }) => channel.name.startsWith(`WebRTC/${name}-`));
+      await app.ok('POST', `/channels/${channel.id}/answer`);
+      return { page, channel, answered };
+    };
+    const bridge = await app.ok<{ id: string }>('POST', '/bridges?type=mixing');
+    const speaker = await join('speaker', 'sendonly', 700);
+    const listener = await join('listener', 'recvonly');
+    assert.equal([speaker.answered, listener.answered], ['recvonly', 'sendonly']);
+    const members = [speaker, listener].map(({ channel }) => channel.id).join();
+    await app.ok('POST', `/bridges/${bridge.id}/addChannel?channel=${members}`);
+    await pageHears(listener.page, 700);
+    for (const { page, channel } of [listener, speaker]) {
+      assert.is(await page.evaluate('end().then(({ status }) => status)'), 204);
+      await app.waitFor('ChannelDestroyed', (event) => event.channel.id === channel.id);
+    }
+    await app.ok('DELETE', `/bridges/${bridge.id}`);
+  }),
+);
+
 browsers.run();

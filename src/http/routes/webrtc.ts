@@ -40,7 +40,8 @@ const links = (servers: readonly IceServer[]): string =>
 /** Browsers that call and are called without SIP. */
 export const webrtc: Resource = {
   name: 'webrtc',
-  description: 'WebRTC: browsers call and are called over HTTP, without SIP (RFC 9725, WHIP).',
+  description:
+    'WebRTC: browsers call and are called over HTTP, without SIP. Clients of WHIP (RFC 9725) can send, clients of WHEP can listen.',
   operations: [
     operation({
       method: 'GET',
