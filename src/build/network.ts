@@ -68,6 +68,20 @@ async function checkDirectories({ config, log, io, from }: Base): Promise<void> 
     log.warn({ recording }, 'finished a recording of a previous run');
 }
 
+function buildMedia({ config, clock, log, limitCounts, recorder, changes, io }: Base, own: CertifiedKey): MediaPlane {
+  return createMediaPlane({
+    config: mediaSettings(config, own),
+    clock,
+    log: log.child({ part: 'media' }),
+    hit: limitCounts.hit,
+    trace: (id, kind) => recorder.rtp.open(id, kind),
+    measured: (id, measures) => recorder.media(id, measures),
+    changed: (id) => changes.mark('leg', id),
+    supervised: io.supervised?.media,
+    ...(io.startMediaThread && { startThread: io.startMediaThread }),
+  });
+}
+
 /**
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
@@ -75,19 +89,8 @@ async function checkDirectories({ config, log, io, from }: Base): Promise<void> 
 export async function buildNetwork(base: Base) {
   const { config, clock, ids, log, scope, io, from, recorder } = base;
   await checkDirectories(base);
-  const own = browserCertificate(base);
-  const media: MediaPlane =
-    io.media ??
-    createMediaPlane({
-      config: mediaSettings(config, own),
-      clock,
-      log: log.child({ part: 'media' }),
-      hit: base.limitCounts.hit,
-      trace: (id, kind) => recorder.rtp.open(id, kind),
-      measured: (id, measures) => recorder.media(id, measures),
-      supervised: io.supervised?.media,
-      ...(io.startMediaThread && { startThread: io.startMediaThread }),
-    });
+  const own = from?.browserCertificate ?? browserCertificate(base);
+  const media = io.media ?? buildMedia(base, own);
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
   const { hit } = base.limitCounts;
@@ -169,7 +172,7 @@ export async function buildNetwork(base: Base) {
     peers,
     rateLimiter,
     certificates,
-    ...{ outside: outside.of, fingerprint: fingerprintOf(own), homer },
+    ...{ outside: outside.of, browserCertificate: own, fingerprint: fingerprintOf(own), homer },
   };
 }
 
@@ -185,7 +188,7 @@ const marksOf =
     else if (method === 'BYE' || method === 'INVITE') changes.mark('departing', '');
   };
 
-/** Browsers trust a certificate because SDP has its fingerprint: each start makes one (RFC 8827 6.5). */
+/** Browsers trust a certificate because SDP has its fingerprint (RFC 8827 6.5). Calls that go on keep the one they know. */
 function browserCertificate({ clock, ids }: Base): CertifiedKey {
   const now = clock.now();
   return createCertificate({

@@ -101,6 +101,7 @@ const serverParts: Readonly<Record<ServerPath, Part>> = {
       name === undefined ? mailboxes.list() : [mailboxes.find(name)].filter((each) => each !== undefined),
     outlives,
   ),
+  browserCertificate: savedWhole([], ({ network }) => network.browserCertificate, outlives),
 };
 
 /** What a server saves, by paths in `ServerData`. A snapshot and the entries of a state store follow from it. */

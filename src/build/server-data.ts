@@ -118,6 +118,8 @@ const ServerData = Type.Object({
     published: list(Type.Tuple([text, Type.Enum([...deviceStateWords])])),
   }),
   mailboxes: list(Mailbox),
+  /** The certificate that browsers know, and its key. */
+  browserCertificate: optional(Type.Object({ certificate: text, key: text })),
 });
 
 /** A server that was saved. */

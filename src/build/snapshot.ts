@@ -8,7 +8,8 @@ import { type Floors, ownersOf, savedParts, saversOf } from './saved-parts.ts';
 import { recallEvents } from './saved-state.ts';
 import { emptyServerData, put, type ServerData } from './server-data.ts';
 
-type Drivers = { sip: SipDriver; local: Driver };
+/** The drivers whose legs go on. */
+type Drivers = { sip: SipDriver; others: readonly Driver[] };
 
 /** A whole server as it is now, as plain JSON; between two steps of its actors. Changes nothing. */
 export function snapshotServer(floors: Floors, sip: SipDriver): ServerData {
@@ -28,7 +29,7 @@ export class RestoreError extends Error {
  * Continues from saved data: the floors know their drivers and are empty, SIP listens without processing.
  * @throws Error naming the channel or other data that cannot continue; then everything built has to be closed.
  */
-function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData): void {
+function restoreServer(floors: Floors, { sip, others }: Drivers, data: ServerData): void {
   const { base, network, state, calls } = floors;
   const { log, clock } = base;
   base.ids.goOn(data.channelIds);
@@ -43,10 +44,11 @@ function restoreServer(floors: Floors, { sip, local }: Drivers, data: ServerData
   sip.restore({ ...driver, subscriptions: driver.subscriptions.filter(({ key }) => watching.has(key)) });
 
   const snoops = calls.snoopDriver;
+  const drivers = [sip, ...others];
   const lost: LostLeg[] = [];
   const legOf = (channel: { id: string; technology: string }, report: Report, leg: LegData): Leg => {
     try {
-      return resume({ sip, local, snoops, audioOf: (id) => calls.channels.find(id)?.leg.media }, channel, report, leg);
+      return resume({ drivers, snoops, audioOf: (id) => calls.channels.find(id)?.leg.media }, channel, report, leg);
     } catch (error) {
       if (!(error instanceof DriverError) || error.part === 'data')
         throw new Error(`the channel ${channel.id} cannot be restored: ${(error as Error).message}`, { cause: error });
@@ -93,20 +95,19 @@ export function restore(floors: Floors, drivers: Drivers, data: ServerData): voi
 }
 
 type Resumers = {
-  sip: Driver;
-  local: Driver;
+  drivers: readonly Driver[];
   snoops: SnoopDriver | undefined;
   audioOf(id: string): Leg['media'] | undefined;
 };
 
 function resume(
-  { sip, local, snoops, audioOf }: Resumers,
+  { drivers, snoops, audioOf }: Resumers,
   { id, technology }: { id: string; technology: string },
   report: Report,
   data: LegData,
 ): Leg {
   if (technology === snoops?.technology) return snoops.resume(data, id, audioOf, report);
-  const driver = [sip, local].find((each) => each.technology === technology);
+  const driver = drivers.find((each) => each.technology === technology);
   if (!driver) throw new DriverError('technology', `calls of the technology ${technology} are not restored`);
   return driver.resume(data, id, report);
 }

@@ -60,14 +60,14 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const external = canConnect(media)
     ? buildExternal(base, state, calls, { media, resolveHost, authorities: () => certificates.client.ca })
     : undefined;
-  const webrtc = buildBrowsers(base, network, state, calls);
+  const { calls: webrtc, driver: browsers } = buildBrowsers(base, network, state, calls);
   const { names, sipConfig, reloads: followed } = followSettings(base, network);
   const { sip, messages } = buildSip(base, network, state, { channels, dialplan, names, sipConfig, resolveHost });
 
   const provisioned = buildProvisioning(base, state, sip, sipConfig.endpoints);
 
   const listeners = await transports.bind(sipListens(config));
-  if (base.from) restore({ base, network, state, calls }, { sip, local }, base.from);
+  if (base.from) restore({ base, network, state, calls }, { sip, others: [local, browsers] }, base.from);
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());
   // Before SIP closes: registrations are removed and subscriptions ended.
@@ -290,7 +290,7 @@ function buildBrowsers(
     iceServers: (name) => iceServers(turn, name, clock.now()),
   });
   channels.addDriver(driver.driver);
-  return calls;
+  return { calls, driver: driver.driver };
 }
 
 /** Channels whose far side is a server. */

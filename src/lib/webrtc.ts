@@ -1,12 +1,27 @@
+import type { SrtpKeys } from './srtp.ts';
+
 /** The digest of a certificate, as SDP says it (RFC 8122 section 5): its octets in hexadecimal. */
 export type Fingerprint = { readonly hash: 'sha256' | 'sha384' | 'sha512'; readonly digest: string };
 
 /** Name and password of one side's ICE (RFC 8839 5.4). The password proves checks: never log it. */
 export type IceCredentials = { readonly ufrag: string; readonly password: string };
 
+/**
+ * What DTLS has agreed on with a browser, and where ICE has found it: another thread or process goes on with that, because
+ * the browser does not repeat its handshake. Never log it.
+ */
+export type EstablishedDtls = {
+  /** Of the browser's certificate. */
+  readonly fingerprint: Fingerprint;
+  readonly keys: SrtpKeys;
+  readonly source: { readonly address: string; readonly port: number };
+};
+
 /** How packets of a browser come: ICE finds its address, DTLS gives the keys of SRTP, and RTCP shares the port. */
 export type WebrtcTransport = {
   readonly local: IceCredentials;
   readonly remote: IceCredentials;
   readonly fingerprint: Fingerprint;
+  /** Left out before the handshake is over. */
+  readonly established?: EstablishedDtls;
 };

@@ -43,6 +43,8 @@ type MediaPlaneOptions = {
   startThread?: StartThread;
   /** Gets measurements of RTP sessions and video streams, by id, every {@link MediaConfig.measureMs}. */
   measured?: ((id: string, measures: MediaMeasures | VideoMeasures) => void) | undefined;
+  /** Hears that a session must be saved again: its far side was found, or keys were agreed on. */
+  changed?: ((id: string) => void) | undefined;
   /** Gives memory for the heads of the RTP packets of a session that is opened (`lib/rtp-trace.ts`), where they are kept. */
   trace?: ((id: string, kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
   /** A supervisor holds the sockets: those of a lost thread stay open, and the next one takes them up. */
@@ -221,11 +223,12 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   }
 
   #sessionOptions(id: string, told: (report: MediaReport) => void): SessionProxyOptions {
-    const { measured, trace } = this.#options;
+    const { measured, trace, changed } = this.#options;
     return {
       id,
       told,
       measured: measured && ((measures) => measured(id, measures)),
+      changed: changed && (() => changed(id)),
       trace: trace && ((kind) => trace(id, kind)),
       ended: (session) => this.#remove(session),
     };

@@ -1,4 +1,5 @@
 import type { LoopReader } from '../lib/loop-reader.ts';
+import type { EstablishedDtls } from '../lib/webrtc.ts';
 import type { SupervisedThread } from '../native/inherited.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
 import type {
@@ -137,6 +138,8 @@ export type EngineReport =
   | { type: 'relayed'; session: number; relay: RelayedOut }
   /** The far side was found elsewhere than its SDP says. */
   | { type: 'located'; session: number; source: MediaSource }
+  /** DTLS has agreed on keys, or the browser has moved since. */
+  | { type: 'secured'; session: number; established: EstablishedDtls }
   | { type: 'videoLocated'; session: number; stream: number; source: MediaSource }
   /** A session ended by a fault of the plane, or because its target did. */
   | { type: 'faulted'; session: number; reason: string }

@@ -1,4 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../lib/addresses.ts';
+import type { EstablishedDtls } from '../lib/webrtc.ts';
 import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoFlow, VideoStatistics } from '../telephony/video.ts';
@@ -16,7 +18,8 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   readonly opened: Promise<void>;
   readonly #trace: SharedArrayBuffer | undefined;
   readonly #video: VideoLines;
-  #remote: RtpFlow['remote'] | undefined;
+  #flow: RtpFlow | undefined;
+  #established: EstablishedDtls | undefined;
   #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
 
   /** @param from a session of another process that is gone on with. */
@@ -56,15 +59,16 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     }
     this.#open();
     if (from) this.restore(from.standing);
-    for (const command of from?.standing ?? []) if (command.type === 'configure') this.#remote = command.flow.remote;
+    for (const command of from?.standing ?? []) if (command.type === 'configure') this.#flow = command.flow;
+    this.#established = this.#flow?.webrtc?.established;
     if (from?.video) this.#video.restore(from.video);
   }
 
   configure(flow: RtpFlow): void {
-    const before = this.#remote;
-    this.#remote = flow.remote;
+    const before = this.#flow?.remote;
+    this.#flow = this.#withKeys(flow);
     if (before && (before.address !== flow.remote.address || before.port !== flow.remote.port)) this.source = undefined;
-    this.command({ type: 'configure', flow });
+    this.command({ type: 'configure', flow: this.#flow });
   }
 
   override get hasVideo(): boolean {
@@ -96,7 +100,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
 
   /** Destination of audio: the located far side, else the address in its SDP. */
   get #shownRemote(): { remote?: string } {
-    const remote = this.source ?? this.#remote;
+    const remote = this.source ?? this.#flow?.remote;
     return remote ? { remote: formatAddress(remote) } : {};
   }
 
@@ -109,10 +113,28 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   }
 
   override heard(report: EngineReport): void {
-    if (report.type === 'videoLocated') this.#video.located(report.stream, report.source);
+    if (report.type === 'secured') this.#secured(report.established);
+    else if (report.type === 'videoLocated') this.#video.located(report.stream, report.source);
     else if (report.type === 'measured')
       super.heard({ ...report, measures: { ...report.measures, ...this.#shownRemote } });
     else super.heard(report);
+  }
+
+  /** A thread or process that goes on with the session needs the keys: DTLS agrees on them once. */
+  #secured(established: EstablishedDtls): void {
+    this.#established = established;
+    const flow = this.#flow;
+    if (!flow) return;
+    this.#flow = this.#withKeys(flow);
+    this.keep({ type: 'configure', flow: this.#flow });
+    this.changed();
+  }
+
+  #withKeys(flow: RtpFlow): RtpFlow {
+    const { webrtc } = flow;
+    const established = this.#established;
+    if (!webrtc || !isDeepStrictEqual(established?.fingerprint, webrtc.fingerprint)) return flow;
+    return { ...flow, webrtc: { ...webrtc, ...(established && { established }) } };
   }
 
   override close(): void {

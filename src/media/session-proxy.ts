@@ -28,6 +28,8 @@ export type SessionProxyOptions = {
   told: (report: MediaReport) => void;
   /** Hears what is measured of it now and then. */
   measured?: ((measures: MediaMeasures | VideoMeasures) => void) | undefined;
+  /** Hears that its dump has changed, but for what changes all the time. */
+  changed?: (() => void) | undefined;
   /** Memory for its RTP headers; undefined if none are kept. */
   trace?: ((kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
   /** Hears that the session is over, once. */
@@ -181,6 +183,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
         return;
       case 'located':
         this.source = report.source;
+        this.changed();
         return;
       case 'faulted':
         if (this.place) this.link?.remove(this.place);
@@ -285,7 +288,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   #ask(command: SessionCommand): void {
     if (this.#ended) return;
     this.prepare(command);
-    this.#keep(command);
+    this.keep(command);
     this.post(command);
   }
 
@@ -296,7 +299,12 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
       this.#standing.set('detectTalking', { ...kept, detection: { ...kept.detection, talking } });
   }
 
-  #keep(command: SessionCommand): void {
+  protected changed(): void {
+    this.#options.changed?.();
+  }
+
+  /** Keeps a command that holds from now on. */
+  protected keep(command: SessionCommand): void {
     switch (command.type) {
       case 'configure':
       case 'echo':

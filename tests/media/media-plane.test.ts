@@ -364,6 +364,43 @@ inOne('a thread that answers is left alone; one that hangs is ended, and its cal
   assert.is(fake.log.lines[0]?.message, 'the media thread hangs and is ended');
 });
 
+inOne('a thread that goes on with a session is told the keys of a browser, and dumps have them', async () => {
+  const told: unknown[] = [];
+  let tellMain: (...messages: MediaMessage[]) => void = () => {};
+  let number = 0;
+  const fake = planeOverFake((command, tell) => {
+    tellMain = tell;
+    if (command.type === 'openRtp') {
+      number = command.session;
+      tell({ type: 'opened', request: command.request, address: '127.0.0.1', port: 4000 });
+    }
+    if (command.type === 'ping') tell({ type: 'pong' });
+    if (command.type === 'configure') told.push(command.flow.webrtc?.established);
+  });
+  const session = await fake.plane.openRtp('a', () => {});
+  const fingerprint = { hash: 'sha256', digest: 'aa' } as const;
+  const credentials = { ufrag: 'name', password: 'secret' };
+  const webrtc = { local: credentials, remote: credentials, fingerprint };
+  const flow = { remote: { address: '0.0.0.0', port: 9 }, codec: 'ulaw', payloadType: 0, send: true, receive: true };
+  session.configure({ ...flow, webrtc } as never);
+  const key = { suite: 'AEAD_AES_128_GCM', key: 'c2VjcmV0' } as const;
+  const source = { address: '192.0.2.1', port: 5000 };
+  const established = { fingerprint, keys: { local: key, remote: key }, source };
+  await fake.pass(500);
+  tellMain({ type: 'secured', session: number, established });
+  // ICE restarts with other credentials, and the keys stay.
+  session.configure({ ...flow, webrtc: { ...webrtc, local: { ...credentials, ufrag: 'next' } } } as never);
+  const [configured] = session.dump().standing as { flow: { webrtc: unknown } }[];
+  assert.equal(configured!.flow.webrtc, { ...webrtc, local: { ...credentials, ufrag: 'next' }, established });
+  await fake.pass(500);
+  fake.exit();
+  await fake.pass(500);
+  assert.equal(told, [undefined, established, established]);
+  session.configure({ ...flow, webrtc: { ...webrtc, fingerprint: { ...fingerprint, digest: 'bb' } } } as never);
+  await fake.pass(500);
+  assert.is(told.at(-1), undefined, 'another certificate shakes hands anew');
+});
+
 inOne('a thread that takes a minute to start is waited for; one that says nothing for longer is ended', async () => {
   const waiting: { command: MediaCommand; tell: (...messages: MediaMessage[]) => void }[] = [];
   const fake = planeOverFake((command, tell) => void waiting.push({ command, tell }));

@@ -47,7 +47,12 @@ export async function startSupervised({
     ...more,
     general: { data_directory: join(directory, 'data'), log_level: 'error', ...more?.['general'] },
     // An upgrade is answered when the next server is prepared, which takes a busy machine long.
-    http: { port: http, users: [{ name: 'tester', password: 'secret' }], limits: { answer_timeout: 120 } },
+    http: {
+      port: http,
+      users: [{ name: 'tester', password: 'secret' }],
+      limits: { answer_timeout: 120 },
+      ...more?.['http'],
+    },
     sip: {
       transports: [
         { protocol: 'udp', ...at, port: sip },

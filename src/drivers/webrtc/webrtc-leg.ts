@@ -9,18 +9,18 @@ import { isNowhere, parseDescription } from '../../sip/sdp/description.ts';
 import { obstacleOf, usableAudio } from '../../sip/sdp/offer-answer.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type DialDetails, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
-import type { DigitSequence, MediaPlane, MediaReport, RtpSession } from '../../telephony/media.ts';
+import type { DigitSequence, MediaPlane, MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
 import type { Party } from '../../telephony/party.ts';
 import type { BrowserAnswer } from '../../telephony/webrtc.ts';
 import { heardOf } from '../heard.ts';
 import { PendingSession } from '../pending-session.ts';
 import { QuietLeg } from '../quiet-leg.ts';
-import { createNegotiation, type Negotiation } from '../sip/negotiation.ts';
+import { createNegotiation, type Negotiation, type NegotiationData } from '../sip/negotiation.ts';
 import { credentialsIn, fragmentOf, isDescription, withCredentials } from './ice-fragment.ts';
 
 /** What legs of browsers share. */
 export type WebrtcServices = {
-  media: Pick<MediaPlane, 'openRtp'>;
+  media: Pick<MediaPlane, 'openRtp' | 'reopenRtp'>;
   ids: Ids;
   log: Logger;
   /** SHA-256 of the certificate that browsers see, as SDP writes it. */
@@ -36,6 +36,22 @@ export type WebrtcServices = {
   tables?: TableWatch | undefined;
 };
 
+/** What another process needs to go on with a leg: plain data. */
+export type WebrtcLegData = LegData & {
+  readonly session: string;
+  readonly owner: string;
+  readonly codecs: readonly AudioCodec[];
+  readonly state: WebrtcLegRun['state'];
+  readonly offer: string;
+  readonly past: readonly string[];
+  readonly caller: Party;
+  readonly negotiation?: NegotiationData;
+  readonly media: MediaSessionDump;
+};
+
+/** Whether a leg that goes on is one of ours. */
+export const isWebrtcLeg = (data: LegData): data is WebrtcLegData => data.version === 1 && 'owner' in data;
+
 type WebrtcLegOptions = {
   services: WebrtcServices;
   channelId: string;
@@ -45,6 +61,8 @@ type WebrtcLegOptions = {
   /** Whose session it is. */
   owner: string;
   codecs: readonly AudioCodec[];
+  /** A leg of another process that is gone on with. */
+  from?: WebrtcLegData | undefined;
   /** Tells pages of the call. @returns whether there is any. */
   call(caller: Party): boolean;
   answered(): void;
@@ -79,16 +97,19 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     this.protocolId = options.session;
     this.owner = options.owner;
     this.channelId = options.channelId;
-    const { services, channelId, near } = options;
+    const { services, channelId, near, from } = options;
     const told = guarded(services.log, 'a report of the media', (report: MediaReport) => this.#hear(report));
-    this.#opened = services.media.openRtp(channelId, told, near);
+    this.#opened = from?.media.local
+      ? services.media.reopenRtp(from.media, told)
+      : services.media.openRtp(channelId, told, near);
     this.media = new PendingSession(channelId, this.#opened, services, (reason) => {
       services.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
       this.lose(Cause.congestion);
     });
+    if (from) this.#goOn(from);
     this.#life = new TableRun(
       webrtcLegTable,
-      'undialed',
+      from?.state ?? 'undialed',
       {
         callBrowser: () => this.#call(),
         tellAnswered: () => {
@@ -107,6 +128,19 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     );
   }
 
+  #goOn({ media, offer, past, caller, negotiation }: WebrtcLegData): void {
+    this.media.goOnFrom(media);
+    this.#offer = offer;
+    this.#past.push(...past);
+    this.#caller = caller;
+    if (negotiation === undefined) return;
+    // Why it could not be opened is told by the session.
+    this.#opened.then(
+      (session) => (this.#negotiation ??= this.#begin(session, undefined)),
+      () => {},
+    );
+  }
+
   /** Reports go there from now on; earlier ones go nowhere. */
   attach(report: Report): this {
     this.#report = report;
@@ -115,7 +149,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
 
   /** The format that is agreed on; before, all that may be. */
   get formats(): readonly string[] {
-    const codec = this.#negotiation?.agreed?.codec;
+    const codec = (this.#negotiation?.agreed ?? this.#options.from?.negotiation?.agreed)?.codec;
     return codec ? [codec] : this.#options.codecs;
   }
 
@@ -215,8 +249,21 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     this.media.close();
   }
 
-  dump(): LegData {
-    return { version: 1 };
+  dump(): WebrtcLegData {
+    const { codecs, from } = this.#options;
+    const negotiation = this.#negotiation?.dump() ?? from?.negotiation;
+    return {
+      version: 1,
+      session: this.protocolId,
+      owner: this.owner,
+      codecs,
+      state: this.#life.state,
+      offer: this.#offer,
+      past: this.#past,
+      caller: this.#caller,
+      ...(negotiation && { negotiation }),
+      media: this.media.dump(),
+    };
   }
 
   #call(): void {
@@ -225,11 +272,12 @@ export class WebrtcLeg extends QuietLeg implements Leg {
   }
 
   #begin(session: RtpSession, peer: string | undefined): Negotiation {
-    const { services, codecs } = this.#options;
+    const { services, codecs, from } = this.#options;
     const { ids, fingerprint, opus } = services;
     return createNegotiation({
       session,
       address: addressFor(services, session, peer),
+      from: from?.negotiation,
       codecs,
       ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
       srtp: {

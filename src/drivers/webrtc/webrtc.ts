@@ -4,13 +4,21 @@ import { Cause } from '../../telephony/causes.ts';
 import { type Driver, DriverError } from '../../telephony/driver.ts';
 import type { Party } from '../../telephony/party.ts';
 import type { BrowserDriver, BrowserNews } from '../../telephony/webrtc.ts';
-import { WebrtcLeg, type WebrtcServices } from './webrtc-leg.ts';
+import { isWebrtcLeg, WebrtcLeg, type WebrtcLegData, type WebrtcServices } from './webrtc-leg.ts';
 
 const technology = 'WebRTC';
 
 type WebrtcDriverOptions = WebrtcServices & {
   /** The first page of that owner came, or the last has gone: it can be called, or not. */
   reachable(owner: string, is: boolean): void;
+};
+
+type MadeLeg = {
+  channelId: string;
+  owner: string;
+  near?: string | undefined;
+  /** A leg of another process that is gone on with. */
+  from?: WebrtcLegData | undefined;
 };
 
 /** Channels of browsers that call, and are called, over HTTP: `WebRTC/owner` calls every page of that owner. */
@@ -33,13 +41,10 @@ export function createWebrtcDriver(options: WebrtcDriverOptions): BrowserDriver 
     return codecs;
   };
 
-  const make = (
-    { channelId, owner, near }: { channelId: string; owner: string; near?: string | undefined },
-    codecs: readonly AudioCodec[],
-  ): WebrtcLeg => {
-    const session = ids.uuid();
+  const make = ({ channelId, owner, near, from }: MadeLeg, codecs: readonly AudioCodec[]): WebrtcLeg => {
+    const session = from?.session ?? ids.uuid();
     const leg = new WebrtcLeg({
-      ...{ services: options, channelId, near, session, owner, codecs },
+      ...{ services: options, channelId, near, session, owner, codecs, from },
       call: (caller: Party) => tell(owner, { type: 'incoming', call: session, caller }),
       answered: () => void tell(owner, { type: 'answered', call: session }),
       ended: (cause) => {
@@ -65,8 +70,9 @@ export function createWebrtcDriver(options: WebrtcDriverOptions): BrowserDriver 
       const leg = make({ channelId, owner: resource, near }, codecsFor(formats)).attach(report);
       return { name: nameOf(resource), endpoint: [technology, resource], leg };
     },
-    resume(): never {
-      throw new DriverError('technology', 'the keys of a browser are not told to another process');
+    resume(data, channelId, report) {
+      if (!isWebrtcLeg(data)) throw new DriverError('data', 'this is no call of a browser');
+      return make({ channelId, owner: data.owner, from: data }, data.codecs).attach(report);
     },
   };
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
-import type { WebrtcTransport } from '../../lib/webrtc.ts';
+import type { EstablishedDtls, WebrtcTransport } from '../../lib/webrtc.ts';
 import type { RtpFlow } from '../../telephony/media.ts';
 import type { MediaConfig } from '../config.ts';
 import type { SessionMemory } from '../session-memory.ts';
@@ -16,6 +16,8 @@ type FarSideOptions = {
   clock: Clock;
   /** Without it flows of WebRTC stay silent. */
   webrtc?: MediaConfig['webrtc'] | undefined;
+  /** Keys and address of a browser that has proved itself; again when it has moved. */
+  secured?: (established: EstablishedDtls) => void;
   /** A browser has closed its transport, or could not prove itself. */
   ended?: (reason: string) => void;
   /** Numbers of SRTP that must go on. */
@@ -231,10 +233,10 @@ export class FarSide {
 
   /** Undefined where there is no certificate: then nothing is sent and heard. */
   #openWebrtc(pair: PortPair, transport: WebrtcTransport): WebrtcPair | undefined {
-    const { clock, memory, webrtc, faulted, ended = () => {} } = this.#options;
+    const { clock, memory, webrtc, faulted, ended = () => {}, secured = () => {} } = this.#options;
     if (!webrtc) return undefined;
     return new WebrtcPair(pair, transport, {
-      ...{ ...webrtc, clock, memory, faulted, ended },
+      ...{ ...webrtc, clock, memory, faulted, ended, secured },
       identity: identityOf(webrtc.certificate),
       selected: (source) => {
         this.#selected = source;

@@ -90,6 +90,7 @@ export class RtpEnd extends End {
       ...{ clock, memory, webrtc: options.webrtc, ended: () => this.#lose() },
       ...{ natSearchMs: options.natSearchMs, faulted: options.faulted },
       located: (source) => this.report({ type: 'located', session: this.session, source }),
+      secured: (established) => this.report({ type: 'secured', session: this.session, established }),
       packet: (packet, address, port) => this.#receive(packet, address, port),
       control: (packet) => this.#control.receive(packet, this.#sender),
     });

@@ -61,6 +61,12 @@ export class IceLite {
     this.#transport = transport;
   }
 
+  /** Goes on with a far side that another process had found. */
+  resume(source: PacketAddress): void {
+    this.#prove(source);
+    this.#happen('nomination', source);
+  }
+
   /** Whether the far side has proved that it has this address. */
   isProved(source: PacketAddress): boolean {
     return this.#proved.has(textOf(source));

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
-import type { WebrtcTransport } from '../../lib/webrtc.ts';
+import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { EstablishedDtls, WebrtcTransport } from '../../lib/webrtc.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
@@ -19,11 +20,16 @@ type WebrtcPairOptions = {
   readonly consentMs: number;
   /** Media goes to and comes from this address; undefined: nothing may be sent. */
   readonly selected: (source: PacketAddress | undefined) => void;
+  /** DTLS has agreed on keys, or the far side has moved since, within {@link movesMs}. */
+  readonly secured: (established: EstablishedDtls) => void;
   /** DTLS failed, or the far side has ended it. @param reason in words. */
   readonly ended: (reason: string) => void;
   /** A datagram could not be handled: a fault of ours, never of the datagram. */
   readonly faulted: (error: unknown) => void;
 };
+
+/** How often at most a move is told, in ms: a browser could make one with every packet. */
+const movesMs = 1000;
 
 /** Payload types of RTCP packets that share a port with RTP (RFC 5761 section 4), without the mark. */
 const isControl = (packet: Uint8Array): boolean => (packet[1]! & 127) >= 64 && (packet[1]! & 127) < 96;
@@ -41,9 +47,13 @@ export class WebrtcPair implements PortPair {
   /** What SRTP is put on: this port without STUN and DTLS. */
   readonly #inner: PortPair;
   #transport: WebrtcTransport;
-  #dtls: DtlsServer;
+  /** None while the keys of another process hold. */
+  #dtls: DtlsServer | undefined;
   #dtlsFrom: PacketAddress | undefined;
   #secure: SecurePair | undefined;
+  #keys: SrtpKeys | undefined;
+  /** When keys and address were told, monotonic ms. */
+  #toldAt = Number.NEGATIVE_INFINITY;
   readonly #listeners: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
   readonly #inside: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
 
@@ -55,12 +65,19 @@ export class WebrtcPair implements PortPair {
       ...{ clock: options.clock, consentMs: options.consentMs },
       expired: () => options.ended('the browser has stopped its connectivity checks'),
       send: (datagram, { address, port }) => plain.send(datagram, port, address),
-      selected: options.selected,
+      selected: (source) => {
+        options.selected(source);
+        if (options.clock.monotonic() - this.#toldAt >= movesMs) this.#tellSecured();
+      },
     });
-    this.#dtls = this.#openDtls();
     this.#inner = { rtp: this.#innerSocket('rtp'), rtcp: this.#innerSocket('rtcp') };
     this.rtp = this.#outerSocket('rtp');
     this.rtcp = this.#outerSocket('rtcp');
+    const { established } = transport;
+    if (established && isDeepStrictEqual(established.fingerprint, transport.fingerprint)) {
+      this.#ice.resume(established.source);
+      this.#begin(established.keys);
+    } else this.#dtls = this.#openDtls();
     plain.listen((packet, address, port) => {
       try {
         this.#receive(packet, address, port);
@@ -81,14 +98,15 @@ export class WebrtcPair implements PortPair {
     this.#transport = transport;
     this.#ice.use(transport);
     if (isDeepStrictEqual(before, transport.fingerprint)) return;
-    this.#dtls.close();
+    this.#dtls?.close();
     this.#secure = undefined;
+    this.#keys = undefined;
     this.#dtls = this.#openDtls();
   }
 
   /** Says goodbye and stops hearing; the port stays with its owner. */
   close(): void {
-    this.#dtls.close();
+    this.#dtls?.close();
     this.#ice.close();
     this.#secure = undefined;
     this.#plain.listen(undefined);
@@ -103,13 +121,24 @@ export class WebrtcPair implements PortPair {
         const to = this.#ice.selected ?? this.#dtlsFrom;
         if (to) this.#plain.send(datagram, to.port, to.address);
       },
-      connected: (keys) => {
-        const secure = new SecurePair(this.#inner, keys, this.#options.memory);
-        this.#secure = secure;
-        secure.rtp.listen(this.#listeners.rtp);
-        secure.rtcp.listen(this.#listeners.rtcp);
-      },
+      connected: (keys) => this.#begin(keys),
     });
+  }
+
+  #begin(keys: SrtpKeys): void {
+    const secure = new SecurePair(this.#inner, keys, this.#options.memory);
+    this.#secure = secure;
+    secure.rtp.listen(this.#listeners.rtp);
+    secure.rtcp.listen(this.#listeners.rtcp);
+    this.#keys = keys;
+    this.#tellSecured();
+  }
+
+  #tellSecured(): void {
+    const [keys, source] = [this.#keys, this.#ice.selected];
+    if (!keys || !source) return;
+    this.#toldAt = this.#options.clock.monotonic();
+    this.#options.secured({ fingerprint: this.#transport.fingerprint, keys, source });
   }
 
   #receive(packet: Uint8Array, address: string, port: number): void {
@@ -119,7 +148,7 @@ export class WebrtcPair implements PortPair {
       if (!this.#ice.isProved({ address, port })) return;
       this.#dtlsFrom = { address, port };
       // The cookie counts for all of them: a browser may take another pair between its two ClientHellos.
-      this.#dtls.receive(packet, 'proved by ICE');
+      this.#dtls?.receive(packet, 'proved by ICE');
     } else if (first >= 128 && first < 192 && packet.length >= 2) {
       const { selected } = this.#ice;
       // Media may come by every valid pair (RFC 8445 12.2): SRTP proves it, and it counts as from the selected one.

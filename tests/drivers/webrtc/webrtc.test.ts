@@ -21,6 +21,7 @@ function setUp({ ports = true } = {}) {
   const flows: RtpFlow[] = [];
   const reachable: [string, boolean][] = [];
   const closed: string[] = [];
+  const reopened: string[] = [];
   const told = new Map<string, (report: MediaReport) => void>();
   const session = (id: string) =>
     ({
@@ -28,13 +29,18 @@ function setUp({ ports = true } = {}) {
       configure: (flow: RtpFlow) => flows.push(flow),
       indicate: () => undefined,
       close: () => closed.push(id),
-      dump: () => ({ version: 1, id, standing: [] }),
+      dump: () => ({ version: 1, id, local: { address: '127.0.0.1', port: 4000 }, standing: [] }),
     }) as never;
   const quiet = { warn: () => undefined, error: () => undefined } as never;
   const driver = createWebrtcDriver({
     media: {
       openRtp: async (id, hear) => {
         if (!ports) throw new Error('no port is free');
+        told.set(id, hear);
+        return session(id);
+      },
+      reopenRtp: async ({ id }, hear) => {
+        reopened.push(id);
         told.set(id, hear);
         return session(id);
       },
@@ -53,7 +59,7 @@ function setUp({ ports = true } = {}) {
   });
   const prepare = (more: object = {}) =>
     driver.prepare({ channelId: 'c1', offer, owner: 'alice', peer: undefined, formats: undefined, ...more });
-  return { driver, prepare, flows, reachable, closed, told };
+  return { driver, prepare, flows, reachable, closed, told, reopened };
 }
 
 const nobody = { name: '', number: '' };
@@ -212,6 +218,35 @@ browsers('passwords of TURN servers end, and are the HMAC of their name', () => 
   assert.is(server?.username, '1000003600:alice');
   // printf %s 1000003600:alice | openssl dgst -sha1 -hmac 'north wind' -binary | base64
   assert.is(server?.credential, 'bUCRSE7xqWBTCwwiPYD90CwBdrk=');
+});
+
+browsers('a call goes on in another process: its session takes offers, hears digits and ends', async () => {
+  const first = setUp();
+  const { driver, prepare } = first;
+  const { open, session, tag } = await prepare();
+  const before = open(() => undefined);
+  before.answer();
+  const data = JSON.parse(JSON.stringify(before.dump()));
+  const second = setUp();
+  const reports: LegReport[] = [];
+  const leg = second.driver.driver.resume(data, 'c1', (report) => reports.push(report));
+  assert.equal([second.reopened, leg.formats], [['c1'], ['opus']]);
+  assert.equal(JSON.parse(JSON.stringify(leg.dump())), data, 'the same again');
+  await driver.change({ session, owner: 'alice', body: offer, ifMatch: undefined });
+  const held = offer.replace('a=sendrecv', 'a=sendonly');
+  const changed = await second.driver.change({ session, owner: 'alice', body: held, ifMatch: `"${tag}"` });
+  assert.match(changed!.sdp!, /^a=recvonly\r$/m);
+  assert.is(await second.driver.change({ session, owner: 'bob', body: held, ifMatch: undefined }), undefined);
+  second.told.get('c1')!({ type: 'media.digit', digit: '5', durationMs: 100 });
+  assert.is(second.driver.end(session, 'alice'), true);
+  assert.equal(
+    reports.map(({ type }) => type),
+    ['leg.held', 'leg.digit', 'leg.hungUp'],
+  );
+  assert.throws(
+    () => second.driver.driver.resume({ version: 2 }, 'c2', () => undefined),
+    (error: unknown) => error instanceof DriverError,
+  );
 });
 
 browsers.run();

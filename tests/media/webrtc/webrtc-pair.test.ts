@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SrtpKeys } from '../../../src/lib/srtp.ts';
+import type { EstablishedDtls } from '../../../src/lib/webrtc.ts';
 import type { PortPair } from '../../../src/media/rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../../../src/media/rtp/sockets.ts';
 import type { PacketAddress } from '../../../src/media/rtp/source-lock.ts';
@@ -37,17 +38,26 @@ function port() {
   return { pair: { rtp: socket, rtcp: socket } satisfies PortPair, sent, give };
 }
 
-function setUp() {
+function setUp({
+  established,
+  memory = new Float64Array(16),
+}: {
+  established?: EstablishedDtls;
+  memory?: Float64Array;
+} = {}) {
   const { pair, sent, give } = port();
+  const clock = new ManualClock();
+  const secured: EstablishedDtls[] = [];
   const faults: unknown[] = [];
   const ended: string[] = [];
   const webrtc = new WebrtcPair(
     pair,
-    { local, remote, fingerprint: fingerprintOf(browser) },
+    { local, remote, fingerprint: fingerprintOf(browser), ...(established && { established }) },
     {
-      ...{ clock: new ManualClock(), memory: new Float64Array(16) as never, identity: identityOf(server) },
+      ...{ clock, memory: memory as never, identity: identityOf(server) },
       ...{ handshakeMs: 10_000, consentMs: 30_000 },
       selected: () => undefined,
+      secured: (told) => secured.push(told),
       ended: (reason) => ended.push(reason),
       faulted: (error) => faults.push(error),
     },
@@ -56,7 +66,7 @@ function setUp() {
   webrtc.rtp.listen((packet) => heard.push(Buffer.from(packet)));
   const control: Buffer[] = [];
   webrtc.rtcp.listen((packet) => control.push(Buffer.from(packet)));
-  return { webrtc, sent, give, faults, ended, heard, control };
+  return { webrtc, sent, give, faults, ended, heard, control, clock, secured, memory };
 }
 
 /** Makes both sides agree on keys; gives what seals packets as the browser does. */
@@ -183,6 +193,54 @@ test('datagrams of chance at any time are no fault', () => {
     parts.give(datagram, times % 2 === 0 ? here : stranger);
   }
   assert.equal([parts.faults, parts.heard, parts.ended], [[], [], []]);
+});
+
+test('keys and address are told after the handshake, and moves at most once a second', () => {
+  const { give, secured, clock, ...parts } = setUp();
+  connect({ give, secured, clock, ...parts });
+  assert.is(secured.length, 1);
+  assert.equal([secured[0]!.source, secured[0]!.fingerprint], [here, fingerprintOf(browser)]);
+  for (let times = 0; times < 100; times++) give(check({ nominates: true }), times % 2 === 0 ? beside : here);
+  assert.is(secured.length, 1);
+  clock.advance(1000);
+  give(check({ nominates: true }), beside);
+  assert.equal(
+    secured.slice(1).map(({ source }) => source),
+    [beside],
+  );
+});
+
+test('another process goes on with the keys: nothing is shaken hands for, and no packet number comes twice', () => {
+  const first = setUp();
+  const sealing = connect(first);
+  first.give(sealing.audio(1), here);
+  const packet = Buffer.alloc(172, 1);
+  packet.writeUInt16BE(0x8000);
+  packet.writeUInt16BE(500, 2);
+  first.webrtc.rtp.send(packet, here.port, here.address);
+  const before = first.sent.at(-1)!.datagram;
+  const [established] = first.secured;
+  const next = setUp({ established: established!, memory: first.memory });
+  assert.ok(next.webrtc.secure);
+  next.give(sealing.audio(2), here);
+  assert.is(next.heard.length, 1);
+  packet.writeUInt16BE(501, 2);
+  next.webrtc.rtp.send(packet, here.port, here.address);
+  const after = next.sent.at(-1)!;
+  assert.equal(after.to, here);
+  assert.not.equal(after.datagram.subarray(12), before.subarray(12));
+  const [hello] = new DtlsClient({}, browser).hello() as [Buffer];
+  const count = next.sent.length;
+  next.give(hello, here);
+  assert.is(next.sent.length, count, 'the handshake is over');
+});
+
+test('keys for another certificate than that of the description are not used', () => {
+  const first = setUp();
+  connect(first);
+  const [established] = first.secured;
+  const other = { ...established!, fingerprint: fingerprintOf(identityOf(certifiedKey('other'))) };
+  assert.is(setUp({ established: other }).webrtc.secure, undefined);
 });
 
 test.run();

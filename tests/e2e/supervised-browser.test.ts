@@ -1,0 +1,71 @@
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { BrowserPages, pageHears } from '../support/browser-pages.ts';
+import { need } from '../support/need.ts';
+import { startSupervised } from '../support/supervised-server.ts';
+import { untilAsked } from '../support/waiting.ts';
+
+/** Calls of browsers go on behind a crash of the server: the browser shakes hands for its keys only once. */
+const browsers = suite('calls of browsers over a crash');
+const chromium = need('chromium');
+
+const bundled = build({
+  entryPoints: [fileURLToPath(new URL('../../packages/browser/src/index.ts', import.meta.url))],
+  ...{ bundle: true, format: 'iife', globalName: 'Hookswitch', write: false, logLevel: 'error' },
+}).then(({ outputFiles }) => `${outputFiles[0]!.text};globalThis.Hookswitch = Hookswitch;`);
+const script = `
+globalThis.call = async (server, token) => {
+  const phone = await Hookswitch.Phone.connect(server, token);
+  globalThis.current = await phone.call({ extension: 'echo' });
+  ears.listen(current.stream);
+};
+globalThis.hum = (hertz) => current.connection.getSenders()[0].replaceTrack(ears.tone(hertz));
+`;
+
+chromium.test(browsers, 'a browser hears itself again, holds, and hangs up', async (path) => {
+  const server = await startSupervised({
+    dialplan: { default: { echo: ['Answer', 'Echo'] } },
+    more: { http: { allowed_origins: ['*'] } },
+  });
+  const pages = await BrowserPages.open(path, [await bundled, script]);
+  try {
+    const base = `http://127.0.0.1:${server.httpPort}`;
+    const made = await fetch(`${base}/hookswitch/tokens`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa('tester:secret')}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'alice', operations: ['webrtc'], contexts: ['default'] }),
+    });
+    const { token } = (await made.json()) as { token: string };
+    const page = await pages.page();
+    await page.evaluate(`call(${JSON.stringify(base)}, ${JSON.stringify(token)})`);
+    await page.evaluate('hum(700)');
+    await pageHears(page, 700);
+    const [channel] = await server.client().ok<{ id: string }[]>('GET', '/channels');
+    await server.kill();
+    const after = server.client();
+    const channels = await after.ok<{ id: string; state: string }[]>('GET', '/channels');
+    assert.equal(
+      channels.map(({ id, state }) => [id, state]),
+      [[channel!.id, 'Up']],
+    );
+    await page.evaluate('hum(1300)');
+    await pageHears(page, 1300);
+    assert.is(await page.evaluate('current.connection.connectionState'), 'connected');
+    await page.evaluate('current.hold(true)');
+    await page.evaluate('current.hold(false)');
+    await page.evaluate('hum(900)');
+    await pageHears(page, 900);
+    await page.evaluate('current.hangup()');
+    await untilAsked(
+      async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
+      () => 'the channel stays',
+    );
+  } finally {
+    await pages.close();
+    await server.close();
+  }
+});
+
+browsers.run();
