@@ -17,7 +17,8 @@ const starts = (name: string) => (pbx: TestServer) => pbx.run(process.execPath, 
 function example(name: string, title: string, call: Call, { server = {} as TestServerOptions, most = 8 } = {}): void {
   examples(`${name}: ${title}; disturbed calls do no harm`, async () => {
     const all = Number(process.env['HOOKSWITCH_TEST_PATHS'] ?? most);
-    const report = await paths({ server: { app: 'hello', quietMs, ...server }, start: starts(name), call, most: all });
+    const application = { server: { app: 'hello', quietMs, ...server }, start: starts(name), call };
+    const report = await paths({ ...application, most: all, within: '9m' });
     assert.equal(report.findings, [], report.text);
     assert.ok(report.runs > 0, report.text);
   });
