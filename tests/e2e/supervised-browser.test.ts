@@ -3,6 +3,7 @@ import { build } from 'esbuild';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BrowserPages, pageHears } from '../support/browser-pages.ts';
+import { BrowserPhones } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
 import { startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -24,7 +25,7 @@ globalThis.call = async (server, token) => {
 globalThis.hum = (hertz) => current.connection.getSenders()[0].replaceTrack(ears.tone(hertz));
 `;
 
-chromium.test(browsers, 'a browser hears itself again, holds, and hangs up', async (path) => {
+chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, and hangs up', async (path) => {
   const server = await startSupervised({
     dialplan: { default: { echo: ['Answer', 'Echo'] } },
     more: { http: { allowed_origins: ['*'] } },
@@ -67,5 +68,44 @@ chromium.test(browsers, 'a browser hears itself again, holds, and hangs up', asy
     await server.close();
   }
 });
+
+chromium.test(
+  browsers,
+  'a page with SIP.js hears itself again, and its next connection carries hold and BYE',
+  async (path) => {
+    const alice = { webrtc: true, codecs: ['opus'], aor: {}, auth: { username: 'alice', password: 'wonderland' } };
+    const server = await startSupervised({
+      ws: true,
+      endpoints: { alice },
+      dialplan: { default: { echo: ['Answer', 'Echo'] } },
+    });
+    const phones = await BrowserPhones.open(path);
+    try {
+      const at = `127.0.0.1:${server.wsPort}`;
+      const page = await phones.register(at, 'alice', 'wonderland');
+      await page.evaluate(`phone.dial('sip:echo@${at}')`);
+      await page.waitForFunction("phone.states.at(-1) === 'Established'");
+      await page.evaluate('phone.hum(700)');
+      await pageHears(page, 700);
+      await server.kill();
+      await page.evaluate('phone.hum(1300)');
+      await pageHears(page, 1300);
+      await page.evaluate('phone.agent.reconnect()');
+      await page.evaluate('phone.hold(true)');
+      await page.evaluate('phone.hold(false)');
+      await page.evaluate('phone.hum(900)');
+      await pageHears(page, 900);
+      await page.evaluate('phone.call.bye()');
+      const after = server.client();
+      await untilAsked(
+        async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
+        () => 'the channel stays',
+      );
+    } finally {
+      await phones.close();
+      await server.close();
+    }
+  },
+);
 
 browsers.run();

@@ -17,6 +17,8 @@ type SupervisedOptions = {
   endpoints?: object;
   /** Certificates; SIP is then spoken over tls and wss as well. */
   tls?: object;
+  /** Whether browsers speak SIP over a WebSocket without TLS. */
+  ws?: boolean;
   /** Other sections. */
   more?: Record<string, object>;
   /** Arguments of Node for the supervisor and the server, and what stands above this process's environment. */
@@ -34,6 +36,7 @@ export async function startSupervised({
   dialplan,
   endpoints,
   tls,
+  ws = false,
   more,
   node = [],
   env = {},
@@ -41,6 +44,7 @@ export async function startSupervised({
 }: SupervisedOptions = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-supervised-'));
   const [http, sip, tlsPort, wssPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const wsPort = await freePort();
   const file = join(directory, 'hookswitch.yaml');
   const at = { bind: '127.0.0.1' };
   const settings = {
@@ -63,7 +67,9 @@ export async function startSupervised({
               { protocol: 'wss', ...at, port: wssPort },
             ]
           : []),
+        ...(ws ? [{ protocol: 'ws', ...at, port: wsPort }] : []),
       ],
+      ...(ws && { allowed_origins: ['*'] }),
       endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
     },
     media: { rtp_ports: [0, 0] },
@@ -97,7 +103,18 @@ export async function startSupervised({
   /** The process that stands by; undefined while there is none. */
   const standby = (): number | undefined => children()[1];
   return {
-    ...{ sip: `127.0.0.1:${sip}`, sipPort: sip, httpPort: http, tlsPort, wssPort, server, standby, parent, directory },
+    ...{
+      sip: `127.0.0.1:${sip}`,
+      sipPort: sip,
+      httpPort: http,
+      tlsPort,
+      wssPort,
+      wsPort,
+      server,
+      standby,
+      parent,
+      directory,
+    },
     client: () => new AriClient(base, 'tester:secret'),
     /** Its data directory, as it sees it. */
     data: disk === undefined ? data : `/proc/${parent.pid}/root${data}`,
