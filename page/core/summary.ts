@@ -30,6 +30,41 @@ export const missingSounds = (timeline: readonly TimelineEntry[]): string[] => [
   ),
 ];
 
+/** Two reports of one digit within this time are one key press, in ms: nobody presses as fast. */
+const doubledMs = 150;
+
+/** Digits that a channel reported twice for one key press, each once. */
+export function doubledDigits(timeline: readonly TimelineEntry[]): string[] {
+  const last = new Map<string, { digit: string; at: number }>();
+  const doubled = new Set<string>();
+  for (const entry of timeline) {
+    if (entry.kind !== 'event' || entry.type !== 'ChannelDtmfReceived') continue;
+    const { digit = '', channel } = entry.event as { digit?: string; channel?: { id: string } };
+    const key = `${entry.application} ${channel?.id ?? ''}`;
+    const before = last.get(key);
+    if (before?.digit === digit && entry.at - before.at < doubledMs) doubled.add(digit);
+    last.set(key, { digit, at: entry.at });
+  }
+  return [...doubled];
+}
+
+/** Answers to INVITE that are sent so often without an ACK are not heard, or their ACK is not. */
+const fewestRepeats = 3;
+
+/** How often an answer was sent whose ACK never came, most of all calls; 0: none was. */
+export function unacknowledged(timeline: readonly TimelineEntry[]): number {
+  const sent = new Map<string, number>();
+  for (const entry of timeline) {
+    if (entry.kind !== 'sip') continue;
+    const call = /^(?:call-id|i)\s*:\s*(.*)$/im.exec(entry.headers)?.[1]?.trim() ?? '';
+    if (entry.direction === 'in' && entry.first_line.startsWith('ACK ')) sent.delete(call);
+    const isAnswer = /^SIP\/2\.0 2\d\d/.test(entry.first_line) && /^cseq\s*:\s*\d+\s+INVITE/im.test(entry.headers);
+    if (entry.direction === 'out' && isAnswer) sent.set(call, (sent.get(call) ?? 0) + 1);
+  }
+  const most = Math.max(0, ...sent.values());
+  return most < fewestRepeats ? 0 : most;
+}
+
 /** The parts of the sentence; the last ones say what went wrong. */
 export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { said: string; wrong: string[] } {
   const { from, to } = endsOf(call);
@@ -54,12 +89,20 @@ export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { sai
         ];
   const missed = timeline.filter((entry) => entry.kind === 'event' && entry.missed).length;
   const sounds = missingSounds(timeline);
+  const doubled = doubledDigits(timeline);
+  const repeats = unacknowledged(timeline);
   const { result } = call.outcome;
   const isPlain = call.state === 'live' || result === 'answered';
   return {
     said: [way.join(' → '), ...answered, ...(isPlain ? [] : [`${result}: ${outcomeText(call)}`])].join(', '),
     wrong: [
       ...(sounds.length === 0 ? [] : [`${plural(sounds.length, 'prompt')} missing: ${sounds.join(', ')}`]),
+      ...(repeats === 0
+        ? []
+        : [`200 OK was sent ${repeats} times, and no ACK came: the Contact of the server or the way back is wrong`]),
+      ...(doubled.length === 0
+        ? []
+        : [`digits come twice (${doubled.join(', ')}): the phone sends each in two ways, such as RFC 4733 and INFO`]),
       ...(missed === 0 ? [] : [`${plural(missed, 'event')} missed by an application that was not connected`]),
       ...call.channels.flatMap(({ name, outcome }) =>
         outcome.result === 'failed' && outcome.reason !== call.outcome.reason ? [`${name}: ${outcome.reason}`] : [],

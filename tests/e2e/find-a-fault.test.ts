@@ -99,4 +99,92 @@ test(
     endpoints: { line: { aor: { contacts: [`sip:127.0.0.1:${providersPort}`] } } },
   }),
 );
+test(
+  'audio in one direction',
+  async ({ server, open }) => {
+    const app = await server.app('desk');
+    const phone = await caller(server);
+    const calling = phone.call('100');
+    const { channel } = await app.waitFor('StasisStart');
+    await app.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    await app.ok('POST', `/channels/${channel.id}/play?media=tone:dial`);
+    const shown = await open();
+    await openCall(shown);
+    const row = (name: RegExp) => shown.getByRole('row', { name });
+    await row(/^to /).getByText('good', { exact: true }).waitFor();
+    await row(/^from /)
+      .getByText('silent', { exact: true })
+      .waitFor();
+    await picture(shown, 'fault-one-way', row(/^from /));
+    phone.hangup();
+    await app.waitFor('StasisEnd');
+  },
+  () => ({ ...impatient(), recorder: { media_interval: 1 } }),
+);
+
+const phonesPort = await freePort();
+
+test(
+  'a phone that knows none of the codecs',
+  async ({ server, open }) => {
+    const bob = server.closing(await Phone.open('bob', server.sip(), phonesPort));
+    bob.refuses = '488 Not Acceptable Here';
+    const phone = await caller(server);
+    await phone.call('300').catch(() => {});
+    const shown = await open();
+    await openCall(shown);
+    await says(shown, /^4711 → 300, (refused|failed): .*SIP 488\), by the called party/);
+    await says(shown, '488 Not Acceptable Here');
+    await shown.getByPlaceholder('Filter the ladder').fill('rtpmap');
+    await shown
+      .getByRole('button', { name: /INVITE/ })
+      .first()
+      .waitFor();
+    await picture(shown, 'fault-codec');
+  },
+  () => ({
+    recorder: { sip_bodies: true },
+    dialplan: { default: { '300': ['Dial(PJSIP/bob,20)'] } },
+    endpoints: { bob: { aor: { contacts: [`sip:127.0.0.1:${phonesPort}`] } } },
+  }),
+);
+
+test('a call that drops after 32 seconds', async ({ server, open }) => {
+  const app = await server.app('desk');
+  const phone = await caller(server);
+  phone.acknowledges = false;
+  const calling = phone.call('100');
+  const { channel } = await app.waitFor('StasisStart');
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  await calling;
+  server.clock.skip(33_000);
+  await app.waitFor('StasisEnd');
+  const shown = await open();
+  await openCall(shown);
+  await says(shown, /failed: dropped: /);
+  await says(shown, /^200 OK was sent \d+ times, and no ACK came/);
+  await picture(shown, 'fault-dropped');
+});
+
+test('digits that come twice', async ({ server, open }) => {
+  const app = await server.app('desk');
+  const phone = await caller(server);
+  const calling = phone.call('100');
+  const { channel } = await app.waitFor('StasisStart');
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  await calling;
+  await app.ok('POST', `/channels/${channel.id}/play?media=tone:dial`);
+  await phone.audio.until(() => phone.audio.packets.length > 0, 'the first packet');
+  await phone.audio.press('5', 100);
+  await app.waitFor('ChannelDtmfReceived');
+  await phone.inform('5');
+  const shown = await open();
+  await openCall(shown);
+  await says(shown, 'digits come twice (5): the phone sends each in two ways, such as RFC 4733 and INFO');
+  await picture(shown, 'fault-digits');
+  phone.hangup();
+  await app.waitFor('StasisEnd');
+});
+
 faults.run();

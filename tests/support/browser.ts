@@ -142,6 +142,10 @@ export const kept: ReadonlySet<string> = new Set([
   ...['overview', 'overview-dark', 'overview-narrow', 'calls', 'call', 'call-then', 'call-dark', 'call-narrow'],
   ...['api', 'charts', 'phones', 'phone', 'application', 'call-audio', 'server', 'line'],
   ...[
+    'fault-one-way',
+    'fault-codec',
+    'fault-dropped',
+    'fault-digits',
     'fault-away',
     'fault-silent',
     'fault-no-audio',

@@ -45,6 +45,8 @@ export class Phone {
   direction: 'sendrecv' | 'sendonly' = 'sendrecv';
   /** Whether it takes calls at once; else they ring until the caller gives up. */
   answers = true;
+  /** Whether it acknowledges answers to its calls; one behind a bad NAT does not get them. */
+  acknowledges = true;
   /** The response that it refuses calls with, e.g. `486 Busy Here`; it takes them when left out. */
   refuses: string | undefined;
   /** The provisional response that it gives before it rings, e.g. `181 Call Is Being Forwarded`. */
@@ -156,6 +158,14 @@ export class Phone {
     const dialog = this.#dialog ?? this.#calling;
     if (!dialog) throw new Error(`${this.number} is in no call`);
     return statusOf(await this.#ask(method, dialog, lines));
+  }
+
+  /** Tells a digit inside its call by SIP (application/dtmf-relay); resolves with the final status. */
+  async inform(digit: string): Promise<number> {
+    const dialog = this.#dialog;
+    if (!dialog) throw new Error(`${this.number} is in no call`);
+    const lines = ['Content-Type: application/dtmf-relay'];
+    return statusOf(await this.#ask('INFO', dialog, lines, `Signal=${digit}\r\nDuration=100\r\n`));
   }
 
   /** Says where it is, and proves who it is when it is asked to; resolves with the final status. */
@@ -283,8 +293,8 @@ export class Phone {
       // The ACK of a refusal belongs to the INVITE (RFC 3261 17.1.1.3).
       const branch = /branch=([^;]+)/.exec(message.one('Via'))?.[1];
       if (!isFirst && this.#dialog)
-        this.#request('ACK', { ...this.#dialog, cseq: Number(cseq), ...(branch && { branch }) });
-      if (calling) this.#request('ACK', { ...calling, to: parties.to });
+        if (this.acknowledges) this.#request('ACK', { ...this.#dialog, cseq: Number(cseq), ...(branch && { branch }) });
+      if (calling && this.acknowledges) this.#request('ACK', { ...calling, to: parties.to });
       const credentials = calling?.cseq === 1 && this.#credentials(message, 'INVITE', calling.target);
       if (!calling || !credentials) return;
       this.#calling = { ...calling, cseq: 2, branch: freshBranch() };
@@ -293,7 +303,7 @@ export class Phone {
       // A 200 that is repeated changes nothing of a call that stands (RFC 3261 13.2.2.4).
       if (this.#dialog?.callId !== dialog.callId) this.#dialog = dialog;
       this.#talkTo(message.body);
-      this.#request('ACK', dialog);
+      if (this.acknowledges) this.#request('ACK', dialog);
     }
   }
 
@@ -391,7 +401,8 @@ export class Phone {
 
   #send(lines: string[], body: string): void {
     this.#said += `> ${lines[0]}\n`;
-    const type = body ? ['Content-Type: application/sdp'] : [];
+    const isTyped = lines.some((line) => line.startsWith('Content-Type:'));
+    const type = body && !isTyped ? ['Content-Type: application/sdp'] : [];
     const text = [...lines, ...type, `Content-Length: ${body.length}`, '', body].join('\r\n');
     this.#sip.send(text, this.#server.port, this.#server.address);
   }
