@@ -36,7 +36,7 @@ export interface Access {
     user: string;
     /** Name of the token that it came with. */
     token?: string;
-    /** Whether it may look but change nothing. */
+    /** Whether it may only read. */
     read_only: boolean;
     /** Its scopes; all apply. */
     scopes: AccessScope[];
@@ -327,7 +327,7 @@ export interface CallPage {
     calls: Call[];
     /** How many there are in all. */
     total: number;
-    /** The `offset` to go on with; left out at the end. */
+    /** The `offset` of the next page; left out at the end. */
     next?: number;
     /**
      * Stored calls that ended before this were not looked at (`recorder.disk.searched`), in ms since the Unix epoch: ask
@@ -785,7 +785,7 @@ export interface LogInSession {
     token: string;
     /** Its user. */
     user: string;
-    /** Whether that user may look but change nothing. */
+    /** Whether that user may only read. */
     read_only: boolean;
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     expires: string;
@@ -794,7 +794,7 @@ export interface LogInSession {
 export interface LoopDelay {
     /** On average. */
     mean: number;
-    /** 99 of 100 times no later than this. */
+    /** 99th percentile. */
     p99: number;
     /** At most. */
     max: number;
@@ -876,7 +876,7 @@ export interface NewToken {
     user: string;
     /** Scopes that limit it besides the user's own; all apply. */
     scopes: AccessScope[];
-    /** Whether it may look but change nothing. */
+    /** Whether it may only read. */
     read_only: boolean;
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     created: string;
@@ -1168,7 +1168,7 @@ export interface SipEntry {
     /** Octets of the body. */
     body_length: number;
 }
-/** A place where SIP is spoken. */
+/** An address and port where SIP listens. */
 export interface SipListener {
     /** udp, tcp, tls, ws or wss. */
     protocol: string;
@@ -1318,7 +1318,7 @@ export interface Token {
     user: string;
     /** Scopes that limit it besides the user's own; all apply. */
     scopes: AccessScope[];
-    /** Whether it may look but change nothing. */
+    /** Whether it may only read. */
     read_only: boolean;
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     created: string;
@@ -2641,12 +2641,12 @@ export interface AriOperations {
             /** Name of the recording. */
             recordingName: string;
         }, options?: RequestOptions): Promise<void>;
-        /** Go on with a recording that was paused. */
+        /** Resume a paused recording. */
         unpause(params: {
             /** Name of the recording. */
             recordingName: string;
         }, options?: RequestOptions): Promise<void>;
-        /** Go on with a recording that was paused. */
+        /** Resume a paused recording. */
         unpauseByPost(params: {
             /** Name of the recording. */
             recordingName: string;
@@ -3005,7 +3005,7 @@ export interface OwnOperations {
             user?: string;
             /** How long it is good, in s; at most `http.tokens.longest_lifetime`, and 30 days when left out. */
             expires_in?: number;
-            /** It may look but change nothing. */
+            /** It may only read. */
             read_only?: boolean;
             /** Applications that it is limited to. */
             applications?: string | readonly string[];
@@ -3024,12 +3024,15 @@ export interface OwnOperations {
         /** The requesting user, and its rights. */
         access(params?: Record<string, never>, options?: RequestOptions): Promise<Access>;
     };
-    /** Usage: what the server holds, for monitoring and for finding leaks. */
+    /** Usage: objects in memory, for monitoring and for finding leaks. */
     usage: {
-        /** Count what the server holds now. */
+        /** Count the objects in memory. */
         get(params?: Record<string, never>, options?: RequestOptions): Promise<Usage>;
     };
-    /** WebRTC: browsers call and are called over HTTP, without SIP (RFC 9725, WHIP). */
+    /**
+     * WebRTC: browsers call and are called over HTTP, without SIP. Clients of WHIP (RFC 9725) can send, clients of WHEP
+     * can listen.
+     */
     webrtc: {
         /** The name that calls the browser, and servers for its side of ICE. */
         terms(params?: Record<string, never>, options?: RequestOptions): Promise<WebrtcTerms>;

@@ -66,7 +66,7 @@ export type Call = Static<typeof Call>;
 export const CallPage = model('CallPage', 'Some of the calls that were asked for.', {
   calls: Type.Array(Call),
   total: int('How many there are in all.'),
-  next: Type.Optional(int('The `offset` to go on with; left out at the end.')),
+  next: Type.Optional(int('The `offset` of the next page; left out at the end.')),
   unsearched_before: Type.Optional(
     double(
       'Stored calls that ended before this were not looked at (`recorder.disk.searched`), in ms since the Unix epoch: ask again with it as `to`.',

@@ -89,7 +89,7 @@ export const ariErrors = {
   },
   webrtcIcePast: {
     status: 412,
-    message: 'ICE was restarted since: these credentials, or this If-Match, are of the past',
+    message: 'ICE was restarted since: these credentials, or this If-Match, are outdated',
   },
   webrtcIfMatchRequired: {
     status: 428,

@@ -6,7 +6,7 @@ import { Timestamp } from './timestamp.ts';
 export const LogInSession = model('LogInSession', 'A log-in: a token that stands for name and password for a while.', {
   token: text('Sent as `Authorization: Bearer <token>`. To be kept in memory only.'),
   user: text('Its user.'),
-  read_only: Type.Boolean({ description: 'Whether that user may look but change nothing.' }),
+  read_only: Type.Boolean({ description: 'Whether that user may only read.' }),
   expires: Timestamp,
 });
 export type LogInSession = Static<typeof LogInSession>;

@@ -2,8 +2,8 @@ import Type, { type Static } from 'typebox';
 import { double, int, model, text } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
-/** A place where SIP is spoken. */
-const SipListener = model('SipListener', 'A place where SIP is spoken.', {
+/** A SIP listener. */
+const SipListener = model('SipListener', 'An address and port where SIP listens.', {
   protocol: text('udp, tcp, tls, ws or wss.'),
   host: text('Address that it listens on.'),
   port: int('Port.'),
@@ -12,7 +12,7 @@ const SipListener = model('SipListener', 'A place where SIP is spoken.', {
 /** How late an event loop was. */
 export const LoopDelay = model('LoopDelay', "Delays of a thread's event loop since the last request; in ms.", {
   mean: double('On average.'),
-  p99: double('99 of 100 times no later than this.'),
+  p99: double('99th percentile.'),
   max: double('At most.'),
 });
 export type LoopDelay = Static<typeof LoopDelay>;

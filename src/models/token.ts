@@ -18,7 +18,7 @@ const token = {
   name: text('Name for revoking it.'),
   user: text('Its user.'),
   scopes: Type.Array(AccessScope, { description: "Scopes that limit it besides the user's own; all apply." }),
-  read_only: flag('Whether it may look but change nothing.'),
+  read_only: flag('Whether it may only read.'),
   created: Timestamp,
   made_by: text('The user that made it.'),
   expires: Timestamp,
@@ -59,7 +59,7 @@ export const isKeptToken = (element: unknown): element is KeptToken => keptToken
 export const Access = model('Access', 'The requesting user, and its rights.', {
   user: text('The user.'),
   token: Type.Optional(text('Name of the token that it came with.')),
-  read_only: flag('Whether it may look but change nothing.'),
+  read_only: flag('Whether it may only read.'),
   scopes: Type.Array(AccessScope, { description: 'Its scopes; all apply.' }),
   operations: texts('Its operations, as `resource:operation`.'),
   expires: Type.Optional(Timestamp),

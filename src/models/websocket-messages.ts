@@ -78,7 +78,7 @@ export const EventsLost = model('EventsLost', 'Events that a connection asked fo
 export type EventsLost = Static<typeof EventsLost>;
 
 /** Told first to a connection that resumes by epoch or acknowledges events, unless its place is gone. */
-export const ResumePoint = model('ResumePoint', 'Where the events of a connection go on.', {
+export const ResumePoint = model('ResumePoint', 'Where the events of a connection resume.', {
   type: Type.Literal('ResumePoint'),
   application: text('Application whose events follow.'),
   asterisk_id: text('Id of this system.'),

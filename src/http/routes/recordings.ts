@@ -105,9 +105,9 @@ const liveOperations = [
   control('DELETE', '', 'cancel', { summary: 'Stop a recording and throw it away.' }),
   control('POST', '/stop', 'stop', { summary: 'Stop a recording and keep it.' }),
   control('POST', '/pause', 'pause', { summary: 'Leave out what is said, until it goes on.' }),
-  control('DELETE', '/pause', 'unpause', { summary: 'Go on with a recording that was paused.' }),
+  control('DELETE', '/pause', 'unpause', { summary: 'Resume a paused recording.' }),
   control('POST', '/unpause', 'unpause', {
-    summary: 'Go on with a recording that was paused.',
+    summary: 'Resume a paused recording.',
     nickname: 'unpauseByPost',
   }),
   control('POST', '/mute', 'mute', { summary: 'Record silence.' }),

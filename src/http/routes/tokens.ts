@@ -40,7 +40,7 @@ export const tokens: Resource = {
             strict: true,
           },
         ),
-        read_only: queryParam('boolean', 'It may look but change nothing.', { default: false, strict: true }),
+        read_only: queryParam('boolean', 'It may only read.', { default: false, strict: true }),
         applications: patterns('Applications that it is limited to.'),
         operations: patterns('Operations that it is limited to.'),
         contexts: patterns('Contexts that it is limited to.'),

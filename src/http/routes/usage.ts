@@ -4,13 +4,13 @@ import { operation, type Resource } from '../operation.ts';
 /** Usage: what the server holds. */
 export const usage: Resource = {
   name: 'usage',
-  description: 'Usage: what the server holds, for monitoring and for finding leaks.',
+  description: 'Usage: objects in memory, for monitoring and for finding leaks.',
   operations: [
     operation({
       method: 'GET',
       path: '/usage',
       nickname: 'get',
-      summary: 'Count what the server holds now.',
+      summary: 'Count the objects in memory.',
       notes:
         'Of a server without calls every count is what it was at the start, but for contacts, bindings and nonces.',
       owner: 'usage',
