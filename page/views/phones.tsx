@@ -12,7 +12,8 @@ import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
 
 export function Phones({ name }: { name: string | undefined }) {
   const who = useCell(session);
-  const { value: endpoints = [], again } = useAsked<Endpoint[]>('/ari/endpoints', 2_000);
+  const { value: listed, again } = useAsked<Endpoint[]>('/ari/endpoints', 2_000);
+  const endpoints = listed ?? [];
   const { value: contacts = [] } = useAsked<ContactView[]>('/hookswitch/contacts', 2_000);
   const { value: server } = useAsked<ServerInfo>('/hookswitch/server');
   const [made, setMade] = useState<Account>();
@@ -49,6 +50,7 @@ export function Phones({ name }: { name: string | undefined }) {
         </Panel>
         <div>
           {shown ? <OneEndpoint endpoint={shown} contacts={of(shown)} /> : null}
+          {listed && name !== undefined && !shown ? <Empty>There is no endpoint {name}.</Empty> : null}
           {who?.read_only || !may('asterisk:updateObject') ? null : (
             <MakePhone
               server={server}
