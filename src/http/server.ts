@@ -147,8 +147,11 @@ class Answering {
   }
 }
 
-/** Between two requests of a client that waits for each answer, in ms. */
-const quietMs = 50;
+/**
+ * Between two requests of a client that waits for each answer, in ms: also of one on a busy machine. Calls go on meanwhile, so a
+ * longer wait only delays requests over new connections.
+ */
+const quietMs = 200;
 
 /** Bodies that nobody reads are read away for a while. That costs a timer and four listeners: nothing is done without one. */
 function listenerOf({ fetch }: HttpApp['app'], answering: Answering): RequestListener {
