@@ -88,7 +88,8 @@ type MediaCurvesProps = {
 export function MediaCurves({ timeline, at, call }: MediaCurvesProps) {
   const living = call?.channels.filter(({ name, ended }) => ended === undefined && name.startsWith('PJSIP/')) ?? [];
   const [chosen, setChosen] = useState<string>();
-  const asked = useMeasures(chosen === undefined ? living.map(({ id }) => id) : [chosen]);
+  // A channel that has ended has no figures: a refused request would stand in the call.
+  const asked = useMeasures(living.map(({ id }) => id).filter((id) => chosen === undefined || id === chosen));
   const measures = useMemo(() => withQuality(measuresOf(timeline, asked)), [timeline, asked]);
   const times = useMemo(() => measures.map((each) => each.at), [measures]);
   const names = call?.channels.map(({ id, name }) => `${id} ${name}`).join('\n') ?? '';

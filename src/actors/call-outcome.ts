@@ -44,8 +44,12 @@ function causeWords(cause: number, sipStatus: number | undefined): string {
   return numbers === '' ? words : `${words} (${numbers})`;
 }
 
-const partyOf = ({ by, direction }: LegFacts): { by?: Party } => {
+/** No BYE has a status: the server ended an answered call with this one, because its far side had stopped answering. */
+const unansweredStatus = 408;
+
+const partyOf = ({ by, direction, answered, sipStatus }: LegFacts): { by?: Party } => {
   if (by === undefined) return {};
+  if (by === 'farSide' && answered && sipStatus === unansweredStatus) return { by: 'timeout' };
   if (by !== 'farSide') return { by };
   return { by: direction === 'in' ? 'caller' : 'callee' };
 };

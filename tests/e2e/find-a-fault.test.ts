@@ -162,7 +162,7 @@ test('a call that drops after 32 seconds', async ({ server, open }) => {
   await app.waitFor('StasisEnd');
   const shown = await open();
   await openCall(shown);
-  await says(shown, /failed: dropped: /);
+  await says(shown, /failed: dropped: No user responding \(cause 18, SIP 408\), by the server after a timeout/);
   await says(shown, /^200 OK was sent \d+ times, and no ACK came/);
   await picture(shown, 'fault-dropped');
 });

@@ -13,9 +13,14 @@ const rows: readonly (readonly [string, Partial<LegFacts>, string])[] = [
   ['talked', { answered: true, by: 'farSide' }, 'answered answered caller'],
   ['talked, hung up by an application', { answered: true, by: 'application' }, 'answered answered application'],
   [
-    'no ACK',
+    'ended by a timer',
     { answered: true, cause: 102, by: 'timeout' },
     'failed dropped: Recover on timer expiry (cause 102) timeout',
+  ],
+  [
+    'no ACK',
+    { answered: true, cause: 18, sipStatus: 408, by: 'farSide' },
+    'failed dropped: No user responding (cause 18, SIP 408) timeout',
   ],
   ['crash', { answered: true, cause: 41, by: 'fault' }, 'failed dropped: Temporary failure (cause 41) fault'],
   ['gave up', { by: 'farSide' }, 'abandoned the caller hung up before an answer caller'],
