@@ -1,6 +1,6 @@
 import type { CallListener } from '../actors/call-story.ts';
 import type { Deps } from '../http/deps.ts';
-import { watchLoopDelay } from '../lib/loop-delay.ts';
+import type { Monitoring } from '../http/env.ts';
 import type { Stuck } from '../recorder/stuck.ts';
 import { spaceOf } from '../stores/durable-file.ts';
 import { alarmsOf, type FailedCall, failuresMinutes } from '../watch/alarms.ts';
@@ -20,6 +20,7 @@ export type AlarmParts = {
   oneWay: OneWayAudio;
   records(): RecordFigures | undefined;
   audit: AuditLog;
+  monitoring: Pick<Monitoring, 'loopDelay'>;
 };
 
 /** Failed calls that are remembered for alarms. */
@@ -79,14 +80,12 @@ const callsNow = ({ story, refusedCalls }: { story: Base['story']; refusedCalls:
 /** Makes alarms and the history of figures. */
 export function buildAlarms(
   base: Base,
-  { network, state, stuck, oneWay, records, audit }: AlarmParts,
+  { network, state, stuck, oneWay, records, audit, monitoring }: AlarmParts,
 ): NonNullable<Deps['alarms']> {
   const { inForce, clock, story, scope, limitCounts, config } = base;
   const now = (): number => clock.now();
   const { counts, calls, failed } = countCalls(now);
   story.listen(calls);
-  const loop = watchLoopDelay();
-  scope.defer(() => loop.close());
   const metLimits = followLimits(() => limitCounts.figures(), now);
 
   const read = async (isMinute: boolean): Promise<PresentFigures> => {
@@ -103,7 +102,7 @@ export function buildAlarms(
       skipped_ticks: load.reduce((sum, { skippedTicks }) => sum + skippedTicks, 0),
       sip_timeouts: network.transactions.counts().timeouts,
       lost_records: (records()?.lost ?? 0) + (audit.figures()?.lost ?? 0),
-      loop_delay_ms: isMinute ? Math.round(loop.read('history').p99 * 10_000) / 10 : 0,
+      loop_delay_ms: isMinute ? Math.round(monitoring.loopDelay('history').p99 * 10_000) / 10 : 0,
       memory_mb: Math.round(process.memoryUsage.rss() / 1e6),
     };
   };

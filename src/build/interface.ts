@@ -296,7 +296,7 @@ async function workOf(
       ...{ late, skipped },
       ...(loopDelay && { delay: inMs(loopDelay) }),
     })),
-    event_loop: inMs(monitoring.loopDelay()),
+    event_loop: inMs(monitoring.loopDelay('people')),
     ...(figures && {
       records: { made: figures.made, lost: figures.lost, waiting_octets: figures.waitingOctets },
     }),

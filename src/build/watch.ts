@@ -79,7 +79,7 @@ export function buildMonitoring(
     askMedia: () => media.usage(),
     answerMs: config.general.ready_timeout * 1000,
   });
-  return { metrics, health, loopDelay: () => loop.read('people'), networks: { allowed: config.metrics.allowed } };
+  return { metrics, health, loopDelay: loop.read, networks: { allowed: config.metrics.allowed } };
 }
 
 function applicationFigures({ applications }: State, { channels }: CallControl): Figures['applications'] {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
-import type { LoopDelay } from '../lib/loop-reader.ts';
+import type { LoopDelay, LoopReader } from '../lib/loop-reader.ts';
 import type { AriError, AriErrorCode } from '../models/errors.ts';
 import type { KeptAnswerSettings, KeptAnswers } from '../stores/kept-answers.ts';
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
@@ -62,8 +62,8 @@ export type AuditFile = {
 export type Monitoring = {
   metrics: Pick<Metrics, 'text' | 'contentType'>;
   health: Health;
-  /** How late the event loop of the main thread was since this was last asked. */
-  loopDelay(): LoopDelay;
+  /** How late the event loop of the main thread was since this reader last asked. */
+  loopDelay(reader: LoopReader): LoopDelay;
   /** Networks whose members see metrics without credentials. Read at every request. */
   networks: { allowed: readonly string[] };
 };
