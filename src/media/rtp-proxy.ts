@@ -133,8 +133,8 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   #withKeys(flow: RtpFlow): RtpFlow {
     const { webrtc } = flow;
     const established = this.#established;
-    if (!webrtc || !isDeepStrictEqual(established?.fingerprint, webrtc.fingerprint)) return flow;
-    return { ...flow, webrtc: { ...webrtc, ...(established && { established }) } };
+    if (!webrtc || !established || !isDeepStrictEqual(established.fingerprint, webrtc.fingerprint)) return flow;
+    return { ...flow, webrtc: { ...webrtc, established } };
   }
 
   override close(): void {

@@ -1,8 +1,6 @@
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BrowserPages, pageHears } from '../support/browser-pages.ts';
+import { BrowserPages, packageScript, pageHears } from '../support/browser-pages.ts';
 import { need } from '../support/need.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
 
@@ -17,11 +15,7 @@ const settings: TestServerOptions = {
   media: { webrtc: { consent_timeout: 5, turn: { urls: ['turn:turn.example.com'], secret: 'north wind' } } },
 };
 
-/** The package, and what tests do with it. */
-const bundled = build({
-  entryPoints: [fileURLToPath(new URL('../../packages/browser/src/index.ts', import.meta.url))],
-  ...{ bundle: true, format: 'iife', globalName: 'Hookswitch', write: false, logLevel: 'error' },
-}).then(({ outputFiles }) => `${outputFiles[0]!.text};globalThis.Hookswitch = Hookswitch;`);
+/** What tests do with the package. */
 const script = `
 globalThis.test = {
   states: [],
@@ -63,7 +57,7 @@ type Connect = (name: string) => Promise<import('playwright-core').Page>;
 
 const withPages = (path: string, body: (server: TestServer, connect: Connect) => Promise<void>) =>
   onServer(settings, async (server) => {
-    const pages = server.closing(await BrowserPages.open(path, [await bundled, script]));
+    const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const base = server.url.replace(/\/ari$/, '');
     await body(server, async (name) => {
       const page = await pages.page();

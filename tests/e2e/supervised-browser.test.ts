@@ -1,8 +1,6 @@
-import { fileURLToPath } from 'node:url';
-import { build } from 'esbuild';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BrowserPages, pageHears } from '../support/browser-pages.ts';
+import { BrowserPages, packageScript, pageHears } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
 import { startSupervised } from '../support/supervised-server.ts';
@@ -12,10 +10,6 @@ import { untilAsked } from '../support/waiting.ts';
 const browsers = suite('calls of browsers over a crash');
 const chromium = need('chromium');
 
-const bundled = build({
-  entryPoints: [fileURLToPath(new URL('../../packages/browser/src/index.ts', import.meta.url))],
-  ...{ bundle: true, format: 'iife', globalName: 'Hookswitch', write: false, logLevel: 'error' },
-}).then(({ outputFiles }) => `${outputFiles[0]!.text};globalThis.Hookswitch = Hookswitch;`);
 const script = `
 globalThis.call = async (server, token) => {
   const phone = await Hookswitch.Phone.connect(server, token);
@@ -30,7 +24,7 @@ chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, 
     dialplan: { default: { echo: ['Answer', 'Echo'] } },
     more: { http: { allowed_origins: ['*'] } },
   });
-  const pages = await BrowserPages.open(path, [await bundled, script]);
+  const pages = await BrowserPages.open(path, [await packageScript(), script]);
   try {
     const base = `http://127.0.0.1:${server.httpPort}`;
     const made = await fetch(`${base}/hookswitch/tokens`, {

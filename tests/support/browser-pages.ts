@@ -1,7 +1,18 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { patienceMs } from './waiting.ts';
+
+/** The package for pages, as a script that gives them `Hookswitch`. */
+export async function packageScript(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL('../../packages/browser/src/index.ts', import.meta.url))],
+    ...{ bundle: true, format: 'iife', globalName: 'Hookswitch', write: false, logLevel: 'error' },
+  });
+  return `${outputFiles[0]!.text};globalThis.Hookswitch = Hookswitch;`;
+}
 
 /** What every page of tests can hear and say with. */
 const ears = `
