@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { type BridgeContext, firstVideoMode } from '../machines/bridge.ts';
 import {
   type BridgeVideoEvent,
@@ -78,15 +79,17 @@ export function createBridgeVideos({ runtime, log, roomOf, publish }: BridgeVide
       actor.send({ type: 'mix.videoSource', channelId: lastSource });
   };
 
-  const machine = bridgeVideoMachine.provide({
-    actions: {
-      showVideo: ({ context }) => show(context.id),
-      arrangeVideo: ({ context }) => arrange(context.id),
-    },
-  });
+  const machine = onFirstUse(() =>
+    bridgeVideoMachine.provide({
+      actions: {
+        showVideo: ({ context }) => show(context.id),
+        arrangeVideo: ({ context }) => arrange(context.id),
+      },
+    }),
+  );
 
   const make = (id: string, beginning: Beginning<BridgeVideoInput>): VideoActor =>
-    spawn(machine, {
+    spawn(machine(), {
       id,
       ...beginning,
       runtime,

@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import { allBridges, bridgeTopic, bridgeTopics } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import {
   type BridgeCommand,
   type BridgeFact,
@@ -216,7 +217,7 @@ type Start = (id: string, type: BridgeInput['type'], beginning: Beginning<Bridge
 function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start {
   const { options, registry, videos, openMix } = parts;
   const { bus, runtime, log, views, applications } = options;
-  const machine = bindEffects(parts);
+  const machine = onFirstUse(() => bindEffects(parts));
 
   const publish = (bridge: BridgeEntry, fact: BridgeFact): void => {
     const event = bridgeEvent(bridge, fact, { shown: model(bridge), views });
@@ -242,7 +243,7 @@ function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start
       views: new BridgeViews(),
       stays: new Map(),
     };
-    spawn(machine, {
+    spawn(machine(), {
       id,
       ...beginning,
       runtime,

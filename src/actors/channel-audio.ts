@@ -1,3 +1,4 @@
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { lifeOf } from '../machines/channel.ts';
 import { type ChannelAudioEvent, type ChannelAudioSnapshot, channelAudioMachine } from '../machines/channel-audio.ts';
 import type { Leg } from '../telephony/driver.ts';
@@ -57,20 +58,22 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
     hear(id, background);
   };
 
-  const machine = channelAudioMachine.provide({
-    actions: {
-      muteMedia: ({ context }, muted) => legOf(context.id)?.media.mute(muted),
-      holdLeg: ({ context }) => hold(context.id, true),
-      unholdLeg: ({ context }) => hold(context.id, false),
-      startMusic: ({ context }, { musicClass }) => hearNow(context.id, { silence: false, musicClass }),
-      startSilence: ({ context }) => hearNow(context.id, { silence: true }),
-      stopBackground: ({ context }) => hear(context.id, { silence: false }),
-    },
-  });
+  const machine = onFirstUse(() =>
+    channelAudioMachine.provide({
+      actions: {
+        muteMedia: ({ context }, muted) => legOf(context.id)?.media.mute(muted),
+        holdLeg: ({ context }) => hold(context.id, true),
+        unholdLeg: ({ context }) => hold(context.id, false),
+        startMusic: ({ context }, { musicClass }) => hearNow(context.id, { silence: false, musicClass }),
+        startSilence: ({ context }) => hearNow(context.id, { silence: true }),
+        stopBackground: ({ context }) => hear(context.id, { silence: false }),
+      },
+    }),
+  );
 
   const make = (channel: ChannelEntry, beginning: Beginning<{ id: string }>): Entry => {
     const { id } = channel;
-    const actor = spawn(machine, { id, ...beginning, runtime, onEnded: () => registry.remove(id) });
+    const actor = spawn(machine(), { id, ...beginning, runtime, onEnded: () => registry.remove(id) });
     const entry = { actor, channel };
     registry.add(id, entry);
     return entry;

@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { awaitsSocket, externalConnectionMachine } from '../machines/external-connection.ts';
 import { DriverError } from '../telephony/driver.ts';
@@ -27,16 +28,18 @@ export function createExternalConnections(options: ExternalConnectionsOptions): 
   const { runtime, log, connectionTimeoutMs, arrivalTimeoutMs, most } = options;
   const sockets = new SlotMap<string, ConnectionSocket>();
 
-  const machine = externalConnectionMachine.provide({
-    actions: {
-      openSocket: ({ context }) => sockets.get(context.id)?.open(),
-      closeSocket: ({ context }) => sockets.get(context.id)?.close(),
-      tellStarted: ({ context }) => sockets.get(context.id)?.told({ type: 'started' }),
-      tellRestarted: ({ context }) => sockets.get(context.id)?.told({ type: 'restarted' }),
-      tellUnreached: ({ context }) => tellLost(context, 'unreached'),
-      tellLost: ({ context }) => tellLost(context, 'lost'),
-    },
-  });
+  const machine = onFirstUse(() =>
+    externalConnectionMachine.provide({
+      actions: {
+        openSocket: ({ context }) => sockets.get(context.id)?.open(),
+        closeSocket: ({ context }) => sockets.get(context.id)?.close(),
+        tellStarted: ({ context }) => sockets.get(context.id)?.told({ type: 'started' }),
+        tellRestarted: ({ context }) => sockets.get(context.id)?.told({ type: 'restarted' }),
+        tellUnreached: ({ context }) => tellLost(context, 'unreached'),
+        tellLost: ({ context }) => tellLost(context, 'lost'),
+      },
+    }),
+  );
 
   const tellLost = ({ id, reason }: { id: string; reason: string }, type: 'unreached' | 'lost'): void => {
     log.info({ channel: id, reason }, 'the connection to an external server is lost');
@@ -47,8 +50,8 @@ export function createExternalConnections(options: ExternalConnectionsOptions): 
     open(id, socket, maker) {
       if (sockets.has(id)) throw new DriverError('resource', `'${id}' is being connected already`);
       if (sockets.size >= most) throw new DriverError('capacity', `there are ${most} connections already`);
-      let actor: Actor<typeof machine> | undefined;
-      spawn(machine, {
+      let actor: Actor<ReturnType<typeof machine>> | undefined;
+      spawn(machine(), {
         id,
         input: { id, connectionTimeoutMs: maker === 'us' ? connectionTimeoutMs : arrivalTimeoutMs },
         runtime,

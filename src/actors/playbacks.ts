@@ -3,6 +3,7 @@ import type { Topic } from '../bus/topics.ts';
 import type { Ids } from '../lib/ids.ts';
 import { createLineBudget } from '../lib/line-budget.ts';
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import {
   hasTurn,
@@ -208,19 +209,21 @@ function createBegin(
   const { registry, running } = table;
   const { startItem, queueOf } = parts;
 
-  const machine = playbackMachine.provide({
-    actions: {
-      startItem: ({ context, self }, { index, offsetMs }) => startItem(context, index, { offsetMs }, self),
-      stopItem: ({ context }) => running.get(context.id)?.handle?.stop(),
-      pauseItem: ({ context }) => running.get(context.id)?.handle?.pause(),
-      resumeItem: ({ context }) => running.get(context.id)?.handle?.resume(),
-      restartItem: ({ context }) => running.get(context.id)?.handle?.restart(),
-      seekItem: ({ context }, { ms }) => running.get(context.id)?.handle?.seek(ms),
-      // Other work cannot interrupt the items of a list, so the turn is given directly. A thousand items that fail
-      // directly must not nest.
-      requestTurn: ({ self }) => runtime.turn.afterwards(() => self.send({ type: 'turn' })),
-    },
-  });
+  const machine = onFirstUse(() =>
+    playbackMachine.provide({
+      actions: {
+        startItem: ({ context, self }, { index, offsetMs }) => startItem(context, index, { offsetMs }, self),
+        stopItem: ({ context }) => running.get(context.id)?.handle?.stop(),
+        pauseItem: ({ context }) => running.get(context.id)?.handle?.pause(),
+        resumeItem: ({ context }) => running.get(context.id)?.handle?.resume(),
+        restartItem: ({ context }) => running.get(context.id)?.handle?.restart(),
+        seekItem: ({ context }, { ms }) => running.get(context.id)?.handle?.seek(ms),
+        // Other work cannot interrupt the items of a list, so the turn is given directly. A thousand items that fail
+        // directly must not nest.
+        requestTurn: ({ self }) => runtime.turn.afterwards(() => self.send({ type: 'turn' })),
+      },
+    }),
+  );
 
   const publish = (topics: readonly Topic[], fact: PlaybackFact, snapshot: PlaybackSnapshot): void =>
     bus.publish({ event: { type: fact.type, playback: playbackModel(snapshot) }, topics });
@@ -235,7 +238,7 @@ function createBegin(
 
   return (id, target, beginning, settle) => {
     const queue = queueOf(target);
-    const actor: PlaybackActor = spawn(machine, {
+    const actor: PlaybackActor = spawn(machine(), {
       id,
       ...beginning,
       runtime,

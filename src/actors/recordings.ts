@@ -1,6 +1,7 @@
 import type { Bus } from '../bus/bus.ts';
 import type { Topic } from '../bus/topics.ts';
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import {
   liveRecordingMachine,
@@ -198,7 +199,7 @@ type Start = (target: RecordTarget, plan: RecordingPlan, path: string, from?: Re
 function createStart(parts: Parts): Start {
   const { options, registry, targets } = parts;
   const { bus, runtime, onStarted } = options;
-  const machine = bindEffects(parts);
+  const machine = onFirstUse(() => bindEffects(parts));
 
   const publish = (topics: readonly Topic[], { type }: RecordingFact, snapshot: RecordingSnapshot): void => {
     const recording = recordingModel(snapshot);
@@ -228,7 +229,7 @@ function createStart(parts: Parts): Start {
       begin: () => entry.actor.send({ type: 'turn' }),
       abandon: () => entry.actor.send({ type: 'target.gone' }),
     };
-    spawn(machine, {
+    spawn(machine(), {
       id: name,
       ...(from ? { from } : { input }),
       runtime,

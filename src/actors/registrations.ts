@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import {
   isRegistering,
   type RegistrationEvent,
@@ -91,11 +92,13 @@ export function createRegistrations(options: RegistrationsOptions): Registration
   const actors = new ActorTable<RegistrationActor>();
   const { chance, register, attach, ended } = createRequests(options, actors);
 
-  const machine = registrationMachine.provide({
-    actions: {
-      sendRegister: ({ context }, { attempt, expiresMs }) => register(context.registration, expiresMs, attempt),
-    },
-  });
+  const machine = onFirstUse(() =>
+    registrationMachine.provide({
+      actions: {
+        sendRegister: ({ context }, { attempt, expiresMs }) => register(context.registration, expiresMs, attempt),
+      },
+    }),
+  );
 
   /** All registrations of an endpoint as clients see them. */
   const show = ({ technology, endpoint }: RegistrationDetails): void => {
@@ -107,7 +110,7 @@ export function createRegistrations(options: RegistrationsOptions): Registration
   };
 
   const begin = (registration: RegistrationDetails, startDelayMs: number, from?: RegistrationDump): void => {
-    spawn(machine, {
+    spawn(machine(), {
       id: registration.id,
       ...(from ? { from } : { input: { registration, startDelayMs } }),
       runtime,

@@ -5,6 +5,7 @@ import type { Channels } from '../actors/channels.ts';
 import type { ConsultationDump } from '../actors/dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from '../actors/spawn.ts';
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import {
   type ConsultationContext,
@@ -79,29 +80,31 @@ class ConsultationOwner implements Consultations {
   /** By the id of the transfer. */
   readonly #talks = new SlotMap<string, Talk>();
   readonly #living: ReturnType<typeof livingIn>;
-  readonly #machine: typeof consultationMachine;
+  readonly #machine: () => typeof consultationMachine;
   #report = (_id: string, _report: ConsultationReport): void => {};
 
   constructor(options: ConsultationsOptions) {
     this.#options = options;
     this.#living = livingIn(options.channels);
-    this.#machine = consultationMachine.provide({
-      actions: {
-        openTalk: ({ context }) =>
-          this.#send(context.id, { type: this.#open(context) ? 'talk.opened' : 'talk.refused' }),
-        watchTalk: ({ context }) => this.#watch(context),
-        completeTalk: ({ context }) =>
-          this.#send(context.id, { type: this.#complete(context) ? 'talk.completed' : 'completion.refused' }),
-        returnParty: ({ context }) => this.#returnParty(context),
-        tellRefused: ({ context: { id } }) => this.#report(id, { type: 'refused' }),
-        tellParted: ({ context: { id } }) => this.#report(id, { type: 'parted' }),
-        tellCompleted: ({ context: { id } }) => {
-          const completed = this.#talks.get(id)?.completed;
-          if (completed) this.#report(id, completed);
+    this.#machine = onFirstUse(() =>
+      consultationMachine.provide({
+        actions: {
+          openTalk: ({ context }) =>
+            this.#send(context.id, { type: this.#open(context) ? 'talk.opened' : 'talk.refused' }),
+          watchTalk: ({ context }) => this.#watch(context),
+          completeTalk: ({ context }) =>
+            this.#send(context.id, { type: this.#complete(context) ? 'talk.completed' : 'completion.refused' }),
+          returnParty: ({ context }) => this.#returnParty(context),
+          tellRefused: ({ context: { id } }) => this.#report(id, { type: 'refused' }),
+          tellParted: ({ context: { id } }) => this.#report(id, { type: 'parted' }),
+          tellCompleted: ({ context: { id } }) => {
+            const completed = this.#talks.get(id)?.completed;
+            if (completed) this.#report(id, completed);
+          },
+          tellIncomplete: ({ context: { id } }) => this.#report(id, { type: 'incomplete' }),
         },
-        tellIncomplete: ({ context: { id } }) => this.#report(id, { type: 'incomplete' }),
-      },
-    });
+      }),
+    );
   }
 
   onReport(listener: (id: string, report: ConsultationReport) => void): void {
@@ -142,7 +145,7 @@ class ConsultationOwner implements Consultations {
 
   #start(id: string, beginning: Beginning<ConsultationInput>): void {
     const talk: Talk = { actor: undefined as never, unwatch: undefined, completed: undefined };
-    spawn(this.#machine, {
+    spawn(this.#machine(), {
       id,
       ...beginning,
       runtime: this.#options.runtime,

@@ -2,6 +2,7 @@ import type { ChannelEntry } from '../actors/channel-entry.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import { type Beginning, spawn } from '../actors/spawn.ts';
 import type { DialRequest, Ongoing } from '../dialplan/calls.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type DialContext, type DialInput, dialMachine } from '../machines/dial.ts';
 import type { DialResult } from '../models/dial.ts';
@@ -22,33 +23,35 @@ export function createDials(options: DialsOptions): Dials {
   const sessions = new SlotMap<string, DialSession>();
   const of = ({ id }: DialContext): DialSession | undefined => sessions.get(id);
 
-  const machine = dialMachine.provide({
-    actions: {
-      beginWaiting: ({ context }) => of(context)?.beginWaiting(context),
-      endWaiting: ({ context }) => of(context)?.endWaiting(context),
-      heedCaller: ({ context }) => of(context)?.heedCaller(context),
-      ignoreCaller: ({ context }) => of(context)?.ignoreCaller(),
-      openTargets: ({ context }) => of(context)?.openTargets(context),
-      prepareTargets: ({ context }) => void of(context)?.prepareTargets(context),
-      dialTargets: ({ context }) => of(context)?.dialTargets(context),
-      releaseTargets: ({ context }, { cause }) => of(context)?.releaseTargets(context.callees, cause),
-      alertCaller: ({ context }) => of(context)?.early.ring(),
-      hearCallee: ({ context }, { channelId }) => of(context)?.early.hear(channelId),
-      hearAnother: ({ context }, { channelId }) => of(context)?.early.gone(channelId, context.callees),
-      followReplacement: ({ context }, { channelId, by }) => of(context)?.followReplacement(channelId, by),
-      keepPeer: ({ context }) => of(context)?.keepPeer(context),
-      screenPeer: ({ context }) => void of(context)?.screenPeer(context),
-      answerCaller: ({ context }) => of(context)?.answerCaller(),
-      joinParties: ({ context }) => of(context)?.joinParties(context),
-      watchParties: ({ context }) => of(context)?.watchParties(context),
-      reviewParties: ({ context }) => of(context)?.reviewParties(context),
-      leaveParties: ({ context }) => of(context)?.leaveParties(),
-      hangUpPeer: ({ context }) => of(context)?.hangUp(context.peer?.channelId),
-      sendPeerOn: ({ context }, { position }) => of(context)?.sendPeerOn(context, position),
-      hangUpParty: ({ context }, { channelId }) => of(context)?.hangUp(channelId),
-      destroyBridge: ({ context }) => of(context)?.destroyBridge(context),
-    },
-  });
+  const machine = onFirstUse(() =>
+    dialMachine.provide({
+      actions: {
+        beginWaiting: ({ context }) => of(context)?.beginWaiting(context),
+        endWaiting: ({ context }) => of(context)?.endWaiting(context),
+        heedCaller: ({ context }) => of(context)?.heedCaller(context),
+        ignoreCaller: ({ context }) => of(context)?.ignoreCaller(),
+        openTargets: ({ context }) => of(context)?.openTargets(context),
+        prepareTargets: ({ context }) => void of(context)?.prepareTargets(context),
+        dialTargets: ({ context }) => of(context)?.dialTargets(context),
+        releaseTargets: ({ context }, { cause }) => of(context)?.releaseTargets(context.callees, cause),
+        alertCaller: ({ context }) => of(context)?.early.ring(),
+        hearCallee: ({ context }, { channelId }) => of(context)?.early.hear(channelId),
+        hearAnother: ({ context }, { channelId }) => of(context)?.early.gone(channelId, context.callees),
+        followReplacement: ({ context }, { channelId, by }) => of(context)?.followReplacement(channelId, by),
+        keepPeer: ({ context }) => of(context)?.keepPeer(context),
+        screenPeer: ({ context }) => void of(context)?.screenPeer(context),
+        answerCaller: ({ context }) => of(context)?.answerCaller(),
+        joinParties: ({ context }) => of(context)?.joinParties(context),
+        watchParties: ({ context }) => of(context)?.watchParties(context),
+        reviewParties: ({ context }) => of(context)?.reviewParties(context),
+        leaveParties: ({ context }) => of(context)?.leaveParties(),
+        hangUpPeer: ({ context }) => of(context)?.hangUp(context.peer?.channelId),
+        sendPeerOn: ({ context }, { position }) => of(context)?.sendPeerOn(context, position),
+        hangUpParty: ({ context }, { channelId }) => of(context)?.hangUp(channelId),
+        destroyBridge: ({ context }) => of(context)?.destroyBridge(context),
+      },
+    }),
+  );
 
   const start = (
     id: string,
@@ -60,7 +63,7 @@ export function createDials(options: DialsOptions): Dials {
     options.dialSessions.add(caller.id, session);
     sessions.set(id, session);
     const number = running?.add(session);
-    spawn(machine, {
+    spawn(machine(), {
       id,
       ...beginning,
       runtime: options.runtime,

@@ -3,6 +3,7 @@ import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { hearDigits } from '../actors/channel-facts.ts';
 import type { FeatureKeysDump } from '../actors/dumps.ts';
 import { type Actor, spawn } from '../actors/spawn.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { BridgeSnapshot } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
@@ -168,7 +169,7 @@ function inputFor(
 /** Starts the charts of parties, and releases what they held. */
 function createListen({ options, listeners, settings, ...shared }: Shared, freeKeys: (bridge: BridgeEntry) => void) {
   const { runtime, facts } = options;
-  const machine = bindEffects({ options, listeners, settings, ...shared });
+  const machine = onFirstUse(() => bindEffects({ options, listeners, settings, ...shared }));
 
   return (
     { channel, features: wanted }: FeatureParty,
@@ -185,7 +186,7 @@ function createListen({ options, listeners, settings, ...shared }: Shared, freeK
       stop: () => listener.actor.send({ type: 'party.left' }),
     };
     let unhear: (() => void) | undefined;
-    spawn(machine, {
+    spawn(machine(), {
       id,
       ...(from ? { from } : { input: input as FeatureKeysInput as FeatureKeysContext }),
       runtime,

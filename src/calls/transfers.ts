@@ -2,6 +2,7 @@ import { controlledChannel } from '../actors/channel-control.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { TransferDump } from '../actors/dumps.ts';
 import { type Beginning, spawn } from '../actors/spawn.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { ownVariable } from '../machines/channel-setup.ts';
 import { refuseTransferCommand, type TransferContext, transferMachine } from '../machines/transfer.ts';
 import { AriError } from '../models/errors.ts';
@@ -94,7 +95,7 @@ function createStart(options: TransfersOptions, parts: Parts): Start {
   const { runtime, consultations } = options;
   const { transfers, living, hangUp } = parts.table;
   const { joining, tellTransferer } = parts;
-  const machine = bindEffects(options, parts);
+  const machine = onFirstUse(() => bindEffects(options, parts));
 
   const ended = (id: string, error: unknown): void => {
     const entry = transfers.get(id);
@@ -110,7 +111,7 @@ function createStart(options: TransfersOptions, parts: Parts): Start {
 
   return (id, party, beginning, notify) => {
     const entry: TransferEntry = { actor: undefined as never, party, joining: undefined, notify, unwatch: [] };
-    spawn(machine, {
+    spawn(machine(), {
       id,
       ...beginning,
       runtime,

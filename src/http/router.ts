@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import type { TSchema } from 'typebox';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { onFirstUse } from '../lib/on-first-use.ts';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
 import { checkOf } from '../models/validator.ts';
 import { createGuards, type Guard } from './access/guard.ts';
@@ -72,11 +73,10 @@ type Prepared = {
   operation: Operation;
   owner: unknown;
   names: readonly string[];
-  read: ParamReader;
-  check: Check;
-  guard: Guard;
-  stateCheck: StateCheck;
+  /** What a request goes through: made by the first one. */
+  steps(): Steps;
 };
+type Steps = { read: ParamReader; check: Check; guard: Guard; stateCheck: StateCheck };
 type Check = ((value: unknown) => string | undefined) | undefined;
 
 const variable = /\{(\w+)\}/g;
@@ -154,10 +154,7 @@ function prepare({ operation, path, owner, owners, guardOf, fixed, validate }: D
   const undeclared = names.find((name) => operation.params[name]?.in !== 'path');
   // An alias may put into the path what the main path takes from the query, but nothing unknown.
   if (undeclared !== undefined) throw new Error(`${path} has the variable ${undeclared}, which is not declared`);
-  return {
-    operation,
-    owner,
-    names,
+  const make = (): Steps => ({
     read: createParamReader(operation.params, fixed),
     guard: guardOf(operation),
     stateCheck: createStateCheck(operation, owners),
@@ -165,7 +162,8 @@ function prepare({ operation, path, owner, owners, guardOf, fixed, validate }: D
       validate && operation.returns && !operation.file && operation.content === undefined
         ? createCheck(operation.returns)
         : undefined,
-  };
+  });
+  return { operation, owner, names, steps: onFirstUse(make) };
 }
 
 function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): Route {
@@ -195,7 +193,8 @@ function createRunner({ responder, clock, log, validate, refusalForm, limits, co
 
   const succeed = (prepared: Prepared, c: Context, answer: unknown): Response => {
     commit?.();
-    const { operation, check } = prepared;
+    const { operation, steps } = prepared;
+    const { check } = steps();
     const request = c.req.raw;
     if (operation.file) return sendFile(prepared, c, answer as FileAnswer);
     if (operation.content !== undefined) return responder.text(request, answer as TextAnswer);
@@ -245,8 +244,9 @@ function createRunner({ responder, clock, log, validate, refusalForm, limits, co
     try {
       const path: Record<string, string> = {};
       for (const name of prepared.names) path[name] = c.req.param(name) ?? '';
-      const { operation, owner, guard, stateCheck } = prepared;
-      const params = prepared.read(path, sources);
+      const { operation, owner, steps } = prepared;
+      const { guard, read, stateCheck } = steps();
+      const params = read(path, sources);
       const assumed = headerOf(c, 'if-state');
       const result = guard.perform(requester, params, () => {
         if (assumed !== undefined) stateCheck(assumed, params);

@@ -61,7 +61,7 @@ export function prepareDirectory(directory: string, mode?: number): void {
   try {
     makeDirectory(directory, mode);
     const probe = join(directory, '.probe');
-    writeDurablySync(probe, '');
+    writeFileSync(probe, '');
     rmSync(probe, { force: true });
   } catch (error) {
     throw new StorageError(directory, error);
