@@ -29,8 +29,9 @@ export function readBridgeType(type: string | undefined): { type: BridgeType; fl
     .filter((word) => word !== '');
   if (words.length > 0 && !words.some((word) => (typeWords as readonly string[]).includes(word)))
     throw new AriError('parameterInvalid', { name: 'type', expected: `a list of ${typeWords.join(', ')}` });
-  const isHolding = words.includes('holding');
-  if (isHolding && (words.includes('mixing') || words.includes('video_sfu'))) return undefined;
+  // A bridge that forwards video always mixes, whatever stands beside the word.
+  const isHolding = words.includes('holding') && !words.includes('video_sfu');
+  if (isHolding && words.includes('mixing')) return undefined;
   return { type: isHolding ? 'holding' : 'mixing', flags: [...new Set(words.filter(isFlag))] };
 }
 

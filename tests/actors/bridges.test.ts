@@ -470,7 +470,8 @@ test('types are read as Asterisk writes them', async () => {
   assert.equal(make('mixing, dtmf_events,proxy_media,nonsense'), ['mixing', 'talker', 'simple_bridge']);
   assert.equal(make('holding'), ['holding', 'talker', 'holding_bridge']);
   assert.equal(make('video_single'), ['mixing', 'single', 'simple_bridge']);
-  assert.equal(make('video_sfu'), ['mixing', 'sfu', 'softmix']);
+  for (const type of ['video_sfu', 'holding,video_sfu', 'mixing,holding,video_sfu'])
+    assert.equal(make(type), ['mixing', 'sfu', 'softmix'], type);
   assert.throws(() => make('nonsense'), /'type' must be a list of mixing, holding, /);
 });
 

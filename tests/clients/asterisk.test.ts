@@ -29,6 +29,12 @@ const servers: Readonly<Record<string, Run>> = { Hookswitch: ours, ...(asterisk 
 
 const endpoint = 'Local/1000@default';
 
+/** Status of the refusal; 200: answered with success. */
+const differing: Readonly<Record<string, Record<string, number>>> = {
+  Hookswitch: { technology: 400, context: 400, variables: 400, bridgeType: 400, recorded: 200, readOnly: 400 },
+  Asterisk: { technology: 500, context: 200, variables: 200, bridgeType: 500, recorded: 409, readOnly: 200 },
+};
+
 /** A port before the server, whose connections can be cut. */
 async function cuttable(login: Login): Promise<{ login: Login; cut(): void; close(): void }> {
   const { hostname, port } = new URL(login.url);
@@ -146,6 +152,37 @@ for (const [name, run] of Object.entries(servers)) {
         422,
         { message: 'Channel not in this bridge' },
       ]);
+      await ari.bridges.destroy({ bridgeId });
+      await call.hangup();
+      await call.ended;
+    }),
+  );
+
+  // Each of these differences is a row of docs/differences.md.
+  stories(`${name}: requests are answered that Hookswitch and Asterisk answer differently`, () =>
+    withClient(run, async (ari) => {
+      const { call } = await originate(ari);
+      const { id: bridgeId } = await ari.bridges.create({ type: 'holding,video_sfu' });
+      const recording = { name: `client-${call.id}`, format: 'wav' };
+      await Promise.all([call.next('RecordingStarted'), call.record(recording)]);
+      const app = 'hookswitch-client-test';
+      const requests = {
+        technology: () => ari.channels.originate({ endpoint: 'Nope/1', app }),
+        context: () => ari.channels.originate({ endpoint: 'Local/1000@nowhere', app }),
+        variables: () => ari.channels.originate({ endpoint, app, variables: [] as never }),
+        bridgeType: () => ari.bridges.create({ type: 'nonsense' }),
+        recorded: () => ari.bridges.addChannel({ bridgeId, channel: call.id }),
+        readOnly: () => call.setChannelVar({ variable: 'LEN(x)', value: '1' }),
+      };
+      const answers: Record<string, number> = {};
+      for (const [request, ask] of Object.entries(requests)) {
+        const refusal = await ask().then(
+          () => undefined,
+          (error: AriError) => error.status,
+        );
+        answers[request] = refusal ?? 200;
+      }
+      assert.equal(answers, differing[name]);
       await ari.bridges.destroy({ bridgeId });
       await call.hangup();
       await call.ended;
