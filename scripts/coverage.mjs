@@ -1,18 +1,28 @@
 // Puts together what V8 has counted in all processes and threads of the tests, and reports it (c8).
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compiledRoot, root } from './compile-tests.mjs';
 
 const packages = join(root, 'node_modules');
 const { mergeProcessCovs } = createRequire(createRequire(import.meta.url).resolve('c8'))('@bcoe/v8-coverage');
 /** Of other files (tests, packages, the build) nothing is reported: they are most of what V8 counts. */
-const sources = ['src', 'packages'].map((directory) => `${pathToFileURL(join(compiledRoot, directory)).href}/`);
+const sources = [join(compiledRoot, 'src'), join(compiledRoot, 'packages'), join(root, 'dist')].map(
+  (directory) => `${pathToFileURL(directory).href}/`,
+);
 const isSource = (url) => sources.some((directory) => url.startsWith(directory));
 /** Files merged at a time: every media thread of a test has left one, and together they take 1 GB of memory. */
 const batch = 20;
+
+/** c8 compares names of sources with paths, and gives up a bundle of which it cannot read a source. */
+function withContents({ lineLengths, url, data }) {
+  if (!data) return { lineLengths, url, data };
+  const sources = data.sources.map((source) => (source.startsWith('file:') ? fileURLToPath(source) : source));
+  const sourcesContent = sources.map((source) => (existsSync(source) ? readFileSync(source, 'utf8') : ''));
+  return { lineLengths, url, data: { ...data, sources, sourcesContent } };
+}
 
 /** Merges the files of a directory into one, `all.json`. */
 function merge(directory) {
@@ -23,7 +33,7 @@ function merge(directory) {
     const counts = files.slice(begin, begin + batch).map((file) => {
       const { result, 'source-map-cache': cache = {} } = JSON.parse(readFileSync(file, 'utf8'));
       rmSync(file);
-      for (const [url, map] of Object.entries(cache)) if (isSource(url)) maps[url] = map;
+      for (const [url, map] of Object.entries(cache)) if (isSource(url)) maps[url] ??= withContents(map);
       return { result: result.filter(({ url }) => isSource(url)) };
     });
     merged = mergeProcessCovs([merged, ...counts]);

@@ -10,9 +10,8 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocketServer } from 'ws';
-import { nodeArguments } from '../scripts/compiled.ts';
 
-const cli = nodeArguments('src/cli.ts');
+const cli = [fileURLToPath(new URL('../dist/cli.js', import.meta.url))];
 const directory = mkdtempSync(join(tmpdir(), 'hookswitch-cli-'));
 const running = new Set<ChildProcess>();
 
