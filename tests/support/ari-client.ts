@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { Agent, type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
 import type { AriEvent, AriEventOf, AriEventType } from '../../src/models/events.ts';
 import { untilFound } from './waiting.ts';
@@ -6,12 +8,13 @@ import { untilFound } from './waiting.ts';
 /** What a request was answered with; `body` is parsed JSON, undefined when there was none. */
 export type Answer<T = unknown> = { status: number; headers: Headers; body: T };
 
-/** A client in a few lines: requests by fetch, events by a WebSocket, everything it heard kept in order. */
+/** A client in a few lines: requests, events by a WebSocket, everything it heard kept in order. */
 export class AriClient {
   /** Every event that was heard, in order. */
   readonly events: AriEvent[] = [];
   readonly #base: string;
   readonly #authorization: string;
+  readonly #agent = new Agent({ keepAlive: true });
   readonly #waiting = new Set<() => void>();
   #socket: WebSocket | undefined;
 
@@ -43,16 +46,21 @@ export class AriClient {
 
   /** Sends a request; `path` begins behind `/ari`, `body` is sent as JSON. */
   async request<T = never>(method: string, path: string, body?: unknown): Promise<Answer<T>> {
-    const response = await fetch(`${this.#base}${path}`, {
-      method,
-      headers: {
-        authorization: this.#authorization,
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: (text ? JSON.parse(text) : undefined) as T };
+    const sent = body === undefined ? undefined : JSON.stringify(body);
+    const headers = {
+      authorization: this.#authorization,
+      ...(sent !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(sent) }),
+    };
+    const asked = request(new URL(`${this.#base}${path}`), { method, headers, agent: this.#agent }).end(sent);
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    const read = await text(response);
+    return {
+      status: response.statusCode!,
+      headers: new Headers(
+        Object.entries(response.headersDistinct).flatMap(([name, all = []]) => all.map((one) => [name, one])),
+      ),
+      body: (read ? JSON.parse(read) : undefined) as T,
+    };
   }
 
   /** As `request`, for requests that must succeed. @throws Error with the answer when they do not. */
@@ -68,7 +76,13 @@ export class AriClient {
    */
   waitFor<T extends AriEventType>(type: T, matches: (event: AriEventOf<T>) => boolean = () => true) {
     const wanted = (event: AriEvent): boolean => event.type === type && matches(event as AriEventOf<T>);
-    const found = () => this.events.find(wanted) as AriEventOf<T> | undefined;
+    let isFirst = true;
+    // All that was heard is looked at once, and then each event as it comes.
+    const found = () => {
+      const event = isFirst ? this.events.find(wanted) : this.events.slice(-1).find(wanted);
+      isFirst = false;
+      return event as AriEventOf<T> | undefined;
+    };
     const late = () => `no ${type} as wanted; heard:\n${this.events.map(describe).join('\n')}`;
     return untilFound(this.#waiting, found, late);
   }
