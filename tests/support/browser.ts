@@ -62,9 +62,11 @@ type Opening = { width?: number; height?: number; dark?: boolean; name?: string;
  * Tests with a server, the audio of a phone, and pages that are logged in; what a page complains about fails them.
  * @param more settings of the server besides the usual ones; what has to be there before may be made then
  */
-export const pageTests =
-  (page: Test<Record<string, unknown>>) =>
-  (
+export const pageTests = (page: Test<Record<string, unknown>>) => {
+  // Each page has a context of its own: nothing is shared but the programs of the browser.
+  let launched: Promise<Browser> | undefined;
+  page.after(async () => (await launched)?.close());
+  return (
     title: string,
     body: (world: World) => Promise<void>,
     more: () => TestServerOptions | Promise<TestServerOptions> = () => ({}),
@@ -84,7 +86,7 @@ export const pageTests =
         ...rest,
       };
       await onServer(settings, async (server) => {
-        const opened = await launch(chromiumPath);
+        const opened = await (launched ??= launch(chromiumPath));
         const complaints: string[] = [];
         try {
           const peer = server.closing(await RtpPeer.open());
@@ -132,10 +134,11 @@ export const pageTests =
           await body({ server, peer, place, open, complaints });
           assert.equal(complaints, []);
         } finally {
-          await opened.close();
+          await Promise.all(opened.contexts().map((context) => context.close()));
         }
       });
     });
+};
 
 /** Pictures that the README shows. */
 export const kept: ReadonlySet<string> = new Set([
