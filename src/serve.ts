@@ -47,7 +47,9 @@ export async function serve(
   process.on('uncaughtException', fatal).on('unhandledRejection', fatal);
   // Its threads load their code while the server before still works.
   const startMediaThread = supervised && prepareThreads(config.media.threads || 1);
-  const begun = await supervised?.begin(supervisorBounds(config), (isWanted) => warmUp(isWanted, log));
+  const begun = await supervised?.begin(supervisorBounds(config), (isWanted) =>
+    config.media.warm_up ? warmUp(isWanted, log) : Promise.resolve(),
+  );
   const io = {
     ...{ logging, ...(inspect && { inspect }), ...(startMediaThread && { startMediaThread }) },
     supervised: supervised && begun && { ...begun, upgrade: () => supervised.upgrade() },

@@ -208,7 +208,7 @@ export const media = group(
     warm_up: flag({
       default: true,
       description:
-        'Runs warm-up calls over 127.0.0.1 for about two seconds in each new media thread. They compile its code before many calls begin.',
+        'Runs warm-up calls over 127.0.0.1 for about two seconds in each new media thread. They compile its code before many calls begin. A server that stands by also restores warm-up calls.',
     }),
     thread_backlog: whole(4_096, 1_048_576, {
       default: 16_384,

@@ -47,7 +47,7 @@ async function createServer(secure = false) {
         bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bob}`] } },
       },
     },
-    media: { rtp_ports: [audio, audio + 199] },
+    media: { rtp_ports: [audio, audio + 199], warm_up: false },
     dialplan: {
       default: {
         echo: ['Answer', 'Echo'],

@@ -54,7 +54,7 @@ const portOf = ({ described }: Phone): number => Number(/^m=audio (\d+)/m.exec(d
 
 /** Every call goes on as the same stream behind `replace`, nothing is refused, and each ends by the phone's BYE. */
 async function goesOn(replace: (server: SupervisedServer) => Promise<void>, more = {}): Promise<void> {
-  const server = await startSupervised({ dialplan, more });
+  const server = await startSupervised({ dialplan, more: { ...more, media: { warm_up: true } } });
   const phones = await openCalls(server.sip);
   const probes = await Promise.all([server.sipPort, ...phones.map(portOf)].map((port) => Probe.open(port)));
   try {

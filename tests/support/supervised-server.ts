@@ -72,7 +72,8 @@ export async function startSupervised({
       ...(ws && { allowed_origins: ['*'] }),
       endpoints: endpoints ?? { anonymous: { match: ['127.0.0.1'] } },
     },
-    media: { rtp_ports: [0, 0] },
+    // To warm up costs more CPU than most tests.
+    media: { rtp_ports: [0, 0], warm_up: false, ...more?.['media'] },
     state_store: { on: true },
     ...(tls && { tls }),
     ...(dialplan && { dialplan }),
