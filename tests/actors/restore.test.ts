@@ -17,7 +17,8 @@ function world(samples: ChartSamples, begins: { input: object } | { from: ActorD
   const clock = new ManualClock(now);
   const runtime = createRuntime(bound(clock), log);
   const seen: unknown[] = [];
-  const machine = probe(samples, (effect, params) => seen.push({ effect, params, at: clock.now() }));
+  const performed = (effect: string, params: unknown) => seen.push({ effect, params, at: clock.now() });
+  const machine = probe(samples, performed);
   const actor = spawn(machine, {
     id: 'a',
     ...(begins as { from: ActorDump }),
@@ -26,6 +27,7 @@ function world(samples: ChartSamples, begins: { input: object } | { from: ActorD
     onEnded: () => seen.push({ ended: clock.now() }),
   });
   const go = (happening: readonly Happening[]): void => {
+    probe(samples, performed);
     for (const what of happening) {
       if ('ms' in what) clock.advance(what.ms);
       else actor.send(pick(samples.events, what.event) as never);

@@ -18,14 +18,21 @@ export const happenings: fc.Arbitrary<Happening[]> = fc.array(
 
 export const pick = <T>(items: readonly T[], number: number): T => items[number % items.length]!;
 
-/** The chart, with every effect told to `performed` in place of being done. */
-export function probe(
-  { machine }: ChartSamples,
-  performed: (effect: string, params: unknown) => void,
-): AnyStateMachine {
-  const names = Object.keys(machine.implementations.actions);
-  const actions = names.map((name) => [name, (_: unknown, params: unknown) => performed(name, params)]);
-  return machine.provide({ actions: Object.fromEntries(actions) } as never) as AnyStateMachine;
+type Performed = (effect: string, params: unknown) => void;
+/** To provide a chart with actions costs more than most runs of it: this is done once. */
+const probes = new Map<AnyStateMachine, { machine: AnyStateMachine; performed: Performed }>();
+
+/** The chart, with every effect told to `performed` in place of being done, until the next call for that chart. */
+export function probe({ machine }: ChartSamples, performed: Performed): AnyStateMachine {
+  const probed = probes.get(machine) ?? { machine, performed };
+  probed.performed = performed;
+  if (!probes.has(machine)) {
+    const names = Object.keys(machine.implementations.actions);
+    const actions = names.map((name) => [name, (_: unknown, params: unknown) => probed.performed(name, params)]);
+    probed.machine = machine.provide({ actions: Object.fromEntries(actions) } as never) as AnyStateMachine;
+    probes.set(machine, probed);
+  }
+  return probed.machine;
 }
 
 /** A simulated clock with which what is done soon is done now. */

@@ -44,29 +44,29 @@ export function countSteps(limit: number, fn: () => void): number {
   };
   /** Counts a call that the program makes, not those that it makes in its turn. */
   const counting =
-    (cost: (self: unknown, args: readonly unknown[], call: () => unknown) => number) =>
+    <T>(
+      cost: (self: T, result: unknown, args: readonly unknown[], from: number) => number,
+      from: (self: T) => number,
+    ) =>
     (original: Method): Method =>
       function (this: unknown, ...args) {
         if (inside) return Reflect.apply(original, this, args);
+        const begin = from(this as T);
         let result: unknown;
-        const more = cost(this, args, () => {
-          inside = true;
-          try {
-            result = Reflect.apply(original, this, args);
-          } finally {
-            inside = false;
-          }
-          return result;
-        });
-        count(more);
+        inside = true;
+        try {
+          result = Reflect.apply(original, this, args);
+        } finally {
+          inside = false;
+        }
+        count(cost(this as T, result, args, begin));
         return result;
       };
-  const ofString = (cost: Cost) => counting((self, args, call) => cost(self as string, call(), args));
-  const ofPattern = counting((self, [text], call) => {
-    const pattern = self as RegExp;
-    const from = pattern.sticky || pattern.global ? pattern.lastIndex : 0;
-    return matched(pattern, String(text), from, Boolean(call()));
-  });
+  const ofString = (cost: Cost) => counting(cost, () => 0);
+  const ofPattern = counting<RegExp>(
+    (pattern, result, [text], from) => matched(pattern, String(text), from, Boolean(result)),
+    (pattern) => (pattern.sticky || pattern.global ? pattern.lastIndex : 0),
+  );
   const { charCodeAt } = String.prototype;
   const restore = [
     // Called for nearly every character: it counts on its own, and fast.
