@@ -83,11 +83,18 @@ async function seen(codec: ClipCodec, call: VideoCall, stream = 0): Promise<Colo
   return inTurn(pictures);
 }
 
-/** Waits until all far sides are shown a colour in a stream: a switch takes as long as the key frame that it waits for. */
+/**
+ * Waits until all far sides are shown a colour in a stream: a switch takes as long as the key frame that it waits for.
+ * A decoder is a process that begins with the first frame: it is asked after 3 frames, then after 6, 12 and so on.
+ */
 async function show(codec: ClipCodec, calls: readonly VideoCall[], colour: Colour): Promise<void> {
-  for (const call of calls)
-    do await call.peer.sees(3);
-    while ((await seen(codec, call)).at(-1) !== colour);
+  for (const call of calls) {
+    let frames = 3;
+    do {
+      await call.peer.sees(frames);
+      frames *= 2;
+    } while ((await seen(codec, call)).at(-1) !== colour);
+  }
 }
 
 for (const [codec, threads] of [

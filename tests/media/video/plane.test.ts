@@ -94,10 +94,13 @@ async function pictures({ packets }: VideoPeer, codec: VideoCodec = 'vp8'): Prom
   return inTurn(decoded);
 }
 
-/** Waits until a far side is shown a colour: a switch takes as long as the key frame that it waits for. */
+/**
+ * Waits until a far side is shown a colour: a switch takes as long as the key frame that it waits for. A decoder is a
+ * process that begins with the first frame: it is asked after 4 frames, then after 8, 16 and so on.
+ */
 async function shows(peer: VideoPeer, colour: Colour, codec?: VideoCodec): Promise<void> {
-  for (let looks = 0; looks < 20; looks++) {
-    await peer.sees(4);
+  for (let frames = 4; frames <= 64; frames *= 2) {
+    await peer.sees(frames);
     if ((await pictures(peer, codec)).at(-1) === colour) return;
   }
   assert.unreachable(`${colour} is not shown`);
