@@ -1,15 +1,16 @@
 #!/usr/bin/env node
-// Runs the tests (uvu) with coverage (c8) and ends with one line that people and programs can read:
+// Runs the tests (uvu) and ends with one line that people and programs can read:
 //   12 passed, 0 failed, 0 skipped
-// `--quick` runs only tests without processes and sockets (`npm run test:quick`), also without coverage.
-// Words after `npm test --` choose the test files whose path contains one of them; then no coverage is taken.
+// `--quick` runs only tests without processes and sockets (`npm run test:quick`).
+// `--coverage` takes and reports coverage, too (c8; `npm run coverage`). This takes a third more time.
+// Words after `npm test --` choose the test files whose path contains one of them.
 // Files run side by side, one more than there are processors (HOOKSWITCH_TEST_WORKERS says otherwise), the slowest first.
-// `--record` writes anew which those are.
+// `--record` writes anew which those are. `coverage/times.json` has the time of each file, in ms.
 // Exit code 0 only when tests ran and none failed; with CI set, a skipped test is a failure too.
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { compiledPath, compileTests, root } from './compile-tests.mjs';
 import { reportCoverage } from './coverage.mjs';
@@ -33,8 +34,7 @@ const filters = process.argv
   .slice(2)
   .filter((word) => !word.startsWith('--'))
   .map((word) => word.replace(/^tests\//, ''));
-/** A choice of files says little about what the tests cover. */
-const takesCoverage = filters.length === 0 && !isQuick;
+const takesCoverage = process.argv.includes('--coverage');
 /** Phones and servers of tests often wait for each other: one file more than there are processors makes use of that. */
 const workers = Number(process.env.HOOKSWITCH_TEST_WORKERS ?? availableParallelism() + (isQuick ? 0 : 1));
 if (!Number.isInteger(workers) || workers < 1) throw new Error('HOOKSWITCH_TEST_WORKERS: an integer from 1 is allowed');
@@ -157,6 +157,8 @@ await compileTests();
 const begun = performance.now();
 const { results, failures, problems } = await runTests();
 const took = performance.now() - begun;
+mkdirSync(dirname(raw), { recursive: true });
+writeFileSync(join(dirname(raw), 'times.json'), JSON.stringify(results.toSorted((one, other) => other.cpu - one.cpu)));
 if (takesCoverage) reportCoverage(raw);
 
 if (records) {
