@@ -11,7 +11,7 @@ export type ObjectState = {
     states: string[];
 };
 /** What kinds of disturbances there are. */
-export type DisturbanceKind = 'caller hangs up' | 'callee hangs up' | 'busy' | 'declined' | 'answered' | 'never answered' | 'digit' | 'hold' | 'transfer' | 'playback fails' | 'recording fails' | 'move fails' | 'bridge destroyed' | 'WebSocket cut' | 'media thread lost' | 'server restarted';
+export type DisturbanceKind = 'caller hangs up' | 'callee hangs up' | 'busy' | 'declined' | 'answered' | 'never answered' | 'digit' | 'hold' | 'transfer' | 'playback fails' | 'recording fails' | 'move fails' | 'bridge destroyed' | 'WebSocket cut' | 'media thread lost' | 'media fails' | 'server restarted';
 /** A span of time: `500ms`, `30s`, `5m`, `1h`, or a number of ms. */
 export type Duration = `${number}${'ms' | 's' | 'm' | 'h'}` | number;
 /** Options of `paths`. */
@@ -238,8 +238,11 @@ export interface Faults {
     latency(phone: Phone, delay: Duration, jitter?: Duration): void;
     /** Cuts a phone off the network, or lets it back. */
     partition(phone: Phone, on?: boolean): void;
-    /** Ends the media threads, as a fault in them would. */
-    killMediaThread(): Promise<void>;
+    /**
+     * Ends the media threads, as a fault in them would. Calls go on in new threads. If it happens `times` = 4 times within a
+     * minute, the server gives up: calls end with cause 41.
+     */
+    killMediaThread(times?: number): Promise<void>;
     /** Fills the disk for recordings, or makes room: they fail as on a full disk. */
     diskFull(on?: boolean): void;
     /** Cuts the WebSockets of an application. @throws ExpectationError if it has none. */

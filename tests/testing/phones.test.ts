@@ -143,6 +143,27 @@ phones('a call whose media thread ends goes on in another thread', async () => {
   });
 });
 
+phones(
+  'calls whose media threads end again and again are hung up with cause 41, and later calls are heard',
+  async () => {
+    await withServer(dialsBob, async (pbx) => {
+      const [alice, bob] = [pbx.phone('alice'), pbx.phone('bob')];
+      await alice.dial('100');
+      await bob.answer();
+      await pbx.faults.killMediaThread(3);
+      await pbx.clock.advance('5s');
+      assert.ok(alice.inCall && bob.inCall);
+      await pbx.faults.killMediaThread();
+      await Promise.all([alice.hungUp({ cause: 41 }), bob.hungUp()]);
+      await alice.dial('100');
+      await bob.answer();
+      await Promise.all([bob.says(tone(440, '1s')), alice.hears(tone(440))]);
+      await alice.hangup();
+      await pbx.idle();
+    });
+  },
+);
+
 phones('a recording fails while the disk is full, and a later one is made', async () => {
   await withServer({}, async (pbx) => {
     const ari = await connect({ ...pbx, url: pbx.url, app: 'hello' });

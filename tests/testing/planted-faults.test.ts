@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { type Ari, type Call, connect } from '../../packages/client/src/index.ts';
 import type { DisturbanceKind } from '../../packages/testing/src/disturbances.ts';
 import { paths, type TestServer } from '../../packages/testing/src/index.ts';
+import { Cause } from '../../src/telephony/causes.ts';
 
 /** One application that survives everything, and faults planted into it: one for each kind of disturbance. */
 const faults = suite('planted faults');
@@ -151,6 +152,10 @@ const start = (fault?: Fault) => async (pbx: TestServer) => {
     started = await startedAt();
     for (const service of services) service.plant(started === before ? 'WebSocket cut' : 'server restarted');
   });
+  ari.on('ChannelDestroyed', ({ cause }) => {
+    if (cause === Cause.temporaryFailure && fault?.kind === 'media fails')
+      void Promise.reject(new Error('planted: media fails while it does anything'));
+  });
   ari.on('StasisStart', async ({ channel, application }) => {
     if (application === 'second' && channel.name.startsWith('PJSIP/alice'))
       return quietly(ari.channels.hangup({ channelId: channel.id }));
@@ -199,7 +204,8 @@ const kinds: Readonly<Record<DisturbanceKind, RegExp>> = {
   'move fails': /^the move fails /,
   'bridge destroyed': / destroys the bridge /,
   'WebSocket cut': /^the WebSocket /,
-  'media thread lost': /^the media thread /,
+  'media thread lost': /^the media thread is lost /,
+  'media fails': /^the media threads /,
   'server restarted': /^the server restarts /,
 };
 

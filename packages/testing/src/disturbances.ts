@@ -24,6 +24,7 @@ export type DisturbanceKind =
   | 'bridge destroyed'
   | 'WebSocket cut'
   | 'media thread lost'
+  | 'media fails'
   | 'server restarted';
 
 /** Something that can happen from outside in a state of a chart. */
@@ -48,6 +49,8 @@ const rejected = 21;
 /** A sound and an application that are not there. */
 const missing = 'no-such-thing-anywhere';
 const longestDialMs = 600_000;
+/** Media threads that are lost so often within a minute are not replaced: their calls end. */
+const lossesUntilGivenUp = 4;
 /** The phone that calls are transferred to: the application knows nothing of it. It answers, and hangs up 3 s later. */
 export const elsewhere = 'elsewhere';
 
@@ -153,6 +156,12 @@ function ofObject(actor: LiveActor, sockets: readonly string[][]): Disturbance[]
         name: 'the media thread is lost',
         event: 'media.lost',
         act: (pbx) => pbx.faults.killMediaThread(),
+      },
+      {
+        kind: 'media fails',
+        name: 'the media threads are lost until the server ends all calls (cause 41)',
+        event: 'media.lost',
+        act: (pbx) => pbx.faults.killMediaThread(lossesUntilGivenUp),
       },
     ];
   if (actor.chart === 'bridge' && can({ type: 'destroy' })) return [bridgeDestroyed(actor)];

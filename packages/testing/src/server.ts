@@ -64,8 +64,11 @@ export interface Faults {
   latency(phone: Phone, delay: Duration, jitter?: Duration): void;
   /** Cuts a phone off the network, or lets it back. */
   partition(phone: Phone, on?: boolean): void;
-  /** Ends the media threads, as a fault in them would. */
-  killMediaThread(): Promise<void>;
+  /**
+   * Ends the media threads, as a fault in them would. Calls go on in new threads. If it happens `times` = 4 times within a
+   * minute, the server gives up: calls end with cause 41.
+   */
+  killMediaThread(times?: number): Promise<void>;
   /** Fills the disk for recordings, or makes room: they fail as on a full disk. */
   diskFull(on?: boolean): void;
   /** Cuts the WebSockets of an application. @throws ExpectationError if it has none. */
@@ -345,9 +348,11 @@ export class TestServer {
       loss: (phone, loss) => shape(phone, { loss }),
       latency: (phone, delay, jitter = 0) => shape(phone, { delayMs: toMs(delay), jitterMs: toMs(jitter) }),
       partition: (phone, on = true) => shape(phone, { loss: on ? 1 : 0 }),
-      killMediaThread: async () => {
-        await this.#running().endMediaThreads();
-        await this.#world.settle();
+      killMediaThread: async (times = 1) => {
+        for (let time = 0; time < times; time++) {
+          await this.#running().endMediaThreads();
+          await this.#world.settle();
+        }
       },
       diskFull: (on = true) => this.#running().fillDisk(on),
       dropWebSocket: async (app) => {

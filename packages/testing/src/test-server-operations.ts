@@ -64,6 +64,10 @@ const share0to1 = reader<number>(
   'a number from 0 to 1',
   (value) => typeof value === 'number' && value >= 0 && value <= 1,
 );
+const times = reader<number>(
+  'a whole number from 1 to 10',
+  (value) => Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 10,
+);
 const object = reader<Record<string, unknown>>('an object', (value) => typeof value === 'object' && value !== null);
 
 function duration(value: unknown, name: string): Duration {
@@ -203,7 +207,10 @@ const ofFaults: Readonly<Record<string, Operation<TestServer>>> = {
     const [phone, on] = [phoneOf(pbx, args), args.optional('on', flag)];
     return () => pbx.faults.partition(phone, on);
   },
-  killMediaThread: (pbx) => () => pbx.faults.killMediaThread(),
+  killMediaThread: (pbx, args) => {
+    const losses = args.optional('times', times);
+    return () => pbx.faults.killMediaThread(losses);
+  },
   diskFull: (pbx, args) => {
     const on = args.optional('on', flag);
     return () => pbx.faults.diskFull(on);
