@@ -17,6 +17,10 @@
  *
  * shows how long `startTestServer()` of `hookswitch/testing` takes (`test-server.ts`).
  *
+ *   npm run bench -- example-calls [--rounds 15]
+ *
+ * shows how long the tests of normal calls of the examples take (`example-calls.ts`).
+ *
  *   npm run bench -- [control] [media] [video] [--seconds 10] [--calls 100,500,1000] [--scenarios echo,pairs,…] [--threads 0] [--sockets auto]
  *
  * Without a word all parts run. `--calls` are legs; scenarios: `media-scenarios.ts`; `--threads` and
@@ -26,6 +30,7 @@
  */
 import { parseArgs } from 'node:util';
 import { benchControlPlane } from './control-plane.ts';
+import { benchExampleCalls } from './example-calls.ts';
 import { benchMedia } from './media-calls.ts';
 import { scenarios, scenariosOf } from './media-scenarios.ts';
 import { benchReference } from './reference.ts';
@@ -56,6 +61,7 @@ if (positionals.includes('reference')) await benchReference(Number(values.rounds
 if (positionals.includes('scale')) await benchScale(Number(values.size));
 if (positionals.includes('yardstick') && !(await benchYardstick())) process.exitCode = 1;
 if (positionals.includes('test-server')) benchTestServer(Math.max(15, Number(values.rounds)), values.in);
+if (positionals.includes('example-calls')) await benchExampleCalls(Math.max(15, Number(values.rounds)));
 if (wanted('control')) await benchControlPlane(seconds, reference);
 if (wanted('media'))
   await benchMedia({
