@@ -31,11 +31,14 @@ function converse(caller: string, connection: string): void {
   });
   const ask = (command: string) => socket.send(JSON.stringify({ command }));
   let heard: Buffer[] = [];
+  /** How long the caller has been quiet, in ms of audio. A phone that sends nothing in pauses is timed. */
+  let quiet = 0;
   let pause: NodeJS.Timeout | undefined;
   /** What is being said now, in ms, and what the caller had heard before it. */
   let [saying, heardBefore] = [0, 0];
 
   const answer = () => {
+    clearTimeout(pause);
     const speech = Buffer.concat([...heard, ...heard]);
     heard = [];
     saying = speech.length / perMs;
@@ -44,7 +47,12 @@ function converse(caller: string, connection: string): void {
   };
   const hear = (audio: Buffer) => {
     const samples = new Int16Array(Uint8Array.from(audio).buffer);
-    if (!samples.some((sample) => Math.abs(sample) > loud) || heard.length * 20 > longestMs) return;
+    if (!samples.some((sample) => Math.abs(sample) > loud) || heard.length * 20 > longestMs) {
+      quiet += audio.length / perMs;
+      if (heard.length > 0 && quiet >= pauseMs) answer();
+      return;
+    }
+    quiet = 0;
     // Who is interrupted falls silent at once, and asks how much of it was heard.
     if (saying > 0 && heard.length === 0) for (const command of ['FLUSH_MEDIA', 'GET_STATUS']) ask(command);
     heard.push(audio);

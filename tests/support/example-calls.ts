@@ -126,8 +126,8 @@ export const exampleCalls: readonly ExampleCall[] = [
       const alice = pbx.phone('alice');
       await alice.call('100');
       await pbx.event('ChannelEnteredBridge', ({ bridge }) => bridge.channels.length === 2);
-      await alice.says(tone(440, '500ms'));
-      await alice.hears(tone(440, '500ms'));
+      await alice.says(tone(440, '200ms'));
+      await alice.hears(tone(440, '200ms'));
       await alice.hangup();
       await pbx.event('BridgeDestroyed');
     },
