@@ -5,7 +5,7 @@ import { isRefused, type Listed } from './overview.ts';
 
 /**
  * A field of CSV (RFC 4180). Names and numbers come from the network: what a spreadsheet would take for a formula gets
- * an apostrophe before it, also behind what separates fields in other countries.
+ * an apostrophe before it. So does a formula behind a separator of other countries.
  */
 export function csvField(value: string | number): string {
   const text = String(value);
@@ -15,7 +15,7 @@ export function csvField(value: string | number): string {
 
 const head = ['id', 'began', 'state', 'from', 'to', 'applications', 'duration_s', 'outcome', 'reason', 'by'];
 
-/** One line for each call, and for calls that were refused alike before they had a channel, after a line of names. */
+/** A line of names, then one line for each call. Calls that were refused alike before they had a channel share one. */
 export const csvOf = (calls: readonly Listed[]): string =>
   [
     head,

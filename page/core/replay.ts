@@ -17,8 +17,8 @@ import type { StepEntry, TimelineEntry } from '../../src/models/timeline.ts';
 import { stateNames } from './words.ts';
 
 /**
- * The state at any place of a call's timeline: snapshots of all charts are computed from their steps by the server's
- * own functions, and so are models and allowed operations.
+ * The state at any place of a call's timeline: the server's own functions compute the snapshots of all charts from
+ * their steps, then the models and allowed operations.
  */
 
 /** One chart of one object, up to a place in the timeline. */

@@ -28,7 +28,7 @@ function samplesOf(view: DataView): { from: number; count: number; rate: number 
   return undefined;
 }
 
-/** Samples that are looked at of each part, so that a recording of hours takes no longer than one of minutes. */
+/** Samples that are read of each part: a recording of hours takes no longer than one of minutes. */
 const mostSamples = 2_000;
 
 /** @param columns parts of the recording. @returns undefined where the file is no WAV file of 16-bit samples. */

@@ -85,7 +85,7 @@ export interface Applications {
   removeInterest(name: string, topic: Topic): void;
   /** Removes all subscriptions to an object that has ended. */
   forget(topic: Topic): void;
-  /** The events of an application after a number, as far as they are kept, and a message about those that are not. */
+  /** The kept events of an application after a number, and a message about those that are no longer kept. */
   eventsAfter(name: string, number: number): { events: readonly string[]; lost?: string };
   /** As `Delivery.figures`. */
   figures(name: string): { events: number; missed: number; unread: number };

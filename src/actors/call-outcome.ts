@@ -2,8 +2,8 @@ import type { CallOutcome } from '../models/call-outcome.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
 
 /**
- * The outcome of a leg and of a call. The list, the page, the call record, the log and the metrics all use these two
- * functions, so that they never disagree.
+ * The outcome of a leg and of a call. The list, the page, the call record, the log and the metrics use these two
+ * functions, so they agree.
  */
 
 type Party = NonNullable<CallOutcome['by']>;
@@ -88,8 +88,8 @@ export function legOutcome(leg: LegFacts): CallOutcome {
 const isBad = ({ result }: CallOutcome): boolean => result === 'failed' || result === 'refused';
 
 /**
- * The outcome of a call: that of its first leg. If that leg only ended because a later one was turned down or failed,
- * the later leg says why and by whom. While a leg is left, it is answered or pending.
+ * The outcome of a call: that of its first leg. If that leg ended only because a later one was declined or failed, the
+ * later leg says why. While a leg is left, it is answered or pending.
  * @param legs in the order in which they began
  */
 export function callOutcome(legs: readonly LegFacts[]): CallOutcome {

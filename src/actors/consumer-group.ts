@@ -3,9 +3,10 @@ import { TableRun, type TableWatch } from '../machines/table-run.ts';
 import type { GroupCallDump } from './dumps.ts';
 
 /**
- * Several connections share the events of one application. A call sticks to one member: the first event of a call chooses the
- * member with the fewest calls, and all later events of that call go there. If the member leaves, each of its calls goes to
- * another one, which first gets the events of the call so far. Events of no call go to the member that joined first.
+ * Several connections share the events of one application. A call sticks to one member: the first event of a call goes
+ * to the member with the fewest calls. All later events of that call go there. If the member leaves, each of its calls
+ * goes to another one. That member first gets the events of the call so far. Events of no call go to the member that
+ * joined first.
  *
  * Calls can be saved. After a restart their members are away until they join by their names again: then they get the
  * events of their calls so far. Nothing of such a call is sent before.
@@ -343,7 +344,7 @@ export class ConsumerGroup {
     this.#sweepAt = Math.max(fewCalls, 2 * this.#calls.size);
   }
 
-  /** Gives the calls of a member to another one, or to its own new connection, and asks for their events so far. */
+  /** Gives the calls of a member to another one, or to its new connection. Asks for their events so far. */
   #move(from: Standing, heir?: Standing): void {
     const moved = new Map<Call, number>();
     for (const [key, call] of this.#calls) {

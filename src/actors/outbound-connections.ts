@@ -43,8 +43,8 @@ export interface OutboundConnections {
   start(open: OpenSocket, narrowOf?: NarrowOf): void;
   /**
    * A channel wants to enter an unregistered application. Undefined if none is configured under that name. Otherwise
-   * resolves with the name of the instance for this call, `<app>:<channel name>`, once its socket is open and it is
-   * registered. Resolves with undefined after a failure. Never rejects.
+   * resolves with the name of the instance for this call, `<app>:<channel name>`, once it is connected and registered.
+   * Resolves with undefined after a failure. Never rejects.
    */
   admit(app: string, channel: { id: string; name: string }): Promise<string | undefined> | undefined;
   /** Every connection, with the events that wait for its application. */

@@ -42,7 +42,7 @@ type Return = {
 export interface Resumptions {
   /** Sends what was missed behind the bookmark if it is kept, else what waited. */
   comeBack(back: Return): void;
-  /** The events of an application after a number, as far as they are kept, and a message about those that are not. */
+  /** The kept events of an application after a number, and a message about those that are no longer kept. */
   after(name: string, number: number): { events: readonly string[]; lost?: string };
 }
 

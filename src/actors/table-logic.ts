@@ -10,10 +10,10 @@ import {
 } from './transition-table.ts';
 
 /**
- * Runs charts as tables. xstate computes each transition anew: states to leave and enter, in sets and sorted lists, and
- * a snapshot for every assignment. In a flat chart all of that follows from source and target. Here the same guards,
- * actions, facts and timers come in the same order from a table, at a tenth of the cost (docs/decisions/0006). The
- * chart stays the only description. The tests of each chart compare both step by step.
+ * Runs charts as tables. xstate computes each transition anew: states to leave and enter, in sets and sorted lists,
+ * and a snapshot for every assignment. In a flat chart all of that follows from source and target. A table gives the
+ * same guards, actions, facts and timers in the same order, at a tenth of the cost (docs/decisions/0006). The chart
+ * stays the only description. The tests of each chart compare both step by step.
  */
 
 const tables = new WeakMap<AnyStateMachine, AnyStateMachine>();

@@ -4,8 +4,8 @@ import type { LiveActor, Runtime } from './spawn.ts';
 import { type CommittedStep, describeStep, type Step } from './step.ts';
 
 /**
- * Lists the runs of tables among the actors, shows them to inspectors, and tells the recorder and other listeners of their
- * steps. A run ends in a final state. The recorder is told from the first step on: by then its object is known.
+ * Lists the runs of tables among the actors and shows them to inspectors. The recorder and other listeners hear of
+ * their steps. A run ends in a final state. The recorder is told from the first step on: by then its object is known.
  */
 export const createTableWatch = (runtime: Runtime): TableWatch => ({
   begin: (machine, object, state) => new WatchedTable(runtime, machine, object, state),

@@ -30,8 +30,8 @@ export function whyUnseen(source: Terms, screen: Terms): WhyUnseen | undefined {
 type Chooser = Pick<LegVideo, 'choices' | 'untried' | 'streams'>;
 
 /**
- * The codec that most members support or may support. Ties go to the codec that most are known to support, then to the
- * one that most use, then to the first member's preference.
+ * The codec that most members support or may support. A tie goes to the codec that most are known to support. The next
+ * criteria are use and the first member's preference.
  */
 export function commonCodec(videos: readonly Chooser[]): VideoCodec | undefined {
   const count = (holds: (video: Chooser) => boolean): number => videos.filter(holds).length;

@@ -51,8 +51,8 @@ const mostPackets = { audio: 100, video: 1_000 };
 const sparePackets = 500;
 
 /**
- * Moves the numbers of the RTP streams in a leg's data past all that the process before may have sent since they were
- * written: a sequence number must not come twice, nor an index of SRTP with its key (RFC 3711 9.1).
+ * Moves the RTP numbers in a leg's data past all that the process before may have sent since: a sequence number must
+ * not come twice, nor an index of SRTP with its key (RFC 3711 9.1).
  * @param elapsedMs time since the numbers were written.
  * @param spare packets that no estimate covers.
  */

@@ -89,8 +89,8 @@ export type DeliveryOptions = {
 
 /**
  * Delivers events to applications. Each interested or addressed application gets a publication once, in order, unless
- * its filter drops it. The event has the time of publishing, the application's name, the system's id, and a number that
- * counts that application's events. JSON is written once for all receivers. Events for an absent connection are
+ * its filter drops it. The event has the time of publishing, the application's name, the system's id, and the
+ * application's next event number. JSON is written once for all receivers. Events for an absent connection are
  * dropped, counted, and logged once per absence. Their numbers are used up, so that clients can see the gap.
  */
 export interface Delivery {

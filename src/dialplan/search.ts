@@ -8,8 +8,8 @@ const longestText = 256;
 const mostRepetitions = 2;
 
 /**
- * Compiles an expression; undefined if it is invalid or could be slow. With at most two repetitions, none of a group,
- * and a text of 256 characters, the steps of a search are bounded.
+ * Compiles an expression; undefined if it is invalid or could be slow. A text of 256 characters and at most two
+ * repetitions, none of a group, bound the steps of a search.
  */
 export function compileSearch(text: string): RegExp | undefined {
   const plain = text.replaceAll(/\\./g, '');

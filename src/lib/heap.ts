@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import type { Clock } from './clock.ts';
 
 /**
- * Collects this thread's whole heap and returns free pages to the system. V8 itself does so only under load, so an idle
+ * Collects this thread's whole heap and returns free pages to the system. V8 itself does so only under load. An idle
  * server would keep the memory of its start or its last calls. Stops the thread for tens of ms. The young generation
  * only shrinks in V8's minor collection, after five quiet seconds: it comes first.
  */

@@ -3,9 +3,10 @@
  * garbage directly.
  *
  * V8's `Map` (`OrderedHashMap`) moves to a new table when the old one is full of deleted entries. The old table keeps
- * its entries and a link to the new one. Once such a table is in the old generation, it keeps all later tables alive,
- * with everything they ever held, until a full collection. Then each call survives, is copied twice and fills the old
- * generation. Here tables hold only keys and numbers. Values are in separate slots that are cleared and reused.
+ * its entries and a link to the new one. Once such a table is in the old generation, it keeps all later tables alive
+ * until a full collection. So it keeps everything they ever held. Then each call survives, is copied twice and fills
+ * the old generation. Here tables hold only keys and numbers. Values are in separate slots that are cleared and
+ * reused.
  */
 export class SlotMap<K extends string | number, V> {
   readonly #slots = new Map<K, number>();

@@ -135,9 +135,10 @@ const onStandby = {
 } as const;
 
 /**
- * Keeps a server running. The supervisor holds the server's sockets, so nothing that is sent to them is refused while the next
- * process starts. In an upgrade the next server is prepared beside the present one, which then leaves its calls to it. With
- * `standby`, the next server is prepared as soon as the present one runs steadily, so that calls do not wait for its start.
+ * Keeps a server running. The supervisor holds the server's sockets, so nothing that is sent to them is refused while
+ * the next process starts. In an upgrade the next server is prepared beside the present one, which then leaves its
+ * calls to it. With `standby`, the next server is prepared as soon as the present one runs steadily. So calls do not
+ * wait for its start.
  */
 export const supervisionMachine = supervision.createMachine({
   id: 'supervision',

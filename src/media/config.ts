@@ -67,10 +67,7 @@ export type MediaConfig = {
   ports: { first: number; last: number };
   /** Time that a port stays bound without listening after its session, in ms: late packets never reach a new call. */
   portDrainMs: number;
-  /**
-   * Packets that may be in transit between a media thread and the thread that holds its Node sockets, in each
-   * direction.
-   */
+  /** Packets that may be in transit, in each direction, between a media thread and the holder of its Node sockets. */
   relayedPackets: number;
   /** File descriptors from this number on are not taken for calls; any may be when left out. */
   reservedFrom?: number;

@@ -15,7 +15,7 @@ const legs = 3 * legsOfEach;
 /** How often all are called anew: as fast as time goes by, then faster. */
 const roundsInTime = 2;
 const rounds = 60;
-/** How many ticks calls last, and after how many their far sides are others, whose first packets take a longer way. */
+/** Ticks of a call, and ticks until its far side is another one, whose first packets miss the fast relay. */
 const ticksOfRound = 12;
 const ticksOfSource = 3;
 /** How long others have the thread, again and again, in ms. */
@@ -40,10 +40,11 @@ type Phone = {
 };
 
 /**
- * Plays warm-up calls through an engine of its own: echoes, bridges of two and a conference, on real sockets, whose far ends
- * are sockets of this thread as well. What packets and ticks run is compiled by that before many calls come at once: without it
- * the first packets of a thousand calls take 60 ms, and all wait for that (docs/decisions/0026-native-sockets.md). It goes on
- * for about two seconds, a tick at a time, so that calls of somebody hardly wait for it.
+ * Plays warm-up calls through an engine of its own: echoes, bridges of two and a conference, on real sockets, whose
+ * far ends are sockets of this thread as well. What packets and ticks run is compiled by that before many calls come
+ * at once: without it the first packets of a thousand calls take 60 ms, and all wait for that
+ * (docs/decisions/0026-native-sockets.md). It goes on for about two seconds, a tick at a time. Real calls hardly wait
+ * for it.
  */
 export class WarmUp {
   readonly #options: MediaEngineOptions;

@@ -43,8 +43,8 @@ const ownPart = 0.5;
 /**
  * Keeps all entries, chained by chart, within bounds. The charts of each call are always known, at the cost of a few
  * words for each chart. A call's timeline is computed on demand. A call that gets too long loses its oldest entries.
- * When the memory is full the ended calls with the oldest entries are dropped first, then the oldest entries of live
- * ones.
+ * When the memory is full, ended calls go first, those with the oldest entries before others. Then the oldest entries
+ * of live calls go.
  */
 export class CallStore {
   readonly #limits: StoreLimits;

@@ -241,10 +241,10 @@ type CaptureOptions = {
 };
 
 /**
- * Entries that are not filed yet, as octets. Sorting each entry by calls when it happens would cost more than the
- * call's own steps, and most are never read. So entries are appended, and filed on demand or when memory is needed. SIP
- * messages have segments of their own, so that many unknown senders displace no steps.
- * Other entries wait by reference until there are 256, or somebody reads ({@link WaitingRows}).
+ * Entries that are not filed yet, as octets. To sort each entry by calls at once would cost more than the call's own
+ * steps. Most are never read. So entries are appended, and filed on demand or when memory is needed. SIP messages have
+ * segments of their own, so that many unknown senders displace no steps. Other entries wait by reference until there
+ * are 256, or somebody reads ({@link WaitingRows}).
  */
 export class Capture {
   readonly #things = new Ring();

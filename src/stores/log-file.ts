@@ -25,7 +25,7 @@ export type LogFileOptions = {
 
 /**
  * A log file. A failing disk costs lines, never the process. The file is opened again after a second, with growing
- * pauses, and its next line has the number of lost ones.
+ * pauses. Its next line has the number of lost lines.
  */
 export interface LogFile {
   /** Whether it takes no lines now. */

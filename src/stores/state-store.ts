@@ -25,8 +25,8 @@ type KeptEvent = readonly [seq: number, json: string];
 export type ApplicationEvent = readonly [application: string, ...KeptEvent];
 
 /**
- * Keeps the state of a server as entries of key and JSON text, in the order in which they were first put. What `commit`
- * has written survives the end of the process, but not of the system: nothing is synced to the disk.
+ * Keeps the state of a server as entries of key and JSON text, in the order of their first writing. What `commit` has
+ * written survives the end of the process, but not of the system: nothing is synced to the disk.
  */
 export interface StateStore {
   /** The entries that the process before left. */

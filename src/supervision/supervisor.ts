@@ -23,7 +23,7 @@ const firstBounds = {
 const firstHolderBounds = { mostSockets: 100_000, callCrashes: 3 };
 
 /**
- * Runs a server as a child process, holds its sockets, and starts it again after a crash, until it ends by a signal.
+ * Runs a server as a child process, holds its sockets, and starts it again after a crash. A signal ends both.
  * @returns the exit code. @throws Error with the reason where descriptors cannot be passed on.
  */
 export async function supervise(options: Supervision): Promise<number> {

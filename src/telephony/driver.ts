@@ -131,7 +131,7 @@ export interface LegVideo {
   readonly untried: readonly VideoCodec[];
   /**
    * Preferred codec of its own stream, for mutual visibility with others; undefined: any. If it has another one, and
-   * this one is possible or untried, a renegotiation asks for it, within the rate limit. If it still chooses another,
+   * this one is possible or untried, a renegotiation within the rate limit asks for it. If it still chooses another,
    * it is not asked again.
    */
   prefer(codec: VideoCodec | undefined): void;

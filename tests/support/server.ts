@@ -207,7 +207,7 @@ export class TestServer {
   }
 }
 
-/** Usage without what outlives calls: contacts stay as long as their registration, subscriptions as long as they are renewed, nonces as long as they are good. */
+/** Usage without what outlives calls: contacts, subscriptions and nonces have expiries of their own. */
 function heldByCalls({ contacts: _contacts, ...usage }: Usage): object {
   // Registrations at providers are tried again and again, each by a transaction.
   const transactions = usage.registrations > 0 ? 0 : usage.sip.transactions;

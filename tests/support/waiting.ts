@@ -1,7 +1,6 @@
 /**
  * How long a fact may take that a test waits for: far longer than it ever does, and only then a failure. It is counted
- * in turns that this process was given, so that a machine which stands still, or has other things to do, does not use
- * it up.
+ * in turns that this process was given: a machine that stands still or is busy does not use it up.
  */
 const turnMs = 50;
 const turns = 3600;

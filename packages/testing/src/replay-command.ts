@@ -13,7 +13,7 @@ type ReplayOrder = {
 /**
  * Replays a bundle from a file.
  * @param note tells a person how to connect, where no command starts the application.
- * @throws Error when the file cannot be read, the URL is none of a WebSocket, or the application is not connected.
+ * @throws Error when the file cannot be read, the URL names no WebSocket, or the application is not connected.
  */
 export function replayFile(
   file: string,

@@ -8,8 +8,8 @@ import type { Services } from './services.ts';
 type Related = {
   readonly leg: LegToken;
   /**
-   * The sender has the address of the call's far side, or of a proxy of the call, so it could have used the dialog.
-   * From elsewhere the dialog's name proves nothing, because others may know it (RFC 4235).
+   * The sender has the address of the far side or of a proxy of the call. So it could have used the dialog. From
+   * elsewhere the dialog's name proves nothing, because others may know it (RFC 4235).
    */
   readonly isAware: boolean;
   /** It is where the far side itself is, with no proxy between that others may use as well. */

@@ -50,8 +50,8 @@ function decodeTable(decode: Decode): Int16Array {
 }
 
 /**
- * Indexed by the sample's 16 bits taken as unsigned. A code stands for samples that follow each other, so an interval whose
- * ends have the same code has it everywhere: that takes 3,300 calls at start-up instead of 65,536.
+ * Indexed by the sample's 16 bits taken as unsigned. A code stands for a range of samples. An interval whose ends have
+ * the same code has it everywhere: that takes 3,300 calls at start-up instead of 65,536.
  */
 function encodeTable(encode: (sample: number) => number): Uint8Array {
   const table = new Uint8Array(65_536);

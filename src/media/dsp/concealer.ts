@@ -1,7 +1,7 @@
 /**
  * Packet loss concealment: the last pitch period is repeated and faded (after ITU-T G.711 appendix I, for any sampling
- * rate). It adds no delay. Instead of holding samples back for a cross-fade, it spreads the step between the last
- * sample and the next period over its beginning.
+ * rate). It adds no delay. It holds no samples back for a cross-fade. It spreads the step between the last sample and
+ * the next period over its beginning.
  */
 
 /** Longest and shortest period of a voice, in ms: 66 to 400 Hz. */

@@ -13,10 +13,10 @@ const otherMs = 40;
 const longestLateMs = 100;
 
 /**
- * Tells whether a stream needs a jitter buffer. It does not while every packet is the next one and comes at its time. After a
- * loss, a change of order, a late packet or jitter it needs one until ten seconds have gone well. A pause is no trouble, whether
- * timestamps count it or not: when a stalled network delivers, packets come too close together. Packets that this thread read
- * late, because it stood still itself, are no trouble.
+ * Tells whether a stream needs a jitter buffer. It does not while every packet is the next one and comes at its time.
+ * After a loss, a reordering, a late packet or jitter it needs one for ten seconds without another. A pause is no
+ * trouble, whether timestamps count it or not: when a stalled network delivers, packets come too close together.
+ * Packets that this thread read late, because it stood still itself, are no trouble.
  */
 export class Steadiness {
   #next = -1;

@@ -2,25 +2,13 @@ import type { FrameMark } from './frame-mark.ts';
 import { readPictureId } from './picture-id.ts';
 
 /**
- * Reads the payload descriptor of VP8 (RFC 7741 4.2) and the first bit of the payload header (4.3), which says whether a frame
- * depends on others.
+ * Reads the payload descriptor of VP8 (RFC 7741 4.2) and the first bit of the payload header (4.3), which says whether
+ * the frame is a key frame.
  *
- * ```text
- *  0 1 2 3 4 5 6 7
- * +-+-+-+-+-+-+-+-+
- * |X|R|N|S|R| PID |  S and PID 0: a frame begins
- * +-+-+-+-+-+-+-+-+
- * |I|L|T|K| RSV   |  when X
- * +-+-+-+-+-+-+-+-+
- * |M| PictureID   |  when I; 15 bits when M
- * +-+-+-+-+-+-+-+-+
- * |   TL0PICIDX   |  when L
- * +-+-+-+-+-+-+-+-+
- * |TID|Y| KEYIDX  |  when T or K
- * +-+-+-+-+-+-+-+-+
- * |Size0|H| VER |P|  P: not a key frame
- * +-+-+-+-+-+-+-+-+
- * ```
+ * ```text 0 1 2 3 4 5 6 7 +-+-+-+-+-+-+-+-+ |X|R|N|S|R| PID |  S and PID 0: a frame begins +-+-+-+-+-+-+-+-+ |I|L|T|K|
+ * RSV   |  when X +-+-+-+-+-+-+-+-+ |M| PictureID   |  when I; 15 bits when M +-+-+-+-+-+-+-+-+ |   TL0PICIDX   |
+ * when L +-+-+-+-+-+-+-+-+ |TID|Y| KEYIDX  |  when T or K +-+-+-+-+-+-+-+-+ |Size0|H| VER |P|  P: not a key frame
+ * +-+-+-+-+-+-+-+-+ ```
  */
 export function readVp8(packet: Uint8Array, start: number, end: number, mark: FrameMark): boolean {
   if (start >= end) return false;

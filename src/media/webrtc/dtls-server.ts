@@ -78,9 +78,9 @@ const messageEvents: Readonly<Record<number, HandshakeEvent>> = {
 };
 
 /**
- * The server of one DTLS 1.2 association (RFC 6347) that only agrees on keys of SRTP (RFC 5764). {@link handshakeTable}
- * decides what each message does. It never throws for a datagram, and sends no more than it got before a cookie has
- * proved the client's address.
+ * The server of one DTLS 1.2 association (RFC 6347) that only agrees on keys of SRTP (RFC 5764). {@link
+ * handshakeTable} decides what each message does. It never throws for a datagram. Until a cookie has proved the
+ * client's address, it sends no more than it got.
  */
 export class DtlsServer {
   readonly #options: DtlsServerOptions;

@@ -25,8 +25,8 @@ const longestPause = 30;
 export const nothingAnnounced: AnnouncerData = { ...nothingAsked, refused: false };
 
 /**
- * Sends a call's peer changes other than offers (the connected line) by UPDATE (RFC 3311 5.1), one at a time, or by
- * re-INVITE if the peer lacks UPDATE. Changes meanwhile go into the next one.
+ * Sends a call's peer changes other than offers (the connected line) by UPDATE (RFC 3311 5.1), one at a time. If the
+ * peer lacks UPDATE, it sends re-INVITE. Changes meanwhile go into the next one.
  */
 export class Announcer extends OneAtATime<AnnouncerData, AnnouncerOptions> {
   protected begin(): void {

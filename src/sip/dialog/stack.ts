@@ -32,8 +32,8 @@ export type Stack = {
   /** Counts limits that were reached. */
   hit?: LimitHit;
   /**
-   * Time after its ACK in which a call gets no re-INVITE without a new offer, in ms, because phones send their own
-   * then. Read each time, so it may change; default: the usual time.
+   * Time after its ACK in which a call gets no re-INVITE without a new offer, in ms. Phones send their own then. Read
+   * each time, so it may change; default: the usual time.
    */
   announceDelayMs?: () => number;
   /** Value of User-Agent and Server. */

@@ -66,9 +66,9 @@ class Waiting {
 }
 
 /**
- * Takes datagrams as they come, and lets them wait while there are more than can be handled. Reading them from the socket is
- * cheap. In the socket's own buffer nobody could see how long they wait, and the kernel would drop what does not fit. New calls
- * wait behind all other messages, so that calls that exist go on.
+ * Takes datagrams as they come, and lets them wait while there are more than can be handled. Reading them from the
+ * socket is cheap. The socket's own buffer does not tell how long they wait, and the kernel drops what does not fit.
+ * New calls wait behind all other messages, so that calls that exist go on.
  */
 export class Intake {
   readonly #options: IntakeOptions;

@@ -85,8 +85,8 @@ type TrafficListener = (direction: 'in' | 'out', bytes: Buffer, local: LocalAddr
 export type TrafficWatch = { readonly isHeard: boolean; readonly hear: TrafficListener };
 
 /**
- * The sockets of the SIP stack. Peers and networks cause no exceptions. A broken datagram is counted and dropped, a
- * broken stream closes its connection, a failed send is reported to its sender.
+ * The sockets of the SIP stack. Peers and networks cause no exceptions. A broken datagram is counted and dropped. A
+ * broken stream closes its connection. A failed send is reported to its sender.
  */
 export interface Transports {
   /**
