@@ -187,7 +187,7 @@ function buildSip(
     ...(names && { names, openProbe: openUdpProbe }),
   });
   scope.defer(() => sip.close());
-  rateLimiter.ignore((address) => bans.verdict(address).action === 'ignore');
+  rateLimiter.ignore((address) => bans.check(address).action === 'ignore');
   messages.attach(sip);
   channels.addDriver(sip);
   contacts.attach(sip);

@@ -285,9 +285,9 @@ export class DialSession implements Session, Ongoing<DialResult> {
     if (!entry) return void this.#send({ type: 'peer.declined' });
     const host = views.dialplanChannel(entry);
     const outcome = subroutine && (await dialplans.visit(entry, subroutine, callsOf));
-    const verdict = outcome && declineOf(outcome, host.variable('GOSUB_RESULT') ?? '');
-    if (!verdict && announcement && !isEnding(snapshotOf(entry))) await host.play(announcement).done;
-    if (verdict || isEnding(snapshotOf(entry))) this.#send({ type: 'peer.declined', ...verdict });
+    const declined = outcome && declineOf(outcome, host.variable('GOSUB_RESULT') ?? '');
+    if (!declined && announcement && !isEnding(snapshotOf(entry))) await host.play(announcement).done;
+    if (declined || isEnding(snapshotOf(entry))) this.#send({ type: 'peer.declined', ...declined });
     else this.#send({ type: 'peer.accepted' });
   }
 

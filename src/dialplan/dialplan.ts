@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { Outcome, Step, Surroundings, Verdict } from './applications/application.ts';
+import type { Outcome, Step, StepResult, Surroundings } from './applications/application.ts';
 import { compile, expand, expandArguments, type Scope } from './expressions.ts';
 import { devicesOf } from './hints.ts';
 import type { DialplanChannel } from './host.ts';
@@ -114,7 +114,7 @@ function createSteps({ clock, log }: RunnerOptions, scopeOf: ScopeOf) {
     { application, template, args }: ParsedStep,
     position: Position,
     { signal, surroundings }: { signal: CancelSignal; surroundings: Surroundings },
-  ): Verdict | Promise<Verdict> => {
+  ): StepResult | Promise<StepResult> => {
     const scope = scopeOf(channel, position);
     const { data, args: split } = args ? { data: template.text, args } : expandArguments(template, scope);
     if (log.enabled('debug'))

@@ -23,7 +23,7 @@ import type { HttpUser } from './user.ts';
 type LogInDeps = {
   users: readonly HttpUser[];
   /** Counts wrong log-ins; without it none are. */
-  bans: Pick<Bans, 'failed' | 'verdict'> | undefined;
+  bans: Pick<Bans, 'failed' | 'check'> | undefined;
   /** Passwords that may wait to be checked against a hash. */
   passwordQueue: number;
   /** Log-in tokens and tickets. */
@@ -94,10 +94,10 @@ export function createLogIn({ users, bans, passwordQueue, sessions, tokens, cloc
   const refuse = (name: string, incoming: IncomingMessage | undefined, client: Client): never | Promise<never> => {
     const refused = new AriError('authenticationRequired');
     if (!incoming || !bans || client.gone()) throw refused;
-    const verdict = bans.failed(client.address, name, 'http');
-    if (verdict.action === 'ignore') incoming.socket.destroy();
-    if (verdict.action !== 'delay') throw refused;
-    return after(verdict.ms, incoming).then(() => {
+    const decision = bans.failed(client.address, name, 'http');
+    if (decision.action === 'ignore') incoming.socket.destroy();
+    if (decision.action !== 'delay') throw refused;
+    return after(decision.ms, incoming).then(() => {
       throw refused;
     });
   };
@@ -112,7 +112,7 @@ export function createLogIn({ users, bans, passwordQueue, sessions, tokens, cloc
     const bearer = holder(credentials.password, credentials.name);
     if (bearer) return admitFrom(bearer, incoming);
     const client = incoming ? clientOf(incoming) : inside;
-    if (incoming && bans?.verdict(client.address).action === 'ignore') {
+    if (incoming && bans?.check(client.address).action === 'ignore') {
       incoming.socket.destroy();
       throw new AriError('authenticationRequired');
     }

@@ -35,7 +35,7 @@ export type FeatureKeysContext = FeatureKeysInput & {
 
 export type FeatureKeysEvent =
   | ({ type: 'key' } & PressedKey)
-  /** Verdicts on a number: there is such an extension and no longer one, or there is none that begins so. */
+  /** What the dialplan says of a number: there is such an extension and no longer one, or there is none that begins so. */
   | { type: 'number.complete' }
   | { type: 'number.unknown' }
   /** How putting through goes, as a SIP status; 183 once the party talks to the target. */

@@ -78,7 +78,7 @@ export type OwnershipEvent =
   | { type: 'dialplan.ended'; cause: number }
   /** The first pending departure's turn has come. */
   | { type: 'turn' }
-  /** The verdict on `enterApplication`. */
+  /** The answer to `enterApplication`. */
   /** `app`: it goes by another name than asked for (an instance for this call). */
   | { type: 'application.accepted'; app?: string }
   | { type: 'application.refused' }
@@ -99,7 +99,7 @@ const ownership = setup({
     emitted: {} as OwnershipFact,
   },
   actions: {
-    /** Asks for a verdict; `moved`: on the way from one application to another. */
+    /** Asks for an answer; `moved`: on the way from one application to another. */
     enterApplication: effect<{ app: string; args: readonly string[]; moved: boolean }>('enterApplication'),
     /** Shows on the channel that it is about to enter an application, as if the dialplan had brought it there. */
     showApplication: effect<{ data: string }>('showApplication'),
@@ -189,7 +189,7 @@ const forgetDepartures = assign(({ context: { departures } }) =>
 /** Actions for a departure that waits. */
 const leaves = [keepDeparture, 'queueTurn'] as const;
 
-/** The verdict on a move. */
+/** The answer to a move. */
 const moved = [
   ended(true),
   assign(({ context: { destination } }) => ({ app: destination?.app ?? '', args: destination?.args ?? [] })),
@@ -258,7 +258,7 @@ export const ownershipMachine = ownership.createMachine({
         'leg.ended': 'ended',
       },
     },
-    /** Asked the application; its verdict is on the way. */
+    /** Asked the application; its answer is on the way. */
     entering: {
       entry: [
         keepWanted,
@@ -323,7 +323,7 @@ export const ownershipMachine = ownership.createMachine({
         'leg.ended': { target: 'ended', actions: [ended(false), 'noteDeparture'] },
       },
     },
-    /** Asked the destination; until its verdict the channel stays with the application it has. */
+    /** Asked the destination; until it answers the channel stays with the application it has. */
     moving: {
       entry: {
         type: 'enterApplication',
@@ -378,7 +378,7 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
     in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'departing', 'moving'],
     why: 'it is taken from an application alone, which it is not in',
   },
-  { events: ['application.accepted', 'application.refused'], why: 'nothing was asked, or the verdict is there' },
+  { events: ['application.accepted', 'application.refused'], why: 'nothing was asked, or the answer is there' },
 ];
 
 /** Why a channel failed that an application did not take, in words. */

@@ -5,7 +5,7 @@ import type { Ban, LogInProtocol } from '../models/ban.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 
 /** Action for an address: admit it, delay the answers to wrong log-ins by `ms`, or ignore it. */
-export type BanVerdict =
+export type BanDecision =
   | { readonly action: 'admit' }
   | { readonly action: 'delay'; readonly ms: number }
   | { readonly action: 'ignore' };
@@ -19,9 +19,9 @@ export interface Bans {
    * A log-in with a wrong password or an unknown user, from a verified source (it answered our challenge).
    * @returns the action for the source from now on.
    */
-  failed(source: string, user: string, protocol: LogInProtocol): BanVerdict;
+  failed(source: string, user: string, protocol: LogInProtocol): BanDecision;
   /** Cheap enough to be asked for every packet. */
-  verdict(source: string): BanVerdict;
+  check(source: string): BanDecision;
   /** Everyone that something counts against, in the order of their last wrong log-in. */
   list(): Ban[];
   /** Forgets what counts against an address, as listed or any that belongs to it. @returns false when nothing did. */
@@ -75,8 +75,8 @@ const LINES_PER_REPORT = 20;
 const USERS_PER_SOURCE = 8;
 const USER_LENGTH = 64;
 
-const admit: BanVerdict = { action: 'admit' };
-const ignore: BanVerdict = { action: 'ignore' };
+const admit: BanDecision = { action: 'admit' };
+const ignore: BanDecision = { action: 'ignore' };
 
 /** Logs wrong log-ins: the first without delay, later ones together. */
 function createReports(
@@ -140,7 +140,7 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
 
   const reports = createReports({ clock, log }, entries, { isIgnored, isOver });
 
-  const judge = (entry: Entry): BanVerdict => {
+  const judge = (entry: Entry): BanDecision => {
     if (isIgnored(entry)) return ignore;
     if (entry.exempt || entry.attempts < settings.slowAfter || isOver(entry)) return admit;
     const doubled = FIRST_DELAY_MS * 2 ** Math.min(entry.attempts - settings.slowAfter, 30);
@@ -199,7 +199,7 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
       reports.failed(entry);
       return judge(entry);
     },
-    verdict(address) {
+    check(address) {
       const entry = entries.size === 0 ? undefined : entries.get(sourceNetwork(address));
       return entry ? judge(entry) : admit;
     },

@@ -357,7 +357,7 @@ export function createFakes(): Fakes {
           (_target, method: string) =>
           (...args: unknown[]) => {
             // Asked at every log-in, not by an operation.
-            if (method === 'verdict' || method === 'failed') return { action: 'admit' };
+            if (method === 'check' || method === 'failed') return { action: 'admit' };
             fakes.calls.push([`${name}.${method}`, ...args]);
             if (fakes.instead) return fakes.instead(`${name}.${method}`);
             const own = answers[name] as Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { formatTimestamp } from '../../src/models/timestamp.ts';
-import { type BanSettings, type BanVerdict, createBans } from '../../src/stores/bans.ts';
+import { type BanDecision, type BanSettings, createBans } from '../../src/stores/bans.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -19,7 +19,7 @@ function setUp(changed: Partial<BanSettings> = {}) {
   const clock = new ManualClock();
   const { log, lines } = createRecordingLog();
   const bans = createBans({ settings: { ...settings, ...changed }, clock, log });
-  const guess = (times: number, source = '192.0.2.1', user = 'alice'): BanVerdict[] =>
+  const guess = (times: number, source = '192.0.2.1', user = 'alice'): BanDecision[] =>
     Array.from({ length: times }, () => bans.failed(source, user, 'sip'));
   return { clock, bans, guess, lines };
 }
@@ -31,17 +31,17 @@ const delay = (ms: number) => ({ action: 'delay', ms });
 test('wrong passwords are answered, then answered later and later, then not at all', () => {
   const { bans, guess } = setUp();
   assert.equal(guess(8), [admit, admit, delay(250), delay(500), delay(1000), delay(1000), ignore, ignore]);
-  assert.equal(bans.verdict('192.0.2.1'), ignore);
-  assert.equal(bans.verdict('192.0.2.2'), admit);
+  assert.equal(bans.check('192.0.2.1'), ignore);
+  assert.equal(bans.check('192.0.2.2'), admit);
 });
 
 test('a source is ignored for its time, then counted from nothing', () => {
   const { clock, bans, guess } = setUp();
   guess(7);
   clock.advance(899_999);
-  assert.equal(bans.verdict('192.0.2.1'), ignore);
+  assert.equal(bans.check('192.0.2.1'), ignore);
   clock.advance(1);
-  assert.equal(bans.verdict('192.0.2.1'), admit);
+  assert.equal(bans.check('192.0.2.1'), admit);
   assert.equal(guess(1), [admit]);
   assert.equal(
     bans.list().map(({ attempts }) => attempts),
@@ -53,14 +53,14 @@ test('wrong passwords long ago do not count', () => {
   const { clock, bans, guess } = setUp();
   guess(3);
   clock.advance(300_000);
-  assert.equal(bans.verdict('192.0.2.1'), admit);
+  assert.equal(bans.check('192.0.2.1'), admit);
   assert.equal(guess(2), [admit, admit]);
 });
 
 test('exempt networks are reported, never slowed nor ignored', () => {
   const { bans, guess } = setUp();
   assert.equal(guess(9, '10.2.3.4'), Array(9).fill(admit));
-  assert.equal(bans.verdict('10.2.3.4'), admit);
+  assert.equal(bans.check('10.2.3.4'), admit);
   assert.equal(
     bans.list().map(({ address, attempts }) => [address, attempts]),
     [['10.2.3.4', 9]],
@@ -97,7 +97,7 @@ test('the list tells who tried what, where and when; lifting forgets it', () => 
   bans.failed('192.0.2.1', 'root', 'http');
   assert.equal(bans.list(), [{ ...first, attempts: 3, first: at(0), last: at(5_000), ignored_until: at(905_000) }]);
   assert.equal([bans.lift('192.0.2.1'), bans.lift('192.0.2.1')], [true, false]);
-  assert.equal([bans.list(), bans.verdict('192.0.2.1')], [[], admit]);
+  assert.equal([bans.list(), bans.check('192.0.2.1')], [[], admit]);
   bans.failed('2001:db8::1', 'alice', 'sip');
   assert.equal([bans.lift('2001:db8::2'), bans.size], [true, 0]);
 });

@@ -17,7 +17,7 @@ export type Outcome =
   | { type: 'aborted' };
 
 /** The next position after an application: the next step (`undefined`), another position, or the end of this run. */
-export type Verdict = undefined | { type: 'goto'; position: Position } | Outcome;
+export type StepResult = undefined | { type: 'goto'; position: Position } | Outcome;
 
 /** One running step, as its application sees it. */
 export type Step = {
@@ -80,7 +80,7 @@ export type Application = {
   /** It reads keys, and those first that were pressed ahead. Others that wait pass over them. */
   readonly readsKeys?: true;
   /** Runs it. No promise unless it has to wait. */
-  run(step: Step): Verdict | Promise<Verdict>;
+  run(step: Step): StepResult | Promise<StepResult>;
 };
 
 /** Longest timer in ms (a 32-bit signed number; a longer one would fire immediately). */

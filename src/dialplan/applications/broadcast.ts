@@ -1,5 +1,5 @@
 import type { BroadcastOutcome } from '../calls.ts';
-import { type Application, type Verdict, waitFor } from './application.ts';
+import { type Application, type StepResult, waitFor } from './application.ts';
 import { argumentsIn } from './texts.ts';
 
 /** How long a call is offered when nothing is said, in ms. */
@@ -42,7 +42,7 @@ export const stasisBroadcast: Application = {
     if (readMs(ms) === undefined) return `"${ms}" is no number of milliseconds`;
     return readPattern(pattern) ? undefined : `"${pattern}" is no pattern that can be used`;
   },
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, signal, position, args, warn } = step;
     const [ms = '', text = '', , notify = ''] = args.map((each) => each.trim());
     const pattern = readPattern(text);

@@ -1,7 +1,7 @@
 import { Cause, hangupReasons } from '../../telephony/causes.ts';
 import type { Indication } from '../../telephony/media.ts';
 import { parseSeconds } from '../arguments.ts';
-import { type Application, answer, type Step, sleep, timer, type Verdict, waitFor } from './application.ts';
+import { type Application, answer, type Step, type StepResult, sleep, timer, waitFor } from './application.ts';
 
 /** Causes by the interface's reason words (`busy`) and by the names of Q.850 (`USER_BUSY`), all in capitals. */
 const causesByName: ReadonlyMap<string, number> = new Map<string, number>([
@@ -66,7 +66,7 @@ export const congestion: Application = refusal('Congestion', 'congestion', Cause
  * response. An answered call hears the tone, for the given seconds or until it hangs up.
  */
 function refusal(name: string, tone: Indication, cause: number): Application {
-  const run = async (step: Step): Promise<Verdict> => {
+  const run = async (step: Step): Promise<StepResult> => {
     const ms = parseSeconds(step.args[0] ?? '');
     await waitFor(step.signal, (finish) => {
       const stopTone = step.channel.indicate(tone);

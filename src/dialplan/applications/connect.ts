@@ -5,7 +5,7 @@ import { parseSeconds, readOptions, readOptionsOf } from '../arguments.ts';
 import type { DialRequest, Ongoing } from '../calls.ts';
 import { behind } from '../position.ts';
 import { unsealed } from '../signs.ts';
-import { type Application, answer, longestTimer, type Step, timer, type Verdict, waitFor } from './application.ts';
+import { type Application, answer, longestTimer, type Step, type StepResult, timer, waitFor } from './application.ts';
 import { checkDestination, resolve } from './jumps.ts';
 import { mediaUris } from './media.ts';
 import { visit } from './subroutine.ts';
@@ -178,7 +178,7 @@ export const dial: Application = {
     if (wrong !== undefined) return `"${wrong}" is not technology/resource`;
     return args[1]?.trim() && parseSeconds(args[1]) === undefined ? `"${args[1]}" is no number of seconds` : undefined;
   },
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, warn } = step;
     const { targets: named, time, options } = readDial(step);
     const targets = named.filter((target) => {
@@ -215,7 +215,7 @@ export const bridge: Application = {
   name: 'Bridge',
   usage: 'Bridge(channel): joins this channel with another, until one of them goes; BRIDGERESULT tells how it went',
   check: ({ args }) => (args[0]?.trim() ? undefined : 'no channel is named'),
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, args } = step;
     const name = (args[0] ?? '').trim();
     let found = true;
@@ -233,7 +233,7 @@ export const confBridge: Application = {
   name: 'ConfBridge',
   usage: 'ConfBridge(name): answers and joins everyone in the room of that name',
   check: ({ args }) => (args[0]?.trim() ? undefined : 'no conference is named'),
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const name = (step.args[0] ?? '').trim();
     if (name === '') {
       step.warn('no conference is named');
@@ -250,7 +250,7 @@ export const musicOnHold: Application = {
   usage: 'MusicOnHold([class[,seconds]]): plays music, without end or for that long',
   check: ({ args }) =>
     args[1]?.trim() && parseSeconds(args[1]) === undefined ? `"${args[1]}" is no number of seconds` : undefined,
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const [musicClass = '', seconds = ''] = step.args.map((each) => each.trim());
     const ms = parseSeconds(seconds);
     if (!step.channel.isUp()) step.channel.progress();
@@ -277,7 +277,7 @@ export const record: Application = {
   usage:
     'Record(name.format[,silence[,seconds[,options]]]): answers and records; options a, q, y; RECORD_STATUS tells how it ended',
   check: ({ args }) => (recordingFile((args[0] ?? '').trim()) ? undefined : 'the file needs a name and a format'),
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, args, warn } = step;
     const file = recordingFile((args[0] ?? '').trim());
     if (!file) {

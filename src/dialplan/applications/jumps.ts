@@ -3,7 +3,7 @@ import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
 import type { Position } from '../position.ts';
 import { readTimes } from '../times.ts';
-import type { Application, ConfiguredCall, Step, Verdict } from './application.ts';
+import type { Application, ConfiguredCall, Step, StepResult } from './application.ts';
 import { branchesOf, listsOf, placeOf } from './texts.ts';
 
 /** Applications that go on elsewhere. */
@@ -27,7 +27,7 @@ export function resolve(args: readonly string[], { position, dialplan }: Step): 
 }
 
 /** Goes on at a place as written; where there is none the call is hung up, and that is logged. */
-function goTo(args: readonly string[], step: Step): Verdict {
+function goTo(args: readonly string[], step: Step): StepResult {
   const position = resolve(args, step);
   if (position) return { type: 'goto', position };
   step.warn(`there is no place ${args.join(',')}`);
@@ -51,7 +51,7 @@ export const goto: Application = {
 };
 
 /** One of the places of `condition?place:place`; the next step where there is none. */
-const goToEither = (place: string, step: Step, reading: Pick<Step, 'expand' | 'expandArguments'>): Verdict => {
+const goToEither = (place: string, step: Step, reading: Pick<Step, 'expand' | 'expandArguments'>): StepResult => {
   const parts = place === '' ? [] : placeOf(place, reading);
   return parts.every((part) => part === '') ? undefined : goTo(parts, step);
 };

@@ -1,6 +1,6 @@
 import { parseSeconds } from '../arguments.ts';
 import { timeoutMs } from '../timeouts.ts';
-import { type Application, answer, type Step, timer, type Verdict, waitFor } from './application.ts';
+import { type Application, answer, type Step, type StepResult, timer, waitFor } from './application.ts';
 import { mediaOf, mediaUris } from './media.ts';
 
 /** Applications that wait for keys of the far side. */
@@ -65,7 +65,7 @@ class Keys {
   }
 }
 
-async function withKeys(step: Step, use: (keys: Keys) => Promise<Verdict>): Promise<Verdict> {
+async function withKeys(step: Step, use: (keys: Keys) => Promise<StepResult>): Promise<StepResult> {
   const keys = new Keys(step);
   try {
     return await use(keys);
@@ -75,7 +75,7 @@ async function withKeys(step: Step, use: (keys: Keys) => Promise<Verdict>): Prom
 }
 
 /** Takes keys as long as they may make another extension, and goes to the one they made, or to `i`. */
-async function dialed(step: Step, keys: Keys, first: string, context: string): Promise<Verdict> {
+async function dialed(step: Step, keys: Keys, first: string, context: string): Promise<StepResult> {
   const { channel, dialplan, signal } = step;
   let extension = first;
   while (extension.length < mostKeys && dialplan.mayGrow(context, extension)) {
@@ -92,7 +92,7 @@ export const background: Application = {
   usage:
     'Background(file[&file…][,options[,language[,context]]]): plays, and goes to the extension that is dialed meanwhile',
   check: ({ args }) => (mediaUris(args[0] ?? '').length === 0 ? 'no file to play is given' : undefined),
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, args, position, signal, dialplan } = step;
     const [, options = '', language = '', context = ''] = args.map((each) => each.trim());
     const uris = mediaOf(step, 0);
@@ -119,7 +119,7 @@ export const waitExten: Application = {
   usage: 'WaitExten([seconds[,m(class)]]): waits for an extension to be dialed; then the next step, or `t`',
   check: ({ args }) =>
     args[0]?.trim() && parseSeconds(args[0]) === undefined ? `"${args[0]}" is no number of seconds` : undefined,
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, args, position, signal, dialplan } = step;
     const ms = parseSeconds(args[0] ?? '') ?? timeoutMs(channel, 'TIMEOUT(response)');
     const music = /m(?:\(([^)]*)\))?/.exec(args[1] ?? '');
@@ -160,7 +160,7 @@ export const read: Application = {
   readsKeys: true,
   usage: 'Read(variable[,file[&file…][,most digits[,options[,attempts[,seconds]]]]]): plays and reads digits up to #',
   check: ({ args }) => (args[0]?.trim() ? undefined : 'no variable is named'),
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, args, signal, warn } = step;
     const [name = '', , most = '', options = '', attempts = '', seconds = ''] = args.map((each) => each.trim());
     const tell = (status: ReadStatus, digits = ''): undefined => {

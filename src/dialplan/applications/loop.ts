@@ -1,5 +1,5 @@
 import { isTrue } from '../calculation.ts';
-import type { Application, Step, Verdict } from './application.ts';
+import type { Application, Step, StepResult } from './application.ts';
 
 /** Loops of one extension: While and EndWhile belong together as brackets do. */
 
@@ -16,12 +16,12 @@ function otherEnd({ position, dialplan }: Step, direction: 1 | -1, inside: numbe
   return undefined;
 }
 
-function goTo(step: Step, priority: number | undefined): Verdict {
+function goTo(step: Step, priority: number | undefined): StepResult {
   if (priority === undefined) step.warn('the other end of this loop is missing');
   return priority === undefined ? undefined : { type: 'goto', position: { ...step.position, priority } };
 }
 
-const behindEnd = (step: Step): Verdict => {
+const behindEnd = (step: Step): StepResult => {
   const end = otherEnd(step, 1, 0);
   return goTo(step, end === undefined ? undefined : end + 1);
 };

@@ -1,8 +1,8 @@
-import type { Application, Step, Verdict } from './application.ts';
+import type { Application, Step, StepResult } from './application.ts';
 import { played } from './media.ts';
 
 /** Says a media URI; on a channel that is not up it is early media. */
-async function say(step: Step, uri: string | undefined, what: string): Promise<Verdict> {
+async function say(step: Step, uri: string | undefined, what: string): Promise<StepResult> {
   if (uri === undefined) step.warn(`"${step.data}" cannot be said: ${what} is expected`);
   else if ((await played(step, [uri])) === 'failed' && !step.signal.aborted) step.warn(`${uri} cannot be said`);
   return undefined;

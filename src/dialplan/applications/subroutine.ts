@@ -3,15 +3,15 @@ import { splitBranches } from '../branches.ts';
 import { isTrue } from '../calculation.ts';
 import { behind, type Position } from '../position.ts';
 import { enterSubroutine, leaveSubroutine } from '../subroutines.ts';
-import type { Application, Step, Verdict } from './application.ts';
+import type { Application, Step, StepResult } from './application.ts';
 import { checkDestination, resolve } from './jumps.ts';
 import { asItIs, branchesOf, callOf } from './texts.ts';
 
 /** Subroutines: places that are gone to, and come back from, with arguments and variables of their own. */
 
-const refused: Verdict = { type: 'hangup', cause: Cause.normalClearing };
+const refused: StepResult = { type: 'hangup', cause: Cause.normalClearing };
 
-const call = (text: string, step: Step, reading: Pick<Step, 'expand' | 'expandArguments'> = step): Verdict => {
+const call = (text: string, step: Step, reading: Pick<Step, 'expand' | 'expandArguments'> = step): StepResult => {
   const { place, args } = callOf(text, reading);
   return visit({ position: resolve(place, step), args, place: place.join(',') }, behind(step.position), step);
 };
@@ -21,7 +21,7 @@ export function visit(
   { position, args, place }: { position: Position | undefined; args: readonly string[]; place: string },
   back: Position,
   step: Step,
-): Verdict {
+): StepResult {
   const { subroutines } = step.channel;
   if (!position) step.warn(`there is no place ${place}`);
   else if (subroutines.length >= step.dialplan.subroutineDepth) {

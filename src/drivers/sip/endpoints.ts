@@ -2,7 +2,7 @@ import { addressMatcher, isLoopback } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { DigestSecret } from '../../sip/auth/digest.ts';
-import type { Verdict, Verifier } from '../../sip/auth/verifier.ts';
+import type { DigestResult, Verifier } from '../../sip/auth/verifier.ts';
 import { type Dialog, isOnRoute, isPeerAddress } from '../../sip/dialog/dialog.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
@@ -172,7 +172,7 @@ export function createEndpoints(
     challenge: verifier.challenges(source, { stale }).map((value) => ['WWW-Authenticate', value] as const),
   });
 
-  const verify = (request: SipRequest, source: string): Verdict =>
+  const verify = (request: SipRequest, source: string): DigestResult =>
     verifier.verify({
       credentials: request.headerLines('Authorization'),
       method: request.method,
@@ -181,9 +181,9 @@ export function createEndpoints(
       secretOf: (username): DigestSecret | undefined => directory.byUsername(username)?.auth,
     });
 
-  const refusal = (verdict: Verdict, source: string): Refusal => ({
-    ...challenge(source, verdict.result === 'stale'),
-    ...(verdict.result === 'rejected' && { guessed: verdict.username }),
+  const refusal = (digest: DigestResult, source: string): Refusal => ({
+    ...challenge(source, digest.result === 'stale'),
+    ...(digest.result === 'rejected' && { guessed: digest.username }),
   });
 
   /** An endpoint that is known; `checksName`: unless it calls itself by the name of another one. */
@@ -204,10 +204,10 @@ export function createEndpoints(
       tellRefusal(transaction, 403, forbidden);
       return void transaction.reply(403);
     }
-    const verdict = guessed === undefined ? undefined : logIns?.failed(transaction.source.address, guessed);
+    const ban = guessed === undefined ? undefined : logIns?.failed(transaction.source.address, guessed);
     const answer = () => void transaction.reply(401, { headers });
-    if (!verdict || verdict.action === 'admit') answer();
-    else timers.start(answer, verdict.action === 'delay' ? verdict.ms : LATEST_MS);
+    if (!ban || ban.action === 'admit') answer();
+    else timers.start(answer, ban.action === 'delay' ? ban.ms : LATEST_MS);
   };
 
   return {
@@ -218,15 +218,15 @@ export function createEndpoints(
     trusts: directory.trusts,
     identify(transaction) {
       const { request, source } = transaction;
-      const verdict = verify(request, source.address);
-      if (verdict.result === 'accepted') return admitted(directory.byUsername(verdict.username)!, transaction, true);
-      const line = verdict.result === 'absent' ? lineOf?.(request.uri) : undefined;
+      const digest = verify(request, source.address);
+      if (digest.result === 'accepted') return admitted(directory.byUsername(digest.username)!, transaction, true);
+      const line = digest.result === 'absent' ? lineOf?.(request.uri) : undefined;
       if (line) return admitted(line, transaction, false);
       const from = claimed(request);
       // A sender that claims a phone with password must authenticate, also where anonymous calls are allowed.
-      const isOpen = verdict.result === 'absent' && !from?.auth;
+      const isOpen = digest.result === 'absent' && !from?.auth;
       const local = isOpen ? directory.byAddress(source, from) : undefined;
-      return local ? admitted(local, transaction, true) : refusal(verdict, source.address);
+      return local ? admitted(local, transaction, true) : refusal(digest, source.address);
     },
     challengeStranger({ name, auth, match }, transaction, dialog) {
       const { request, source } = transaction;
@@ -236,9 +236,9 @@ export function createEndpoints(
       const matches = entry?.config.match === match ? entry.matches : match.map(addressMatcher);
       if (matches.some((matching) => matching(address)) || isOnRoute(dialog, address)) return false;
       if (!auth && isPeerAddress(dialog, address)) return false;
-      const verdict = verify(request, address);
-      if (verdict.result === 'accepted' && verdict.username === auth?.username) return false;
-      ask(transaction, refusal(verdict, address));
+      const digest = verify(request, address);
+      if (digest.result === 'accepted' && digest.username === auth?.username) return false;
+      ask(transaction, refusal(digest, address));
       return true;
     },
     challenge: ask,

@@ -9,7 +9,7 @@ type NonceVerdict = 'fresh' | 'stale' | 'foreign';
 interface Nonces {
   /** @param holder whom it is for: from anybody else it is foreign. */
   create(holder: string): string;
-  /** Tells the verdict without using the nonce. */
+  /** Tells the result without using the nonce. */
   check(nonce: string, holder: string): NonceVerdict;
   /**
    * Uses the nonce once with this count (1 and up; undefined for credentials without qop, which may use it once).

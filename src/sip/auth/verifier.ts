@@ -36,7 +36,7 @@ type Presented = {
  * for our realm and this request. `rejected`: wrong, malformed or unknown, without distinction. The source address is
  * genuine, because our challenge has reached it.
  */
-export type Verdict =
+export type DigestResult =
   | { result: 'accepted'; username: string }
   | { result: 'stale' }
   | { result: 'absent' }
@@ -47,7 +47,7 @@ export interface Verifier {
   readonly realm: string;
   /** Values for WWW-Authenticate (or Proxy-Authenticate), one header each. */
   challenges(source: string, options?: { stale?: boolean }): string[];
-  verify(presented: Presented): Verdict;
+  verify(presented: Presented): DigestResult;
   /** Used nonces remembered: for leak checks. */
   size(): number;
 }
@@ -59,10 +59,10 @@ const nobody: DigestSecret = { password: '' };
 export function createVerifier({ realm, algorithms, nonceLifetimeMs, clock, ids }: VerifierOptions): Verifier {
   const nonces = createNonces({ clock, ids, lifetimeMs: nonceLifetimeMs });
 
-  const check = (parameters: DigestParameters, { method, uri, source, secretOf }: Presented): Verdict => {
+  const check = (parameters: DigestParameters, { method, uri, source, secretOf }: Presented): DigestResult => {
     const username = parameters.get('username') ?? '';
     const nonce = parameters.get('nonce') ?? '';
-    const rejected: Verdict = { result: 'rejected', username };
+    const rejected: DigestResult = { result: 'rejected', username };
     const algorithm = algorithmNamed(parameters.get('algorithm'));
     const qop = readQop(parameters);
     const holder = sourceNetwork(source);

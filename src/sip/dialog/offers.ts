@@ -43,7 +43,7 @@ export type OfferVerdict =
 
 const verdicts: Readonly<Record<EarlyOffer, OfferVerdict>> = { ours: 'glare', theirs: 'wait', settled: 'answer' };
 
-/** The verdict about an offer in an UPDATE or PRACK of an early dialog. */
+/** The decision about an offer in an UPDATE or PRACK of an early dialog. */
 export const earlyVerdict = (state: EarlyOffer): OfferVerdict => verdicts[state];
 
 /**

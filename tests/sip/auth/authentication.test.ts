@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { createIds } from '../../../src/lib/ids.ts';
 import { type Challenge, createDigestClient, type DigestCredentials } from '../../../src/sip/auth/client.ts';
 import type { DigestAlgorithm } from '../../../src/sip/auth/digest.ts';
-import { createVerifier, type Verdict, type Verifier } from '../../../src/sip/auth/verifier.ts';
+import { createVerifier, type DigestResult, type Verifier } from '../../../src/sip/auth/verifier.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const users: Record<string, string> = { alice: 'wonderland' };
@@ -29,7 +29,8 @@ const present = (
   method = 'REGISTER',
   source = home,
   uri = 'sip:hookswitch',
-): Verdict => verifier.verify({ credentials: authorizations.map(({ value }) => value), method, uri, source, secretOf });
+): DigestResult =>
+  verifier.verify({ credentials: authorizations.map(({ value }) => value), method, uri, source, secretOf });
 
 test('a client that knows the password is accepted with the strongest algorithm offered', () => {
   const { verifier, client } = setUp(['MD5', 'SHA-256']);
