@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { askRaw, may } from '../core/session.ts';
-import { outlineOf, type Waveform, waveformOf } from '../core/waveform.ts';
+import { decodedByBrowser, openRecording, outlineOf, type Waveform, waveformOf } from '../core/waveform.ts';
 import { duration, octets } from '../core/words.ts';
 import { reasonOf } from './bits.tsx';
 import { saveAs } from './call-buttons.tsx';
@@ -12,7 +12,7 @@ const columns = 600;
 type Opened = { url: string; blob: Blob; waveform: Waveform | undefined };
 
 /** Fetches a kept recording. @throws Error with words for the user. */
-async function fetchRecording(name: string): Promise<Opened> {
+async function fetchRecording(name: string, format: string): Promise<Opened> {
   const answer = await askRaw('GET', `/ari/recordings/stored/${encodeURIComponent(name)}/file`);
   if (!answer.ok) {
     const { message } = (await answer.json().catch(() => ({}))) as { message?: string };
@@ -24,11 +24,17 @@ async function fetchRecording(name: string): Promise<Opened> {
     throw new Error(`It has ${octets(size)}: fetch it with GET /ari/recordings/stored/${name}/file.`);
   }
   const blob = await answer.blob();
-  return { url: URL.createObjectURL(blob), blob, waveform: waveformOf(await blob.arrayBuffer(), columns) };
+  const content = await blob.arrayBuffer();
+  const { parts, samples } = openRecording(content, format);
+  const [only] = parts;
+  // What is decoded is detached, so it is a copy.
+  const known = samples ?? (await decodedByBrowser(await blob.arrayBuffer()));
+  const played = only === content ? blob : new Blob([...parts], { type: 'audio/wav' });
+  return { url: URL.createObjectURL(played), blob, waveform: known && waveformOf(known, columns) };
 }
 
 /** Plays a kept recording, with its waveform: a click goes to that place. */
-export function RecordingPlayer({ name }: { name: string }) {
+export function RecordingPlayer({ name, format }: { name: string; format: string }) {
   const [opened, setOpened] = useState<Opened>();
   const [problem, setProblem] = useState<string>();
   const [place, setPlace] = useState(0);
@@ -36,7 +42,7 @@ export function RecordingPlayer({ name }: { name: string }) {
   useEffect(() => () => opened && URL.revokeObjectURL(opened.url), [opened]);
   if (!may('recordings:getStoredFile'))
     return <p class="quiet">Your user may not play recordings (operation recordings:getStoredFile).</p>;
-  const open = () => fetchRecording(name).then(setOpened, (error: unknown) => setProblem(reasonOf(error)));
+  const open = () => fetchRecording(name, format).then(setOpened, (error: unknown) => setProblem(reasonOf(error)));
   if (!opened)
     return (
       <p class="row">
@@ -68,7 +74,7 @@ export function RecordingPlayer({ name }: { name: string }) {
           <rect x="0" y="0" height="2" width={seconds > 0 ? (place / seconds) * waveform.peaks.length : 0} />
         </svg>
       ) : (
-        <p class="quiet">Waveforms are drawn of WAV files of 16-bit samples.</p>
+        <p class="quiet">This recording is too long for a waveform, or its format is unknown.</p>
       )}
       <div class="row">
         {/* biome-ignore lint/a11y/useMediaCaption: nobody has written down what is said in a call */}

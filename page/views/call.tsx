@@ -151,7 +151,10 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at }: ObjectCar
             </div>
           </div>
           {main.chart === 'liveRecording' && over ? (
-            <RecordingPlayer name={String((model as { name?: string } | undefined)?.name ?? object)} />
+            <RecordingPlayer
+              name={String((model as { name?: string } | undefined)?.name ?? object)}
+              format={String((model as { format?: string } | undefined)?.format ?? '')}
+            />
           ) : null}
           {main.chart === 'channel' && !past && !over ? <ListenButton channel={object} /> : null}
           {charts.some(({ chart }) => chart === 'bridgeVideo') && !past && !over ? (
