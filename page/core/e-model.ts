@@ -3,11 +3,29 @@
  * loss and codec, and the mean opinion score of it (1 to 4.5). An estimate: what people hear also depends on their phones.
  */
 
-/** Equipment impairment Ie, and robustness against random loss Bpl: ITU-T G.113, appendix I. */
-type CodecImpairment = { ie: number; bpl: number };
+/**
+ * What a codec takes off: equipment impairment Ie, and robustness against random loss Bpl. `isPublished`: ITU-T G.113
+ * has these values; others are approximations.
+ */
+type CodecImpairment = { ie: number; bpl: number; isPublished: boolean };
 
-/** G.711 with concealment of losses; linear samples, and codecs that G.113 has no values for (Opus, G.722), count as it. */
-const concealed: CodecImpairment = { ie: 0, bpl: 25.1 };
+/** G.711 with concealment of losses: ITU-T G.113, appendix I. */
+const g711: CodecImpairment = { ie: 0, bpl: 25.1, isPublished: true };
+
+/**
+ * On the narrowband scale of G.107. G.113 rates G.722 on the wideband scale only (G.107.1), which begins at 129: such a
+ * value cannot be mixed with these. So G.722 and linear samples count as G.711, which they are not worse than. For Opus ITU
+ * has no values: these are Alahmadi's for the narrowband mode at 11 kbit/s (2021), the highest rate that he has on
+ * this scale. They leave out the error correction (FEC) of Opus, and that it sounds better at higher rates.
+ */
+const byCodec: Readonly<Record<string, CodecImpairment>> = {
+  ...{ ulaw: g711, alaw: g711, g722: { ...g711, isPublished: false } },
+  opus: { ie: 2, bpl: 16, isPublished: false },
+};
+
+/** What a codec takes off, by its name in reports. Unknown ones and linear samples count as G.711. */
+export const impairmentOf = (codec: string): CodecImpairment =>
+  (Object.hasOwn(byCodec, codec) ? byCodec[codec] : undefined) ?? { ...g711, isPublished: false };
 
 /** R without delay, loss and codec: G.107 table 3. */
 const defaultRating = 93.2;
@@ -28,7 +46,7 @@ function delayImpairment(delayMs: number): number {
 }
 
 /** R, 0 to 93.2: G.107 (7-1), with losses that are spread at random (BurstR 1, 7-29). */
-export function rating({ delayMs, loss }: Path, { ie, bpl } = concealed): number {
+export function rating({ delayMs, loss }: Path, { ie, bpl }: Pick<CodecImpairment, 'ie' | 'bpl'> = g711): number {
   const percent = Math.min(1, Math.max(0, loss)) * 100;
   const equipment = ie + (95 - ie) * (percent / (percent + bpl));
   return Math.max(0, defaultRating - delayImpairment(delayMs) - equipment);

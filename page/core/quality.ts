@@ -1,4 +1,4 @@
-import { opinionScore, rating, scoreWord } from './e-model.ts';
+import { impairmentOf, opinionScore, rating, scoreWord } from './e-model.ts';
 import type { Measure } from './measures.ts';
 
 /** How each leg's audio is, by what was measured of it. */
@@ -7,6 +7,9 @@ import type { Measure } from './measures.ts';
 const packetMs = 20;
 
 const number = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined);
+
+/** The codec that was in use; empty where the report does not say. */
+const codecOf = ({ report }: Measure): string => String(report['codec'] ?? '');
 
 /** Counts of a leg so far. */
 type Counts = { packets: number; lost: number };
@@ -45,7 +48,7 @@ export function withQuality(measures: readonly Measure[]): Measure[] {
       const delayMs = (trip ?? 0) / 2 + packetMs + 2 * (number(report[`jitter_${direction}_ms`]) ?? 0);
       found[`loss_${direction}_percent`] = Math.round(loss * 1000) / 10;
       found[`delay_${direction}_ms`] = Math.round(delayMs);
-      found[`mos_${direction}`] = opinionScore(rating({ delayMs, loss }));
+      found[`mos_${direction}`] = opinionScore(rating({ delayMs, loss }, impairmentOf(codecOf(each))));
     }
     return { ...each, report: { ...report, ...found } };
   });
@@ -61,6 +64,9 @@ export type LegQuality = {
   score: number | undefined;
   worst: number | undefined;
   worstAt: number | undefined;
+  codec: string;
+  /** The score is by values that ITU-T G.113 has for the codec; if not, it is an approximation. */
+  isPublished: boolean;
   lossPercent: number | undefined;
   jitterMs: number | undefined;
   delayMs: number | undefined;
@@ -87,7 +93,9 @@ function legQuality(object: string, direction: Direction, own: readonly Measure[
   const other = direction === 'heard' ? 'sent' : 'heard';
   const nothing = (last(`packets_${other}`) ?? 0) > 0 ? 'silent' : 'unknown';
   const isSilent = last(`packets_${direction}`) === 0;
+  const codec = codecOf(own.at(-1) ?? { at: 0, object, report: {} });
   return {
+    ...{ codec, isPublished: impairmentOf(codec).isPublished },
     ...{ object, direction, score, worst: scoreOf(worst), worstAt: worst?.at },
     word: isSilent || score === undefined ? nothing : scoreWord(scoreOf(worst) ?? score),
     lossPercent: last(`loss_${direction}_percent`),

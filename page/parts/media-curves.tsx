@@ -184,45 +184,56 @@ const legTones: Readonly<Record<LegQuality['word'], string>> = {
   unknown: 'plain',
 };
 
+const approximate =
+  'An approximation: ITU-T G.113 has no values for this codec on the narrowband scale. Opus counts as at 11 kbit/s, others as G.711.';
+
 /** Which leg is bad: both directions of each, with the worst moment. */
 function Legs({ legs, nameOf }: { legs: readonly LegQuality[]; nameOf: (object: string) => string }) {
   const shown = (value: number | undefined, unit = ''): string => (value === undefined ? '—' : `${value}${unit}`);
   return (
     <div class="scroll">
-      <table class="figures legs">
-        <thead>
-          <tr>
-            <th scope="col">Audio</th>
-            <th scope="col" class="said">
-              Quality
-            </th>
-            <th scope="col" title="Mean opinion score, estimated by the E-model (ITU-T G.107): 1 to 4.5">
-              MOS
-            </th>
-            <th scope="col">Lowest</th>
-            <th scope="col">Loss</th>
-            <th scope="col">Jitter</th>
-            <th scope="col">Delay</th>
-            <th scope="col">Level</th>
-          </tr>
-        </thead>
-        <tbody>
-          {legs.map(({ object, direction, word, score, worst, worstAt, ...leg }) => (
-            <tr key={`${object} ${direction}`}>
-              <th scope="row">{`${direction === 'heard' ? 'from' : 'to'} ${nameOf(object)}`}</th>
-              <td class="said">
-                <Pill state={word} tone={legTones[word]} />
-              </td>
-              <td>{shown(score)}</td>
-              <td title={worstAt === undefined ? undefined : `at ${clockTime(worstAt)}`}>{shown(worst)}</td>
-              <td>{shown(leg.lossPercent, ' %')}</td>
-              <td>{shown(leg.jitterMs, ' ms')}</td>
-              <td>{shown(leg.delayMs, ' ms')}</td>
-              <td>{shown(leg.levelDb, ' dB')}</td>
+      <div class="scroll">
+        <table class="figures legs">
+          <thead>
+            <tr>
+              <th scope="col">Audio</th>
+              <th scope="col" class="said">
+                Codec
+              </th>
+              <th scope="col" class="said">
+                Quality
+              </th>
+              <th scope="col" title="Mean opinion score, estimated by the E-model (ITU-T G.107): 1 to 4.5">
+                MOS
+              </th>
+              <th scope="col">Lowest</th>
+              <th scope="col">Loss</th>
+              <th scope="col">Jitter</th>
+              <th scope="col">Delay</th>
+              <th scope="col">Level</th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {legs.map(({ object, direction, word, score, worst, worstAt, ...leg }) => (
+              <tr key={`${object} ${direction}`}>
+                <th scope="row">{`${direction === 'heard' ? 'from' : 'to'} ${nameOf(object)}`}</th>
+                <td class="said">
+                  <Pill state={word} tone={legTones[word]} />
+                </td>
+                <td title={leg.isPublished ? undefined : approximate}>
+                  {score === undefined || leg.isPublished ? '' : '≈ '}
+                  {shown(score)}
+                </td>
+                <td title={worstAt === undefined ? undefined : `at ${clockTime(worstAt)}`}>{shown(worst)}</td>
+                <td>{shown(leg.lossPercent, ' %')}</td>
+                <td>{shown(leg.jitterMs, ' ms')}</td>
+                <td>{shown(leg.delayMs, ' ms')}</td>
+                <td>{shown(leg.levelDb, ' dB')}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 }

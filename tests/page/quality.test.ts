@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { opinionScore, rating, scoreWord } from '../../page/core/e-model.ts';
+import { impairmentOf, opinionScore, rating, scoreWord } from '../../page/core/e-model.ts';
 import { legQualities, withQuality } from '../../page/core/quality.ts';
 
 const quality = suite('the quality of audio');
@@ -17,6 +17,27 @@ quality('the rating and the score are those of G.107', () => {
   assert.is(rating({ delayMs: 100, loss: 0 }, { ie: 11, bpl: 19 }).toFixed(1), '82.2');
   assert.is(rating({ delayMs: 2_000, loss: 1 }), 0);
   assert.equal([4, 3.9, 3.1, 3, 1].map(scoreWord), ['good', 'fair', 'fair', 'poor', 'poor']);
+});
+
+quality('each codec takes off what is published for it, and what is an approximation says so', () => {
+  const at = (codec: string, loss: number) => rating({ delayMs: 0, loss }, impairmentOf(codec)).toFixed(1);
+  // G.113 appendix I: G.711 with concealment has Ie 0 and Bpl 25.1. 1 % takes 3.6 off, 5 % 15.8.
+  assert.equal([at('ulaw', 0), at('alaw', 0.01), at('ulaw', 0.05)], ['93.2', '89.6', '77.4']);
+  // Alahmadi 2021, narrowband Opus at 11 kbit/s: Ie 2, Bpl 16.
+  assert.equal([at('opus', 0), at('opus', 0.01), at('opus', 0.05)], ['91.2', '85.7', '69.1']);
+  assert.is(at('g722', 0.05), at('ulaw', 0.05));
+  assert.equal(
+    ['ulaw', 'alaw', 'g722', 'opus', 'slin16', '', 'toString'].map((codec) => impairmentOf(codec).isPublished),
+    [true, true, false, false, false, false, false],
+  );
+  const [leg] = legQualities(
+    withQuality([
+      measure(1, 'a', counts(95, 5, { codec: 'opus' })),
+      measure(2, 'a', counts(195, 5, { codec: 'opus' })),
+    ]),
+    undefined,
+  );
+  assert.equal([leg?.codec, leg?.isPublished, leg?.worst, leg?.score], ['opus', false, 3.6, 4.4]);
 });
 
 const measure = (at: number, object: string, report: object) => ({ at, object, report: { ...report } });
