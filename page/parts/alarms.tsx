@@ -8,6 +8,10 @@ import { Panel, Pill } from './bits.tsx';
 /** Where more is seen about an alarm, and what the link says. */
 function placeOf({ kind, object = '' }: Alarm): { href: string; name: string } | undefined {
   switch (kind) {
+    case 'phones':
+      return object === '' ? { href: to('phones'), name: 'Phones' } : { href: to('phones', object), name: object };
+    case 'attack':
+      return { href: to('server'), name: 'Wrong passwords' };
     case 'registration':
       return { href: to('phones', object), name: object };
     case 'application':

@@ -31,6 +31,8 @@ export interface Contacts extends ContactHost {
   of(technology: string, endpoint: string): ContactInfo[];
   /** All contacts, in the order of their first registration. */
   list(): Iterable<ContactView>;
+  /** Endpoints that were lost: no contact of theirs is available, and the last one did not unregister. Oldest first. */
+  lost(): LostEndpoint[];
   /** Contacts of endpoints by id, for the dialplan. */
   places(): PhonePlace[];
   /** Whether that contact exists with exactly these details. */
@@ -43,6 +45,9 @@ export interface Contacts extends ContactHost {
   /** The system stops: every contact ends without an event, no timer is left. */
   close(): void;
 }
+
+/** `expired`: its registration ran out. `silent`: it does not answer. `since`: in ms since the Unix epoch. */
+export type LostEndpoint = { endpoint: string; since: number; how: 'expired' | 'silent' };
 
 type ContactsOptions = { bus: Bus; runtime: Runtime; log: Logger; endpoints: Endpoints };
 
@@ -79,11 +84,15 @@ const endpointKey = ({ technology, endpoint }: Pick<ContactDetails, 'technology'
  */
 class ReachableEndpoints {
   readonly #endpoints: Endpoints;
+  readonly #now: () => number;
   /** Statuses of the contacts that are there, by endpoint and id. */
   readonly #statuses = new Map<string, Map<string, ContactStatus>>();
+  /** By endpoint: one entry at most, until it is reached again or unregisters. */
+  readonly #lost = new Map<string, LostEndpoint>();
 
-  constructor(endpoints: Endpoints) {
+  constructor(endpoints: Endpoints, now: () => number) {
     this.#endpoints = endpoints;
+    this.#now = now;
   }
 
   note(contact: ContactDetails, status: ContactStatus): void {
@@ -93,6 +102,27 @@ class ReachableEndpoints {
     else known.set(contact.id, status);
     if (known.size > 0) this.#statuses.set(key, known);
     else this.#statuses.delete(key);
+    if (status === 'Unreachable') this.lose(contact, 'silent');
+    // Unregistering is no loss; what expires is lost behind this.
+    else if (status !== 'Unknown' && (status !== 'Removed' || known.size === 0)) this.#lost.delete(key);
+  }
+
+  /** A contact is not to be reached any more; the endpoint is lost if it has no other. */
+  lose(contact: ContactDetails, how: LostEndpoint['how']): void {
+    const key = endpointKey(contact);
+    if ([...(this.#statuses.get(key)?.values() ?? [])].some(isAvailable)) return;
+    const { technology, endpoint } = contact;
+    const since = this.#lost.get(key)?.since ?? this.#now();
+    this.#lost.set(key, { endpoint: `${technology}/${endpoint}`, since, how });
+  }
+
+  /** Those that are lost and still known; others are forgotten. */
+  lost(): LostEndpoint[] {
+    for (const [key, { endpoint }] of this.#lost) {
+      const [technology = '', resource = ''] = endpoint.split('/', 2);
+      if (!this.#endpoints.find(technology, resource)) this.#lost.delete(key);
+    }
+    return [...this.#lost.values()];
   }
 
   evaluate(contact: ContactDetails): void {
@@ -126,14 +156,17 @@ const createQualify =
 export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions): Contacts {
   const actors = new Map<string, ContactActor>();
   const drivers = new Map<string, ContactDriver>();
-  const reachable = new ReachableEndpoints(endpoints);
+  const reachable = new ReachableEndpoints(endpoints, () => runtime.clock.now());
 
   const qualify = createQualify(log, drivers);
 
   const machine = contactMachine.provide({
     actions: {
       qualifyContact: ({ context, self }, { attempt }) => qualify(context.contact, attempt, self),
-      expireContact: ({ context }) => drivers.get(context.contact.technology)?.expired(context.contact),
+      expireContact: ({ context }) => {
+        reachable.lose(context.contact, 'expired');
+        drivers.get(context.contact.technology)?.expired(context.contact);
+      },
     },
   });
 
@@ -188,6 +221,8 @@ export function createContacts({ bus, runtime, log, endpoints }: ContactsOptions
       lazily([...actors.values()], (actor) =>
         actors.get(actor.id) === actor ? inList(actor.getSnapshot()) : undefined,
       ),
+
+    lost: () => reachable.lost(),
 
     places: () => [...actors.values()].map((actor) => placeOf(actor.getSnapshot())),
 

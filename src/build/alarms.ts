@@ -82,7 +82,7 @@ export function buildAlarms(
   base: Base,
   { network, state, stuck, oneWay, records, audit, monitoring }: AlarmParts,
 ): NonNullable<Deps['alarms']> {
-  const { inForce, clock, story, scope, limitCounts, config } = base;
+  const { inForce, clock, log, story, scope, limitCounts, config } = base;
   const now = (): number => clock.now();
   const { counts, calls, failed } = countCalls(now);
   story.listen(calls);
@@ -106,7 +106,10 @@ export function buildAlarms(
       memory_mb: Math.round(process.memoryUsage.rss() / 1e6),
     };
   };
-  const history = createFigureHistory({ clock, hours: config.alarms.history, read });
+  const history = createFigureHistory({
+    ...{ clock, hours: config.alarms.history, read },
+    kept: { directory: config.general.data_directory, log },
+  });
   scope.defer(() => history.close());
 
   const lines = () =>
@@ -118,12 +121,22 @@ export function buildAlarms(
     history: history.all,
     async list() {
       const [space] = await Promise.all([spaceOf(config.general.data_directory), history.look()]);
-      const { disk_free: free, certificate_days: days, failed_calls: share } = inForce.config.alarms;
+      const {
+        disk_free: free,
+        certificate_days: days,
+        failed_calls: share,
+        lost_phones: hours,
+      } = inForce.config.alarms;
+      const { banned_addresses: banned } = inForce.config.alarms;
       const sources = {
         ...{ now: now(), lines: lines(), stuck: stuck.all(), history, failed: failed(), disk: space },
         ...{ certificates: network.certificates.ends(), limits: metLimits() },
+        ...{ lost: state.contacts.lost(), banned: state.bans.list().filter(({ ignored_until: until }) => until) },
       };
-      return alarmsOf(sources, { diskFree: free / 100, certificateMs: days * 86_400_000, failedShare: share / 100 });
+      return alarmsOf(sources, {
+        ...{ diskFree: free / 100, certificateMs: days * 86_400_000, failedShare: share / 100 },
+        ...{ lostMs: hours * 3_600_000, banned },
+      });
     },
   };
 }

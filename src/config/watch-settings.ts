@@ -143,7 +143,18 @@ export const alarms = group(
       default: 24,
       unit: 'h',
       description:
-        'Time that figures of each minute are kept in memory, from the start on (3 KB for an hour). 0: none; alarms that look at some minutes do not appear then.',
+        'Time that figures of each minute are kept (3 KB of memory for an hour). They survive a restart. 0: none; alarms that look at some minutes do not appear then.',
+    }),
+    lost_phones: number(0, 720, {
+      default: 24,
+      unit: 'h',
+      description:
+        'Time that there is an alarm of a phone or line that was lost: its registration expired, or it does not answer. 0: no alarm.',
+    }),
+    banned_addresses: whole(0, 100_000, {
+      default: 3,
+      unit: 'addresses',
+      description: 'Addresses that are ignored because of wrong passwords, from which there is an alarm. 0: no alarm.',
     }),
     disk_free: number(0, 100, {
       default: 10,

@@ -4,11 +4,11 @@ import { double, int, model, text, texts } from './schema.ts';
 /** The kinds of alarms, in the order in which those of one severity are listed. */
 export const alarmKinds = [
   ...['registration', 'application', 'one_way_audio', 'media_late', 'disk', 'lost_records', 'certificate'],
-  ...['failed_calls', 'stuck', 'event_loop_late', 'sip_unanswered', 'limit'],
+  ...['phones', 'attack', 'failed_calls', 'stuck', 'event_loop_late', 'sip_unanswered', 'limit'],
 ] as const;
 export type AlarmKind =
   | ('registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate')
-  | ('failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit');
+  | ('phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit');
 
 export const Alarm = model('Alarm', 'Something that an operator should look at now.', {
   kind: Type.Enum([...alarmKinds], { description: 'What it is about.' }),
@@ -40,12 +40,16 @@ export type HistoryFigure = keyof typeof historyFigures;
 
 const series = (description: string) => Type.Array(Type.Number(), { description });
 
-export const History = model('History', 'Figures of each minute, oldest first, since the start of the server.', {
-  interval_s: int('Seconds between two values.'),
-  from: double('End of the first interval, in ms since the Unix epoch.'),
-  ...(Object.fromEntries(Object.entries(historyFigures).map(([name, about]) => [name, series(about)])) as Record<
-    HistoryFigure,
-    ReturnType<typeof series>
-  >),
-});
+export const History = model(
+  'History',
+  'Figures of each minute, oldest first. They survive a restart; minutes without a server are 0.',
+  {
+    interval_s: int('Seconds between two values.'),
+    from: double('End of the first interval, in ms since the Unix epoch.'),
+    ...(Object.fromEntries(Object.entries(historyFigures).map(([name, about]) => [name, series(about)])) as Record<
+      HistoryFigure,
+      ReturnType<typeof series>
+    >),
+  },
+);
 export type History = Static<typeof History>;

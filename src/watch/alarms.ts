@@ -25,6 +25,10 @@ export type AlarmSources = {
   certificates: readonly { subject: string; until: number }[];
   /** Bounds that were met in the last five minutes. */
   limits: readonly string[];
+  /** Phones and lines that are not reached any more. `since`: in ms since the epoch. */
+  lost: readonly { endpoint: string; since: number; how: 'expired' | 'silent' }[];
+  /** Addresses that are ignored because of wrong passwords, with the user names that they tried. */
+  banned: readonly { address: string; users: readonly string[] }[];
 };
 
 /** When a figure is an alarm. */
@@ -35,6 +39,10 @@ type AlarmSettings = {
   certificateMs: number;
   /** Part of the calls of ten minutes that may fail. */
   failedShare: number;
+  /** How long a lost phone is an alarm, in ms; 0: it is none. */
+  lostMs: number;
+  /** Fewer banned addresses are no alarm; 0: none are. */
+  banned: number;
 };
 
 /** The same as in `deploy/prometheus/hookswitch.rules.yml`. */
@@ -205,6 +213,45 @@ const limitAlarms = ({ limits }: AlarmSources): Found[] =>
     object: limit,
   }));
 
+/** The first names of a list, and how many more there are. */
+const some = (names: readonly string[]): string =>
+  names.length <= 3 ? names.join(', ') : `${names.slice(0, 3).join(', ')} and ${names.length - 3} more`;
+
+function phoneAlarms({ lost, now }: AlarmSources, { lostMs }: AlarmSettings): Found[] {
+  const recent = lost.filter(({ since }) => now - since < lostMs);
+  const [first] = recent;
+  if (!first) return [];
+  const silent = recent.filter(({ how }) => how === 'silent').length;
+  const how =
+    silent === recent.length ? 'not answering' : silent === 0 ? 'lost, registration expired' : 'lost or not answering';
+  return [
+    {
+      kind: 'phones',
+      severity: 'warning',
+      text: `${plural(recent.length, 'phone or line is', 'phones or lines are')} ${how}: ${some(recent.map(({ endpoint }) => endpoint))}`,
+      advice:
+        'Calls do not reach them. Check their power and network. If many went at once, look at the switch or the link.',
+      since: Math.min(...recent.map(({ since }) => since)),
+      count: recent.length,
+      ...(recent.length === 1 && { object: first.endpoint }),
+    },
+  ];
+}
+
+function attackAlarms({ banned }: AlarmSources, { banned: fewest }: AlarmSettings): Found[] {
+  if (fewest === 0 || banned.length < fewest) return [];
+  const users = [...new Set(banned.flatMap(({ users: tried }) => tried))];
+  return [
+    {
+      kind: 'attack',
+      severity: 'warning',
+      text: `${plural(banned.length, 'address is', 'addresses are')} ignored after wrong passwords. Tried users: ${some(users)}`,
+      advice: 'Somebody may be guessing passwords. Block the addresses in a firewall. If one is yours, lift its ban.',
+      count: banned.length,
+    },
+  ];
+}
+
 const rank: ReadonlyMap<AlarmKind, number> = new Map(alarmKinds.map((kind, place) => [kind as AlarmKind, place]));
 
 /** All alarms: critical ones first, then by kind. */
@@ -216,6 +263,8 @@ export function alarmsOf(sources: AlarmSources, settings: AlarmSettings): Alarm[
     ...failureAlarms(sources, settings),
     ...machineAlarms(sources, settings),
     ...certificateAlarms(sources, settings),
+    ...phoneAlarms(sources, settings),
+    ...attackAlarms(sources, settings),
     ...limitAlarms(sources),
   ].map(({ calls = [], count = 1, ...alarm }): Alarm => ({ ...alarm, count, calls: calls.slice(0, mostCalls) }));
   const place = ({ kind, severity }: Alarm): number =>

@@ -1,5 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
 import { type History, type HistoryFigure, historyFigures } from '../models/alarm.ts';
+import { openJsonFile } from '../stores/json-file.ts';
 
 /** Figures as they are now: counts since the start, and what is held now. */
 export type PresentFigures = Readonly<Record<HistoryFigure, number>>;
@@ -19,7 +21,8 @@ export interface FigureHistory {
   lowest(name: HistoryFigure, minutes: number): number;
   /** Looks at the figures now. Never rejects. */
   look(): Promise<void>;
-  close(): void;
+  /** Takes no more, and stores what was not stored yet. */
+  close(): Promise<void>;
 }
 
 type FigureHistoryOptions = {
@@ -28,10 +31,31 @@ type FigureHistoryOptions = {
   hours: number;
   /** @param isMinute a minute ends: the event loop's delay is read only then, since reading it begins it anew. */
   read(isMinute: boolean): Promise<PresentFigures>;
+  /** Where the minutes are kept over a restart, in `history.json`; left out: nowhere. */
+  kept?: { directory: string; log: Logger };
 };
 
+/** Minutes between two writings: so many are lost when the process is killed. */
+const storedEvery = 5;
+
+/** The values of one figure, as they are stored: those of the last minutes, oldest first. */
+type KeptSeries = { name: HistoryFigure; until: number; values: number[] };
+
+/** @throws Error when it is none. */
+function readSeries(element: unknown): KeptSeries {
+  const { name, until, values } = element as { name?: unknown; until?: unknown; values?: unknown };
+  const numbers = typeof values === 'string' && values !== '' ? values.split(' ').map(Number) : [];
+  if (
+    typeof until !== 'number' ||
+    !names.includes(name as HistoryFigure) ||
+    numbers.some((each) => !Number.isFinite(each))
+  )
+    throw new Error('no figures of minutes');
+  return { name: name as HistoryFigure, until, values: numbers };
+}
+
 /** Takes the figures of each minute, until it is closed. Memory: 44 octets a minute. */
-export function createFigureHistory({ clock, hours, read }: FigureHistoryOptions): FigureHistory {
+export function createFigureHistory({ clock, hours, read, kept }: FigureHistoryOptions): FigureHistory {
   const size = Math.max(1, Math.round(hours * 60));
   const rings = Object.fromEntries(names.map((name) => [name, new Float32Array(size)])) as Record<
     HistoryFigure,
@@ -57,6 +81,36 @@ export function createFigureHistory({ clock, hours, read }: FigureHistoryOptions
     }
   };
 
+  /** The values of a figure, oldest first. */
+  const valuesOf = (name: HistoryFigure): number[] => {
+    const count = Math.min(taken, size);
+    return Array.from(
+      { length: count },
+      (_, place) => Math.round((rings[name][(taken - count + place) % size] ?? 0) * 10) / 10,
+    );
+  };
+  const stored =
+    kept && hours > 0
+      ? openJsonFile<KeptSeries>({
+          ...{ ...kept, name: 'history.json', clock, read: readSeries },
+          write: () => names.map((name) => ({ name, until: takenAt, values: valuesOf(name).join(' ') })),
+        })
+      : undefined;
+
+  /** Goes on behind the minutes that are stored; those without a server are 0. */
+  const resume = (series: readonly KeptSeries[]): void => {
+    const until = Math.max(...series.map((each) => each.until));
+    const away = Math.max(0, Math.round((clock.now() - until) / minuteMs));
+    if (series.length === 0 || away >= size) return;
+    const most = Math.max(...series.map(({ values }) => values.length));
+    for (const { name, values } of series)
+      for (const [place, value] of values.slice(-size).entries())
+        rings[name][place + Math.max(0, Math.min(most, size) - values.length)] = value;
+    taken = Math.min(most, size);
+    for (let minute = 0; minute < away; minute++, taken++) for (const name of names) rings[name][taken % size] = 0;
+  };
+  resume(stored?.elements ?? []);
+
   const take = async (): Promise<void> => {
     await look(true);
     if (isClosed) return;
@@ -66,6 +120,7 @@ export function createFigureHistory({ clock, hours, read }: FigureHistoryOptions
       before = now;
     }
     takenAt = clock.now();
+    if (taken % storedEvery === 0) stored?.file.keepSoon();
     wait();
   };
 
@@ -91,20 +146,17 @@ export function createFigureHistory({ clock, hours, read }: FigureHistoryOptions
     },
     all() {
       const count = Math.min(taken, size);
-      const values = (name: HistoryFigure): number[] =>
-        Array.from(
-          { length: count },
-          (_, place) => Math.round((rings[name][(taken - count + place) % size] ?? 0) * 10) / 10,
-        );
       return {
         interval_s: minuteMs / 1000,
         from: takenAt - Math.max(0, count - 1) * minuteMs,
-        ...(Object.fromEntries(names.map((name) => [name, values(name)])) as Record<HistoryFigure, number[]>),
+        ...(Object.fromEntries(names.map((name) => [name, valuesOf(name)])) as Record<HistoryFigure, number[]>),
       };
     },
-    close() {
+    async close() {
       isClosed = true;
       clock.clearTimeout(timer);
+      if (taken > 0) stored?.file.keepSoon();
+      await stored?.file.close();
     },
   };
 }

@@ -200,4 +200,30 @@ contacting('a driver that throws ends that contact alone and its endpoint goes o
   assert.is(events.at(-1), 'PeerStatusChange Unreachable');
 });
 
+contacting(
+  'an endpoint is lost when its last contact expires or does not answer, not when it unregisters',
+  async () => {
+    const { contacts, driver, clock, requests, endpoints } = world();
+    contacts.attach(driver);
+    const brief = { qualifyFrequencyMs: 0, expiresMs: 60_000 };
+    contacts.registered(contact('a', brief));
+    contacts.registered(contact('b', { ...brief, expiresMs: 90_000 }));
+    await clock.run(60_000);
+    assert.equal(contacts.lost(), [], 'it is reached by another contact');
+    await clock.run(30_000);
+    const since = clock.now();
+    assert.equal(contacts.lost(), [{ endpoint: 'PJSIP/alice', since, how: 'expired' }]);
+    contacts.registered(contact('a', brief));
+    assert.equal(contacts.lost(), [], 'it is back');
+    contacts.removed('a');
+    assert.equal(contacts.lost(), [], 'it unregistered');
+    contacts.registered(contact('a'));
+    requests.at(-1)?.fail(new Error('no answer'));
+    await heard();
+    assert.is(contacts.lost()[0]?.how, 'silent');
+    endpoints.remove('PJSIP', 'alice');
+    assert.equal(contacts.lost(), [], 'an endpoint that is deleted is forgotten');
+  },
+);
+
 contacting.run();

@@ -5,8 +5,14 @@ import type { WaitingFor } from '../../src/models/call.ts';
 import { type AlarmSources, alarmsOf } from '../../src/watch/alarms.ts';
 import { inWorld } from './world.ts';
 
-const settings = { diskFree: 0.1, certificateMs: 14 * 86_400_000, failedShare: 0.3 };
+const settings = { diskFree: 0.1, certificateMs: 14 * 86_400_000, failedShare: 0.3, lostMs: 86_400_000, banned: 3 };
 const now = Date.UTC(2026, 0, 10);
+
+/** A server where all is well. */
+const quiet: AlarmSources = {
+  ...{ now, lines: [], stuck: [], failed: [], disk: undefined, certificates: [], limits: [], lost: [], banned: [] },
+  history: { grew: () => 0, lowest: () => 0 },
+};
 
 /** Alarms of a server with these figures of the last minutes, where all else is well. */
 function alarms(
@@ -14,8 +20,7 @@ function alarms(
   grew: Partial<Record<HistoryFigure, number>> = {},
 ): Alarm[] {
   const value = (name: HistoryFigure) => grew[name] ?? 0;
-  const well = { lines: [], stuck: [], failed: [], disk: undefined, certificates: [], limits: [] };
-  return alarmsOf({ now, ...well, ...sources, history: { grew: value, lowest: value } }, settings);
+  return alarmsOf({ ...quiet, ...sources, history: { grew: value, lowest: value } }, settings);
 }
 const short = (list: readonly Alarm[]) => list.map(({ kind, severity, text }) => [kind, severity, text]);
 
@@ -42,6 +47,40 @@ test('a line that its provider refuses is critical; one that registers for the f
     ['registration', 'critical', 'PJSIP/trunk is not registered at sip:provider: no response'],
   ]);
   assert.is(found[0]?.object, 'PJSIP/trunk');
+});
+
+test('phones that were lost are one alarm, until they are back or a day has gone', () => {
+  const lost = (endpoint: string, how: 'expired' | 'silent' = 'expired', since = now - 60_000) => ({
+    endpoint,
+    how,
+    since,
+  });
+  const [one] = alarms({ lost: [lost('PJSIP/alice'), lost('PJSIP/old', 'silent', now - 86_400_001)] });
+  assert.equal(
+    [one?.kind, one?.severity, one?.text, one?.object, one?.since],
+    ['phones', 'warning', '1 phone or line is lost, registration expired: PJSIP/alice', 'PJSIP/alice', now - 60_000],
+  );
+  const names = ['a', 'b', 'c', 'd', 'e'].map((each) => lost(`PJSIP/${each}`, 'silent'));
+  const [many] = alarms({ lost: names });
+  assert.equal(
+    [many?.text, many?.count, many?.object],
+    ['5 phones or lines are not answering: PJSIP/a, PJSIP/b, PJSIP/c and 2 more', 5, undefined],
+  );
+  const [both] = alarms({ lost: [lost('PJSIP/a'), lost('PJSIP/b', 'silent')] });
+  assert.is(both?.text, '2 phones or lines are lost or not answering: PJSIP/a, PJSIP/b');
+  assert.equal(alarmsOf({ ...quiet, lost: names }, { ...settings, lostMs: 0 }), []);
+});
+
+test('many banned addresses are an attack; a few are not', () => {
+  const banned = (count: number) =>
+    Array.from({ length: count }, (_, place) => ({ address: `192.0.2.${place}`, users: ['100', `${place}`] }));
+  assert.equal(alarms({ banned: banned(2) }), []);
+  const [found] = alarms({ banned: banned(4) });
+  assert.equal(
+    [found?.kind, found?.count, found?.text],
+    ['attack', 4, '4 addresses are ignored after wrong passwords. Tried users: 100, 0, 1 and 2 more'],
+  );
+  assert.equal(alarmsOf({ ...quiet, banned: banned(4) }, { ...settings, banned: 0 }), []);
 });
 
 test('an application that is away warns; once calls miss it that is critical, with the calls', () => {

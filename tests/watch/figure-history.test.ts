@@ -1,20 +1,28 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type HistoryFigure, historyFigures } from '../../src/models/alarm.ts';
 import { createFigureHistory, type PresentFigures } from '../../src/watch/figure-history.ts';
+import { silentLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 const none = Object.fromEntries(Object.keys(historyFigures).map((name) => [name, 0])) as Record<HistoryFigure, number>;
 
 /** A history on simulated time, whose figures a test sets. */
-function world(hours: number) {
-  const clock = new ManualClock(0);
+function world(hours: number, directory?: string, clock = new ManualClock(0)) {
   const now: { figures: PresentFigures; fails: boolean } = { figures: none, fails: false };
   const read = async () => {
     if (now.fails) throw new Error('no answer');
     return now.figures;
   };
-  const history = createFigureHistory({ clock, hours, read });
+  const history = createFigureHistory({
+    clock,
+    hours,
+    read,
+    ...(directory && { kept: { directory, log: silentLog } }),
+  });
   const set = (figures: Partial<PresentFigures>) => {
     now.figures = { ...now.figures, ...figures };
   };
@@ -79,6 +87,34 @@ test('with no hours there is no history, and no timer', async () => {
   await history.look();
   assert.equal([history.all().new_calls, history.grew('new_calls', 5), clock.pending], [[], 0, 0]);
   history.close();
+});
+
+test('figures survive a restart; the minutes without a server are 0', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-history-'));
+  try {
+    const first = world(1, directory);
+    for (let minute = 1; minute <= 3; minute++) {
+      first.set({ new_calls: minute * 10, live_calls: minute });
+      await first.clock.run(60_000);
+    }
+    await first.history.close();
+    const second = world(1, directory, new ManualClock(5 * 60_000));
+    second.set({ new_calls: 4, live_calls: 9 });
+    await second.clock.run(60_000);
+    const { from, new_calls: calls, live_calls: live } = second.history.all();
+    assert.equal([from, calls, live], [60_000, [10, 10, 10, 0, 0, 4], [1, 2, 3, 0, 0, 9]]);
+    await second.history.close();
+    // Longer away than minutes are kept: all begins anew.
+    const third = world(1, directory, new ManualClock(3 * 3_600_000));
+    assert.equal(third.history.all().new_calls, []);
+    await third.history.close();
+    writeFileSync(join(directory, 'history.json'), '[{"name":"new_calls","until":1,"values":"1 x"},{"name":"none"},7]');
+    const fourth = world(1, directory, new ManualClock(60_000));
+    assert.equal(fourth.history.all().new_calls, []);
+    await fourth.history.close();
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 });
 
 test.run();
