@@ -1,9 +1,12 @@
 import type { AnyStateMachine } from 'xstate';
 import type { SnapshotImage } from '../../src/actors/step.ts';
 import { bridgeMachine } from '../../src/machines/bridge.ts';
+import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
+import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { consultationMachine } from '../../src/machines/consultation.ts';
 import { dialMachine } from '../../src/machines/dial.ts';
+import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
@@ -12,9 +15,11 @@ import { eventName } from '../../src/models/event-name.ts';
 
 /** What decides the next transitions of a chart: its own guards, and its deadlines. */
 
+/** The charts of calls that have guards: the others have nothing to decide. */
 const machines: ReadonlyMap<string, AnyStateMachine> = new Map<string, AnyStateMachine>(
   Object.entries({
     ...{ bridge: bridgeMachine, channel: channelMachine, consultation: consultationMachine, dial: dialMachine },
+    ...{ bridgeVideo: bridgeVideoMachine, channelAudio: channelAudioMachine, featureKeys: featureKeysMachine },
     ...{ liveRecording: liveRecordingMachine, ownership: ownershipMachine, playback: playbackMachine },
     transfer: transferMachine,
   }),
@@ -33,25 +38,35 @@ const eventOf = (type: string): object =>
 
 type Guard = (args: { context: unknown; event: object }, params: undefined) => boolean;
 
-/** Whether a guard holds now; undefined where that depends on the event, or the chart's guards are not known here. */
-export function guardNow(chart: string, guard: string, event: string, { context }: SnapshotImage): boolean | undefined {
+/**
+ * What a guard says now. `event`: that depends on the event that comes, beyond its type. `unknown`: a mask or a bound has
+ * taken away what it reads.
+ */
+export type GuardNow = boolean | 'event' | 'unknown';
+
+/** `and` and `or` of what the inner ones say: one that decides is enough, whatever the others say. */
+function combine(held: readonly GuardNow[], decides: boolean): GuardNow {
+  if (held.includes(decides)) return decides;
+  return held.find((each) => typeof each === 'string') ?? !decides;
+}
+
+/** What a guard of a chart says of an object now. */
+export function guardNow(chart: string, guard: string, event: string, { context }: SnapshotImage): GuardNow {
   const combined = /^(not|and|or)\((.*)\)$/.exec(guard);
   if (combined) {
     const [, how, inner = ''] = combined;
     // Those inside are names: none of the charts combines further.
     const held = inner.split(', ').map((name) => guardNow(chart, name, event, { context } as SnapshotImage));
-    if (how === 'not') return held[0] === undefined ? undefined : !held[0];
-    const decides = how === 'or';
-    if (held.includes(decides)) return decides;
-    return held.includes(undefined) ? undefined : !decides;
+    const [first = 'unknown'] = held;
+    if (how === 'not') return typeof first === 'string' ? first : !first;
+    return combine(held, how === 'or');
   }
   const run = (machines.get(chart)?.implementations.guards as Record<string, Guard> | undefined)?.[guard];
-  if (typeof run !== 'function') return undefined;
+  if (typeof run !== 'function') return 'unknown';
   try {
     return run({ context, event: eventOf(event) }, undefined);
-  } catch {
-    // It needs its event, or what a mask or a bound has taken away.
-    return undefined;
+  } catch (error) {
+    return error instanceof NeedsEvent ? 'event' : 'unknown';
   }
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SnapshotImage } from '../../src/actors/step.ts';
 import type { ChartTransition } from '../../src/models/chart.ts';
 import { useChart } from '../core/charts.ts';
-import { dueAt, guardNow } from '../core/guards.ts';
+import { dueAt, type GuardNow, guardNow } from '../core/guards.ts';
 import { overview } from '../core/overview.ts';
 import { duration } from '../core/words.ts';
 
@@ -17,6 +17,9 @@ export type Lit = {
 /** From this width on a chart needs all the room there is, in px. */
 const wide = 420;
 
+/** How far a chart is zoomed, and by how much at once. */
+const [smallest, largest, step] = [0.4, 3, 1.25];
+
 /** A chart, drawn; the states it is in are lit and the way it came is marked. */
 export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; label?: string }) {
   const drawn = useChart(name);
@@ -24,6 +27,8 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
   const [told, setTold] = useState<string>();
   /** One that was clicked stays until another one is. */
   const pinned = useRef<string | undefined>(undefined);
+  /** How large it is drawn; 1: its labels are as large as the text around it. */
+  const [zoom, setZoom] = useState(1);
   const way = lit?.way.join(' ') ?? '';
   const states = lit?.states.join(' ') ?? '';
 
@@ -36,9 +41,7 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     svg?.setAttribute('preserveAspectRatio', 'xMidYMin meet');
     const width = Number.parseFloat(svg?.getAttribute('width') ?? '0');
     if (svg) {
-      svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
-      // Its labels are 12 units: below this width they would be smaller than 11 px, so it scrolls.
-      svg.style.minWidth = `${Math.round(width * 0.95)}px`;
+      svg.dataset['width'] = String(width);
       // Its neighbour moves below it.
       if (width > wide) svg.dataset['wide'] = '';
     }
@@ -51,6 +54,16 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
       line.after(wider);
     }
   }, [drawn]);
+
+  useLayoutEffect(() => {
+    const svg = box.current?.querySelector('svg');
+    if (!svg) return;
+    const width = Number(svg.dataset['width']) * zoom;
+    svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
+    // Its labels are 12 units: below this width they would be smaller than 11 px, so it scrolls.
+    svg.style.minWidth = `${Math.round(width * 0.95)}px`;
+    svg.style.width = zoom === 1 ? '' : `${Math.round(width)}px`;
+  }, [drawn, zoom]);
 
   useEffect(() => {
     const root = box.current;
@@ -88,10 +101,49 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     root.querySelector('svg')?.setAttribute('aria-label', `${label ?? name}: ${(lit?.states ?? []).join(', ')}`);
   }, [drawn, way, states]);
 
+  // What is lit is in view, however large the chart is.
+  useLayoutEffect(() => {
+    const root = box.current;
+    const state = root?.querySelector('.state.lit');
+    if (!root || !state) return;
+    const [inside, around] = [state.getBoundingClientRect(), root.getBoundingClientRect()];
+    root.scrollLeft += inside.left + inside.width / 2 - (around.left + around.width / 2);
+    root.scrollTop += inside.top + inside.height / 2 - (around.top + around.height / 2);
+  }, [drawn, states, zoom]);
+
+  /** Where a drag began, with what was in view. */
+  const drag = useRef<{ x: number; y: number; left: number; top: number } | undefined>(undefined);
+  const pan = (event: PointerEvent) => {
+    const root = box.current;
+    if (!root || !drag.current || event.buttons === 0) return;
+    root.scrollLeft = drag.current.left - (event.clientX - drag.current.x);
+    root.scrollTop = drag.current.top - (event.clientY - drag.current.y);
+  };
+  const grab = ({ clientX: x, clientY: y, pointerType }: PointerEvent) => {
+    const root = box.current;
+    // A finger scrolls by itself.
+    drag.current = root && pointerType === 'mouse' ? { x, y, left: root.scrollLeft, top: root.scrollTop } : undefined;
+  };
   const transitions = drawn?.chart.transitions.filter(({ edge }) => edge !== undefined && edge === told) ?? [];
   return (
     <figure class="chart-figure">
-      <div class={lit ? 'drawing has-lit' : 'drawing'} ref={box} />
+      <div class={lit ? 'drawing has-lit' : 'drawing'} ref={box} onPointerDown={grab} onPointerMove={pan} />
+      <fieldset class="zoom" aria-label="Size of the chart">
+        <button
+          type="button"
+          class="small"
+          aria-label="Smaller"
+          onClick={() => setZoom(Math.max(smallest, zoom / step))}
+        >
+          −
+        </button>
+        <button type="button" class="small" aria-label="Usual size" onClick={() => setZoom(1)}>
+          {Math.round(zoom * 100)} %
+        </button>
+        <button type="button" class="small" aria-label="Larger" onClick={() => setZoom(Math.min(largest, zoom * step))}>
+          +
+        </button>
+      </fieldset>
       <figcaption class="quiet" aria-live="polite">
         {transitions.length === 0 ? 'Point at a line, or click it, to see what its transition does.' : null}
         {transitions.map((each) => (
@@ -121,13 +173,20 @@ function useServerTime(at: number | undefined): number {
   return at ?? now + ahead.current;
 }
 
-/** A guard, and whether it holds now. */
-function Guard({ name, holds }: { name: string; holds: boolean | undefined }) {
-  if (holds === undefined) return <span class="guard"> if {name}</span>;
+/** What is said of a guard that is neither true nor false now. */
+const undecided = {
+  event: 'depends on the event',
+  unknown: 'not known: what it reads is hidden or gone',
+} as const;
+
+/** A guard, and what it says now; `says` is undefined where the object's context is not known. */
+function Guard({ name, says }: { name: string; says: GuardNow | undefined }) {
+  const tone = says === true ? 'holds' : says === false ? 'fails' : '';
+  const words = typeof says === 'string' ? undecided[says] : says === undefined ? '' : `${says} now`;
   return (
-    <span class={`guard ${holds ? 'holds' : 'fails'}`}>
+    <span class={`guard ${tone}`}>
       {' '}
-      if {name} <em>({String(holds)} now)</em>
+      if {name} {words === '' ? null : <em>({words})</em>}
     </span>
   );
 }
@@ -162,7 +221,7 @@ export function NextTransitions({
         return (
           <li key={`${event} ${guard} ${to}`}>
             <code>{event}</code>
-            {guard ? <Guard name={guard} holds={image && guardNow(name, guard, event, image)} /> : null}
+            {guard ? <Guard name={guard} says={image && guardNow(name, guard, event, image)} /> : null}
             <span class="arrow"> → </span>
             <b>{to?.split('.').at(-1)}</b>
             {due === undefined ? null : <span class="due"> in {duration(Math.max(0, due - now))}</span>}
