@@ -4,7 +4,16 @@ import type { AllowedOperations } from '../../src/models/allowed-operations.ts';
 
 /** A parameter of an operation. */
 export type Field = { name: string; label: string; value: string };
-export type Action = { label: string; method: string; path: string; fields: readonly Field[]; grave?: boolean };
+export type Action = {
+  label: string;
+  method: string;
+  path: string;
+  fields: readonly Field[];
+  /** It ends something: the page asks first. */
+  grave: boolean;
+  /** Whose work it is: that of an operator, or of an application's developer. */
+  who: 'operator' | 'developer';
+};
 
 type Kind = AllowedOperations['kind'];
 
@@ -83,6 +92,12 @@ const bases: Readonly<Record<Kind, string>> = {
 
 const grave: ReadonlySet<string> = new Set(['hangup', 'destroy', 'cancel']);
 
+/** Commands of channels and bridges that control an application's flow. An operator needs none of them. */
+const forDevelopers: ReadonlySet<string> = new Set([
+  ...['answer', 'ring', 'ringStop', 'progress', 'silence', 'dial', 'continue', 'move', 'transferProgress'],
+  ...['setVariable', 'clearVideoSource'],
+]);
+
 /** How an operation of an object is asked for; undefined for one that has no button of its own. */
 export function actionOf(kind: Kind, id: string, operation: string): Action | undefined {
   const found = actions[kind][operation];
@@ -94,8 +109,15 @@ export function actionOf(kind: Kind, id: string, operation: string): Action | un
     path: `${bases[kind]}/${encodeURIComponent(id)}${path}`,
     fields,
     grave: grave.has(operation),
+    who: forDevelopers.has(operation) ? 'developer' : 'operator',
   };
 }
+
+/** Where the interface has an object; undefined for a kind that it has no path for. */
+export const pathOf = (kind: string, id: string): string | undefined => {
+  const base = Object.hasOwn(bases, kind) ? bases[kind as Kind] : undefined;
+  return base === undefined ? undefined : `${base}/${encodeURIComponent(id)}`;
+};
 
 /** The path with the entered values. */
 export function withFields({ path }: Action, values: Readonly<Record<string, string>>): string {

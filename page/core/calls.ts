@@ -38,21 +38,43 @@ const outcomeTones: Readonly<Record<Call['outcome']['result'], string>> = {
   ...{ pending: 'plain', answered: 'plain', abandoned: 'lit', failed: 'bad', refused: 'bad' },
 };
 
-/** The caller and the reached party: the second party, with the number of further ones; else the called number. */
+/** The person or line at the far side of a channel. The caller id of a dialed one is what was shown to it, not who it is. */
+function farSide(channel: CallChannel, called: ReadonlySet<string>): string {
+  const { direction, caller, dialed = '', endpoint = '', name } = channel;
+  const own = endpoint.slice(endpoint.indexOf('/') + 1);
+  // A Local channel reaches no phone: its caller id is all that is known.
+  if (direction === 'out' && !(name.startsWith('Local/') && party(caller) !== nobody)) {
+    const target = dialed.includes('@') ? (dialed.split('@')[0] ?? '') : own || dialed;
+    if (target !== '')
+      return called.has(caller.number) && caller.number !== target ? `${target} (${caller.number})` : target;
+  }
+  const known = party(caller);
+  return known === nobody ? endpoint || name : known;
+}
+
+/** Channels that nobody talks through: spies, media servers, and the two ends of a Local channel. */
+const isHelper = ({ name }: CallChannel): boolean => /^(Snoop|UnicastRTP|AudioSocket|WebSocket|Local)\//.test(name);
+
+const extensionOf = ({ extension }: CallChannel): string => extension.split('@')[0] ?? '';
+
+/** Channels whose far sides take part: those that are left, else all; of the others those that were answered first. */
+function takingPart(call: Call): CallChannel[] {
+  const all = call.channels.filter((channel, place) => place === 0 || !isHelper(channel));
+  const left = all.filter(({ ended }) => ended === undefined);
+  if (call.state === 'ended' || left.length === 0) return all;
+  const [first, ...others] = left;
+  const up = others.filter(({ state }) => state === 'Up');
+  return first ? [first, ...(up.length > 0 ? up : others)] : left;
+}
+
+/** Who calls, and who was reached: the first other party and how many more there are; else the called number. */
 export function endsOf(call: Call): { from: string; to: string } {
-  const [first, second] = call.channels;
-  if (!first) return { from: nobody, to: nobody };
-  const isOther = ({ caller }: CallChannel): boolean =>
-    caller.number !== '' && caller.number !== first.caller.number && caller.number !== second?.caller.number;
-  const other = second && second.caller.number !== '' && second.caller.number !== first.caller.number;
-  const more = new Set(
-    call.channels
-      .filter((channel) => isOther(channel) && (call.state === 'ended' || channel.ended === undefined))
-      .map(({ caller }) => caller.number),
-  ).size;
-  const from = party(first.caller);
-  // Our own outbound calls and snoops have no called number.
-  const called = from === nobody ? (first.endpoint ?? first.name) : first.extension.split('@')[0];
-  const reached = other ? party(second.caller) : called || nobody;
-  return { from, to: other && more > 0 ? `${reached} and ${more} more` : reached };
+  const numbers = new Set(call.channels.map(extensionOf));
+  const called = call.channels[0] ? extensionOf(call.channels[0]) : '';
+  const [from, ...others] = new Set(takingPart(call).map((channel) => farSide(channel, numbers)));
+  if (from === undefined) return { from: nobody, to: nobody };
+  const [to, ...more] = others;
+  // Calls of the server have no called number.
+  const reached = to ?? (called === '' || called === 's' ? nobody : called);
+  return { from, to: more.length > 0 ? `${reached} and ${more.length} more` : reached };
 }

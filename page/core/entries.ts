@@ -1,7 +1,7 @@
 import { eventName } from '../../src/models/event-name.ts';
-import type { TimelineEntry } from '../../src/models/timeline.ts';
+import type { StepEntry, TimelineEntry } from '../../src/models/timeline.ts';
 import { mediaText } from './measures.ts';
-import { stateNames } from './words.ts';
+import { chartName, stateNames } from './words.ts';
 
 /** A call's entries as lines of the ladder: lanes, words, arguments, and which lines are folded. */
 
@@ -116,6 +116,27 @@ function namesOf(timeline: readonly TimelineEntry[]) {
   return { names, calls };
 }
 
+/** What an object is of, by its id: the sound of a playback, the target of a Dial or transfer, else its name. */
+export function titlesOf(timeline: readonly TimelineEntry[]): Map<string, string> {
+  const titles = new Map<string, string>();
+  for (const entry of timeline) {
+    if (entry.kind !== 'step' || entry.chart === 'channel' || !entry.change.whole) continue;
+    const { media, targets, extension, name } = (entry.change.set ?? {}) as Record<string, unknown>;
+    const what = [media, targets, extension, name].map(firstText).find((each) => each !== undefined && each !== '');
+    if (what !== undefined) titles.set(entry.object, what);
+  }
+  return titles;
+}
+
+const firstText = (value: unknown): string | undefined => {
+  const first: unknown = Array.isArray(value) ? value[0] : value;
+  return typeof first === 'string' ? first : undefined;
+};
+
+/** `sound:welcome` of a playback, `dial PJSIP/bob`; an object without a title by the beginning of its id. */
+const objectName = ({ chart, object }: StepEntry, title: string | undefined): string =>
+  chart === 'playback' && title !== undefined ? title : `${chartName(chart)} ${title ?? object.slice(0, 8)}`;
+
 /** `alice` of `PJSIP/alice-1b2c`. */
 const brief = (name: string): string => name.replace(/^PJSIP\//, '').replace(/-\w+$/, '');
 
@@ -125,6 +146,7 @@ export type Reading = { lanes: Lane[]; lines: Line[] };
 /** Reads a whole timeline. */
 export function readLines(timeline: readonly TimelineEntry[]): Reading {
   const { names, calls } = namesOf(timeline);
+  const titles = titlesOf(timeline);
   const lanes = new Map<string, Lane>();
   const lane = (kind: LaneKind, id: string, name: string): string => {
     const key = `${kind}:${id}`;
@@ -150,9 +172,10 @@ export function readLines(timeline: readonly TimelineEntry[]): Reading {
         return { from, to, ...sipLine(entry) };
       }
       case 'step': {
-        const kind = laneKinds[entry.chart] ?? 'other';
+        // Legs and media queues of a channel are charts of their own, on its lane.
+        const kind = names.has(entry.object) ? 'channel' : (laneKinds[entry.chart] ?? 'other');
         const name =
-          names.get(entry.object) ?? (kind === 'channel' ? entry.object : `${entry.chart} ${entry.object.slice(0, 8)}`);
+          names.get(entry.object) ?? (kind === 'channel' ? entry.object : objectName(entry, titles.get(entry.object)));
         const at = lane(kind, entry.object, name);
         const [before, after] = [entry.from === undefined ? '' : stateText(entry.from), stateText(entry.to)];
         const isMoved = before !== after;

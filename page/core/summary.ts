@@ -70,11 +70,9 @@ export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { sai
   const { from, to } = endsOf(call);
   const called = call.channels[0]?.extension.split('@')[0] ?? '';
   const through = call.applications.length > 0 ? ` (${call.applications.join(', ')})` : '';
-  const way = [
-    from,
-    ...(called === '' || called === to ? [] : [`${called}${through}`]),
-    called === to ? `${to}${through}` : to,
-  ];
+  // A number that was dialed to reach the party stands beside its name.
+  const isOwn = called === '' || called === 's' || to === called || to.includes(`(${called})`);
+  const way = [from, ...(isOwn ? [] : [`${called}${through}`]), isOwn ? `${to}${through}` : to];
   const [first] = talksOf(timeline);
   const end = timeline.at(-1)?.at ?? call.began;
   const { up } = first ?? {};

@@ -41,6 +41,10 @@ export function stateNames(value: unknown, prefix = ''): string[] {
   });
 }
 
+/** `media queue` of `mediaQueue`; a live recording is a recording to people. */
+export const chartName = (chart: string): string =>
+  chart === 'liveRecording' ? 'recording' : chart.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
 /** Placeholder for a party without name and number. */
 export const nobody = '—';
 

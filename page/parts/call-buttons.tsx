@@ -26,48 +26,85 @@ async function write(text: string): Promise<void> {
   await navigator.clipboard.writeText(text);
 }
 
-export function CallButtons({ id }: { id: string }) {
-  const [told, setTold] = useState<{ text: string; bad: boolean }>();
-  const path = `/hookswitch/calls/${encodeURIComponent(id)}`;
-  const run = (what: Promise<unknown>, done: string) =>
-    what.then(
+type Told = { text: string; bad: boolean };
+
+/** What came of a button: where it was pressed. */
+function useTold() {
+  const [told, setTold] = useState<Told>();
+  const run = (what: Promise<unknown>, done: string): void =>
+    void what.then(
       () => setTold({ text: done, bad: false }),
       (problem: unknown) => setTold({ text: reasonOf(problem), bad: true }),
     );
-  const copy = (text: string, done: string) => void run(write(text), done);
+  const shown = (
+    <span class={told?.bad ? 'told bad' : 'told'} role="status">
+      {told?.text}
+    </span>
+  );
+  return { run, shown };
+}
+
+/** A request of the server as a command. */
+const curlOf = (path: string): string => `curl -u USER '${location.origin}${path.replaceAll("'", '%27')}'`;
+
+/** The address of what is shown, with one object of it opened. */
+function linkTo(object: string): string {
+  const [before, query = ''] = location.href.split('?');
+  const wanted = new URLSearchParams(query);
+  wanted.set('object', object);
+  return `${before}?${wanted}`;
+}
+
+export function CallButtons({ id }: { id: string }) {
+  const { run, shown } = useTold();
+  const path = `/hookswitch/calls/${encodeURIComponent(id)}`;
   return (
     <div class="call-buttons">
       {may('calls:getCapture') ? (
-        <button
-          type="button"
-          class="small"
-          onClick={() => void run(save(`${path}.pcap`, `${id}.pcap`), 'Capture saved.')}
-        >
+        <button type="button" class="small" onClick={() => run(save(`${path}.pcap`, `${id}.pcap`), 'Capture saved.')}>
           pcap
         </button>
       ) : null}
       {may('calls:getBundle') ? (
-        <button
-          type="button"
-          class="small"
-          onClick={() => void run(save(`${path}/bundle`, `${id}.json`), 'Bundle saved.')}
-        >
+        <button type="button" class="small" onClick={() => run(save(`${path}/bundle`, `${id}.json`), 'Bundle saved.')}>
           Bundle
         </button>
       ) : null}
-      <button type="button" class="small" onClick={() => copy(location.href, 'Link copied.')}>
+      <button type="button" class="small" onClick={() => run(write(location.href), 'Link copied.')}>
         Copy link
       </button>
+      <button type="button" class="small" onClick={() => run(write(curlOf(path)), 'Command copied.')}>
+        Copy as curl
+      </button>
+      {shown}
+    </div>
+  );
+}
+
+/** The same of one object. @param path where the interface has it; undefined where it has gone, or has no path */
+export function ObjectButtons({ object, path }: { object: string; path: string | undefined }) {
+  const { run, shown } = useTold();
+  return (
+    <div class="call-buttons">
       <button
         type="button"
         class="small"
-        onClick={() => copy(`curl -u USER '${location.origin}${path.replaceAll("'", '%27')}'`, 'Command copied.')}
+        aria-label="Copy a link to this object"
+        onClick={() => run(write(linkTo(object)), 'Link copied.')}
       >
-        Copy as curl
+        Copy link
       </button>
-      <span class={told?.bad ? 'told bad' : 'told'} role="status">
-        {told?.text}
-      </span>
+      {path === undefined ? null : (
+        <button
+          type="button"
+          class="small"
+          aria-label="Copy this object's request as curl"
+          onClick={() => run(write(curlOf(path)), 'Command copied.')}
+        >
+          Copy as curl
+        </button>
+      )}
+      {shown}
     </div>
   );
 }

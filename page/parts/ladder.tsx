@@ -15,8 +15,8 @@ const atFirst = 'sip,step,request,event';
 const kindNames: Readonly<Record<Kind, string>> = {
   ...{ sip: 'SIP', step: 'Charts', request: 'Requests', event: 'Events', media: 'Media' },
 };
-/** Width of a lane, in px. */
-const laneWidth = 16;
+/** Width of a lane, in px: on a telephone the words need the room. */
+const laneWidthNow = (): number => (innerWidth <= 760 ? 8 : 16);
 const rowHeight = 30;
 
 const members = (text: string): ReadonlySet<string> => new Set(text.split(',').filter((each) => each !== ''));
@@ -25,6 +25,7 @@ const toggled = (before: ReadonlySet<string>, each: string): string =>
 
 /** The lanes of a row as a picture: an arrow between two, or a dot on one. */
 function Rails({ lanes, line }: { lanes: readonly Lane[]; line: Line }) {
+  const laneWidth = laneWidthNow();
   const at = (key: string): number =>
     Math.max(
       0,

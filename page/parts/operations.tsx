@@ -14,6 +14,8 @@ function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; 
     Object.fromEntries(action.fields.map(({ name, value }) => [name, value])),
   );
   const first = useFocusAtFirst<HTMLInputElement>();
+  const confirm = useFocusAtFirst<HTMLButtonElement>();
+  const asksOnly = action.fields.length === 0;
   const submit = (event: Event) => {
     event.preventDefault();
     onAsk(withFields(action, values));
@@ -21,6 +23,7 @@ function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; 
   };
   return (
     <form class="fields" onSubmit={submit} onKeyDown={(event) => event.key === 'Escape' && onDone()}>
+      {asksOnly ? <p class="grow">{action.label}: are you sure? This cannot be undone.</p> : null}
       {action.fields.map(({ name, label }, index) => (
         <label key={name}>
           {label}
@@ -31,8 +34,8 @@ function FieldForm({ action, onDone, onAsk }: { action: Action; onDone(): void; 
           />
         </label>
       ))}
-      <button type="submit" class="primary small">
-        {action.label}
+      <button type="submit" class={action.grave ? 'grave small' : 'primary small'} ref={asksOnly ? confirm : null}>
+        {asksOnly ? `${action.label} now` : action.label}
       </button>
       <button type="button" class="small" onClick={onDone}>
         Cancel
@@ -75,7 +78,8 @@ export function Operations({ possible, past }: OperationsProps) {
     opener.current = button;
     if (!each.allowed) setTold({ text: `${each.action.label}: ${reason(each)}`, bad: true });
     else if (past) setTold({ text: 'This is an earlier moment. Go back to now to act.', bad: true });
-    else if (each.action.fields.length > 0) setOpen(open === each.operation ? undefined : each.operation);
+    else if (each.action.fields.length > 0 || each.action.grave)
+      setOpen(open === each.operation ? undefined : each.operation);
     else send(each.action, each.action.path, each.without_effect);
   };
   /** The button that has opened the form gets the focus back. */
@@ -88,24 +92,42 @@ export function Operations({ possible, past }: OperationsProps) {
   // Order: operations with effect, then without effect, then refused ones.
   const rankOf = ({ allowed, without_effect: idle }: AllowedOperation): number => (allowed ? (idle ? 1 : 0) : 2);
   const sorted = known.toSorted((one, other) => rankOf(one) - rankOf(other));
+  const groups = (['operator', 'developer'] as const).map((who) => ({
+    who,
+    some: sorted.filter(({ action }) => action.who === who),
+  }));
   return (
     <div class="operations">
-      <div class="buttons" role="toolbar" aria-label="Operations" onKeyDown={amongButtons}>
-        {sorted.map((each) => (
-          <button
-            type="button"
-            key={each.operation}
-            class={`small ${each.action.grave ? 'grave' : ''} ${past && each.allowed ? 'was' : ''} ${each.without_effect ? 'idle' : ''}`}
-            aria-disabled={!each.allowed || past}
-            title={
-              each.allowed ? each.without_effect && `allowed, without effect: ${each.without_effect}` : reason(each)
-            }
-            onClick={(event) => press(each, event.currentTarget)}
-          >
-            {each.action.label}
-          </button>
-        ))}
-      </div>
+      {groups.map(({ who, some }) =>
+        some.length === 0 ? null : (
+          <div key={who}>
+            {who === 'developer' ? <h4>For developers</h4> : null}
+            <div
+              class="buttons"
+              role="toolbar"
+              aria-label={who === 'operator' ? 'Operations' : 'Operations for developers'}
+              onKeyDown={amongButtons}
+            >
+              {some.map((each) => (
+                <button
+                  type="button"
+                  key={each.operation}
+                  class={`small ${each.action.grave ? 'grave' : ''} ${past && each.allowed ? 'was' : ''} ${each.without_effect ? 'idle' : ''}`}
+                  aria-disabled={!each.allowed || past}
+                  title={
+                    each.allowed
+                      ? each.without_effect && `allowed, without effect: ${each.without_effect}`
+                      : reason(each)
+                  }
+                  onClick={(event) => press(each, event.currentTarget)}
+                >
+                  {each.action.label}
+                </button>
+              ))}
+            </div>
+          </div>
+        ),
+      )}
       {chosen ? (
         <FieldForm
           key={chosen.operation}
@@ -114,7 +136,7 @@ export function Operations({ possible, past }: OperationsProps) {
           onAsk={(path) => send(chosen.action, path, chosen.without_effect)}
         />
       ) : null}
-      {past ? <p class="quiet">What could be done then; outlined what was allowed.</p> : null}
+      {past ? <p class="quiet">These operations were possible then. Outlined ones were allowed.</p> : null}
       <p class={told?.bad ? 'told bad' : 'told'} role="status">
         {told?.text}
       </p>

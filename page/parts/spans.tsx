@@ -1,22 +1,16 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import type { Reading } from '../core/entries.ts';
-import { offset, stateNames } from '../core/words.ts';
+import { spansOf } from '../core/spans.ts';
+import { offset } from '../core/words.ts';
 
 /** A true time axis: for each object the states that it was in, as long as they lasted. */
-
-type Span = { state: string; from: number; to: number };
-type SpanRow = { key: string; chart: string; name: string; spans: Span[] };
-
-/** Charts with a row of their own. */
-const drawn: ReadonlySet<string> = new Set([
-  ...['channel', 'bridge', 'playback', 'liveRecording', 'dial', 'transfer', 'consultation', 'externalConnection'],
-]);
 
 /** How each state is coloured. */
 const tones: Readonly<Record<string, string>> = {
   ...{
     up: 'good',
+    talking: 'good',
     playing: 'good',
     recording: 'good',
     ring: 'lit',
@@ -24,35 +18,8 @@ const tones: Readonly<Record<string, string>> = {
     dialing: 'lit',
     aboutToDial: 'lit',
   },
-  ...{ failed: 'bad', busy: 'bad', lingering: 'bad', hangingUp: 'plain', holding: 'past', paused: 'past' },
+  ...{ failed: 'bad', busy: 'bad', lingering: 'bad', hangingUp: 'plain', 'on hold': 'past', paused: 'past' },
 };
-
-/** The rows of a timeline. The last state lasts until its end, unless it is the final one. */
-export function spansOf(timeline: readonly TimelineEntry[], { lanes }: Reading): SpanRow[] {
-  const names = new Map(lanes.map(({ key, name }) => [key.slice(key.indexOf(':') + 1), name]));
-  const rows = new Map<string, SpanRow & { isOver: boolean }>();
-  for (const entry of timeline) {
-    if (entry.kind !== 'step' || !drawn.has(entry.chart)) continue;
-    const key = `${entry.chart}:${entry.object}`;
-    const row = rows.get(key) ?? {
-      ...{ key, chart: entry.chart, name: names.get(entry.object) ?? entry.object, spans: [], isOver: false },
-    };
-    rows.set(key, row);
-    const state = stateNames(entry.to)
-      .map((each) => each.split('.').at(-1))
-      .join(' · ');
-    const last = row.spans.at(-1);
-    if (last?.state === state) continue;
-    if (last) last.to = entry.at;
-    row.isOver = entry.change.status !== undefined;
-    if (!row.isOver) row.spans.push({ state, from: entry.at, to: Number.POSITIVE_INFINITY });
-  }
-  const end = timeline.at(-1)?.at ?? 0;
-  return [...rows.values()].map(({ isOver: _isOver, ...row }) => ({
-    ...row,
-    spans: row.spans.map((span) => ({ ...span, to: Math.min(span.to, end) })),
-  }));
-}
 
 type SpansProps = {
   timeline: readonly TimelineEntry[];

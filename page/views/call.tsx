@@ -2,11 +2,13 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
+import { pathOf } from '../core/actions.ts';
 import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
-import { readLines } from '../core/entries.ts';
+import { readLines, titlesOf } from '../core/entries.ts';
 import { amongButtons } from '../core/focus.ts';
 import { useLive } from '../core/live.ts';
+import { callAt } from '../core/moment.ts';
 import { overview } from '../core/overview.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
 import { to, useQuery } from '../core/route.ts';
@@ -15,7 +17,7 @@ import { useStoredCall } from '../core/stored.ts';
 import { summaryOf } from '../core/summary.ts';
 import { clockTime, duration, shortNames, stateNames } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
-import { CallButtons } from '../parts/call-buttons.tsx';
+import { CallButtons, ObjectButtons } from '../parts/call-buttons.tsx';
 import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
 import { Ladder } from '../parts/ladder.tsx';
 import { ListenButton } from '../parts/listen.tsx';
@@ -79,9 +81,11 @@ type ObjectCardProps = {
   drawn: boolean;
   /** The moment that is shown, in ms since the epoch; undefined for now. */
   at: number | undefined;
+  /** What it is of: a sound, a name. */
+  title: string | undefined;
 };
 
-function ObjectCard({ shown, traced, call, past, actable, drawn, at }: ObjectCardProps) {
+function ObjectCard({ shown, traced, call, past, actable, drawn, at, title }: ObjectCardProps) {
   const who = useCell(session);
   const [chosen, setChosen] = useState<string>();
   const over = isOver(shown);
@@ -92,7 +96,7 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at }: ObjectCar
   const current = charts.find(({ chart }) => chart === chosen) ?? main;
   if (!main || !current) return null;
   const isOpen = opened ?? drawn;
-  const name = call?.channels.find(({ id }) => id === object)?.name;
+  const name = call?.channels.find(({ id }) => id === object)?.name ?? title;
   const model = modelOf(main, traced);
   const possible = isOpen && actable && !who?.read_only ? allowedOn(main, traced) : undefined;
   const states = stateNames(current.image.value);
@@ -103,7 +107,7 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at }: ObjectCar
           <span class="object-kind">{kindNames[main.chart] ?? main.chart}</span>
           <b class="object-name">{name ?? object}</b>
           <span class="grow" />
-          {charts.map(({ chart, image }) => (
+          {charts.slice(0, over ? 1 : 2).map(({ chart, image }) => (
             <Pill
               key={chart}
               state={stateNames(image.value)
@@ -164,6 +168,10 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at }: ObjectCar
             />
           ) : null}
           {possible ? <Operations possible={possible} past={past} /> : null}
+          <ObjectButtons
+            object={object}
+            path={over ? undefined : pathOf(main.chart === 'liveRecording' ? 'recording' : main.chart, object)}
+          />
           <details>
             <summary>Model{current.chart === main.chart ? '' : ` of ${main.chart}`} and context</summary>
             <div class="columns two tight">
@@ -210,6 +218,7 @@ export function CallView({ id }: { id: string }) {
   const [momentText, setMomentText] = useQuery('at');
   const moment = /^[1-9]\d*$/.test(momentText) ? Number(momentText) : undefined;
   const setMoment = (wanted: number | undefined) => setMomentText(wanted === undefined ? '' : String(wanted));
+  const [linked] = useQuery('object');
   const [all, setAll] = useState(false);
   const [letGo, setLetGo] = useState<number>();
   const live = useLive<LiveCall>(`/hookswitch/live?call=${encodeURIComponent(id)}`, (message) => {
@@ -225,10 +234,16 @@ export function CallView({ id }: { id: string }) {
     setCall(stored.call);
     setTimeline(stored.call.timeline);
   }, [stored.call]);
+  const isThere = timeline.length > 0;
+  // An object that the link names is in view.
+  useEffect(() => {
+    if (isThere && linked !== '') document.querySelector(`[data-object="${CSS.escape(linked)}"]`)?.scrollIntoView();
+  }, [isThere, linked]);
   // A call without further updates is in the past, and so is one over a lost connection.
   const isOld = letGo !== undefined || ((live === 'lost' || live === 'gone') && call?.state === 'live');
   const count = Math.min(moment ?? timeline.length, timeline.length);
   const reading = useMemo(() => readLines(timeline), [timeline]);
+  const titles = useMemo(() => titlesOf(timeline), [timeline]);
   const traced = useMemo(() => tracedAt(timeline, count), [timeline, count]);
   const objects = useMemo(
     () =>
@@ -240,15 +255,21 @@ export function CallView({ id }: { id: string }) {
   const drawn = useMemo(() => drawnAtFirst(objects), [objects]);
   const began = timeline[0]?.at ?? call?.began ?? 0;
   const at = moment === undefined ? undefined : timeline[count - 1]?.at;
-  const main = objects[0]?.charts[0];
-  const then =
-    main && moment !== undefined ? (modelOf(main, traced) as { state?: string } | undefined)?.state : undefined;
-  const ending = call && outcomeText(call);
-  const ends = call ? endsOf(call) : undefined;
-  const summary = useMemo(
-    () => (call && timeline.length > 0 ? summaryOf(call, timeline) : undefined),
-    [call, timeline],
+  const isPast = moment !== undefined && count < timeline.length;
+  /** The call as it was at the moment: title, duration and summary are of then. */
+  const then = useMemo(
+    () => (call && isPast ? callAt(call, timeline, count, traced) : call),
+    [call, isPast, timeline, count, traced],
   );
+  const ending = then && outcomeText(then);
+  // Before its first channel came.
+  const ends =
+    then && endsOf(then.channels.length > 0 || !call ? then : { ...then, channels: call.channels.slice(0, 1) });
+  const summary = useMemo(
+    () => (then && count > 0 ? summaryOf(then, timeline.slice(0, count)) : undefined),
+    [then, timeline, count],
+  );
+  const lasted = then?.state === 'live' && !isPast ? (timeline.at(-1)?.at ?? began) - began : 0;
   return (
     <div class="call">
       <div class="call-head">
@@ -256,19 +277,15 @@ export function CallView({ id }: { id: string }) {
           ‹
         </a>
         <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>
-        {call && (then !== undefined || moment === undefined) ? (
-          <Pill state={then ?? badgeOf(call).text} tone={then === undefined ? badgeOf(call).tone : undefined} />
-        ) : null}
+        {then && then.channels.length > 0 ? <Pill state={badgeOf(then).text} tone={badgeOf(then).tone} /> : null}
         {moment === undefined && !isOld ? null : <Pill state="earlier moment" tone="past" />}
         {call?.masked ? (
           <Pill state={`hidden: ${[...(call.masked.digits ? ['digits'] : []), ...call.masked.variables].join(', ')}`} />
         ) : null}
         <span class="grow" />
         <span class="quiet facts">
-          {call
-            ? `${clockTime(call.began)} · ${duration(call.state === 'live' ? Math.max((timeline.at(-1)?.at ?? began) - began, call.duration_ms) : call.duration_ms)}`
-            : ''}
-          {call?.state === 'ended' && ending ? ` · ${ending}` : ''}
+          {then ? `${clockTime(then.began)} · ${duration(Math.max(lasted, then.duration_ms))}` : ''}
+          {then?.state === 'ended' && ending ? ` · ${ending}` : ''}
         </span>
         {call?.state === 'ended' || letGo !== undefined ? null : <LiveMark state={live} />}
       </div>
@@ -277,13 +294,13 @@ export function CallView({ id }: { id: string }) {
           Recording stopped at {clockTime(letGo)}. The page shows the call as it was then.
         </p>
       )}
-      {call && letGo === undefined ? <StuckBanners call={call.id} /> : null}
+      {call && letGo === undefined && !isPast ? <StuckBanners call={call.id} /> : null}
       {call && call.gone > 0 ? <p class="banner">The first {call.gone} entries are no longer stored.</p> : null}
       {timeline.length === 0 ? (
         <Empty>{stored.isMissing ? 'This call does not exist, or is no longer stored.' : 'Loading …'}</Empty>
       ) : (
         <>
-          {summary ? <Summary {...summary} isWrong={call !== undefined && isBad(call)} /> : null}
+          {summary ? <Summary {...summary} isWrong={then !== undefined && isBad(then)} /> : null}
           {call ? <CallButtons id={call.id} /> : null}
           <TimeBar
             timeline={timeline}
@@ -316,8 +333,9 @@ export function CallView({ id }: { id: string }) {
                   call={call}
                   past={moment !== undefined || isOld}
                   actable={!isOld}
-                  drawn={all || drawn.has(shown)}
+                  drawn={all || drawn.has(shown) || shown.object === linked}
                   at={at}
+                  title={titles.get(shown.object)}
                 />
               ))}
               <MediaCurves timeline={timeline} at={at} call={call} />

@@ -227,13 +227,15 @@ function factsOf({ context, value, ended, refusedBy }: ChannelTrace): LegFacts {
 
 function writeChannel(trace: ChannelTrace): CallChannel {
   const { application, value, ended, refusedBy } = trace;
-  const { id, name, endpoint, caller, connected, dialplan, creationTime, cause, techCause, origin } = trace.context;
+  const { id, name, endpoint, caller, connected, dialplan, creationTime, cause, techCause } = trace.context;
+  const { dialString, origin } = trace.context;
   return {
     id,
     name,
     state: channelState(trace as unknown as ChannelSnapshot),
     life: String(value),
     ...(endpoint ? { endpoint: endpoint.join('/') } : {}),
+    ...(dialString === '' ? {} : { dialed: dialString }),
     caller: { name: caller.name, number: caller.number },
     connected: { name: connected.name, number: connected.number },
     ...(application === '' ? {} : { application }),

@@ -74,7 +74,7 @@ test(
     await phone.call('200').catch(() => {});
     const shown = await open();
     await openCall(shown);
-    await says(shown, '4711 → 200, failed: Subscriber absent (cause 20), by the called party');
+    await says(shown, '4711 → alice (200), failed: Subscriber absent (cause 20), by the called party');
     await picture(shown, 'fault-phone');
   },
   () => ({ dialplan: { default: { '200': ['Dial(PJSIP/alice,20)'] } } }),
@@ -134,7 +134,7 @@ test(
     await phone.call('300').catch(() => {});
     const shown = await open();
     await openCall(shown);
-    await says(shown, /^4711 → 300, (refused|failed): .*SIP 488\), by the called party/);
+    await says(shown, /^4711 → bob \(300\), (refused|failed): .*SIP 488\), by the called party/);
     await says(shown, '488 Not Acceptable Here');
     await shown.getByPlaceholder('Filter the ladder').fill('rtpmap');
     await shown

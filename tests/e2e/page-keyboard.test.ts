@@ -208,7 +208,14 @@ test('a call is found, gone through in time, acted upon and ended without a mous
   await keyboard.press('Enter');
   await shown.waitForFunction(`(entry) => ${words} === entry`, entry);
 
+  // The question has the focus; Escape takes it back.
   await tabTo(shown, /^Hang up$/);
+  await keyboard.press('Enter');
+  await focusOn(shown, /^Hang up now$/);
+  await keyboard.press('Escape');
+  await focusOn(shown, /^Hang up$/);
+  await keyboard.press('Enter');
+  await focusOn(shown, /^Hang up now$/);
   await keyboard.press('Enter');
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'c2');
   await isLit(shown, 'channel', 'destroyed');

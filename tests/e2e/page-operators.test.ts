@@ -96,6 +96,7 @@ test('a call whose recording ends while it is looked at is the past, and nothing
   server.running.reload(config);
   await hangUp.waitFor();
   await hangUp.click();
+  await shown.getByRole('button', { name: 'Hang up now' }).click();
   await phone.done;
 });
 

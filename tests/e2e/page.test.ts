@@ -72,6 +72,7 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   await isLit(shown, 'channel', 'up');
 
   await shown.getByRole('button', { name: 'Hang up', exact: true }).click();
+  await shown.getByRole('button', { name: 'Hang up now' }).click();
   await phone.done;
   await isLit(shown, 'channel', 'destroyed');
 });

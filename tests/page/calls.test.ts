@@ -32,6 +32,51 @@ lines('who is in a call of several is told by its first two and how many more', 
   assert.is(stateOf(callOf(['201', '202'], ['201'])), 'Up');
 });
 
+/** A channel of a call; `dialed` makes it one that went out. */
+const channel = (name: string, number: string, dialed?: string, more: object = {}) => ({
+  ...{ id: name, name: `PJSIP/${name}-1`, endpoint: `PJSIP/${name}`, state: 'Up', extension: 's@default' },
+  ...{ caller: { name: '', number }, direction: dialed === undefined ? 'in' : 'out', ...(dialed && { dialed }) },
+  ...more,
+});
+const told = (channels: readonly object[], state = 'live') => {
+  const { from, to } = endsOf({ id: 'c', state, channels } as unknown as Call);
+  return `${from} → ${to}`;
+};
+const alice = channel('alice', '201', undefined, { extension: '500@default' });
+const gone = { ended: 2 };
+
+lines('who really talks is told: a dialed party by its phone or number, whatever caller id was shown to it', () => {
+  assert.is(told([alice, channel('bob', '201', 'bob')]), '201 → bob');
+  assert.is(told([alice, channel('bob', '4930123', 'bob')]), '201 → bob');
+  assert.is(told([alice, channel('bob', '500', 'bob')]), '201 → bob (500)');
+  assert.is(told([alice, channel('trunk', '201', '0301234@trunk')]), '201 → 0301234');
+  assert.is(told([channel('alice', '', 'alice'), channel('bob', '', 'bob')]), 'alice → bob');
+  assert.is(told([channel('alice', '', 'alice')]), 'alice → —');
+  const local = { name: 'Local/wait@default-0;1', endpoint: undefined };
+  assert.is(told([channel('x', '4799', 'wait@default', local)]), '4799 → —');
+  assert.is(told([channel('x', '', 'wait@default', local)]), 'wait → —');
+});
+
+lines('after a transfer those who are left are told, without spies and Local channels', () => {
+  const local = (end: string, dialed?: string) => channel('x', '203', dialed, { name: `Local/203@default-0;${end}` });
+  const carol = channel('carol', '203', 'carol');
+  const bob = channel('bob', '500', 'bob');
+  assert.is(told([{ ...alice, ...gone }, bob, local('1', '203@default'), local('2'), carol]), 'bob (500) → carol');
+  assert.is(told([alice, bob, channel('spy', '', undefined, { name: 'Snoop/c-1' })]), '201 → bob (500)');
+  assert.is(told([alice, { ...bob, ...gone }, carol]), '201 → carol');
+  assert.is(told([alice, { ...bob, ...gone }]), '201 → 500', 'nobody else is left');
+  assert.is(
+    told(
+      [alice, bob, carol].map((each) => ({ ...each, ...gone })),
+      'ended',
+    ),
+    '201 → bob (500) and 1 more',
+  );
+  const ringing = { state: 'Ringing' };
+  assert.is(told([alice, { ...bob, ...ringing }, { ...carol, ...ringing }]), '201 → bob (500) and 1 more');
+  assert.is(told([alice, { ...bob, ...ringing }, carol]), '201 → carol', 'who talks comes before who rings');
+});
+
 lines('who is called by their number is told once', () => {
   assert.equal(
     [

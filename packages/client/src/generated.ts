@@ -41,7 +41,7 @@ export interface AdditionalParam {
 /** Something that an operator should look at now. */
 export interface Alarm {
   /** What it is about. */
-  kind: 'registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit';
+  kind: 'registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate' | 'phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit';
   /** `critical`: calls fail or are lost. */
   severity: 'critical' | 'warning';
   /** What is wrong, in words. */
@@ -247,6 +247,8 @@ export interface CallChannel {
   life: string;
   /** `technology/resource` of the endpoint that it belongs to. */
   endpoint?: string;
+  /** What its technology dialed: `bob`, or `0301234@provider`. Left out for incoming channels. */
+  dialed?: string;
   /** A party of a call, as it presents itself. */
   caller: CallerID;
   /** A party of a call, as it presents itself. */
@@ -615,7 +617,7 @@ export interface HepCollector {
   refused?: string;
 }
 
-/** Figures of each minute, oldest first, since the start of the server. */
+/** Figures of each minute, oldest first. They survive a restart; minutes without a server are 0. */
 export interface History {
   /** Seconds between two values. */
   interval_s: number;

@@ -1,0 +1,110 @@
+import type { Page } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { isLit, pageTests } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
+import { Phone } from '../support/phone.ts';
+
+/** One call with a transfer, from the list to its end, in a real browser. */
+
+const page = suite('a call on the page');
+const test = pageTests(page);
+
+const ports = { bob: await freePort(), carol: await freePort() };
+const at = (name: keyof typeof ports) => ({ aor: { contacts: [`sip:${name}@127.0.0.1:${ports[name]}`] } });
+
+const heading = (shown: Page, text: string) =>
+  shown.getByRole('heading', { level: 1, name: text, exact: true }).waitFor();
+
+/** How much wider what is shown is than the window. */
+const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+
+test(
+  'its title names who talks, also after a transfer, and then as they were; its buttons ask and say what they did',
+  async ({ server, open }) => {
+    const [alice, bob, carol] = await Promise.all([
+      Phone.open('4711', server.sip()),
+      Phone.open('202', server.sip(), ports.bob),
+      Phone.open('203', server.sip(), ports.carol),
+    ]);
+    for (const phone of [alice, bob, carol]) server.closing(phone);
+    await alice.call('202');
+    const shown = await open();
+    await shown.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await shown.getByRole('link', { name: 'Calls', exact: true }).click();
+    await shown.getByRole('link', { name: /4711/ }).click();
+    await heading(shown, '4711 → bob (202)');
+    const spans = shown.getByLabel('States over time');
+    await spans.getByText('talking', { exact: true }).first().waitFor();
+    // A lane for the channel, with its leg and its audio.
+    assert.is(await shown.getByRole('button', { name: /^Only .* PJSIP\/bob-/ }).count(), 1);
+
+    assert.is(await alice.refer('<sip:203@127.0.0.1>'), 202);
+    await heading(shown, 'bob (202) → carol (203)');
+    const length = await shown.locator('.facts').textContent();
+    await shown.getByLabel('Moment of the call').fill('4');
+    await heading(shown, '4711 → 202');
+    await shown.getByLabel('Summary').getByText('4711 → 202, not answered yet').waitFor();
+    assert.match((await shown.locator('.facts').textContent()) ?? '', / · 0 s$/, `and not ${length}`);
+    await shown.getByRole('button', { name: 'Play 20 ×' }).click();
+    await shown.getByRole('button', { name: 'Now', pressed: true }).waitFor();
+    await heading(shown, 'bob (202) → carol (203)');
+
+    // What an operator does is apart, and asks before it ends a call.
+    const card = shown.locator('.object', { hasText: 'PJSIP/bob-' });
+    await card
+      .getByRole('toolbar', { name: 'Operations', exact: true })
+      .getByRole('button', { name: 'Hold', exact: true })
+      .waitFor();
+    await card.getByRole('toolbar', { name: 'Operations for developers' }).getByText('Set variable').waitFor();
+    await card.getByRole('button', { name: 'Copy a link to this object' }).click();
+    await card.getByText('Link copied.').waitFor();
+    const link = await shown.evaluate<string>('navigator.clipboard.readText()');
+    await card.getByRole('button', { name: "Copy this object's request as curl" }).click();
+    await card.getByText('Command copied.').waitFor();
+    assert.match(
+      await shown.evaluate('navigator.clipboard.readText()'),
+      /^curl -u USER 'http:.*\/ari\/channels\/[^/]+'$/,
+    );
+    await card.getByRole('button', { name: 'Hang up', exact: true }).click();
+    await card.getByText('Hang up: are you sure? This cannot be undone.').waitFor();
+    await card.getByRole('button', { name: 'Cancel' }).click();
+    assert.ok(bob.inCall);
+
+    // A link to an object opens it; its chart shows where it is, and is as large as wanted.
+    await shown.goto(link);
+    await shown.reload();
+    await isLit(shown, 'channel', 'up');
+    const chart = card.locator('.drawing');
+    await chart.waitFor();
+    for (let presses = 0; presses < 4; presses++) await card.getByRole('button', { name: 'Larger' }).click();
+    await card.getByRole('button', { name: 'Usual size' }).getByText('244 %').waitFor();
+    assert.ok(
+      await chart.evaluate((box) => {
+        const [around, lit] = [box, box.querySelector('.state.lit') as Element].map((each) =>
+          each.getBoundingClientRect(),
+        );
+        return around !== undefined && lit !== undefined && lit.left >= around.left && lit.right <= around.right;
+      }),
+      'the present state is in view',
+    );
+    for (const [width, height] of [
+      [400, 820],
+      [1920, 1000],
+    ] as const) {
+      await shown.setViewportSize({ width, height });
+      assert.is(await shown.evaluate(overflow), 0, `${width} px`);
+    }
+    await card.getByRole('button', { name: 'Hang up', exact: true }).click();
+    await card.getByRole('button', { name: 'Hang up now' }).click();
+    await bob.over();
+    await carol.over();
+    await heading(shown, '4711 → bob (202) and 1 more');
+  },
+  () => ({
+    dialplan: { default: { '202': ['Dial(PJSIP/bob,20)'], '203': ['Dial(PJSIP/carol,20)'] } },
+    endpoints: { bob: at('bob'), carol: at('carol') },
+  }),
+);
+
+page.run();
