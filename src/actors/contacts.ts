@@ -47,7 +47,7 @@ export interface Contacts extends ContactHost {
 }
 
 /** `expired`: its registration ran out. `silent`: it does not answer. `since`: in ms since the Unix epoch. */
-export type LostEndpoint = { endpoint: string; since: number; how: 'expired' | 'silent' };
+type LostEndpoint = { endpoint: string; since: number; how: 'expired' | 'silent' };
 
 type ContactsOptions = { bus: Bus; runtime: Runtime; log: Logger; endpoints: Endpoints };
 

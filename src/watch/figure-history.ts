@@ -54,6 +54,21 @@ function readSeries(element: unknown): KeptSeries {
   return { name: name as HistoryFigure, until, values: numbers };
 }
 
+type Rings = Readonly<Record<HistoryFigure, Float32Array>>;
+
+/** Fills rings with the minutes that are stored; those without a server since then are 0. @returns how many there are. */
+function refill(rings: Rings, series: readonly KeptSeries[], now: number): number {
+  const size = rings.live_calls.length;
+  const until = Math.max(...series.map((each) => each.until));
+  const away = Math.max(0, Math.round((now - until) / minuteMs));
+  const most = Math.min(size, Math.max(0, ...series.map(({ values }) => values.length)));
+  if (most === 0 || away >= size) return 0;
+  for (const { name, values } of series)
+    for (const [back, value] of values.toReversed().slice(0, most).entries()) rings[name][most - 1 - back] = value;
+  for (let minute = 0; minute < away; minute++) for (const name of names) rings[name][(most + minute) % size] = 0;
+  return most + away;
+}
+
 /** Takes the figures of each minute, until it is closed. Memory: 44 octets a minute. */
 export function createFigureHistory({ clock, hours, read, kept }: FigureHistoryOptions): FigureHistory {
   const size = Math.max(1, Math.round(hours * 60));
@@ -97,19 +112,7 @@ export function createFigureHistory({ clock, hours, read, kept }: FigureHistoryO
         })
       : undefined;
 
-  /** Goes on behind the minutes that are stored; those without a server are 0. */
-  const resume = (series: readonly KeptSeries[]): void => {
-    const until = Math.max(...series.map((each) => each.until));
-    const away = Math.max(0, Math.round((clock.now() - until) / minuteMs));
-    if (series.length === 0 || away >= size) return;
-    const most = Math.max(...series.map(({ values }) => values.length));
-    for (const { name, values } of series)
-      for (const [place, value] of values.slice(-size).entries())
-        rings[name][place + Math.max(0, Math.min(most, size) - values.length)] = value;
-    taken = Math.min(most, size);
-    for (let minute = 0; minute < away; minute++, taken++) for (const name of names) rings[name][taken % size] = 0;
-  };
-  resume(stored?.elements ?? []);
+  taken = refill(rings, stored?.elements ?? [], clock.now());
 
   const take = async (): Promise<void> => {
     await look(true);
