@@ -97,7 +97,7 @@ function wavHeader(coding: number, bits: number, rate: number, octets: number): 
 }
 
 /** A recording as a browser can play it: the octets of a file that it knows, and its samples. */
-export type Opened = { parts: readonly (Uint8Array<ArrayBuffer> | ArrayBuffer)[]; samples: Samples | undefined };
+type Opened = { parts: readonly (Uint8Array<ArrayBuffer> | ArrayBuffer)[]; samples: Samples | undefined };
 
 /** Opens a file by its format, as recordings have it. Formats that only the browser can decode have no samples here. */
 export function openRecording(octets: ArrayBuffer, format: string): Opened {
