@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import urllib.error
 import urllib.request
 
 import pytest
@@ -25,8 +26,12 @@ class Pbx:
             {"authorization": "Bearer " + self.tests["token"]},
             method=method,
         )
-        with urllib.request.urlopen(request) as answer:
-            text = answer.read()
+        try:
+            with urllib.request.urlopen(request) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            # What was expected, and what happened instead.
+            raise AssertionError(json.loads(error.read())["message"]) from None
         return json.loads(text) if text else None
 
     def do(self, operation, **parameters):

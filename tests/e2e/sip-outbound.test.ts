@@ -227,7 +227,7 @@ test('a phone on this machine without an account is told in the log why it is as
   const msg = 'a call from this machine without an account is refused';
   assert.equal(
     server.lines().flatMap((line) => (line.msg === msg ? [[line['status'], line['from'], line['reason']]] : [])),
-    [[401, 'nobody', 'no endpoint has 127.0.0.1 in `match`: call 127.0.0.1 instead, or add the address']],
+    [[401, 'nobody', 'no endpoint has 127.0.0.1 in `match`: add the address']],
   );
 });
 

@@ -129,7 +129,7 @@ const isUnmatched = ({ stack, endpoints }: Services, { request, source }: CallOf
   stack.transports.localAddress(source)?.host === source.address;
 
 const unmatched = (address: string): string =>
-  `no endpoint has ${address} in \`match\`: call 127.0.0.1 instead, or add the address`;
+  `no endpoint has ${address} in \`match\`: ${address === '127.0.0.1' ? '' : 'call 127.0.0.1 instead, or '}add the address`;
 
 /** Why a call of a known endpoint is refused. */
 const refuseCall = (
