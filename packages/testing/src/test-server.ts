@@ -54,16 +54,16 @@ class TestServers {
 
   async answer(method: string, path: readonly string[], body: unknown): Promise<Answer> {
     const [kind, id = '', ...operation] = path;
-    if (kind !== 'servers') return notFound('this address');
-    if (id === '') return method === 'POST' ? this.#start(body) : notFound(method);
+    if (kind !== 'servers') return notFound('such address; all begin with /servers');
+    if (id === '') return method === 'POST' ? this.#start(body) : notFound(`${method} of this address`);
     const server = this.#servers.get(id);
-    if (!server) return notFound(`a server '${id}'`);
+    if (!server) return notFound(`server '${id}'`);
     if (method === 'DELETE' && operation.length === 0) {
       this.#servers.delete(id);
       await server.close();
       return { status: 204 };
     }
-    if (method !== 'POST') return notFound(method);
+    if (method !== 'POST') return notFound(`${method} of this address`);
     const result = await prepare(server, operation, body)();
     return result === undefined ? { status: 204 } : { status: 200, body: result };
   }
