@@ -83,7 +83,7 @@ export function Alarms({
   return (
     <Panel title={title} class={`alarms ${critical > 0 ? 'bad' : ''}`}>
       {problem === undefined ? null : <p class="bad">The alarms are not known: {problem}</p>}
-      {alarms?.length === 0 ? <p class="well">No alarms in what you may see.</p> : null}
+      {alarms?.length === 0 ? <p class="well">No alarms in the scope of your user.</p> : null}
       <ul class="items">
         {alarms?.map((alarm) => (
           <Row key={`${alarm.kind} ${alarm.object ?? ''} ${alarm.severity}`} {...{ alarm, calls, now }} />

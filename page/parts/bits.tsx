@@ -118,7 +118,7 @@ const liveWords: Readonly<Record<LiveState, string>> = {
   live: 'live',
   connecting: 'connecting …',
   lost: 'connection lost, trying again',
-  gone: 'not there',
+  gone: 'not found',
 };
 
 /** Says that what is shown is not what is. */

@@ -36,7 +36,7 @@ export function HistoryPanel({ history, now }: { history: History | undefined; n
   const value = (name: 'live_calls' | 'new_calls' | 'failed_calls'): number => shown?.[name][place] ?? 0;
   return (
     <Panel
-      title="Calls since the start"
+      title="Calls over time"
       class="history"
       extra={
         <span class="chips">
@@ -56,7 +56,7 @@ export function HistoryPanel({ history, now }: { history: History | undefined; n
         </span>
       }
     >
-      {history && most === 0 ? <Empty>The first figures come a minute after the start.</Empty> : null}
+      {history && most === 0 ? <Empty>The first figures appear after a minute.</Empty> : null}
       {at === undefined ? null : (
         <>
           <Curve title="Live calls" times={times} lines={lines.live} at={at} onPick={pick} />

@@ -26,7 +26,11 @@ export function ListenButton({ channel }: { channel: string }) {
         {on ? 'Stop listening' : 'Listen'}
       </button>{' '}
       <span class="quiet" role="status">
-        {on ? (listening?.state === 'heard' ? 'You hear both sides. The log says so.' : 'Opening …') : ''}
+        {on
+          ? listening?.state === 'heard'
+            ? 'You hear both sides. The log names you as a listener.'
+            : 'Opening …'
+          : ''}
         {listening?.state === 'over' && !on ? listening.reason : ''}
       </span>
     </p>

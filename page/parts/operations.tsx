@@ -70,7 +70,7 @@ export function Operations({ possible, past }: OperationsProps) {
   const send = ({ label, method }: Action, path: string, idle?: string) => {
     setTold(undefined);
     ask(method, path).then(
-      () => setTold({ text: idle ? `${label}: taken, without effect: ${idle}` : `${label}: done`, bad: false }),
+      () => setTold({ text: idle ? `${label}: accepted, without effect: ${idle}` : `${label}: done`, bad: false }),
       (error: unknown) => setTold({ text: reasonOf(error), bad: true }),
     );
   };

@@ -270,8 +270,7 @@ function Events() {
       }
     >
       <p class="quiet">
-        Every type of event, with the last one that came while this page listened. Operations are to be tried as well:
-        choose one from the list.
+        Every type of event, with the latest one that this page received. To try an operation, choose it from the list.
       </p>
       <div class="type-list">
         {types.map((type) => (

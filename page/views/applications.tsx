@@ -22,7 +22,9 @@ export function Applications({ name }: { name: string | undefined }) {
     <>
       <h1>Applications</h1>
       {applications.length === 0 ? (
-        <Empty>No application has connected yet. One does with a WebSocket at /ari/events?app=name.</Empty>
+        <Empty>
+          No application has connected yet. An application connects with a WebSocket to /ari/events?app=name.
+        </Empty>
       ) : null}
       <ul class="cards">
         {applications.map((application) => {

@@ -244,7 +244,7 @@ export function Calls() {
           type="button"
           class="chip"
           aria-pressed={isOn}
-          title="Search the calls of the last days on the server, too"
+          title="Also search the calls that the server has stored in the last days"
           onClick={turn}
         >
           Stored calls

@@ -134,7 +134,7 @@ export function Overview() {
         <Tile
           label="Stuck"
           value={isUnknown && stuck.length === 0 ? '–' : stuck.length}
-          hint={stuck.length > 0 ? 'see below' : isUnknown ? 'nothing is recorded' : 'nothing waits too long'}
+          hint={stuck.length > 0 ? 'see below' : isUnknown ? 'nothing is recorded' : 'nothing is stuck'}
           tone={stuck.length > 0 ? 'bad' : ''}
           href={`${to('calls')}?state=stuck`}
         />

@@ -271,7 +271,7 @@ function Watchers({ watchers }: { watchers: readonly WatcherView[] }) {
             </span>
             <span class="topics">{topics.join(', ')}</span>
             <span class="grow" />
-            <span class="quiet">told {plural(told, 'time')}</span>
+            <span class="quiet">notified {plural(told, 'time')}</span>
             <Pill state={state} />
           </li>
         ))}

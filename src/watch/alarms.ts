@@ -147,8 +147,8 @@ function machineAlarms({ history, disk }: AlarmSources, { diskFree }: AlarmSetti
     found.push({
       kind: 'media_late',
       severity: 'critical',
-      text: `${skipped} ticks of audio were left out in 5 minutes`,
-      advice: 'The machine is too busy for audio: callers hear gaps. Take calls away, or give it more cores.',
+      text: `${skipped} ticks of audio were skipped in 5 minutes`,
+      advice: 'The machine is too busy for audio: callers hear gaps. Reduce the number of calls, or add cores.',
       count: skipped,
     });
   const late = history.lowest('loop_delay_ms', 2);
@@ -163,8 +163,8 @@ function machineAlarms({ history, disk }: AlarmSources, { diskFree }: AlarmSetti
     found.push({
       kind: 'disk',
       severity: disk.free / disk.size < diskFree / 5 ? 'critical' : 'warning',
-      text: `Only ${((disk.free / disk.size) * 100).toFixed(1)} % of the disk with the data directory are free`,
-      advice: 'Delete files or move the data directory: recordings, records and state are lost when it is full.',
+      text: `Only ${((disk.free / disk.size) * 100).toFixed(1)} % of the disk with the data directory is free`,
+      advice: 'Delete files or move the data directory. On a full disk recordings, records and state are lost.',
     });
   const lost = history.grew('lost_records', 15);
   if (lost > 0)
@@ -172,7 +172,7 @@ function machineAlarms({ history, disk }: AlarmSources, { diskFree }: AlarmSetti
       kind: 'lost_records',
       severity: 'critical',
       text: `${plural(lost, 'call record or audit line was', 'call records or audit lines were')} lost in 15 minutes`,
-      advice: 'A disk takes nothing, or the spool of the webhook is full: the log says which.',
+      advice: 'A disk accepts no data, or the spool of the webhook is full. The log says which.',
       count: lost,
     });
   const timeouts = history.grew('sip_timeouts', 5);
@@ -181,7 +181,7 @@ function machineAlarms({ history, disk }: AlarmSources, { diskFree }: AlarmSetti
       kind: 'sip_unanswered',
       severity: 'warning',
       text: `${timeouts} SIP requests were not answered in 5 minutes`,
-      advice: 'A provider, a phone or the network between is away: look at the failed calls.',
+      advice: 'A provider, a phone or the network between does not respond. Look at the failed calls.',
       count: timeouts,
     });
   return found;
@@ -209,7 +209,7 @@ const limitAlarms = ({ limits }: AlarmSources): Found[] =>
     kind: 'limit',
     severity: 'warning',
     text: `The bound ${limit} was reached`,
-    advice: 'Something was refused or left out. Raise the bound if this load is usual.',
+    advice: 'Requests were refused or data was dropped. Raise the bound if this load is usual.',
     object: limit,
   }));
 

@@ -41,7 +41,7 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   peer.hum(440);
   await shown.getByText('Level (dB)').waitFor();
   await shown.getByRole('button', { name: 'Listen', exact: true }).click();
-  await shown.getByText('You hear both sides. The log says so.').waitFor();
+  await shown.getByText('You hear both sides. The log names you as a listener.').waitFor();
   await shown.getByRole('button', { name: 'Stop listening' }).click();
   await shown.getByRole('button', { name: 'Listen', exact: true }).waitFor();
   await shown.getByRole('heading', { name: 'Audio' }).scrollIntoViewIfNeeded();
@@ -124,7 +124,7 @@ test('a call that is not there is told as such, and not looked for again', async
   const shown = await open();
   await shown.goto(`${server.url.replace(/\/ari$/, '/')}#/calls/none`);
   await shown.getByText('This call does not exist, or is no longer stored.').waitFor();
-  await shown.getByRole('main').getByText('not there').waitFor();
+  await shown.getByRole('main').getByText('not found').waitFor();
   // The WebSocket that was refused, the answer that said why, and the disk: nothing else, and no more of them.
   assert.equal(
     complaints.splice(0).map((each) => /call=none|calls\/none/.test(each)),

@@ -125,7 +125,7 @@ test('failed calls are an alarm from their share on, if there are some', () => {
 test('late audio, a late event loop, lost records, silent SIP peers and bounds are alarms', () => {
   const figures = { skipped_ticks: 151, loop_delay_ms: 101, lost_records: 1, sip_timeouts: 61 };
   assert.equal(short(alarms({ limits: ['limits.channels'] }, figures)), [
-    ['media_late', 'critical', '151 ticks of audio were left out in 5 minutes'],
+    ['media_late', 'critical', '151 ticks of audio were skipped in 5 minutes'],
     ['lost_records', 'critical', '1 call record or audit line was lost in 15 minutes'],
     ['event_loop_late', 'warning', 'Call control has been 101 ms late for 2 minutes'],
     ['sip_unanswered', 'warning', '61 SIP requests were not answered in 5 minutes'],
@@ -144,7 +144,7 @@ test('a disk that fills and a certificate that ends warn in time, and are critic
   ];
   assert.equal(short(alarms({ certificates, disk: { free: 9, size: 100 } })), [
     ['certificate', 'critical', 'The certificate CN=over has expired'],
-    ['disk', 'warning', 'Only 9.0 % of the disk with the data directory are free'],
+    ['disk', 'warning', 'Only 9.0 % of the disk with the data directory is free'],
     ['certificate', 'warning', 'The certificate CN=soon expires in 3 days'],
     ['certificate', 'warning', 'The certificate CN=today expires today'],
   ]);
