@@ -217,6 +217,7 @@ function Legs({ legs, nameOf }: { legs: readonly LegQuality[]; nameOf: (object: 
             {legs.map(({ object, direction, word, score, worst, worstAt, ...leg }) => (
               <tr key={`${object} ${direction}`}>
                 <th scope="row">{`${direction === 'heard' ? 'from' : 'to'} ${nameOf(object)}`}</th>
+                <td class="said">{leg.codec || '—'}</td>
                 <td class="said">
                   <Pill state={word} tone={legTones[word]} />
                 </td>

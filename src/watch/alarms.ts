@@ -221,16 +221,17 @@ function phoneAlarms({ lost, now }: AlarmSources, { lostMs }: AlarmSettings): Fo
   const recent = lost.filter(({ since }) => now - since < lostMs);
   const [first] = recent;
   if (!first) return [];
-  const silent = recent.filter(({ how }) => how === 'silent').length;
-  const how =
-    silent === recent.length ? 'not answering' : silent === 0 ? 'lost, registration expired' : 'lost or not answering';
+  const why = first.how === 'silent' ? 'it does not answer' : 'its registration expired';
+  const names = some(recent.map(({ endpoint }) => endpoint));
   return [
     {
       kind: 'phones',
       severity: 'warning',
-      text: `${plural(recent.length, 'phone or line is', 'phones or lines are')} ${how}: ${some(recent.map(({ endpoint }) => endpoint))}`,
-      advice:
-        'Calls do not reach them. Check their power and network. If many went at once, look at the switch or the link.',
+      text:
+        recent.length === 1
+          ? `${first.endpoint} cannot be reached: ${why}`
+          : `${recent.length} phones or lines cannot be reached: ${names}`,
+      advice: 'Check power and network of the phone. If many were lost at once, check the switch or the link.',
       since: Math.min(...recent.map(({ since }) => since)),
       count: recent.length,
       ...(recent.length === 1 && { object: first.endpoint }),

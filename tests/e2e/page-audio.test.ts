@@ -24,6 +24,16 @@ test(
     await shown.getByRole('link', { name: /4711/ }).click();
     const from = shown.getByRole('row', { name: /^from / });
     await from.getByText('good', { exact: true }).waitFor();
+    const heads = await shown.locator('.legs th[scope="col"]').allTextContents();
+    assert.equal(
+      [
+        heads.length,
+        heads[1],
+        await from.getByRole('cell').count(),
+        await from.getByRole('cell').first().textContent(),
+      ],
+      [9, 'Codec', 8, 'ulaw'],
+    );
     await from.getByText('4.4', { exact: true }).first().waitFor();
     await shown.getByRole('row', { name: /^to / }).getByText('good', { exact: true }).waitFor();
     await shown.getByText('MOS (estimate)').waitFor();
@@ -42,6 +52,20 @@ test(
     const [at, length] = await audio.evaluate((one: HTMLAudioElement) => [one.currentTime, one.duration]);
     assert.ok(Math.abs((at ?? 0) - (length ?? 0) / 2) < 0.2, `${at} of ${length}`);
     await app.ok('DELETE', '/recordings/stored/call-1');
+    // A format without a header, and one that only the browser can decode.
+    for (const format of ['ulaw', 'ogg']) {
+      const name = `call-${format}`;
+      await app.ok('POST', `/channels/${channel.id}/record?name=${name}&format=${format}&maxDurationSeconds=1`);
+      await app.waitFor('RecordingFinished', ({ recording }) => recording.name === name);
+      const other = shown.locator(`[data-object="${name}"].over`);
+      await other.getByRole('button').first().click();
+      await other.getByRole('button', { name: 'Play recording' }).click();
+      await other.getByRole('img', { name: /^Waveform, 1 s/ }).waitFor();
+      const played = other.locator('audio');
+      await shown.waitForFunction(`document.querySelector('[data-object="${name}"] audio').duration > 0.8`);
+      assert.is(await played.evaluate((one: HTMLAudioElement) => one.error), null, format);
+      await app.ok('DELETE', `/recordings/stored/${name}`);
+    }
     await app.ok('DELETE', `/channels/${channel.id}`);
   },
   () => ({ recorder: { media_interval: 1 } }),
