@@ -5,8 +5,9 @@
 const turnMs = 50;
 const turns = 3600;
 
-/** Between two questions, in ms. */
-const pauseMs = 2;
+/** Between the first two questions, and the most between two, in ms. Each pause is a quarter longer than the last. */
+const firstPauseMs = 2;
+const longestPauseMs = 25;
 
 /** What `patience` comes to on a machine with nothing else to do, in ms. */
 export const patienceMs = turns * turnMs;
@@ -68,6 +69,7 @@ export async function inTime<T>(promise: Promise<T>, late: () => string): Promis
  */
 export async function untilAsked(holds: () => Promise<boolean> | boolean, late: () => string): Promise<void> {
   let isLate = false;
+  let pauseMs = firstPauseMs;
   const end = patience(() => {
     isLate = true;
   });
@@ -76,6 +78,7 @@ export async function untilAsked(holds: () => Promise<boolean> | boolean, late: 
       if (isLate) throw new Error(late());
       // Who is asked, and everybody else on this machine, gets a turn, which asking without a pause would take.
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      pauseMs = Math.min(pauseMs * 1.25, longestPauseMs);
     }
   } finally {
     end();
