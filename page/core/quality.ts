@@ -32,11 +32,15 @@ type Direction = (typeof directions)[number];
 export function withQuality(measures: readonly Measure[]): Measure[] {
   const before = new Map<string, Counts>();
   const trips = new Map<string, number>();
+  /** The last one that a report named: figures that are asked for have none. */
+  const codecs = new Map<string, string>();
   return measures.map((each) => {
     const { object, report } = each;
     if (report['video'] !== undefined) return each;
     const trip = number(report['rtt_ms']) ?? trips.get(object);
     if (trip !== undefined) trips.set(object, trip);
+    const codec = codecOf(each) || (codecs.get(object) ?? '');
+    codecs.set(object, codec);
     const found: Record<string, number> = {};
     for (const direction of directions) {
       const key = `${object} ${direction}`;
@@ -48,7 +52,7 @@ export function withQuality(measures: readonly Measure[]): Measure[] {
       const delayMs = (trip ?? 0) / 2 + packetMs + 2 * (number(report[`jitter_${direction}_ms`]) ?? 0);
       found[`loss_${direction}_percent`] = Math.round(loss * 1000) / 10;
       found[`delay_${direction}_ms`] = Math.round(delayMs);
-      found[`mos_${direction}`] = opinionScore(rating({ delayMs, loss }, impairmentOf(codecOf(each))));
+      found[`mos_${direction}`] = opinionScore(rating({ delayMs, loss }, impairmentOf(codec)));
     }
     return { ...each, report: { ...report, ...found } };
   });
@@ -93,7 +97,7 @@ function legQuality(object: string, direction: Direction, own: readonly Measure[
   const other = direction === 'heard' ? 'sent' : 'heard';
   const nothing = (last(`packets_${other}`) ?? 0) > 0 ? 'silent' : 'unknown';
   const isSilent = last(`packets_${direction}`) === 0;
-  const codec = codecOf(own.at(-1) ?? { at: 0, object, report: {} });
+  const codec = own.map(codecOf).findLast((each) => each !== '') ?? '';
   return {
     ...{ codec, isPublished: impairmentOf(codec).isPublished },
     ...{ object, direction, score, worst: scoreOf(worst), worstAt: worst?.at },

@@ -38,6 +38,9 @@ quality('each codec takes off what is published for it, and what is an approxima
     undefined,
   );
   assert.equal([leg?.codec, leg?.isPublished, leg?.worst, leg?.score], ['opus', false, 3.6, 4.4]);
+  // Figures that are asked for later name no codec.
+  const later = withQuality([measure(1, 'a', counts(100, 0, { codec: 'opus' })), measure(2, 'a', counts(195, 5))]);
+  assert.equal([later[1]?.report['mos_heard'], legQualities(later, undefined)[0]?.codec], [3.6, 'opus']);
 });
 
 const measure = (at: number, object: string, report: object) => ({ at, object, report: { ...report } });
