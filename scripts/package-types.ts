@@ -38,6 +38,10 @@ const nameIn = (statement: string): string | undefined =>
     statement,
   )?.[1];
 
+/** A function may be declared once for each way to call it. */
+const isOverload = (statement: string): boolean =>
+  /^(?:export )?(?:declare )?function /.test(withoutComments(statement).trim());
+
 const withoutComments = (text: string): string => text.replaceAll(/\/\*\*[\s\S]*?\*\//g, '');
 const wordsIn = (text: string): string[] => withoutComments(text).match(/\b[A-Za-z_]\w*\b/g) ?? [];
 
@@ -54,16 +58,18 @@ function exportsOf(text: string, directory: string): string[] {
   return [...listed, ...declared.map(([, name = '']) => name), ...passed].filter((name) => name !== '');
 }
 
-/** One file with all that an entry's exports need. @throws Error for a type that is not among them. */
+/** One file with all that an entry's exports need. @throws Error for a type that is not among them, or has two meanings. */
 function bundle(directory: string, shared: ReadonlyMap<string, string>): { text: string; names: string[] } {
   const files = readdirSync(directory).filter((name) => name.endsWith('.d.ts'));
   const texts = files.map((name) => readFileSync(join(directory, name), 'utf8'));
   const known = new Map<string, Declaration>();
   const imported = new Set<string>();
+  const twofold = new Set<string>();
   for (const text of texts)
     for (const statement of statementsOf(text)) {
       const name = nameIn(statement);
       if (name !== undefined && !known.has(name)) known.set(name, { name, text: statement });
+      else if (name !== undefined && known.get(name)?.text !== statement && !isOverload(statement)) twofold.add(name);
       if (statement.startsWith('import')) for (const word of wordsIn(statement)) imported.add(word);
     }
   const names = exportsOf(readFileSync(join(directory, 'index.d.ts'), 'utf8'), directory);
@@ -77,6 +83,7 @@ function bundle(directory: string, shared: ReadonlyMap<string, string>): { text:
       else if (!declaration && imported.has(name) && /^[A-Z]/.test(name)) throw new Error(`${name} is not public`);
       return;
     }
+    if (twofold.has(name)) throw new Error(`${name} is declared in two files of ${directory}`);
     needed.add(name);
     for (const word of wordsIn(declaration.text)) need(word);
   };

@@ -7,7 +7,7 @@ type ChannelOperations = {
     } ? K : never]: AriOperations['channels'][K] extends (params: infer P, options?: infer O) => infer R ? Record<string, never> extends Without<P> ? (params?: Without<P>, options?: O) => R : (params: Without<P>, options?: O) => R : never;
 };
 /** A channel: its operations, and its events. */
-export interface Call extends ChannelOperations {
+export interface CallHandle extends ChannelOperations {
     readonly id: string;
     /** The channel as the last event showed it. */
     readonly channel: Channel;
@@ -225,6 +225,37 @@ export interface BuildInfo {
     date: string;
     /** Creator. */
     user: string;
+}
+/** A call: channels that belong together. */
+export interface Call {
+    /** Its id: the `linkedid` of its channels. */
+    id: string;
+    /** Whether a channel is left. */
+    state: 'live' | 'ended';
+    /** When its first channel came, in ms since the Unix epoch. */
+    began: number;
+    /** When its last channel went. */
+    ended?: number;
+    /** How long it has been, or was, in ms. */
+    duration_ms: number;
+    /** What became of a call or of a leg. */
+    outcome: CallOutcome;
+    /** Its channels, in the order in which they came. */
+    channels: CallChannel[];
+    /** Applications that were in control of a channel of it. */
+    applications: string[];
+    /** Bridges that a channel of it was in. */
+    bridges: string[];
+    /** Its stuck objects. */
+    stuck: WaitingFor[];
+    /** Entries of its timeline. */
+    entries: number;
+    /** Entries that have gone because there were too many. */
+    gone: number;
+    /** Place in the order of the last thing that was recorded of it. */
+    seq: number;
+    /** Hidden parts of a call. */
+    masked?: CallMask;
 }
 /** A channel of a call. */
 export interface CallChannel {
@@ -3304,9 +3335,9 @@ export interface Ari extends AriOperations {
     /** All events from now on, until the client is closed. */
     stream(): AsyncIterableIterator<AnyEvent>;
     /** The channels that enter the application from now on. */
-    incoming(): AsyncIterableIterator<Call>;
+    incoming(): AsyncIterableIterator<CallHandle>;
     /** The handle of a channel that is known by its id or its model. */
-    call(channel: string | Channel): Call;
+    call(channel: string | Channel): CallHandle;
     /** Closes the WebSocket. Channels stay in the application. */
     close(): void;
 }

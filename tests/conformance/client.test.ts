@@ -2,7 +2,7 @@ import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import { build } from 'esbuild';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AnyEvent, AriError, type Call, connect, createClient } from '../../packages/client/src/index.ts';
+import { type AnyEvent, AriError, type CallHandle, connect, createClient } from '../../packages/client/src/index.ts';
 import { openTarget, type Target } from '../support/conformance-target.ts';
 
 /** `hookswitch/client` against any server that speaks ARI. */
@@ -21,13 +21,16 @@ const optionsOf = (url = target.url) => {
 const word = () => `client-${process.pid.toString(36)}-${crypto.randomUUID().slice(0, 8)}`;
 
 /** A channel of an application: one half of a Local channel whose other half waits in the dialplan. */
-async function withCall(body: (call: Call, ari: Awaited<ReturnType<typeof connect>>) => Promise<void>, url?: string) {
+async function withCall(
+  body: (call: CallHandle, ari: Awaited<ReturnType<typeof connect>>) => Promise<void>,
+  url?: string,
+) {
   const app = word();
   const ari = await connect({ ...optionsOf(url), app });
   try {
     const incoming = ari.incoming();
     await ari.channels.originate({ endpoint: 'Local/wait@conformance', app, appArgs: 'one,two' });
-    const { value: call } = (await incoming.next()) as { value: Call };
+    const { value: call } = (await incoming.next()) as { value: CallHandle };
     await body(call, ari);
     await call.hangup().catch(() => {});
   } finally {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Ari, type Call, connect } from '../../packages/client/src/index.ts';
+import { type Ari, type CallHandle, connect } from '../../packages/client/src/index.ts';
 import {
   ExpectationError,
   samples,
@@ -22,7 +22,7 @@ const digest = promisify(pbkdf2);
 
 /** An application in this process, with a server of its own. */
 async function onKit(
-  serve: (call: Call, ari: Ari) => Promise<unknown>,
+  serve: (call: CallHandle, ari: Ari) => Promise<unknown>,
   body: (pbx: TestServer, ari: Ari) => Promise<void>,
   options: TestServerOptions = {},
 ): Promise<void> {
@@ -38,7 +38,7 @@ async function onKit(
   }
 }
 
-const greet = async (call: Call) => {
+const greet = async (call: CallHandle) => {
   call.on('ChannelDtmfReceived', ({ digit }) => (digit === '#' ? call.hangup() : undefined));
   await call.answer();
   await call.play({ media: 'sound:hello-world' });
@@ -89,7 +89,7 @@ kit('a failed expectation tells what was heard instead', () =>
   }),
 );
 
-const bridged = async (call: Call, ari: Ari) => {
+const bridged = async (call: CallHandle, ari: Ari) => {
   await call.ring();
   const { id } = await ari.channels.originate({ endpoint: 'PJSIP/bob', app: 'callee', originator: call.id });
   const started = await ari.next('ChannelStateChange', ({ channel }) => channel.id === id && channel.state === 'Up');

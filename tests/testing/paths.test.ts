@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Ari, type Call, connect } from '../../packages/client/src/index.ts';
+import { type Ari, type CallHandle, connect } from '../../packages/client/src/index.ts';
 import { type PathFinding, type PathsOptions, paths, type TestServer } from '../../packages/testing/src/index.ts';
 
 const disturbed = suite('disturbed calls');
@@ -20,7 +20,7 @@ type Fault =
   | 'crashes when the call is transferred'
   | undefined;
 
-type Serve = (ari: Ari, call: Call, fault: Fault) => Promise<void>;
+type Serve = (ari: Ari, call: CallHandle, fault: Fault) => Promise<void>;
 
 const quietly = (promise: Promise<unknown>): Promise<unknown> => promise.catch(() => {});
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type Ari, type Call, connect } from '../../packages/client/src/index.ts';
+import { type Ari, type CallHandle, connect } from '../../packages/client/src/index.ts';
 import type { DisturbanceKind } from '../../packages/testing/src/disturbances.ts';
 import { paths, type TestServer } from '../../packages/testing/src/index.ts';
 import { Cause } from '../../src/telephony/causes.ts';
@@ -26,7 +26,7 @@ const causes: Readonly<Record<number, DisturbanceKind>> = { 17: 'busy', 19: 'nev
 /** A call: the caller and bob hear a beep, leave a message, talk, and the caller is moved to the second application. */
 class Service {
   readonly #ari: Ari;
-  readonly #call: Call;
+  readonly #call: CallHandle;
   readonly #fault: Fault | undefined;
   readonly #calleeId = crypto.randomUUID();
   readonly #bridgeId = crypto.randomUUID();
@@ -38,7 +38,7 @@ class Service {
     this.#lose = reject;
   });
 
-  constructor(ari: Ari, call: Call, fault: Fault | undefined) {
+  constructor(ari: Ari, call: CallHandle, fault: Fault | undefined) {
     this.#ari = ari;
     this.#call = call;
     this.#fault = fault;

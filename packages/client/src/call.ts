@@ -14,7 +14,7 @@ type ChannelOperations = {
 };
 
 /** A channel: its operations, and its events. */
-export interface Call extends ChannelOperations {
+export interface CallHandle extends ChannelOperations {
   readonly id: string;
   /** The channel as the last event showed it. */
   readonly channel: Channel;
@@ -51,7 +51,7 @@ export function createCall(
   stream: EventStream,
   channels: AriOperations['channels'],
   first: { channel: Channel; args?: readonly string[] },
-): Call {
+): CallHandle {
   const { id } = first.channel;
   let { channel } = first;
   const isLast = (event: AnyEvent) => isEnd(event, id);
@@ -101,5 +101,5 @@ export function createCall(
         | undefined;
       return operation && ((params?: object, options?: object) => operation({ ...params, channelId: id }, options));
     },
-  }) as unknown as Call;
+  }) as unknown as CallHandle;
 }

@@ -1,4 +1,4 @@
-import { type Call, createCall } from './call.ts';
+import { type CallHandle, createCall } from './call.ts';
 import { type AnyEvent, EventStream, type Listener } from './event-stream.ts';
 import {
   type AriOperations,
@@ -11,7 +11,7 @@ import {
 import { type Ask, createAsk, type ServerOptions } from './requests.ts';
 import { EventSocket } from './socket.ts';
 
-export type { Call } from './call.ts';
+export type { CallHandle } from './call.ts';
 export type { AnyEvent, Listener } from './event-stream.ts';
 export type * from './generated.ts';
 export { AriError, type RequestOptions, type ServerOptions } from './requests.ts';
@@ -48,9 +48,9 @@ export interface Ari extends AriOperations {
   /** All events from now on, until the client is closed. */
   stream(): AsyncIterableIterator<AnyEvent>;
   /** The channels that enter the application from now on. */
-  incoming(): AsyncIterableIterator<Call>;
+  incoming(): AsyncIterableIterator<CallHandle>;
   /** The handle of a channel that is known by its id or its model. */
-  call(channel: string | Channel): Call;
+  call(channel: string | Channel): CallHandle;
   /** Closes the WebSocket. Channels stay in the application. */
   close(): void;
 }
