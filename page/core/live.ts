@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { paced } from './paced.ts';
 import { ask, Refused, socketUrl } from './session.ts';
 
 /** Whether the shown data is current. */
@@ -8,7 +9,8 @@ const firstRetryMs = 500;
 const longestRetryMs = 8_000;
 
 /**
- * Follows the live WebSocket at a path; it is opened again when it is lost. Messages come at most four times a second.
+ * Follows the live WebSocket at a path; it is opened again when it is lost. Messages come at most four times a second; large ones are taken
+ * once a second.
  * `gone`: the server says that there is no such thing; it is not asked again until it is `known` from elsewhere.
  */
 export function useLive<M>(path: string | undefined, take: (message: M) => void, known = false): LiveState {
@@ -26,6 +28,7 @@ export function useLive<M>(path: string | undefined, take: (message: M) => void,
     let retry = firstRetryMs;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let over = false;
+    const messages = paced<M>((message) => latest.current(message));
     const open = async (): Promise<void> => {
       try {
         const url = await socketUrl(path);
@@ -41,7 +44,7 @@ export function useLive<M>(path: string | undefined, take: (message: M) => void,
         retry = firstRetryMs;
         setState('live');
       };
-      socket.onmessage = ({ data }) => latest.current(JSON.parse(String(data)) as M);
+      socket.onmessage = ({ data }) => messages.hear(JSON.parse(String(data)) as M, String(data).length);
       // A browser does not say why a WebSocket was refused: the same path without one does.
       socket.onclose = () => (isOpen || over ? again() : void ask('GET', path).catch(explained).then(again));
     };
@@ -61,6 +64,7 @@ export function useLive<M>(path: string | undefined, take: (message: M) => void,
     return () => {
       over = true;
       clearTimeout(timer);
+      messages.close();
       socket?.close();
     };
   }, [path, turn]);

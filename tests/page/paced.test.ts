@@ -1,0 +1,40 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { paced } from '../../page/core/paced.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+
+const pace = suite('the pace of messages on the page');
+
+function world() {
+  const clock = new ManualClock(0);
+  const taken: string[] = [];
+  const messages = paced<number>((message) => void taken.push(`${message} at ${clock.now()}`), {
+    now: () => clock.now(),
+    later: (run, ms) => clock.setTimeout(run, ms),
+    cancel: (timer) => clock.clearTimeout(timer),
+  });
+  return { clock, taken, messages };
+}
+
+pace('large messages are taken once a second, small ones at once with those before them', async () => {
+  const { clock, taken, messages } = world();
+  for (let count = 0; count < 6; count++) {
+    messages.hear(count, 100_000);
+    await clock.run(250);
+  }
+  assert.equal(taken, ['0 at 0', '1 at 1000', '2 at 1000', '3 at 1000']);
+  messages.hear(6, 100);
+  assert.equal(taken.slice(4), ['4 at 1500', '5 at 1500', '6 at 1500']);
+  assert.is(clock.pending, 0);
+});
+
+pace('those that wait are given up when nobody looks any more', async () => {
+  const { clock, taken, messages } = world();
+  messages.hear(1, 100_000);
+  messages.hear(2, 100_000);
+  messages.close();
+  await clock.run(5_000);
+  assert.equal([taken, clock.pending], [['1 at 0'], 0]);
+});
+
+pace.run();
