@@ -16,8 +16,9 @@ const suffix = '-callee';
 const otherOf = (id: string) => (id.endsWith(suffix) ? id.slice(0, -suffix.length) : id + suffix);
 /** Channels that have not ended. */
 const live = new Set<string>();
-/** Callers who have a bridge. */
+/** Callers who have a bridge, and those of them who are recorded. */
 const bridged = new Set<string>();
+const recorded = new Set<string>();
 
 async function hangUp(id: string): Promise<void> {
   if (live.has(id)) await ari.channels.hangup({ channelId: id });
@@ -52,8 +53,8 @@ async function announce(caller: string): Promise<void> {
 // recorded, and so nobody talks.
 ari.on('PlaybackFinished', async ({ playback }) => {
   const caller = playback.target_uri.slice('bridge:'.length);
-  if (playback.state === 'done')
-    await ari.channels.snoopChannel({ channelId: caller, spy: 'both', app, appArgs: `snoop,${caller}` });
+  const snoop = { channelId: caller, spy: 'both', app, appArgs: `snoop,${caller}` } as const;
+  if (playback.state === 'done') await ari.channels.snoopChannel(snoop).catch(() => hangUp(caller));
   else await hangUp(caller);
 });
 
@@ -65,7 +66,16 @@ ari.on('StasisStart', async ({ channel, args: [role, caller = ''] }) => {
   else await dial(channel);
 });
 
-ari.on('RecordingStarted', ({ recording }) => console.log(`${recording.name} is recorded`));
+const callerOf = (recording: { name: string }) => recording.name.slice('call-'.length);
+ari.on('RecordingStarted', ({ recording }) => {
+  recorded.add(callerOf(recording));
+  console.log(`${recording.name} is recorded`);
+});
+ari.on('RecordingFailed', ({ recording }) => hangUp(callerOf(recording)));
+// The start of a recording may have failed while the WebSocket was away.
+ari.on('connected', async () => {
+  for (const caller of bridged) if (!recorded.has(caller)) await hangUp(caller);
+});
 ari.on('RecordingFinished', ({ recording }) => console.log(`${recording.name} is kept, ${recording.duration} s`));
 
 // Whichever ends first ends the other. Of a callee who never answered only its end is told.
@@ -77,6 +87,7 @@ async function end({ channel: { id } }: { channel: Channel }): Promise<void> {
 
 // The bridge goes with the first of them: what happens while the WebSocket is away is not told.
 async function leave(caller: string): Promise<void> {
+  recorded.delete(caller);
   if (bridged.delete(caller)) await ari.bridges.destroy({ bridgeId: caller });
 }
 // Somebody else may destroy the bridge, too.

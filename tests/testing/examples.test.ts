@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { paths, type TestServer } from '../../packages/testing/src/index.ts';
+import { paths, startTestServer, type TestServer } from '../../packages/testing/src/index.ts';
 import { nodeArguments } from '../../scripts/compiled.ts';
 import { exampleCalls } from '../support/example-calls.ts';
 
@@ -18,5 +18,21 @@ for (const { name, title, call } of exampleCalls)
     assert.equal(report.findings, [], report.text);
     assert.ok(report.runs > 0, report.text);
   });
+
+examples('recorded-call: a call whose recording fails ends', async () => {
+  const pbx = await startTestServer({ app: 'hello', quietMs });
+  try {
+    await pbx.run(process.execPath, nodeArguments('examples/recorded-call.ts'));
+    const [alice, bob] = [pbx.phone('alice'), pbx.phone('bob')];
+    await alice.dial('100');
+    await bob.answer();
+    await pbx.event('RecordingStarted');
+    pbx.faults.diskFull();
+    await Promise.all([alice.hungUp(), bob.hungUp()]);
+    await pbx.idle();
+  } finally {
+    await pbx.close();
+  }
+});
 
 examples.run();
