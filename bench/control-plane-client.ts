@@ -26,6 +26,11 @@ class Connection {
     this.#socket = connect({ host: url.hostname, port: Number(url.port), noDelay: true });
     this.#socket.setEncoding('latin1');
     this.#socket.on('data', (chunk) => this.#read(chunk as unknown as string));
+    this.#socket.on('error', (error) => process.stderr.write(`a connection failed: ${error.message}\n`));
+    // Requests that nobody answers any more have status 0.
+    this.#socket.on('close', () => {
+      for (const answer of this.#waiting.splice(0)) answer(0, 'the connection closed');
+    });
   }
 
   request(method: string, path: string): Promise<{ status: number; body: string }> {
@@ -54,7 +59,10 @@ class Connection {
   }
 }
 
-type Call = { started: number; ended: () => void; connection: Connection };
+type Call = { started: number; ended: () => void; connection: Connection; last: string };
+
+/** A call that is not over then counts as failed: one lost event does not stop the whole measurement. */
+const patienceMs = 10_000;
 
 const calls = new Map<string, Call>();
 const durations: number[] = [];
@@ -80,6 +88,7 @@ function onEvent(text: string): void {
   const call = event.channel && calls.get(event.channel.id);
   if (!call || !event.channel) return;
   const { id } = event.channel;
+  call.last = event.type;
   if (event.type === 'StasisStart') {
     void call.connection.request('POST', `/channels/${id}/variable?variable=BENCH&value=1`).then((answer) => {
       check(id, 204, 'variable')(answer);
@@ -96,7 +105,9 @@ async function worker(until: number): Promise<void> {
   const connection = new Connection();
   while (performance.now() < until) {
     const id = `bench-${process.pid}-${counter++}`;
-    const over = new Promise<void>((ended) => calls.set(id, { started: performance.now(), ended, connection }));
+    const over = new Promise<void>((ended) =>
+      calls.set(id, { started: performance.now(), ended, connection, last: 'nothing' }),
+    );
     void connection
       .request('POST', `/channels?endpoint=${encodeURIComponent(endpoint)}&app=${app}&channelId=${id}`)
       .then(check(id, 200, 'originate'));
@@ -121,6 +132,19 @@ const run = (seconds: number) => {
   const until = performance.now() + seconds * 1000;
   return Promise.all(Array.from({ length: inFlight }, () => worker(until)));
 };
+
+/** Gives up calls that wait too long. */
+function giveUp(): void {
+  const oldest = performance.now() - patienceMs;
+  for (const [id, { started, ended, last }] of calls) {
+    if (started > oldest) continue;
+    failures++;
+    if (failures < 5) process.stderr.write(`${id} was not over after ${patienceMs} ms; last event: ${last}\n`);
+    calls.delete(id);
+    ended();
+  }
+}
+setInterval(giveUp, 1_000).unref();
 
 await run(Math.min(2, Number(secondsText) / 2));
 durations.length = 0;

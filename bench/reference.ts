@@ -38,6 +38,9 @@ function checkOut(checkout: string): () => void {
   return () => execFileSync('git', ['worktree', 'remove', '--force', checkout], { cwd: root, stdio: 'ignore' });
 }
 
+/** What is measured now: the whole takes minutes. */
+const progress = (text: string): void => void process.stderr.write(`${text}\n`);
+
 const note = ({ figures }: Side, name: string, value: number): void => {
   const values = figures.get(name) ?? [];
   values.push(value);
@@ -77,7 +80,7 @@ async function makeSipCalls({ subject }: Side, calls: number, rate: number, dire
       ...[sip, '-sn', 'uac', '-s', 'echo', '-i', '127.0.0.1', '-r', `${rate}`, '-m', `${calls}`, '-d', '200'],
       ...['-l', '3000', '-nostdin', '-trace_stat', '-stf', statistics, '-fd', '1', '-timeout', '60s', '-mp', '20000'],
     ],
-    { stdio: 'ignore' },
+    { stdio: 'ignore', timeout: 90_000 },
   );
   await once(sipp, 'close');
   const [head = '', ...rows] = readFileSync(statistics, 'utf8').trim().split('\n');
@@ -144,8 +147,12 @@ export async function benchReference(rounds: number, seconds: number, named: Sub
     // The server's start-up work is over.
     await new Promise((resolve) => setTimeout(resolve, 5_000));
     for (const side of sides) note(side, 'memory idle in MB', residentOctets(side.subject.pid) / 1e6);
-    for (const side of sides) await warmUp(side, hasSipp ? directory : undefined);
+    for (const side of sides) {
+      progress(`warm-up: ${side.subject.name}`);
+      await warmUp(side, hasSipp ? directory : undefined);
+    }
     for (let round = 0; round < rounds; round++) {
+      progress(`round ${round + 1} of ${rounds}`);
       for (const side of sides) await callCycle(side, 1, seconds);
       for (const side of sides) await callCycle(side, 16, seconds);
       if (hasSipp) for (const side of sides) if (side.subject.sip !== '') await sipCycle(side, directory);
