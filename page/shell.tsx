@@ -7,6 +7,7 @@ import { route, to } from './core/route.ts';
 import { logOut, may, session } from './core/session.ts';
 import { Badge, Empty, LiveMark } from './parts/bits.tsx';
 import { Keys } from './parts/keys.tsx';
+import { PhoneButton, PhonePanel } from './parts/phone.tsx';
 import { Api } from './views/api.tsx';
 import { Applications } from './views/applications.tsx';
 import { CallView } from './views/call.tsx';
@@ -159,12 +160,14 @@ function LoggedIn() {
             <span class="cut">{who?.user}</span>
             {who?.read_only ? <span class="pill plain">read-only</span> : null}
           </span>
+          <PhoneButton />
           <button type="button" class="small" onClick={logOut}>
             Log out
           </button>
         </div>
       </nav>
       <Keys />
+      <PhonePanel />
       <main id="main" tabIndex={-1}>
         <NotRecording />
         {isMine ? (

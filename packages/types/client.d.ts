@@ -3088,6 +3088,19 @@ export interface OwnOperations {
             /** The waiting call that this offer takes; nothing else is read then. */
             call?: string;
         }, options?: RequestOptions): Promise<string>;
+        /** Listen to a channel with a browser, and talk to it. */
+        supervise(params: {
+            /** Id of the channel. */
+            channelId: string;
+            /** The offer, as application/sdp. */
+            offer: string;
+            /** Who hears the browser. */
+            mode?: 'listen' | 'whisper' | 'barge';
+            /** Id for the channel of the browser; up to 149 characters. */
+            supervisorId?: string;
+            /** Formats that may be used, e.g. `ulaw,opus`. */
+            formats?: string;
+        }, options?: RequestOptions): Promise<string>;
         /** Change a session: another offer, or a fragment of SDP with ICE. */
         update(params: {
             /** The session, from `Location`. */
@@ -3299,6 +3312,7 @@ export declare const ownOperations: {
     readonly webrtc: {
         readonly terms: 'GET /hookswitch/webrtc';
         readonly call: 'POST /hookswitch/webrtc =offer';
+        readonly supervise: 'POST /hookswitch/channels/{channelId}/supervise =offer';
         readonly update: 'PATCH /hookswitch/webrtc/sessions/{sessionId} =offer';
         readonly end: 'DELETE /hookswitch/webrtc/sessions/{sessionId}';
     };

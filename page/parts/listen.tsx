@@ -4,9 +4,10 @@ import { useCell } from '../core/cell.ts';
 import { type Listening, listenTo } from '../core/listen.ts';
 import { may, session } from '../core/session.ts';
 import { useAsked } from './bits.tsx';
+import { TalkButtons } from './phone.tsx';
 
 /** A button that lets the loudspeaker say what a channel says and hears; nothing where that is not allowed. */
-export function ListenButton({ channel }: { channel: string }) {
+export function ListenButton({ channel, name }: { channel: string; name: string }) {
   const who = useCell(session);
   const { value: server } = useAsked<ServerInfo>('/hookswitch/server');
   const [on, setOn] = useState(false);
@@ -25,6 +26,7 @@ export function ListenButton({ channel }: { channel: string }) {
       <button type="button" class={on ? 'small on' : 'small'} aria-pressed={on} onClick={() => setOn(!on)}>
         {on ? 'Stop listening' : 'Listen'}
       </button>{' '}
+      <TalkButtons channel={channel} name={name} />
       <span class="quiet" role="status">
         {on
           ? listening?.state === 'heard'

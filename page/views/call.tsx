@@ -160,7 +160,9 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at, title }: Ob
               format={String((model as { format?: string } | undefined)?.format ?? '')}
             />
           ) : null}
-          {main.chart === 'channel' && !past && !over ? <ListenButton channel={object} /> : null}
+          {main.chart === 'channel' && !past && !over ? (
+            <ListenButton channel={object} name={String((model as { name?: string } | undefined)?.name ?? object)} />
+          ) : null}
           {charts.some(({ chart }) => chart === 'bridgeVideo') && !past && !over ? (
             <VideoVisibilityTable
               bridge={object}

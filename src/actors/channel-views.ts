@@ -63,6 +63,7 @@ const over = <T>(value: T) => ({ done: Promise.resolve(value), stop: nothing });
 const noCalls: DialplanCalls = {
   dial: () => over({ status: 'CHANUNAVAIL' }),
   join: () => undefined,
+  spy: () => undefined,
   enterConference: () => over(undefined),
   music: () => nothing,
   broadcast: () => over('FAILED'),

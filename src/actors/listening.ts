@@ -37,6 +37,13 @@ export interface Listening {
    * @throws AriError listeningOff, listeningDenied, channelNotFound, tooManyListeners, nothingToHear.
    */
   begin(channelId: string, listener: Listener, heard: Heard): () => void;
+  /**
+   * A channel of the user's own listens, in one of the modes of supervision; that is logged, and so is its end.
+   * @param sendAway ends it: listening is no longer allowed.
+   * @returns a function that says that it is over.
+   * @throws AriError as {@link require}.
+   */
+  supervise(channelId: string, listener: Listener, mode: string, sendAway: () => void): () => void;
   /** Applies other settings. It ends listening that is no longer allowed, but not because of a lower `most`. */
   reconfigure(next: ListeningSettings): void;
   /** Number of listeners. */
@@ -68,23 +75,33 @@ export function createListening({ channels, media, settings: initial, clock, log
     if (listeners.size >= settings.most) throw new AriError('tooManyListeners', { most: String(settings.most) });
   };
 
+  /** Counts a listener, until the returned function is called, which says whether that was the first time. */
+  const admit = (channelId: string, listener: Listener, sendAway: () => void): (() => boolean) => {
+    require(channelId, listener);
+    const began = clock.monotonic();
+    listeners.set(sendAway, listener);
+    return () => {
+      if (!listeners.delete(sendAway)) return false;
+      const seconds = Math.round((clock.monotonic() - began) / 100) / 10;
+      log.info({ channel: channelId, user: listener.name, seconds }, 'a user stops listening to a channel');
+      return true;
+    };
+  };
+
   return {
     require,
+    supervise(channelId, listener, mode, end) {
+      const over = admit(channelId, listener, end);
+      log.info({ channel: channelId, user: listener.name, mode }, 'a user listens to a channel');
+      return over;
+    },
     begin(channelId, listener, heard) {
-      require(channelId, listener);
-      const began = clock.monotonic();
-      const end = (): boolean => {
-        if (!listeners.delete(sendAway)) return false;
-        const seconds = Math.round((clock.monotonic() - began) / 100) / 10;
-        log.info({ channel: channelId, user: listener.name, seconds }, 'a user stops listening to a channel');
-        return true;
-      };
       const sendAway = (): void => {
         if (!end()) return;
         stop?.();
         heard.ended('listening is no longer allowed');
       };
-      listeners.set(sendAway, listener);
+      const end = admit(channelId, listener, sendAway);
       const stop = media.overhear?.(channelId, {
         heard: heard.audio,
         ended() {

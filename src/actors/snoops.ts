@@ -2,6 +2,7 @@ import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import type { AudioDirection } from '../telephony/media.ts';
 import type { SnoopDriver } from '../telephony/snoop.ts';
+import type { ChannelEntry } from './channel-entry.ts';
 import type { ChannelFacts } from './channel-facts.ts';
 import { longestChannelId, readAppArgs } from './channel-requests.ts';
 import type { ChannelViews } from './channel-views.ts';
@@ -37,11 +38,28 @@ function readDirection(
   return direction;
 }
 
-/** Makes what makes snoop channels. They are channels like others, in an application from the start. */
+/** Which sides of a channel are heard, and which hear what is said. */
+export type SnoopSides = { readonly spy: AudioDirection; readonly whisper: AudioDirection };
+
+/** Makes what makes snoop channels. */
 export function createSnoops({ channels, facts, views, driver }: SnoopsOptions) {
   facts.on('channel.gone', ({ id }) => driver.targetGone(id));
 
+  const open = (target: ChannelEntry, { spy, whisper }: SnoopSides, channelId: string): ChannelEntry =>
+    channels.attach({
+      id: channelId,
+      name: driver.name(target.id),
+      technology: driver.technology,
+      open: (report) => driver.open({ channelId, targetId: target.id, target: target.leg.media, spy, whisper }, report),
+    });
+
   return {
+    /** Makes a channel without an owner that listens to another. @throws AriError serviceUnavailable. */
+    open: (target: ChannelEntry, sides: SnoopSides): ChannelEntry => open(target, sides, channels.freshId()),
+
+    /** The channel that a snoop's channel listens to; undefined when it is none. */
+    targetOf: (channelId: string): string | undefined => driver.targetOf(channelId),
+
     /**
      * Creates a channel that listens to another (by id or name) or whispers to it, and puts it into an application.
      * @throws AriError spyDirectionInvalid, whisperDirectionInvalid, snoopDirectionRequired, applicationRequired,
@@ -59,13 +77,7 @@ export function createSnoops({ channels, facts, views, driver }: SnoopsOptions) 
       if (channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
       if (channels.find(channelId)) throw new AriError('channelIdExists');
 
-      const targetId = target.id;
-      const entry = channels.attach({
-        id: channelId,
-        name: driver.name(targetId),
-        technology: driver.technology,
-        open: (report) => driver.open({ channelId, targetId, target: target.leg.media, spy, whisper }, report),
-      });
+      const entry = open(target, { spy, whisper }, channelId);
       const made = views.model(entry);
       const data = request.appArgs ? `${app},${request.appArgs}` : app;
       channels.tell(entry, { type: 'enter.soon', app, args: readAppArgs(request.appArgs), data });

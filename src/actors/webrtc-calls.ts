@@ -1,17 +1,22 @@
 import { channelTopic } from '../bus/topics.ts';
+import { supervisedVariable, supervisionContext } from '../dialplan/supervision.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import type { IceServer } from '../lib/turn-credentials.ts';
 import { AriError } from '../models/errors.ts';
-import type { WebrtcNews, WebrtcTerms } from '../models/webrtc.ts';
+import { supervisionModes, type WebrtcNews, type WebrtcTerms } from '../models/webrtc.ts';
+import { Cause } from '../telephony/causes.ts';
 import { DriverError } from '../telephony/driver.ts';
 import type { BrowserAnswer, BrowserDriver, PreparedBrowserCall } from '../telephony/webrtc.ts';
 import type { ChannelApplications } from './channel-entry.ts';
+import type { ChannelFacts } from './channel-facts.ts';
 import { longestChannelId, readAppArgs, readFormats } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
+import type { Listening } from './listening.ts';
 import type { Turn } from './turn.ts';
 
 /** Who asks, with the token that stands for it, and the address of the request where it is known. */
 type BrowserUser = {
-  user: { name: string; token?: { readonly name: string } | undefined };
+  user: { name: string; read_only: boolean; token?: { readonly name: string } | undefined };
   address?: string | undefined;
   /** If-Match of its request. */
   ifMatch?: string | undefined;
@@ -34,8 +39,21 @@ type BrowserCallRequest = {
   call?: string | undefined;
 };
 
+/** Parameters of listening with a browser's channel, by their names in the interface. */
+type SupervisionRequest = Pick<BrowserCallRequest, 'offer' | 'formats'> & {
+  channelId: string;
+  mode?: string | undefined;
+  /** Id for the browser's channel. */
+  supervisorId?: string | undefined;
+};
+
+/** A call of a browser: what it asks for, and variables of its channel. */
+type BrowserCall = BrowserCallRequest & { variables?: Readonly<Record<string, string>> };
+
 type WebrtcCallsOptions = {
   channels: Channels;
+  facts: Pick<ChannelFacts, 'on'>;
+  listening: Pick<Listening, 'supervise'>;
   driver: BrowserDriver;
   applications: Pick<ChannelApplications, 'addInterest'>;
   /** Steps that a request causes after its offer was answered follow from it. */
@@ -54,6 +72,11 @@ export interface WebrtcCalls {
    * uniqueIdTooLong, channelIdExists, allocationFailed, serviceUnavailable.
    */
   call(request: BrowserCallRequest, user: BrowserUser): Promise<BrowserAnswer & { iceServers: IceServer[] }>;
+  /**
+   * Answers an offer with a channel that listens to another, and may talk to its party or to both sides.
+   * @throws AriError (rejects) supervisionModeInvalid, listeningOff, listeningDenied, channelNotFound, tooManyListeners, and as `call`.
+   */
+  supervise(request: SupervisionRequest, user: BrowserUser): Promise<BrowserAnswer & { iceServers: IceServer[] }>;
   /**
    * Another offer, or a fragment with ICE alone.
    * @throws AriError (rejects) webrtcSessionNotFound, webrtcOfferInvalid, webrtcIcePast, webrtcIfMatchRequired.
@@ -91,7 +114,24 @@ function readOffer(offer: string | undefined): string {
 
 /** Makes what lets browsers call and be called over HTTP. */
 export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
-  const { channels, driver, applications, turn, formats: known } = options;
+  const { channels, driver, applications, turn, listening, formats: known } = options;
+  /** What says that a channel no longer listens, by its id. */
+  const supervising = new SlotMap<string, () => void>();
+  const listensNoMore = (id: string): void => {
+    supervising.get(id)?.();
+    supervising.delete(id);
+  };
+  options.facts.on('channel.gone', ({ id }) => listensNoMore(id));
+
+  /** @throws AriError where the user may not listen. */
+  const admit = (id: string, channelId: string, mode: string, { user }: BrowserUser): void => {
+    const end = (): void => {
+      listensNoMore(id);
+      const entry = channels.find(id);
+      if (entry) channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
+    };
+    supervising.set(id, listening.supervise(channelId, user, mode, end));
+  };
 
   const idOf = ({ channelId }: BrowserCallRequest): string => {
     if (channelId && channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
@@ -100,8 +140,8 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
   };
 
   /** The channel of an answered offer: in the dialplan, or with its application. */
-  const begin = (id: string, request: BrowserCallRequest, user: BrowserUser, prepared: PreparedBrowserCall): void => {
-    const { app, appArgs, extension = 's', context = 'default' } = request;
+  const begin = (id: string, request: BrowserCall, user: BrowserUser, prepared: PreparedBrowserCall): void => {
+    const { app, appArgs, extension = 's', context = 'default', variables } = request;
     // While it was prepared, another one may have come to life under the id.
     const isTaken = channels.find(id) !== undefined;
     const came =
@@ -111,10 +151,12 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
         endpoint: [driver.technology, nameOf(user)],
         caller: { name: '', number: nameOf(user) },
         state: app ? 'reserved' : 'ring',
+        ...(variables && { variables }),
         open: (_id, report) => prepared.open(report),
       });
     if (!came) {
       prepared.abandon();
+      listensNoMore(id);
       throw new AriError(isTaken ? 'channelIdExists' : 'serviceUnavailable');
     }
     if (!app) return;
@@ -129,7 +171,7 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
     return answer;
   };
 
-  const place = async (request: BrowserCallRequest, offer: string, user: BrowserUser): Promise<BrowserAnswer> => {
+  const place = async (request: BrowserCall, offer: string, user: BrowserUser): Promise<BrowserAnswer> => {
     if (!request.app && !request.extension) throw new AriError('webrtcDestinationRequired');
     const formats = readFormats(request.formats, known);
     const channelId = idOf(request);
@@ -148,6 +190,19 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
       const offer = readOffer(request.offer);
       const { call } = request;
       const answer = call ? await take(call, offer, user) : await place(request, offer, user);
+      return { ...answer, iceServers: options.iceServers(nameOf(user)) };
+    },
+    async supervise({ channelId, mode = 'listen', supervisorId, formats, offer: sdp }, user) {
+      const offer = readOffer(sdp);
+      if (!(supervisionModes as readonly string[]).includes(mode)) throw new AriError('supervisionModeInvalid');
+      const id = idOf({ channelId: supervisorId });
+      admit(id, channelId, mode, user);
+      const variables = { [supervisedVariable]: channelId };
+      const call = { extension: mode, context: supervisionContext, variables, channelId: id, formats };
+      const answer = await place(call, offer, user).catch((error: unknown) => {
+        listensNoMore(id);
+        throw error;
+      });
       return { ...answer, iceServers: options.iceServers(nameOf(user)) };
     },
     async change(session, body, user) {

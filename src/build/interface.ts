@@ -1,4 +1,3 @@
-import { createListening } from '../actors/listening.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
 import type { AnswerCounts } from '../http/answer-counts.ts';
@@ -104,7 +103,7 @@ export async function buildInterface({ base, network, state, calls, technologies
   const mailboxes = buildMailboxes(state, calls, watched.records, network.homer);
   const views = buildViews(recorder, opened, base, { ...state, ...calls, ...watched, mailboxes, network, state });
   const started = formatTimestamp(clock.now());
-  const listening = buildListening(base, network, calls);
+  const { listening } = technologies;
   let listeningSettings = config.listening;
   const page = readPageFiles(pageDirectory);
   if (!page) log.warn({ directory: pageDirectory }, 'the web page is not served: it was not built');
@@ -268,11 +267,6 @@ function buildViews(
     live,
     alarms: buildAlarms(base, { ...parts, stuck }),
   };
-}
-
-/** Lets users listen to calls, where that is on. */
-function buildListening({ config: { listening }, clock, log }: Base, { media }: Network, { channels }: CallControl) {
-  return createListening({ channels, media, settings: listening, clock, log: log.child({ part: 'http' }) });
 }
 
 const whoMayListen = (listening: Config['listening']): ServerInfo['listening'] => {

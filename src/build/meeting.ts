@@ -21,7 +21,19 @@ export function buildMeeting(
   { config, clock, ids, log, runtime, tables, limitCounts: { hit } }: Base,
   { bus, applications, objectOwnership }: State,
   media: AudioMeeting,
-  { channels, facts, views, audio, playbacks, recordings, stored, dialplan, dialplans, broadcasts }: ChannelFloor,
+  {
+    channels,
+    facts,
+    views,
+    audio,
+    playbacks,
+    recordings,
+    stored,
+    dialplan,
+    dialplans,
+    broadcasts,
+    snoops,
+  }: ChannelFloor,
 ) {
   const policy = policiesOf(config.general).calls;
   const shared = { runtime, tables, clock, ids, log, hit, channels, facts, views, audio };
@@ -56,7 +68,7 @@ export function buildMeeting(
   });
   const dials = new RunningDials(facts);
   createDialplanCalls({
-    ...{ ...shared, dialplans, bridges, dialSessions, stored, broadcasts, featureKeys, media, running: dials },
+    ...{ ...shared, dialplans, bridges, dialSessions, snoops, stored, broadcasts, featureKeys, media, running: dials },
   });
   return {
     ...{ bridges, transfers, consultations, dials, dialSessions, featureKeys, bridgeOperations, recordingOperations },

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { createExternalConnections } from '../actors/external-connections.ts';
 import { createExternalMedia, tellLearned } from '../actors/external-media.ts';
+import { createListening, type Listening } from '../actors/listening.ts';
 import { createMessages } from '../actors/messages.ts';
 import { createWebrtcCalls } from '../actors/webrtc-calls.ts';
 import { audioAddress, type Config } from '../config/schema.ts';
@@ -60,7 +61,11 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const external = canConnect(media)
     ? buildExternal(base, state, calls, { media, resolveHost, authorities: () => certificates.client.ca })
     : undefined;
-  const { calls: webrtc, driver: browsers } = buildBrowsers(base, network, state, calls);
+  const listening = createListening({
+    ...{ channels, media, settings: config.listening, clock: base.clock },
+    log: base.log.child({ part: 'http' }),
+  });
+  const { calls: webrtc, driver: browsers } = buildBrowsers(base, network, state, { channels, listening });
   const { names, sipConfig, reloads: followed } = followSettings(base, network);
   const { sip, messages } = buildSip(base, network, state, { channels, dialplan, names, sipConfig, resolveHost });
 
@@ -79,7 +84,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
     ...followed,
   ];
   const { dynamicConfig } = provisioned;
-  return { reloads, sip, messages, dynamicConfig, listeners, external, webrtc };
+  return { reloads, sip, messages, dynamicConfig, listeners, external, listening, webrtc };
 }
 
 type SipEndpoints = ReturnType<typeof sipSettings>['endpoints'];
@@ -269,10 +274,10 @@ function followEndpoints(
 
 /** Channels of browsers without SIP. */
 function buildBrowsers(
-  { config, clock, ids, log, runtime, tables }: Base,
+  { config, clock, ids, log, runtime, tables, channelFacts: facts }: Base,
   network: Network,
   { applications, endpoints }: State,
-  { channels }: CallControl,
+  { channels, listening }: Pick<CallControl, 'channels'> & { listening: Listening },
 ) {
   const { turn, ...terms } = browserSettings(config);
   const driver = createWebrtcDriver({
@@ -286,7 +291,7 @@ function buildBrowsers(
     },
   });
   const calls = createWebrtcCalls({
-    ...{ channels, driver, applications, turn: runtime.turn, formats: new Set(formatNames) },
+    ...{ channels, facts, listening, driver, applications, turn: runtime.turn, formats: new Set(formatNames) },
     iceServers: (name) => iceServers(turn, name, clock.now()),
   });
   channels.addDriver(driver.driver);

@@ -6,6 +6,7 @@ import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { ChannelFacts } from '../actors/channel-facts.ts';
 import type { CallsOf } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
+import type { Snoops } from '../actors/snoops.ts';
 import type { Runtime } from '../actors/spawn.ts';
 import type { DialplanRecording, Ongoing, RecordOutcome } from '../dialplan/calls.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -22,6 +23,7 @@ import type { DialSessions, RunningDials } from './dial-sessions.ts';
 import { createDials } from './dials.ts';
 import type { FeatureKeys } from './feature-keys.ts';
 import { openPlainBridge, plainEntry, unlessLimited } from './plain-bridges.ts';
+import { alone, createSpying } from './spying.ts';
 
 type DialplanCallsOptions = {
   runtime: Runtime;
@@ -33,6 +35,8 @@ type DialplanCallsOptions = {
   bridges: Bridges;
   /** Sessions, to find who replaces whom. */
   dialSessions: DialSessions;
+  /** Listens to channels. */
+  snoops: Pick<Snoops, 'open' | 'targetOf'>;
   stored: Pick<StoredRecordings, 'placeFor'>;
   broadcasts: Pick<Broadcasts, 'offer'>;
   ids: Ids;
@@ -136,9 +140,11 @@ export function createDialplanCalls(options: DialplanCallsOptions): void {
     return { done, stop: () => stop() };
   };
 
+  const spy = createSpying({ channels, bridges, snoops: options.snoops, openBridge, attempt });
   const callsOf: CallsOf = (entry) => ({
     dial: (request) => dials.dial(entry, request),
     join: (name) => join(entry, name),
+    spy: (request) => spy(entry, request),
     enterConference: (name) => enterConference(entry, name),
     music(musicClass) {
       audio.tell(entry, { type: 'startMoh', musicClass });
@@ -155,17 +161,4 @@ function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): R
   if (report.type !== 'record.finished') return 'ERROR';
   const outcomes = { stopped: 'HANGUP', sourceGone: 'HANGUP', duration: 'TIMEOUT', silence: 'SILENCE', digit: 'DTMF' };
   return outcomes[report.reason] as RecordOutcome;
-}
-
-/** Resolves when fewer than two channels are in a bridge. */
-function alone({ id, actor }: BridgeEntry, bridges: Pick<Bridges, 'facts'>): Promise<void> {
-  const isAlone = (): boolean => actor.getSnapshot().context.members.length < 2;
-  if (isAlone()) return Promise.resolve();
-  return new Promise((resolve) => {
-    const unwatch = hearBridge(bridges, id, () => {
-      if (!isAlone()) return;
-      unwatch();
-      resolve();
-    });
-  });
 }

@@ -2,7 +2,7 @@ import type { Application } from './applications/application.ts';
 import { stasisBroadcast } from './applications/broadcast.ts';
 import { answerApplication, busy, congestion, hangup, progress, ringing } from './applications/call.ts';
 import { execIfOf } from './applications/conditional.ts';
-import { bridge, confBridge, dial, musicOnHold, record } from './applications/connect.ts';
+import { bridge, chanSpy, confBridge, dial, musicOnHold, record } from './applications/connect.ts';
 import { logApplication, noOp, set, stasis, userEvent, verbose, wait } from './applications/flow.ts';
 import { goto, gotoIf, gotoIfTime } from './applications/jumps.ts';
 import { background, read, waitExten } from './applications/keys.ts';
@@ -19,6 +19,7 @@ export const applications: readonly Application[] = [
   background,
   bridge,
   busy,
+  chanSpy,
   confBridge,
   congestion,
   continueWhile,

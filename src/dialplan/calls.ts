@@ -61,6 +61,16 @@ export type DialplanRecording = {
   terminateOn: 'none' | 'any' | '*' | '#';
 };
 
+/** Which channel is listened to, and who hears the listener. */
+export type SpyRequest = {
+  /** Its id, its name, or the beginning of its name. */
+  channel: string;
+  /** Hears its party alone, or also what that party hears; `none`: the listener only talks. */
+  hears: 'party' | 'both' | 'none';
+  /** Who hears the listener. */
+  talksTo: 'nobody' | 'party' | 'both';
+};
+
 /** How it ended, in the words of the variable RECORD_STATUS. */
 export type RecordOutcome = 'DTMF' | 'SILENCE' | 'TIMEOUT' | 'HANGUP' | 'ERROR';
 
@@ -82,6 +92,8 @@ export interface DialplanCalls {
   dial(request: DialRequest): Ongoing<DialResult>;
   /** Joins the channel with another, by id or name, that runs the dialplan; undefined when there is no such one. */
   join(channel: string): Ongoing<void> | undefined;
+  /** Listens to another channel until it ends; undefined when there is no such one. */
+  spy(request: SpyRequest): Ongoing<void> | undefined;
   /** Joins everyone who is in the room of that name, until it leaves. */
   enterConference(name: string): Ongoing<void>;
   /** Music on hold of a class until it is stopped. */

@@ -17,6 +17,7 @@ import {
   parseContexts,
 } from './parse.ts';
 import { behind, type Position } from './position.ts';
+import { supervision, supervisionContext } from './supervision.ts';
 import { readVariableOrFunction } from './variables.ts';
 
 /** A parsed step, as found by {@link Dialplan.find}. `data` is as configured. */
@@ -226,7 +227,7 @@ export function createDialplan({ contexts: configured, ...options }: DialplanOpt
 
 /** @throws Error listing every problem with its path. */
 function parse(configured: ConfiguredContexts): ParsedContexts {
-  const { contexts, problems } = parseContexts(configured);
+  const { contexts, problems } = parseContexts({ ...configured, [supervisionContext]: supervision });
   if (problems.length > 0)
     throw new Error(`the dialplan is wrong:\n${problems.map(({ path, message }) => `${path}: ${message}`).join('\n')}`);
   return contexts;

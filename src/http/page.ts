@@ -48,7 +48,7 @@ const protective: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'no-referrer',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
-  'Permissions-Policy': 'camera=(), geolocation=(), microphone=()',
+  'Permissions-Policy': 'camera=(), geolocation=(), microphone=(self)',
 };
 
 const isBrowser = ({ req }: Context): boolean => req.header('accept')?.includes('text/html') === true;

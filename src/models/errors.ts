@@ -76,6 +76,7 @@ export const ariErrors = {
     status: 503,
     message: 'The limit of {searches} searches of stored calls at the same time is reached (recorder.disk.searches)',
   },
+  supervisionModeInvalid: { status: 400, message: "'mode' must be one of: listen, whisper, barge" },
   listeningOff: { status: 404, message: 'Listening is turned off (listening.on)' },
   listeningDenied: { status: 403, message: 'A read-only user may not listen (listening.read_only)' },
   tooManyListeners: { status: 409, message: 'The limit of {most} listeners is reached (listening.most)' },

@@ -25,3 +25,7 @@ export const WebrtcNews = model('WebrtcNews', 'What a page is told of calls of i
   cause: Type.Optional(Type.Integer({ description: '`ended`: the Q.850 cause.' })),
 });
 export type WebrtcNews = Static<typeof WebrtcNews>;
+
+/** Who hears a browser that listens to a channel: nobody, the party of the channel, or both sides. */
+export const supervisionModes = ['listen', 'whisper', 'barge'] as const;
+export type SupervisionMode = (typeof supervisionModes)[number];

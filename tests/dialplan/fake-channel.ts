@@ -199,6 +199,8 @@ export class FakeChannel implements DialplanChannel {
   readonly #callControl: DialplanCalls = {
     dial: (request) => this.#begin(`dial ${JSON.stringify(request)}`),
     join: (name) => (name === 'nobody' ? undefined : this.#begin(`join ${name}`)),
+    spy: ({ channel, ...request }) =>
+      channel === 'nobody' ? undefined : this.#begin(`spy ${channel} ${JSON.stringify(request)}`),
     enterConference: (name) => this.#begin(`room ${name}`),
     music: (musicClass) => {
       this.calls.push(`music ${musicClass}`);

@@ -12,6 +12,7 @@ const settings: TestServerOptions = {
   dialplan: {
     default: { '600': ['Stasis(desk,${CHANNEL(name)})'], bob: ['Dial(WebRTC/bob,30)'], echo: ['Answer', 'Echo'] },
   },
+  listening: { on: true },
   media: { webrtc: { consent_timeout: 5, turn: { urls: ['turn:turn.example.com'], secret: 'north wind' } } },
 };
 
@@ -31,6 +32,10 @@ globalThis.test = {
   },
   async dial(target, options) {
     test.follow(await test.phone.call(target, options));
+    ears.listen(test.call.stream);
+  },
+  async supervise(channel, mode) {
+    test.follow(await test.phone.supervise(channel, mode));
     ears.listen(test.call.stream);
   },
   async answer() { ears.listen(await test.call.answer()); },
@@ -131,6 +136,51 @@ chromium.test(browsers, 'a page refuses a call, and a name without a page cannot
     const missing = await call('nobody');
     const other = await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === missing.id);
     assert.is(other.cause, 20);
+  }),
+);
+
+/** Waits until a page hears a frequency, perhaps among others. */
+const hearsAlso = (page: import('playwright-core').Page, hertz: number) =>
+  page.waitForFunction(`ears.level(${hertz}) > -60`);
+
+chromium.test(browsers, 'a page listens to a call, whispers to one party, and talks to both', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk');
+    const bridge = await app.ok<{ id: string }>('POST', '/bridges?type=mixing');
+    const join = async (name: string, hertz: number) => {
+      const page = await connect(name);
+      await page.evaluate("test.dial({ app: 'desk' })");
+      const { channel } = await app.waitFor('StasisStart', (event) => event.channel.name.startsWith(`WebRTC/${name}-`));
+      await app.ok('POST', `/channels/${channel.id}/answer`);
+      await app.ok('POST', `/bridges/${bridge.id}/addChannel?channel=${channel.id}`);
+      await page.evaluate(`test.hum(${hertz})`);
+      return { page, id: channel.id };
+    };
+    const [alice, bob, boss] = [await join('alice', 700), await join('bob', 1300), await connect('boss')];
+    await pageHears(alice.page, 1300);
+    await pageHears(bob.page, 700);
+    const refused = await boss.evaluate<string>(`test.supervise('${alice.id}', 'shout').catch(String)`);
+    assert.match(refused, /mode/);
+    const supervise = async (mode: string) => {
+      await boss.evaluate(`test.supervise('${alice.id}', '${mode}')`);
+      await boss.waitForFunction("test.call.state === 'up'");
+      for (const hertz of [700, 1300]) await hearsAlso(boss, hertz);
+    };
+    await supervise('listen');
+    assert.is(await boss.evaluate('test.call.local'), undefined);
+    await boss.evaluate('test.call.hangup()');
+    await supervise('whisper');
+    await boss.evaluate('test.hum(1900)');
+    await hearsAlso(alice.page, 1900);
+    assert.ok((await bob.page.evaluate<number>('ears.level(1900)')) < -60, 'the other party hears a whisper');
+    await boss.evaluate('test.call.hangup()');
+    await supervise('barge');
+    await boss.evaluate('test.hum(1900)');
+    for (const { page } of [alice, bob]) await hearsAlso(page, 1900);
+    await app.ok('DELETE', `/channels/${alice.id}`);
+    await boss.waitForFunction("test.call.state === 'ended'");
+    await app.ok('DELETE', `/channels/${bob.id}`);
+    await app.ok('DELETE', `/bridges/${bridge.id}`);
   }),
 );
 

@@ -243,6 +243,7 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
   externalMedia: { externalMedia: Promise.resolve(samples.channel) },
   webrtc: {
     call: Promise.resolve({ session: 's1', channelId: 'c1', sdp: 'v=0\r\n', tag: 'abcd', iceServers: [] }),
+    supervise: Promise.resolve({ session: 's1', channelId: 'c9', sdp: 'v=0\r\n', tag: 'abcd', iceServers: [] }),
     change: Promise.resolve({ session: 's1', channelId: 'c1', sdp: 'v=0\r\n', tag: 'abcd', isFragment: false }),
     terms: { name: 'alice', ice_servers: [] },
     listen: () => undefined,

@@ -581,6 +581,15 @@ const rows: Row[] = [
     at: '/hookswitch/webrtc/sessions/s1',
   },
   {
+    ask: 'POST /hookswitch/channels/c1/supervise?mode=whisper&supervisorId=c9',
+    sdp: 'v=0\r\n',
+    call: ['webrtc.supervise', { channelId: 'c1', mode: 'whisper', supervisorId: 'c9', offer: 'v=0\r\n' }, asker],
+    status: 201,
+    answer: 'v=0\r\n',
+    file: 'application/sdp',
+    at: '/hookswitch/webrtc/sessions/s1',
+  },
+  {
     ask: 'PATCH /hookswitch/webrtc/sessions/s1',
     sdp: 'v=0\r\n',
     call: ['webrtc.change', 's1', 'v=0\r\n', asker],

@@ -11,7 +11,8 @@ type CallParts = {
   caller: { name: string; number: string };
   /** Settles what is offered, and with it the query of the request. */
   iceServers: RTCIceServer[];
-  media: MediaStreamConstraints;
+  /** What is asked of the microphone and the camera; left out: nothing, the call only listens. */
+  media: MediaStreamConstraints | undefined;
   ended: (call: Call) => void;
 };
 
@@ -74,8 +75,10 @@ export class Call {
   /** Sends the first offer. For {@link Phone}. */
   async begin(path: string): Promise<void> {
     try {
-      this.#local = await navigator.mediaDevices.getUserMedia(this.#parts.media);
-      for (const track of this.#local.getTracks()) this.connection.addTrack(track, this.#local);
+      const { media } = this.#parts;
+      this.#local = media && (await navigator.mediaDevices.getUserMedia(media));
+      for (const track of this.#local?.getTracks() ?? []) this.connection.addTrack(track, this.#local!);
+      if (!this.#local) this.connection.addTransceiver('audio', { direction: 'recvonly' });
       const response = await this.#offer('POST', path);
       this.#id = response.headers.get('location')?.split('/').pop() ?? this.#id;
       if (this.#state === 'ended') await this.#parts.server.ask('DELETE', `/webrtc/sessions/${this.#id}`);

@@ -1,3 +1,3 @@
 export { Call, type CallState } from './call.ts';
-export { type CallOptions, Phone, type PhoneOptions, type Target } from './phone.ts';
+export { type CallOptions, Phone, type PhoneOptions, type Supervision, type Target } from './phone.ts';
 export { Refused } from './server.ts';

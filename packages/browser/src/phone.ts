@@ -18,6 +18,9 @@ export type PhoneOptions = {
   onlistening?: (name: string | undefined) => void;
 };
 
+/** Who hears a phone that listens to a channel: nobody, the party of that channel, or both sides of its call. */
+export type Supervision = 'listen' | 'whisper' | 'barge';
+
 /** News of calls whose answer is still on its way, at most. */
 const mostEarly = 16;
 
@@ -74,12 +77,14 @@ export class Phone {
 
   /** Places a call. It resolves when audio can flow; `state` says when it is answered. @throws Refused */
   async call(target: Target, options: CallOptions = {}): Promise<Call> {
-    const call = this.#make('', { name: '', number: '' });
     const query = new URLSearchParams({ ...target, ...options } as Record<string, string>);
-    await call.begin(`/webrtc?${query}`);
-    const news = this.#early.get(call.id);
-    if (news) this.#hear(news);
-    return call;
+    return this.#begin(`/webrtc?${query}`, this.#media);
+  }
+
+  /** Listens to a channel, by its id, until that ends. Only `listen` needs no microphone. @throws Refused */
+  async supervise(channelId: string, mode: Supervision = 'listen'): Promise<Call> {
+    const path = `/channels/${encodeURIComponent(channelId)}/supervise?mode=${mode}`;
+    return this.#begin(path, mode === 'listen' ? undefined : this.#media);
   }
 
   /** Hangs up, and can be called no longer. */
@@ -90,8 +95,19 @@ export class Phone {
     this.#socket?.close();
   }
 
-  #make(id: string, caller: Call['caller']): Call {
-    const { media = { audio: true } } = this.#options;
+  get #media(): MediaStreamConstraints {
+    return this.#options.media ?? { audio: true };
+  }
+
+  async #begin(path: string, media: MediaStreamConstraints | undefined): Promise<Call> {
+    const call = this.#make('', { name: '', number: '' }, media);
+    await call.begin(path);
+    const news = this.#early.get(call.id);
+    if (news) this.#hear(news);
+    return call;
+  }
+
+  #make(id: string, caller: Call['caller'], media: MediaStreamConstraints | undefined): Call {
     const parts = { server: this.#server, id, caller, iceServers: this.#iceServers, media };
     const call = new Call({ ...parts, ended: (over) => this.#calls.delete(over) });
     this.#calls.add(call);
@@ -138,7 +154,7 @@ export class Phone {
       return;
     }
     if (news.type === 'incoming') {
-      this.onincoming?.(this.#make(news.call, news.caller));
+      this.onincoming?.(this.#make(news.call, news.caller, this.#media));
       return;
     }
     const call = [...this.#calls].find(({ id }) => id === news.call);

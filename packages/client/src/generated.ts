@@ -3123,6 +3123,19 @@ export interface OwnOperations {
       /** The waiting call that this offer takes; nothing else is read then. */
       call?: string;
     }, options?: RequestOptions): Promise<string>;
+    /** Listen to a channel with a browser, and talk to it. */
+    supervise(params: {
+      /** Id of the channel. */
+      channelId: string;
+      /** The offer, as application/sdp. */
+      offer: string;
+      /** Who hears the browser. */
+      mode?: 'listen' | 'whisper' | 'barge';
+      /** Id for the channel of the browser; up to 149 characters. */
+      supervisorId?: string;
+      /** Formats that may be used, e.g. `ulaw,opus`. */
+      formats?: string;
+    }, options?: RequestOptions): Promise<string>;
     /** Change a session: another offer, or a fragment of SDP with ICE. */
     update(params: {
       /** The session, from `Location`. */
@@ -3336,6 +3349,7 @@ export const ownOperations = {
   webrtc: {
     terms: 'GET /hookswitch/webrtc',
     call: 'POST /hookswitch/webrtc =offer',
+    supervise: 'POST /hookswitch/channels/{channelId}/supervise =offer',
     update: 'PATCH /hookswitch/webrtc/sessions/{sessionId} =offer',
     end: 'DELETE /hookswitch/webrtc/sessions/{sessionId}',
   },

@@ -2,7 +2,7 @@ import type { DialResult } from '../../models/dial.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type Feature, features } from '../../telephony/features.ts';
 import { parseSeconds, readOptions, readOptionsOf } from '../arguments.ts';
-import type { DialRequest, Ongoing } from '../calls.ts';
+import type { DialRequest, Ongoing, SpyRequest } from '../calls.ts';
 import { behind } from '../position.ts';
 import { unsealed } from '../signs.ts';
 import { type Application, answer, longestTimer, type Step, type StepResult, timer, waitFor } from './application.ts';
@@ -225,6 +225,36 @@ export const bridge: Application = {
       return ongoing ?? { done: Promise.resolve(), stop: () => {} };
     });
     if (!step.signal.aborted) channel.note('BRIDGERESULT', found ? 'SUCCESS' : 'NONEXISTENT');
+    return undefined;
+  },
+};
+
+/** What the options of ChanSpy ask for. */
+function readSpying(options: ReadonlyMap<string, string>): Pick<SpyRequest, 'hears' | 'talksTo'> {
+  const whispers = options.has('w') || options.has('W');
+  return {
+    hears: options.has('W') ? 'none' : options.has('o') ? 'party' : 'both',
+    talksTo: options.has('B') ? 'both' : whispers ? 'party' : 'nobody',
+  };
+}
+
+export const chanSpy: Application = {
+  name: 'ChanSpy',
+  usage:
+    'ChanSpy(channel[,options]): answers and listens to a channel, by id, name or the beginning of its name, until it ends; options B (both hear the listener), o (hears its party alone), w (its party hears the listener), W (the same, and hears nothing); E, q, S have no effect',
+  check: ({ args }) => (args[0]?.trim() ? undefined : 'no channel is named'),
+  run: async (step): Promise<Verdict> => {
+    const { channel, args, warn } = step;
+    const name = (args[0] ?? '').trim();
+    await answer(step);
+    if (step.signal.aborted) return undefined;
+    let found = true;
+    await until(step, () => {
+      const ongoing = channel.callControl().spy({ channel: name, ...readSpying(readOptions(args[1] ?? '')) });
+      found = ongoing !== undefined;
+      return ongoing ?? { done: Promise.resolve(), stop: () => {} };
+    });
+    if (!found) warn(`there is no channel ${name}`);
     return undefined;
   },
 };

@@ -1,5 +1,6 @@
 import type { IceServer } from '../../lib/turn-credentials.ts';
-import { WebrtcNews, WebrtcTerms } from '../../models/webrtc.ts';
+import { supervisionModes, WebrtcNews, WebrtcTerms } from '../../models/webrtc.ts';
+import type { BrowserAnswer } from '../../telephony/webrtc.ts';
 import {
   newChannel,
   operation,
@@ -36,6 +37,19 @@ const links = (servers: readonly IceServer[]): string =>
       ),
     )
     .join(', ');
+
+const answered = ({ sdp: text, session, tag, iceServers }: BrowserAnswer & { iceServers: IceServer[] }): TextAnswer => {
+  const link = links(iceServers);
+  return {
+    ...{ status: 201, type: sdp, text },
+    headers: {
+      Location: `/hookswitch/webrtc/sessions/${session}`,
+      ETag: quoted(tag),
+      'Accept-Patch': `${sdp}, ${sdpFragment}`,
+      ...(link !== '' && { Link: link }),
+    },
+  };
+};
 
 /** Browsers that call and are called without SIP. */
 export const webrtc: Resource = {
@@ -83,19 +97,38 @@ export const webrtc: Resource = {
         'channelIdExists',
         'allocationFailed',
       ],
-      handle: async (calls, params, requester): Promise<TextAnswer> => {
-        const answer = await calls.call(params, requester);
-        const link = links(answer.iceServers);
-        return {
-          ...{ status: 201, type: sdp, text: answer.sdp },
-          headers: {
-            Location: `/hookswitch/webrtc/sessions/${answer.session}`,
-            ETag: quoted(answer.tag),
-            'Accept-Patch': `${sdp}, ${sdpFragment}`,
-            ...(link !== '' && { Link: link }),
-          },
-        };
+      handle: async (calls, params, requester) => answered(await calls.call(params, requester)),
+    }),
+    textOperation({
+      method: 'POST',
+      path: '/channels/{channelId}/supervise',
+      nickname: 'supervise',
+      summary: 'Listen to a channel with a browser, and talk to it.',
+      notes:
+        'As POST /hookswitch/webrtc, with a channel that runs ChanSpy. `listen` hears both sides, `whisper` is also heard by the party of the channel, `barge` by both. It ends with the channel. Only where `listening.on` is set; the log names the listener.',
+      owner: 'webrtc',
+      params: {
+        channelId: pathParam('Id of the channel.', 'channel'),
+        offer: body('The offer, as application/sdp.'),
+        mode: queryParam('string', 'Who hears the browser.', { default: 'listen', allowed: supervisionModes }),
+        supervisorId: queryParam('string', 'Id for the channel of the browser; up to 149 characters.', newChannel),
+        formats: queryParam('string', 'Formats that may be used, e.g. `ulaw,opus`.'),
       },
+      content: sdp,
+      status: 201,
+      errors: [
+        'webrtcOfferInvalid',
+        'supervisionModeInvalid',
+        'listeningOff',
+        'listeningDenied',
+        'channelNotFound',
+        'tooManyListeners',
+        'formatNotFound',
+        'uniqueIdTooLong',
+        'channelIdExists',
+        'allocationFailed',
+      ],
+      handle: async (calls, params, requester) => answered(await calls.supervise(params, requester)),
     }),
     upgradeOperation({
       path: callsPath,

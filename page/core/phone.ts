@@ -1,0 +1,112 @@
+import { type Call, Phone, type Supervision } from '../../packages/browser/src/index.ts';
+import { cell } from './cell.ts';
+import { session } from './session.ts';
+
+/** The page as a phone of the user who has logged in. */
+export type PagePhone = {
+  /** The name by which it can be called, once it can. */
+  name: string | undefined;
+  /** Its calls, the newest last. */
+  calls: readonly PhoneCall[];
+  /** Why the last thing did not work, in words. */
+  problem: string;
+};
+
+/** A call of the page. `peer`: whom it is with, in words. */
+export type PhoneCall = { call: Call; peer: string; incoming: boolean; muted: boolean; held: boolean };
+
+const off: PagePhone = { name: undefined, calls: [], problem: '' };
+
+/** Undefined while the page is no phone. */
+export const pagePhone = cell<PagePhone | undefined>(undefined);
+
+let phone: Phone | undefined;
+let token = '';
+
+const change = (part: Partial<PagePhone>): void => pagePhone.set({ ...(pagePhone.get() ?? off), ...part });
+
+const calls = (): readonly PhoneCall[] => pagePhone.get()?.calls ?? [];
+
+const alter = (call: Call, part: Partial<PhoneCall>): void =>
+  change({ calls: calls().map((each) => (each.call === call ? { ...each, ...part } : each)) });
+
+function add(call: Call, peer: string, incoming: boolean): void {
+  call.onchange = () => {
+    if (call.state === 'ended') change({ calls: calls().filter((each) => each.call !== call) });
+    else alter(call, {});
+  };
+  if (call.state !== 'ended') change({ calls: [...calls(), { call, peer, incoming, muted: false, held: false }] });
+}
+
+/** What went wrong, for the user. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'That did not work.';
+  if (error.name === 'NotAllowedError') return 'The browser does not let this page use the microphone.';
+  if (error.name === 'NotFoundError') return 'This computer has no microphone.';
+  return error.message;
+}
+
+async function attempt(what: () => Promise<unknown>): Promise<void> {
+  change({ problem: '' });
+  try {
+    await what();
+  } catch (error) {
+    change({ problem: wordsOf(error) });
+  }
+}
+
+/** Whether the page may use the microphone at all: browsers let only secure origins. */
+export const hasMicrophone = (): boolean => navigator.mediaDevices !== undefined;
+
+async function connected(): Promise<Phone> {
+  const now = session.get()?.token ?? '';
+  if (phone && token === now) return phone;
+  phone?.close();
+  token = now;
+  const made = await Phone.connect(location.origin, now, { onlistening: (name) => change({ name }) });
+  made.onincoming = (call) => add(call, call.caller.name || call.caller.number || 'unknown', true);
+  phone = made;
+  return made;
+}
+
+/** Makes the page a phone. */
+export const turnOn = (): Promise<void> => attempt(connected);
+
+/** Hangs up all calls; the page is no phone any more. */
+export function turnOff(): void {
+  phone?.close();
+  phone = undefined;
+  pagePhone.set(undefined);
+}
+
+/** Calls an extension of the dialplan. */
+export const dial = (extension: string, context: string): Promise<void> =>
+  attempt(async () => add(await (await connected()).call({ extension, context }), extension, false));
+
+/** Talks to a channel of the server. @param peer its name. */
+export const supervise = (channelId: string, mode: Supervision, peer: string): Promise<void> =>
+  attempt(async () => add(await (await connected()).supervise(channelId, mode), peer, false));
+
+/** Answers a call to the page. */
+export const answer = ({ call }: PhoneCall): Promise<void> =>
+  attempt(async () => {
+    await call.answer();
+    alter(call, { incoming: false });
+  });
+
+/** Puts the far side on hold, or takes it back. */
+export const hold = ({ call, held }: PhoneCall): Promise<void> =>
+  attempt(async () => {
+    await call.hold(!held);
+    alter(call, { held: !held });
+  });
+
+/** Silences the microphone, or ends that. */
+export function mute({ call, muted }: PhoneCall): void {
+  call.mute(!muted);
+  alter(call, { muted: !muted });
+}
+
+session.follow(() => {
+  if (!session.get()) turnOff();
+});
