@@ -2979,6 +2979,25 @@ export interface OwnOperations {
             memberName: string;
         }, options?: RequestOptions): Promise<void>;
     };
+    /**
+     * Listening: what both sides of a live channel say, over a WebSocket or with a browser as a phone. Only where
+     * `listening.on` is set.
+     */
+    listening: {
+        /** Listen to a channel with a browser, and talk to it. */
+        supervise(params: {
+            /** Id of the channel. */
+            channelId: string;
+            /** The offer, as application/sdp. */
+            offer: string;
+            /** Who hears the browser. */
+            mode?: 'listen' | 'whisper' | 'barge';
+            /** Id for the channel of the browser; up to 149 characters. */
+            supervisorId?: string;
+            /** Formats that may be used, e.g. `ulaw,opus`. */
+            formats?: string;
+        }, options?: RequestOptions): Promise<string>;
+    };
     /** Logging: which lines are written, of all parts of the server and of single ones. */
     logging: {
         /** Tell which lines are written. */
@@ -3087,19 +3106,6 @@ export interface OwnOperations {
             formats?: string;
             /** The waiting call that this offer takes; nothing else is read then. */
             call?: string;
-        }, options?: RequestOptions): Promise<string>;
-        /** Listen to a channel with a browser, and talk to it. */
-        supervise(params: {
-            /** Id of the channel. */
-            channelId: string;
-            /** The offer, as application/sdp. */
-            offer: string;
-            /** Who hears the browser. */
-            mode?: 'listen' | 'whisper' | 'barge';
-            /** Id for the channel of the browser; up to 149 characters. */
-            supervisorId?: string;
-            /** Formats that may be used, e.g. `ulaw,opus`. */
-            formats?: string;
         }, options?: RequestOptions): Promise<string>;
         /** Change a session: another offer, or a fragment of SDP with ICE. */
         update(params: {
@@ -3280,6 +3286,9 @@ export declare const ownOperations: {
         readonly list: 'GET /hookswitch/groups';
         readonly drain: 'POST /hookswitch/groups/{applicationName}/{groupName}/members/{memberName}/drain';
     };
+    readonly listening: {
+        readonly supervise: 'POST /hookswitch/channels/{channelId}/supervise =offer';
+    };
     readonly logging: {
         readonly get: 'GET /hookswitch/logging';
         readonly set: 'PUT /hookswitch/logging parts';
@@ -3312,7 +3321,6 @@ export declare const ownOperations: {
     readonly webrtc: {
         readonly terms: 'GET /hookswitch/webrtc';
         readonly call: 'POST /hookswitch/webrtc =offer';
-        readonly supervise: 'POST /hookswitch/channels/{channelId}/supervise =offer';
         readonly update: 'PATCH /hookswitch/webrtc/sessions/{sessionId} =offer';
         readonly end: 'DELETE /hookswitch/webrtc/sessions/{sessionId}';
     };

@@ -15,6 +15,9 @@ export type PagePhone = {
 /** A call of the page. `peer`: whom it is with, in words. */
 export type PhoneCall = { call: Call; peer: string; incoming: boolean; muted: boolean; held: boolean };
 
+/** The Q.850 cause of a normal end. */
+const normal = 16;
+
 const off: PagePhone = { name: undefined, calls: [], problem: '' };
 
 /** Undefined while the page is no phone. */
@@ -31,11 +34,14 @@ const alter = (call: Call, part: Partial<PhoneCall>): void =>
   change({ calls: calls().map((each) => (each.call === call ? { ...each, ...part } : each)) });
 
 function add(call: Call, peer: string, incoming: boolean): void {
+  change({ calls: [...calls(), { call, peer, incoming, muted: false, held: false }] });
   call.onchange = () => {
-    if (call.state === 'ended') change({ calls: calls().filter((each) => each.call !== call) });
-    else alter(call, {});
+    if (call.state !== 'ended') return alter(call, {});
+    const problem = call.cause === normal ? {} : { problem: `${peer} ended with cause ${call.cause}.` };
+    change({ calls: calls().filter((each) => each.call !== call), ...problem });
   };
-  if (call.state !== 'ended') change({ calls: [...calls(), { call, peer, incoming, muted: false, held: false }] });
+  // It may have ended while it was made.
+  call.onchange(call);
 }
 
 /** What went wrong, for the user. */
@@ -64,7 +70,7 @@ async function connected(): Promise<Phone> {
   phone?.close();
   token = now;
   const made = await Phone.connect(location.origin, now, { onlistening: (name) => change({ name }) });
-  made.onincoming = (call) => add(call, call.caller.name || call.caller.number || 'unknown', true);
+  made.onincoming = (call) => add(call, `The call from ${call.caller.name || call.caller.number || 'unknown'}`, true);
   phone = made;
   return made;
 }
@@ -81,7 +87,7 @@ export function turnOff(): void {
 
 /** Calls an extension of the dialplan. */
 export const dial = (extension: string, context: string): Promise<void> =>
-  attempt(async () => add(await (await connected()).call({ extension, context }), extension, false));
+  attempt(async () => add(await (await connected()).call({ extension, context }), `The call to ${extension}`, false));
 
 /** Talks to a channel of the server. @param peer its name. */
 export const supervise = (channelId: string, mode: Supervision, peer: string): Promise<void> =>

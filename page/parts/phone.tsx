@@ -157,13 +157,13 @@ export function PhonePanel() {
 
 /** Buttons that talk to the party of a channel, or to both sides of its call, with the page's phone. */
 export function TalkButtons({ channel, name }: { channel: string; name: string }) {
-  if (!may('webrtc:supervise') || !hasMicrophone()) return null;
+  if (!may('listening:supervise') || !hasMicrophone()) return null;
   return (
     <>
-      <button type="button" class="small" onClick={() => void supervise(channel, 'whisper', `Whisper to ${name}`)}>
+      <button type="button" class="small" onClick={() => void supervise(channel, 'whisper', `The whisper to ${name}`)}>
         Whisper
       </button>{' '}
-      <button type="button" class="small" onClick={() => void supervise(channel, 'barge', `Talk in ${name}`)}>
+      <button type="button" class="small" onClick={() => void supervise(channel, 'barge', `The talk in ${name}`)}>
         Barge in
       </button>{' '}
     </>

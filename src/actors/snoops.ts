@@ -39,7 +39,7 @@ function readDirection(
 }
 
 /** Which sides of a channel are heard, and which hear what is said. */
-export type SnoopSides = { readonly spy: AudioDirection; readonly whisper: AudioDirection };
+type SnoopSides = { readonly spy: AudioDirection; readonly whisper: AudioDirection };
 
 /** Makes what makes snoop channels. */
 export function createSnoops({ channels, facts, views, driver }: SnoopsOptions) {

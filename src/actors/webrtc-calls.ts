@@ -112,26 +112,33 @@ function readOffer(offer: string | undefined): string {
   throw new AriError('webrtcOfferInvalid', { problem: 'the body is to be SDP with the type application/sdp' });
 }
 
+/** Which channels of browsers listen to others. */
+function createSupervisions({ channels, facts, listening }: WebrtcCallsOptions) {
+  /** What says that a channel no longer listens, by its id. */
+  const ends = new SlotMap<string, () => void>();
+  const end = (id: string): void => {
+    ends.get(id)?.();
+    ends.delete(id);
+  };
+  facts.on('channel.gone', ({ id }) => end(id));
+  return {
+    end,
+    /** @throws AriError where the user may not listen. */
+    begin(id: string, channelId: string, mode: string, { user }: BrowserUser): void {
+      const sendAway = (): void => {
+        end(id);
+        const entry = channels.find(id);
+        if (entry) channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
+      };
+      ends.set(id, listening.supervise(channelId, user, mode, sendAway));
+    },
+  };
+}
+
 /** Makes what lets browsers call and be called over HTTP. */
 export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
-  const { channels, driver, applications, turn, listening, formats: known } = options;
-  /** What says that a channel no longer listens, by its id. */
-  const supervising = new SlotMap<string, () => void>();
-  const listensNoMore = (id: string): void => {
-    supervising.get(id)?.();
-    supervising.delete(id);
-  };
-  options.facts.on('channel.gone', ({ id }) => listensNoMore(id));
-
-  /** @throws AriError where the user may not listen. */
-  const admit = (id: string, channelId: string, mode: string, { user }: BrowserUser): void => {
-    const end = (): void => {
-      listensNoMore(id);
-      const entry = channels.find(id);
-      if (entry) channels.tell(entry, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
-    };
-    supervising.set(id, listening.supervise(channelId, user, mode, end));
-  };
+  const { channels, driver, applications, turn, formats: known } = options;
+  const supervisions = createSupervisions(options);
 
   const idOf = ({ channelId }: BrowserCallRequest): string => {
     if (channelId && channelId.length > longestChannelId) throw new AriError('uniqueIdTooLong');
@@ -156,7 +163,7 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
       });
     if (!came) {
       prepared.abandon();
-      listensNoMore(id);
+      supervisions.end(id);
       throw new AriError(isTaken ? 'channelIdExists' : 'serviceUnavailable');
     }
     if (!app) return;
@@ -196,11 +203,11 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
       const offer = readOffer(sdp);
       if (!(supervisionModes as readonly string[]).includes(mode)) throw new AriError('supervisionModeInvalid');
       const id = idOf({ channelId: supervisorId });
-      admit(id, channelId, mode, user);
+      supervisions.begin(id, channelId, mode, user);
       const variables = { [supervisedVariable]: channelId };
       const call = { extension: mode, context: supervisionContext, variables, channelId: id, formats };
       const answer = await place(call, offer, user).catch((error: unknown) => {
-        listensNoMore(id);
+        supervisions.end(id);
         throw error;
       });
       return { ...answer, iceServers: options.iceServers(nameOf(user)) };

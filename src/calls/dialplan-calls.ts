@@ -54,6 +54,9 @@ type DialplanCallsOptions = {
 
 const nothing = (): void => {};
 
+/** Runs what a limit may refuse, which is then logged. */
+type Attempt = <T>(entry: ChannelEntry, what: () => T) => T | undefined;
+
 /** Connects channels for the dialplan, in bridges of its own that clients only see, and runs the dialplan so. */
 export function createDialplanCalls(options: DialplanCallsOptions): void {
   const { channels, audio, bridges, ids, clock, log, hit = uncounted } = options;
@@ -114,32 +117,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): void {
     return { done: gone.then(leave), stop: leave };
   };
 
-  const record = (entry: ChannelEntry, recording: DialplanRecording): Ongoing<RecordOutcome> => {
-    const { name, format, append, beep, maxDurationMs, maxSilenceMs, terminateOn } = recording;
-    const isKnown = (recordingFormats as readonly string[]).includes(format);
-    const path = isKnown ? attempt(entry, () => options.stored.placeFor(name, format)) : undefined;
-    if (path === undefined) return { done: Promise.resolve('ERROR'), stop: nothing };
-    let stop = nothing;
-    const done = new Promise<RecordOutcome>((resolve) => {
-      const request = {
-        path,
-        format,
-        ifExists: append ? ('append' as const) : ('overwrite' as const),
-        beep,
-        channels: 1 as const,
-        maxDurationMs,
-        maxSilenceMs,
-        terminateOn,
-      };
-      const told = (report: RecordReport): void => {
-        if (report.type !== 'record.started') resolve(outcomeOf(report));
-      };
-      const handle = entry.leg.media.record(request, told);
-      stop = () => handle.stop();
-    });
-    return { done, stop: () => stop() };
-  };
-
+  const record = recordingFor(options.stored, attempt);
   const spy = createSpying({ channels, bridges, snoops: options.snoops, openBridge, attempt });
   const callsOf: CallsOf = (entry) => ({
     dial: (request) => dials.dial(entry, request),
@@ -161,4 +139,33 @@ function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): R
   if (report.type !== 'record.finished') return 'ERROR';
   const outcomes = { stopped: 'HANGUP', sourceGone: 'HANGUP', duration: 'TIMEOUT', silence: 'SILENCE', digit: 'DTMF' };
   return outcomes[report.reason] as RecordOutcome;
+}
+
+/** Makes what records a channel for the dialplan. */
+function recordingFor(stored: DialplanCallsOptions['stored'], attempt: Attempt) {
+  return (entry: ChannelEntry, recording: DialplanRecording): Ongoing<RecordOutcome> => {
+    const { name, format, append, beep, maxDurationMs, maxSilenceMs, terminateOn } = recording;
+    const isKnown = (recordingFormats as readonly string[]).includes(format);
+    const path = isKnown ? attempt(entry, () => stored.placeFor(name, format)) : undefined;
+    if (path === undefined) return { done: Promise.resolve('ERROR'), stop: nothing };
+    let stop = nothing;
+    const done = new Promise<RecordOutcome>((resolve) => {
+      const request = {
+        path,
+        format,
+        ifExists: append ? ('append' as const) : ('overwrite' as const),
+        beep,
+        channels: 1 as const,
+        maxDurationMs,
+        maxSilenceMs,
+        terminateOn,
+      };
+      const told = (report: RecordReport): void => {
+        if (report.type !== 'record.started') resolve(outcomeOf(report));
+      };
+      const handle = entry.leg.media.record(request, told);
+      stop = () => handle.stop();
+    });
+    return { done, stop: () => stop() };
+  };
 }

@@ -51,7 +51,7 @@ async function tokenFor(server: TestServer, name: string): Promise<string> {
       authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
       'content-type': 'application/json',
     },
-    body: JSON.stringify({ name, operations: ['webrtc'], applications: ['desk'], contexts: ['default'] }),
+    body: JSON.stringify({ name, operations: ['webrtc', 'listening'], applications: ['desk'], contexts: ['default'] }),
   });
   const text = await response.text();
   assert.ok(response.ok, text);

@@ -45,6 +45,8 @@ const launch = (executablePath: string): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // A microphone that beeps, without a question.
+      ...['--use-fake-device-for-media-stream', '--use-fake-ui-for-media-stream'],
     ],
   });
 
@@ -113,9 +115,10 @@ export const pageTests = (page: Test<Record<string, unknown>>) => {
             const shown = await context.newPage();
             shown.setDefaultTimeout(browserMs);
             shown.on('console', (message) => {
-              // A channel may go while its figures are asked for.
-              if (message.type() !== 'error' || message.location().url.endsWith('/rtp_statistics')) return;
-              complaints.push(`${message.text()} ${message.location().url}`);
+              // A channel may go while its figures are asked for, and a session of WebRTC while it is changed.
+              const { url } = message.location();
+              if (message.type() !== 'error' || /\/rtp_statistics$|\/webrtc\/sessions\//.test(url)) return;
+              complaints.push(`${message.text()} ${url}`);
             });
             shown.on('pageerror', (error) => complaints.push(String(error)));
             shown.on('request', (asked) => {

@@ -3014,6 +3014,25 @@ export interface OwnOperations {
       memberName: string;
     }, options?: RequestOptions): Promise<void>;
   };
+  /**
+   * Listening: what both sides of a live channel say, over a WebSocket or with a browser as a phone. Only where
+   * `listening.on` is set.
+   */
+  listening: {
+    /** Listen to a channel with a browser, and talk to it. */
+    supervise(params: {
+      /** Id of the channel. */
+      channelId: string;
+      /** The offer, as application/sdp. */
+      offer: string;
+      /** Who hears the browser. */
+      mode?: 'listen' | 'whisper' | 'barge';
+      /** Id for the channel of the browser; up to 149 characters. */
+      supervisorId?: string;
+      /** Formats that may be used, e.g. `ulaw,opus`. */
+      formats?: string;
+    }, options?: RequestOptions): Promise<string>;
+  };
   /** Logging: which lines are written, of all parts of the server and of single ones. */
   logging: {
     /** Tell which lines are written. */
@@ -3122,19 +3141,6 @@ export interface OwnOperations {
       formats?: string;
       /** The waiting call that this offer takes; nothing else is read then. */
       call?: string;
-    }, options?: RequestOptions): Promise<string>;
-    /** Listen to a channel with a browser, and talk to it. */
-    supervise(params: {
-      /** Id of the channel. */
-      channelId: string;
-      /** The offer, as application/sdp. */
-      offer: string;
-      /** Who hears the browser. */
-      mode?: 'listen' | 'whisper' | 'barge';
-      /** Id for the channel of the browser; up to 149 characters. */
-      supervisorId?: string;
-      /** Formats that may be used, e.g. `ulaw,opus`. */
-      formats?: string;
     }, options?: RequestOptions): Promise<string>;
     /** Change a session: another offer, or a fragment of SDP with ICE. */
     update(params: {
@@ -3317,6 +3323,9 @@ export const ownOperations = {
     list: 'GET /hookswitch/groups',
     drain: 'POST /hookswitch/groups/{applicationName}/{groupName}/members/{memberName}/drain',
   },
+  listening: {
+    supervise: 'POST /hookswitch/channels/{channelId}/supervise =offer',
+  },
   logging: {
     get: 'GET /hookswitch/logging',
     set: 'PUT /hookswitch/logging parts',
@@ -3349,7 +3358,6 @@ export const ownOperations = {
   webrtc: {
     terms: 'GET /hookswitch/webrtc',
     call: 'POST /hookswitch/webrtc =offer',
-    supervise: 'POST /hookswitch/channels/{channelId}/supervise =offer',
     update: 'PATCH /hookswitch/webrtc/sessions/{sessionId} =offer',
     end: 'DELETE /hookswitch/webrtc/sessions/{sessionId}',
   },

@@ -1,5 +1,5 @@
 import type { IceServer } from '../../lib/turn-credentials.ts';
-import { supervisionModes, WebrtcNews, WebrtcTerms } from '../../models/webrtc.ts';
+import { WebrtcNews, WebrtcTerms } from '../../models/webrtc.ts';
 import type { BrowserAnswer } from '../../telephony/webrtc.ts';
 import {
   newChannel,
@@ -15,12 +15,13 @@ import type { TextAnswer } from '../text-answers.ts';
 /** Path of the WebSocket on which a page hears of calls. */
 export const callsPath = '/webrtc/calls';
 
-const sdp = 'application/sdp';
+export const sdp = 'application/sdp';
 /** RFC 8840 section 9. */
 const sdpFragment = 'application/trickle-ice-sdpfrag';
 
 const sessionId = pathParam('The session, from `Location`.');
-const body = (description: string) =>
+/** The offer of a request. */
+export const sdpBody = (description: string) =>
   ({ in: 'body', type: 'string', whole: true, required: true, hidden: true, description }) as const;
 
 const quoted = (value: string): string => `"${value.replaceAll(/["\\]/g, '\\$&')}"`;
@@ -38,7 +39,13 @@ const links = (servers: readonly IceServer[]): string =>
     )
     .join(', ');
 
-const answered = ({ sdp: text, session, tag, iceServers }: BrowserAnswer & { iceServers: IceServer[] }): TextAnswer => {
+/** The answer to an offer: a session is made. */
+export const answered = ({
+  sdp: text,
+  session,
+  tag,
+  iceServers,
+}: BrowserAnswer & { iceServers: IceServer[] }): TextAnswer => {
   const link = links(iceServers);
   return {
     ...{ status: 201, type: sdp, text },
@@ -76,7 +83,7 @@ export const webrtc: Resource = {
         'The body is the offer (application/sdp), the answer is SDP. `Location` is the session: PATCH changes it, DELETE hangs up. The channel rings until its application or dialplan answers it; what that plays before is heard.',
       owner: 'webrtc',
       params: {
-        offer: body('The offer, as application/sdp.'),
+        offer: sdpBody('The offer, as application/sdp.'),
         app: queryParam('string', 'Application that gets the channel.', { names: 'application' }),
         appArgs: queryParam('string', 'Arguments for the application.', { hidden: true }),
         extension: queryParam('string', 'Extension of the dialplan to call, without an application.'),
@@ -99,37 +106,6 @@ export const webrtc: Resource = {
       ],
       handle: async (calls, params, requester) => answered(await calls.call(params, requester)),
     }),
-    textOperation({
-      method: 'POST',
-      path: '/channels/{channelId}/supervise',
-      nickname: 'supervise',
-      summary: 'Listen to a channel with a browser, and talk to it.',
-      notes:
-        'As POST /hookswitch/webrtc, with a channel that runs ChanSpy. `listen` hears both sides, `whisper` is also heard by the party of the channel, `barge` by both. It ends with the channel. Only where `listening.on` is set; the log names the listener.',
-      owner: 'webrtc',
-      params: {
-        channelId: pathParam('Id of the channel.', 'channel'),
-        offer: body('The offer, as application/sdp.'),
-        mode: queryParam('string', 'Who hears the browser.', { default: 'listen', allowed: supervisionModes }),
-        supervisorId: queryParam('string', 'Id for the channel of the browser; up to 149 characters.', newChannel),
-        formats: queryParam('string', 'Formats that may be used, e.g. `ulaw,opus`.'),
-      },
-      content: sdp,
-      status: 201,
-      errors: [
-        'webrtcOfferInvalid',
-        'supervisionModeInvalid',
-        'listeningOff',
-        'listeningDenied',
-        'channelNotFound',
-        'tooManyListeners',
-        'formatNotFound',
-        'uniqueIdTooLong',
-        'channelIdExists',
-        'allocationFailed',
-      ],
-      handle: async (calls, params, requester) => answered(await calls.supervise(params, requester)),
-    }),
     upgradeOperation({
       path: callsPath,
       nickname: 'calls',
@@ -149,7 +125,7 @@ export const webrtc: Resource = {
       notes:
         'A whole offer (application/sdp) holds, takes back or restarts ICE, and is answered with SDP. A fragment (application/trickle-ice-sdpfrag) with other credentials restarts ICE; one with candidates alone is not needed and changes nothing (204). A fragment needs `If-Match`: the `ETag` of the session, or `*` to restart ICE (RFC 9725 4.3); an offer may have it.',
       owner: 'webrtc',
-      params: { sessionId, offer: body('An offer, or a fragment of SDP.') },
+      params: { sessionId, offer: sdpBody('An offer, or a fragment of SDP.') },
       content: sdp,
       status: 200,
       errors: [

@@ -1,0 +1,57 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { pageTests, picture } from '../support/browser.ts';
+import { user } from '../support/server.ts';
+
+/** The page as a phone, in a real browser with a microphone that beeps. */
+
+const page = suite('the page as a phone');
+const test = pageTests(page);
+
+test('it is called, calls, and talks to the party of a call', async ({ server, place, open }) => {
+  const app = await server.app('desk');
+  const shown = await open();
+  await shown.getByRole('button', { name: 'Phone', exact: true }).click();
+  const phone = shown.getByRole('region', { name: 'Phone' });
+  await phone.getByText(`WebRTC/${user}`).waitFor();
+
+  const called = await app.ok<{ id: string }>('POST', `/channels?endpoint=WebRTC/${user}&app=desk&callerId=Alice<201>`);
+  await phone.getByText('The call from Alice').waitFor();
+  await phone.getByRole('button', { name: 'Answer' }).click();
+  await app.waitFor('StasisStart', ({ channel }) => channel.id === called.id);
+  await phone.getByRole('button', { name: 'Hold' }).click();
+  await app.waitFor('ChannelHold');
+  await phone.getByRole('button', { name: '5', exact: true }).click();
+  await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '5');
+  await picture(shown, 'page-phone');
+  await phone.getByRole('button', { name: 'Hang up' }).click();
+  await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === called.id);
+
+  await phone.getByLabel('Extension').fill('4711');
+  await phone.getByRole('button', { name: 'Call', exact: true }).click();
+  const dialed = await app.waitFor('StasisStart', ({ args }) => args.join() === '4711');
+  assert.ok(dialed.channel.name.startsWith(`WebRTC/${user}-`), dialed.channel.name);
+  await app.ok('DELETE', `/channels/${dialed.channel.id}`);
+  await phone.getByRole('button', { name: 'Hang up' }).waitFor({ state: 'detached' });
+
+  await phone.getByLabel('Context').fill('nowhere');
+  await phone.getByRole('button', { name: 'Call', exact: true }).click();
+  await phone.getByText('The call to 4711 ended with cause 3.').waitFor();
+
+  place();
+  const { channel } = await app.waitFor('StasisStart', (event) => event.channel.name.startsWith('PJSIP/'));
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
+  await shown
+    .getByRole('link', { name: new RegExp(channel.caller.number) })
+    .first()
+    .click();
+  await shown.getByRole('button', { name: 'Whisper' }).first().click();
+  await phone.getByText(/^The whisper to PJSIP/).waitFor();
+  await app.ok('DELETE', `/channels/${channel.id}`);
+  await phone.getByText(/^The whisper to PJSIP/).waitFor({ state: 'detached' });
+  await shown.getByRole('button', { name: 'Log out' }).click();
+  await phone.waitFor({ state: 'detached' });
+});
+
+page.run();
