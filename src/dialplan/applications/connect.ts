@@ -243,7 +243,7 @@ export const chanSpy: Application = {
   usage:
     'ChanSpy(channel[,options]): answers and listens to a channel, by id, name or the beginning of its name, until it ends; options B (both hear the listener), o (hears its party alone), w (its party hears the listener), W (the same, and hears nothing); E, q, S have no effect',
   check: ({ args }) => (args[0]?.trim() ? undefined : 'no channel is named'),
-  run: async (step): Promise<Verdict> => {
+  run: async (step): Promise<StepResult> => {
     const { channel, args, warn } = step;
     const name = (args[0] ?? '').trim();
     await answer(step);
