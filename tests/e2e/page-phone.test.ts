@@ -27,16 +27,16 @@ test('it is called, calls, and talks to the party of a call', async ({ server, p
   await phone.getByRole('button', { name: 'Hang up' }).click();
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === called.id);
 
-  await phone.getByLabel('Extension').fill('4711');
+  await phone.getByLabel('Extension').fill('0815');
   await phone.getByRole('button', { name: 'Call', exact: true }).click();
-  const dialed = await app.waitFor('StasisStart', ({ args }) => args.join() === '4711');
+  const dialed = await app.waitFor('StasisStart', ({ args }) => args.join() === '0815');
   assert.ok(dialed.channel.name.startsWith(`WebRTC/${user}-`), dialed.channel.name);
   await app.ok('DELETE', `/channels/${dialed.channel.id}`);
   await phone.getByRole('button', { name: 'Hang up' }).waitFor({ state: 'detached' });
 
   await phone.getByLabel('Context').fill('nowhere');
   await phone.getByRole('button', { name: 'Call', exact: true }).click();
-  await phone.getByText('The call to 4711 ended with cause 3.').waitFor();
+  await phone.getByText('The call to 0815 ended with cause 3.').waitFor();
 
   place();
   const { channel } = await app.waitFor('StasisStart', (event) => event.channel.name.startsWith('PJSIP/'));
