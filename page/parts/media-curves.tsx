@@ -192,49 +192,47 @@ function Legs({ legs, nameOf }: { legs: readonly LegQuality[]; nameOf: (object: 
   const shown = (value: number | undefined, unit = ''): string => (value === undefined ? '—' : `${value}${unit}`);
   return (
     <div class="scroll">
-      <div class="scroll">
-        <table class="figures legs">
-          <thead>
-            <tr>
-              <th scope="col">Audio</th>
-              <th scope="col" class="said">
-                Codec
-              </th>
-              <th scope="col" class="said">
-                Quality
-              </th>
-              <th scope="col" title="Mean opinion score, estimated by the E-model (ITU-T G.107): 1 to 4.5">
-                MOS
-              </th>
-              <th scope="col">Lowest</th>
-              <th scope="col">Loss</th>
-              <th scope="col">Jitter</th>
-              <th scope="col">Delay</th>
-              <th scope="col">Level</th>
+      <table class="figures legs">
+        <thead>
+          <tr>
+            <th scope="col">Audio</th>
+            <th scope="col" class="said">
+              Codec
+            </th>
+            <th scope="col" class="said">
+              Quality
+            </th>
+            <th scope="col" title="Mean opinion score, estimated by the E-model (ITU-T G.107): 1 to 4.5">
+              MOS
+            </th>
+            <th scope="col">Lowest</th>
+            <th scope="col">Loss</th>
+            <th scope="col">Jitter</th>
+            <th scope="col">Delay</th>
+            <th scope="col">Level</th>
+          </tr>
+        </thead>
+        <tbody>
+          {legs.map(({ object, direction, word, score, worst, worstAt, ...leg }) => (
+            <tr key={`${object} ${direction}`}>
+              <th scope="row">{`${direction === 'heard' ? 'from' : 'to'} ${nameOf(object)}`}</th>
+              <td class="said">{leg.codec || '—'}</td>
+              <td class="said">
+                <Pill state={word} tone={legTones[word]} />
+              </td>
+              <td title={leg.isPublished ? undefined : approximate}>
+                {score === undefined || leg.isPublished ? '' : '≈ '}
+                {shown(score)}
+              </td>
+              <td title={worstAt === undefined ? undefined : `at ${clockTime(worstAt)}`}>{shown(worst)}</td>
+              <td>{shown(leg.lossPercent, ' %')}</td>
+              <td>{shown(leg.jitterMs, ' ms')}</td>
+              <td>{shown(leg.delayMs, ' ms')}</td>
+              <td>{shown(leg.levelDb, ' dB')}</td>
             </tr>
-          </thead>
-          <tbody>
-            {legs.map(({ object, direction, word, score, worst, worstAt, ...leg }) => (
-              <tr key={`${object} ${direction}`}>
-                <th scope="row">{`${direction === 'heard' ? 'from' : 'to'} ${nameOf(object)}`}</th>
-                <td class="said">{leg.codec || '—'}</td>
-                <td class="said">
-                  <Pill state={word} tone={legTones[word]} />
-                </td>
-                <td title={leg.isPublished ? undefined : approximate}>
-                  {score === undefined || leg.isPublished ? '' : '≈ '}
-                  {shown(score)}
-                </td>
-                <td title={worstAt === undefined ? undefined : `at ${clockTime(worstAt)}`}>{shown(worst)}</td>
-                <td>{shown(leg.lossPercent, ' %')}</td>
-                <td>{shown(leg.jitterMs, ' ms')}</td>
-                <td>{shown(leg.delayMs, ' ms')}</td>
-                <td>{shown(leg.levelDb, ' dB')}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }
