@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { pageTests, picture } from '../support/browser.ts';
+import { pageTests, picture, untilTrue } from '../support/browser.ts';
 
 /** What a page tells of the audio of a call, in a real browser. */
 
@@ -62,7 +62,7 @@ test(
       await other.getByRole('button', { name: 'Play recording' }).click();
       await other.getByRole('img', { name: /^Waveform, 1 s/ }).waitFor();
       const played = other.locator('audio');
-      await shown.waitForFunction(`document.querySelector('[data-object="${name}"] audio').duration > 0.8`);
+      await untilTrue(shown, `document.querySelector('[data-object="${name}"] audio').duration > 0.8`);
       assert.is(await played.evaluate((one: HTMLAudioElement) => one.error), null, format);
       await app.ok('DELETE', `/recordings/stored/${name}`);
     }

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isLit, pageTests } from '../support/browser.ts';
+import { isLit, pageTests, untilTrue } from '../support/browser.ts';
 import { password, user } from '../support/server.ts';
 
 /** The page by keyboard alone, in a real browser: every control is reached, seen to be, and has a name. */
@@ -63,7 +63,7 @@ const focusedText = (shown: Page) => shown.evaluate<string>(words);
 
 /** Resolves once something of this name has the focus. @throws Error when that does not come. */
 async function focusOn(shown: Page, name: RegExp): Promise<void> {
-  await shown.waitForFunction(`(source) => new RegExp(source).test(${words})`, name.source);
+  await untilTrue(shown, `${String(name)}.test(${words})`);
 }
 
 /** Presses Tab until something of this name has the focus. */
@@ -196,17 +196,20 @@ test('a call is found, gone through in time, acted upon and ended without a mous
   // The ladder: an entry is opened and closed, and has the focus again.
   await tabTo(shown, /^Filter the ladder$/);
   await keyboard.type('ChannelVarset "kind":"event"');
-  await shown.waitForFunction(`(() => {
+  await untilTrue(
+    shown,
+    `(() => {
     const entries = [...document.querySelectorAll('.ladder-rows .rung')];
     return entries.length > 0 && entries.every((each) => each.textContent.includes('ChannelVarset'));
-  })()`);
+  })()`,
+  );
   await tabTo(shown, /ChannelVarset/);
   const entry = await focusedText(shown);
   await keyboard.press('Enter');
   await shown.getByLabel('The chosen entry').waitFor();
   await tabTo(shown, /^Close$/);
   await keyboard.press('Enter');
-  await shown.waitForFunction(`(entry) => ${words} === entry`, entry);
+  await untilTrue(shown, `${words} === ${JSON.stringify(entry)}`);
 
   // The question has the focus; Escape takes it back.
   await tabTo(shown, /^Hang up$/);

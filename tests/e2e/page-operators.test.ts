@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket } from 'ws';
-import { isLit, pageTests, picture, type World } from '../support/browser.ts';
+import { isLit, pageTests, picture, untilTrue, type World } from '../support/browser.ts';
 import { Phone } from '../support/phone.ts';
 import { password, startTestServer, type TestServer, user } from '../support/server.ts';
 import { watcherOf } from '../support/watcher.ts';
@@ -255,7 +255,7 @@ test('the address keeps moment, filters and search of a call over a reload', asy
   assert.is(await shown.getByLabel('Filter the ladder').inputValue(), 'invite');
   assert.is(await shown.getByLabel('Moment of the call').inputValue(), '2');
   await shown.keyboard.press(']');
-  await shown.waitForFunction("location.hash.includes('at=3')");
+  await untilTrue(shown, "location.hash.includes('at=3')");
   await shown.keyboard.press('?');
   await shown.getByRole('dialog', { name: 'Keys' }).waitFor();
   await shown.keyboard.press('Escape');

@@ -8,7 +8,7 @@ import { need } from './need.ts';
 import { RtpPeer } from './rtp-peer.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from './server.ts';
 import { answered, SippRun } from './sipp.ts';
-import { patienceMs } from './waiting.ts';
+import { patienceMs, untilAsked } from './waiting.ts';
 
 /** The page in a real browser, with a real call. With HOOKSWITCH_PICTURES set, pictures of it go to docs/page. */
 
@@ -142,6 +142,16 @@ export const pageTests = (page: Test<Record<string, unknown>>) => {
       });
     });
 };
+
+/**
+ * Resolves once an expression is true in a page. Playwright's `waitForFunction` would evaluate it again and again inside the
+ * page, which the policy of ours forbids: only its first look succeeds.
+ */
+export const untilTrue = (shown: Page, expression: string): Promise<void> =>
+  untilAsked(
+    () => shown.evaluate<boolean>(expression),
+    () => `this did not become true: ${expression}`,
+  );
 
 /** Pictures that the README shows. */
 export const kept: ReadonlySet<string> = new Set([
