@@ -123,8 +123,9 @@ function createSupervisions({ channels, facts, listening }: WebrtcCallsOptions) 
   facts.on('channel.gone', ({ id }) => end(id));
   return {
     end,
-    /** @throws AriError where the user may not listen. */
+    /** @throws AriError where the user may not listen, or a request under way has that id for its channel. */
     begin(id: string, channelId: string, mode: string, { user }: BrowserUser): void {
+      if (ends.has(id)) throw new AriError('channelIdExists');
       const sendAway = (): void => {
         end(id);
         const entry = channels.find(id);
