@@ -279,6 +279,7 @@ const userAgent = (name: string): string => (name.includes('/') ? name : `${name
 /** Terms of browsers that call without SIP. */
 export const browserSettings = ({ media }: Config) => ({
   codecs: media.webrtc.formats,
+  video: { codecs: media.webrtc.video_codecs, most: media.webrtc.max_video_streams },
   opus: opusTerms(media.opus),
   turn: media.webrtc.turn,
 });

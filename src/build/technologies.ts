@@ -274,7 +274,7 @@ function followEndpoints(
 
 /** Channels of browsers without SIP. */
 function buildBrowsers(
-  { config, clock, ids, log, runtime, tables, channelFacts: facts }: Base,
+  { config, clock, ids, log, runtime, tables, channelFacts: facts, limitCounts: { hit } }: Base,
   network: Network,
   { applications, endpoints }: State,
   { channels, listening }: Pick<CallControl, 'channels'> & { listening: Listening },
@@ -282,7 +282,7 @@ function buildBrowsers(
   const { turn, ...terms } = browserSettings(config);
   const driver = createWebrtcDriver({
     ...terms,
-    ...{ tables, media: network.media, ids, outside: network.outside, fingerprint: network.fingerprint },
+    ...{ hit, tables, media: network.media, ids, outside: network.outside, fingerprint: network.fingerprint },
     log: log.child({ part: 'webrtc' }),
     localAddress: createLocalAddresses(clock),
     reachable(owner, is) {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { videoFormatNames } from '../lib/formats.ts';
 import { choice, codec, flag, group, list, named, number, optional, text, whole } from './setting.ts';
 
 /** How Opus is sent, and what is asked for of far sides: for all, or for one endpoint. */
@@ -166,6 +167,16 @@ export const media = group(
           default: ['opus', 'ulaw', 'alaw'],
           minItems: 1,
           description: 'Formats of calls by `POST /hookswitch/webrtc`, the preferred one first.',
+        }),
+        video_codecs: list(Type.Enum([...videoFormatNames]), {
+          default: ['vp8', 'h264'],
+          description: 'Video codecs of these calls, the preferred one first: vp8, vp9, h264, av1. Empty: no video.',
+        }),
+        max_video_streams: whole(1, 64, {
+          default: 9,
+          unit: 'streams',
+          description:
+            'Video streams of such a call: its own camera and, in a video_sfu bridge, those of others. A page offers as many as it can show.',
         }),
         turn: group(
           {

@@ -6,6 +6,14 @@ export type Fingerprint = { readonly hash: 'sha256' | 'sha384' | 'sha512'; reado
 /** Name and password of one side's ICE (RFC 8839 5.4). The password proves checks: never log it. */
 export type IceCredentials = { readonly ufrag: string; readonly password: string };
 
+/** A line that shares the transport of the audio (BUNDLE, RFC 9143). */
+export type BundledLine = {
+  /** Its name. */
+  readonly mid: string;
+  /** Number of the header extension that has the name in packets; left out: packets are told apart by payload types. */
+  readonly midExtension?: number;
+};
+
 /**
  * What DTLS has agreed on with a browser, and where ICE has found it: another thread or process goes on with that, because
  * the browser does not repeat its handshake. Never log it.

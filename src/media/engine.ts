@@ -151,7 +151,7 @@ export class MediaEngine {
   async openVideo(session: number, open: OpenVideo): Promise<{ address: string; port: number }> {
     const end = this.#ends.get(session);
     if (!end) throw new Error('the session was closed');
-    return this.#videos.open(session, { ...open, ...(end instanceof RtpEnd && { cname: end.cname, audio: end }) });
+    return this.#videos.open(session, { ...open, ...(end instanceof RtpEnd && { cname: end.cname, audio: end.far }) });
   }
 
   /** Lets video pass between a session and a mix, one of which is in another thread. */

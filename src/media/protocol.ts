@@ -50,6 +50,8 @@ export type MediaCommand =
       stream: number;
       request: number;
       memory: SharedArrayBuffer;
+      /** It shares the port of the audio. */
+      bundled: boolean;
       port?: number;
       source?: MediaSource;
       /** Of all streams of the session. */

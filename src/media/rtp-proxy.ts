@@ -75,8 +75,8 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     return this.#video.any;
   }
 
-  openVideo(stream: number): Promise<{ address: string; port: number }> {
-    const opened = this.#video.open(stream);
+  openVideo(stream: number, bundled = false): Promise<{ address: string; port: number }> {
+    const opened = this.#video.open(stream, bundled);
     this.mix?.videoOpened(this);
     return opened;
   }

@@ -104,7 +104,7 @@ export const endpointAttributes = {
   max_video_streams: whole(
     'maxVideoStreams',
     { least: 1, most: 32, default: 1, unit: 'streams' },
-    'Video streams of a call: its own camera and, in a video_sfu bridge, those of others. Each uses two ports.',
+    'Video streams of a call: its own camera and, in a video_sfu bridge, those of others. Each uses two ports, those of browsers none.',
   ),
   max_video_bandwidth: whole(
     'maxVideoBitrate',
@@ -168,7 +168,7 @@ export const endpointAttributes = {
   webrtc: flag(
     'webrtc',
     false,
-    'It is a browser: audio takes ICE and DTLS-SRTP, and nothing else. `media_encryption` says nothing then, and there is no video.',
+    'It is a browser: audio takes ICE and DTLS-SRTP, and nothing else, and video is in the same transport. `media_encryption` says nothing then.',
   ),
   media_encryption: choice(
     'mediaEncryption',

@@ -1,5 +1,6 @@
 import type { VideoFeedback } from '../lib/formats.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
+import type { BundledLine } from '../lib/webrtc.ts';
 import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 
 /**
@@ -41,6 +42,8 @@ export type VideoFlow = {
   h264?: H264Terms;
   /** Keys of SRTP; without them video goes in the clear. Never to be logged. */
   srtp?: SrtpKeys;
+  /** For streams that were opened so: they have the keys and the far side of the audio. */
+  bundled?: BundledLine;
   /** Our direction: whether we send and take video. */
   send: boolean;
   receive: boolean;
@@ -122,9 +125,10 @@ export type VideoModeCommand = { mode: VideoModeName; source?: number };
 export interface VideoSession {
   /**
    * Opens a port pair for a stream; an open one is kept.
+   * @param bundled it shares the port of the audio, and ICE and DTLS with it (BUNDLE, RFC 9143).
    * @returns our address and port for SDP. @throws Error (rejects) if no port is free or the session has ended.
    */
-  openVideo(stream: number): Promise<{ address: string; port: number }>;
+  openVideo(stream: number, bundled?: boolean): Promise<{ address: string; port: number }>;
   /** Sets or changes a stream's flow; undefined: its line is disabled and its ports are released. */
   configureVideo(stream: number, flow: VideoFlow | undefined): void;
   /** The far side asked for a key frame of the shown camera by other means than RTCP. */
@@ -148,6 +152,8 @@ export interface VideoMix<Session> {
 export type VideoStreamDump = {
   stream: number;
   local: { address: string; port: number };
+  /** It shares the port of the audio. */
+  bundled?: boolean;
   /** Located address of its far side, if it differs from SDP. */
   source?: { address: string; port: number };
   flow?: VideoFlow;

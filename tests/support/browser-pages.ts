@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { patienceMs } from './waiting.ts';
+import { patienceMs, untilAsked } from './waiting.ts';
 
 /** The package for pages, as a script that gives them `Hookswitch`. */
 export async function packageScript(): Promise<string> {
@@ -62,6 +62,64 @@ const ears = {
 globalThis.ears = ears;
 `;
 
+/** What every page of tests can see and show with. */
+const eyes = `
+const colours = { red: [200, 20, 20], green: [20, 180, 20], blue: [20, 20, 200], yellow: [200, 200, 20], white: [230, 230, 230] };
+const eyes = {
+  screens: [],
+  /** A track of a camera that shows a colour. Something moves in it, so that there are pictures to send. */
+  camera(colour) {
+    const canvas = document.createElement('canvas');
+    Object.assign(canvas, { width: 160, height: 120 });
+    const brush = canvas.getContext('2d');
+    let count = 0;
+    setInterval(() => {
+      brush.fillStyle = 'rgb(' + colours[colour].join() + ')';
+      brush.fillRect(0, 0, 160, 120);
+      brush.fillStyle = 'black';
+      brush.fillRect(count++ % 8, 0, 4, 4);
+    }, 100);
+    return canvas.captureStream(10).getVideoTracks()[0];
+  },
+  /** The camera of this page is such a one: that of the device shows a test pattern. */
+  useCamera(colour) {
+    const camera = this.camera(colour);
+    const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+    navigator.mediaDevices.getUserMedia = async (asked) => {
+      const stream = await ask({ ...asked, video: false });
+      if (asked.video) stream.addTrack(camera.clone());
+      return stream;
+    };
+  },
+  /** Looks at these tracks of video, in their order. */
+  watch(tracks) {
+    this.screens = tracks.map((track) => {
+      const element = document.createElement('video');
+      Object.assign(element, { muted: true, autoplay: true, srcObject: new MediaStream([track]) });
+      void element.play().catch(() => {});
+      return element;
+    });
+  },
+  /** The colour in the middle of a screen; 'nothing' before the first picture. */
+  colour(screen = 0) {
+    const element = this.screens[screen];
+    if (!element?.videoWidth) return 'nothing';
+    const canvas = document.createElement('canvas');
+    Object.assign(canvas, { width: 1, height: 1 });
+    const brush = canvas.getContext('2d');
+    brush.drawImage(element, element.videoWidth / 4, element.videoHeight / 4, element.videoWidth / 2, element.videoHeight / 2, 0, 0, 1, 1);
+    const seen = brush.getImageData(0, 0, 1, 1).data;
+    const distance = (of) => colours[of].reduce((sum, each, at) => sum + Math.abs(each - seen[at]), 0);
+    const [nearest] = Object.keys(colours).sort((one, other) => distance(one) - distance(other));
+    return distance(nearest) < 120 ? nearest : 'rgb(' + seen.slice(0, 3).join() + ')';
+  },
+  /** Pictures that a screen has shown. */
+  pictures: (screen = 0) => eyes.screens[screen]?.getVideoPlaybackQuality().totalVideoFrames ?? 0,
+  colours: () => eyes.screens.map((_screen, at) => eyes.colour(at)),
+};
+globalThis.eyes = eyes;
+`;
+
 /** Chromium with a microphone that beeps, and a server of pages with some scripts. */
 export class BrowserPages {
   readonly #browser: Browser;
@@ -76,7 +134,7 @@ export class BrowserPages {
 
   /** @param scripts run in each page, in order, after what it hears with (`ears`). */
   static async open(executablePath: string, scripts: readonly string[]): Promise<BrowserPages> {
-    const all = [ears, ...scripts];
+    const all = [ears, eyes, ...scripts];
     const tags = all.map((_script, at) => `<script type="module" src="/${at}.js"></script>`).join('');
     const http = createServer((request, response) => {
       const script = all[Number(/^\/(\d+)\.js$/.exec(request.url ?? '')?.[1] ?? -1)];
@@ -124,4 +182,17 @@ export class BrowserPages {
 /** Waits until a page hears a frequency above all others, within a few Hz. */
 export async function pageHears(page: Page, hertz: number): Promise<void> {
   await page.waitForFunction(`Math.abs(ears.loudest() - ${hertz}) < 15`);
+}
+
+/** Waits until a page sees this colour on a screen, and it is moving. */
+export async function pageSees(page: Page, colour: string, screen = 0): Promise<void> {
+  await untilAsked(
+    async () => (await page.evaluate(`eyes.colour(${screen})`)) === colour,
+    () => `screen ${screen} did not become ${colour}`,
+  );
+  const before = await page.evaluate<number>(`eyes.pictures(${screen})`);
+  await untilAsked(
+    async () => (await page.evaluate<number>(`eyes.pictures(${screen})`)) > before + 2,
+    () => `screen ${screen} stands still`,
+  );
 }

@@ -13,7 +13,7 @@ const library = build({
 /** What a page does with SIP.js; `phone` is there for the tests. */
 const script = `
 const phone = {
-  inviter: undefined, states: [],
+  inviter: undefined, states: [], video: false,
   async start(at, name, secret) {
     const configuration = { iceServers: [] };
     this.agent = new SIP.UserAgent({
@@ -21,7 +21,7 @@ const phone = {
       transportOptions: { server: 'ws://' + at, keepAliveInterval: 0 },
       authorizationUsername: name, authorizationPassword: secret, logBuiltinEnabled: false,
       sessionDescriptionHandlerFactoryOptions: { peerConnectionConfiguration: configuration },
-      delegate: { onInvite: (call) => { this.follow(call); void call.accept({ sessionDescriptionHandlerOptions: { constraints: { audio: true, video: false } } }); } },
+      delegate: { onInvite: (call) => { this.follow(call); void call.accept({ sessionDescriptionHandlerOptions: { constraints: { audio: true, video: this.video } } }); } },
     });
     await this.agent.start();
     const registerer = new SIP.Registerer(this.agent);
@@ -47,6 +47,10 @@ const phone = {
   },
   get connection() { return this.call.sessionDescriptionHandler.peerConnection; },
   listen() { ears.listen(new MediaStream([this.connection.getReceivers()[0].track])); },
+  look() {
+    const tracks = this.connection.getReceivers().map(({ track }) => track);
+    eyes.watch(tracks.filter(({ kind }) => kind === 'video'));
+  },
   /** Says a tone instead of what the microphone hears. */
   hum(hertz) { return this.connection.getSenders()[0].replaceTrack(ears.tone(hertz)); },
   /** The codecs that are received. */
@@ -55,8 +59,13 @@ const phone = {
     const used = new Set(report.filter(({ type }) => type === 'inbound-rtp').map(({ codecId }) => codecId));
     return report.filter(({ id }) => used.has(id)).map(({ mimeType }) => mimeType);
   },
+  /** Streams of video whose pictures are decoded. */
+  async pictures() {
+    const report = [...(await this.connection.getStats()).values()];
+    return report.filter((each) => each.type === 'inbound-rtp' && each.framesDecoded > 1).length;
+  },
   async invite(options) {
-    this.call.sessionDescriptionHandlerOptionsReInvite = { constraints: { audio: true, video: false }, ...options };
+    this.call.sessionDescriptionHandlerOptionsReInvite = { constraints: { audio: true, video: this.video }, ...options };
     await new Promise((resolve, reject) =>
       void this.call.invite({ requestDelegate: { onAccept: resolve, onReject: reject } }).catch(reject));
   },

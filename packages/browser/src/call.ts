@@ -13,14 +13,16 @@ type CallParts = {
   iceServers: RTCIceServer[];
   /** What is asked of the microphone and the camera; left out: nothing, the call only listens. */
   media: MediaStreamConstraints | undefined;
+  /** Pictures that it can show at once. */
+  screens: number;
   ended: (call: Call) => void;
 };
 
-/** One call. Its audio is in `stream`: give it to an `<audio autoplay>`. */
+/** One call. Its audio is in `stream`: give it to an `<audio autoplay>`, or to a `<video autoplay>` where it has video. */
 export class Call {
   /** Who calls; empty for calls that the page makes. */
   readonly caller: { name: string; number: string };
-  /** What the far side says. */
+  /** What the far side says and shows. In bridges that show several members there is a track of video for each. */
   readonly stream = new MediaStream();
   readonly connection: RTCPeerConnection;
   /** Hears every change of `state`. */
@@ -75,10 +77,12 @@ export class Call {
   /** Sends the first offer. For {@link Phone}. */
   async begin(path: string): Promise<void> {
     try {
-      const { media } = this.#parts;
+      const { media, screens } = this.#parts;
       this.#local = media && (await navigator.mediaDevices.getUserMedia(media));
       for (const track of this.#local?.getTracks() ?? []) this.connection.addTrack(track, this.#local!);
       if (!this.#local) this.connection.addTransceiver('audio', { direction: 'recvonly' });
+      for (let shown = this.#local?.getVideoTracks().length ?? 0; shown < screens; shown++)
+        this.connection.addTransceiver('video', { direction: 'recvonly' });
       const response = await this.#offer('POST', path);
       this.#id = response.headers.get('location')?.split('/').pop() ?? this.#id;
       if (this.#state === 'ended') await this.#parts.server.ask('DELETE', `/webrtc/sessions/${this.#id}`);
@@ -90,7 +94,9 @@ export class Call {
 
   /** Puts the far side on hold, or takes it back. */
   async hold(on: boolean): Promise<void> {
-    for (const each of this.connection.getTransceivers()) each.direction = on ? 'sendonly' : 'sendrecv';
+    for (const each of this.connection.getTransceivers())
+      if (each.sender.track) each.direction = on ? 'sendonly' : 'sendrecv';
+      else each.direction = on ? 'inactive' : 'recvonly';
     await this.#again();
   }
 

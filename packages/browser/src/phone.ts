@@ -12,7 +12,9 @@ export type CallOptions = {
 };
 
 export type PhoneOptions = {
-  /** What is asked of the microphone and the camera. Default: audio alone. */
+  /** Calls have video: `true`, or how many pictures a call can show at once. Default: no video. */
+  video?: boolean | number;
+  /** What is asked of the microphone and the camera. Default: audio, and video where calls have that. */
   media?: MediaStreamConstraints;
   /** Hears the phone's name once it can be called, and undefined while it cannot. */
   onlistening?: (name: string | undefined) => void;
@@ -78,13 +80,13 @@ export class Phone {
   /** Places a call. It resolves when audio can flow; `state` says when it is answered. @throws Refused */
   async call(target: Target, options: CallOptions = {}): Promise<Call> {
     const query = new URLSearchParams({ ...target, ...options } as Record<string, string>);
-    return this.#begin(`/webrtc?${query}`, this.#media);
+    return this.#begin(`/webrtc?${query}`, this.#media, this.#screens);
   }
 
   /** Listens to a channel, by its id, until that ends. Only `listen` needs no microphone. @throws Refused */
   async supervise(channelId: string, mode: Supervision = 'listen'): Promise<Call> {
     const path = `/channels/${encodeURIComponent(channelId)}/supervise?mode=${mode}`;
-    return this.#begin(path, mode === 'listen' ? undefined : this.#media);
+    return this.#begin(path, mode === 'listen' ? undefined : { ...this.#media, video: false });
   }
 
   /** Hangs up, and can be called no longer. */
@@ -96,19 +98,27 @@ export class Phone {
   }
 
   get #media(): MediaStreamConstraints {
-    return this.#options.media ?? { audio: true };
+    return this.#options.media ?? { audio: true, video: this.#screens > 0 };
   }
 
-  async #begin(path: string, media: MediaStreamConstraints | undefined): Promise<Call> {
-    const call = this.#make('', { name: '', number: '' }, media);
+  get #screens(): number {
+    return Number(this.#options.video ?? 0);
+  }
+
+  async #begin(path: string, media: MediaStreamConstraints | undefined, screens = 0): Promise<Call> {
+    const call = this.#make('', { name: '', number: '' }, { media, screens });
     await call.begin(path);
     const news = this.#early.get(call.id);
     if (news) this.#hear(news);
     return call;
   }
 
-  #make(id: string, caller: Call['caller'], media: MediaStreamConstraints | undefined): Call {
-    const parts = { server: this.#server, id, caller, iceServers: this.#iceServers, media };
+  #make(
+    id: string,
+    caller: Call['caller'],
+    local: { media: MediaStreamConstraints | undefined; screens: number },
+  ): Call {
+    const parts = { server: this.#server, id, caller, iceServers: this.#iceServers, ...local };
     const call = new Call({ ...parts, ended: (over) => this.#calls.delete(over) });
     this.#calls.add(call);
     return call;
@@ -154,7 +164,7 @@ export class Phone {
       return;
     }
     if (news.type === 'incoming') {
-      this.onincoming?.(this.#make(news.call, news.caller, this.#media));
+      this.onincoming?.(this.#make(news.call, news.caller, { media: this.#media, screens: this.#screens }));
       return;
     }
     const call = [...this.#calls].find(({ id }) => id === news.call);

@@ -20,6 +20,7 @@ import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from
 import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
 import { LegCore } from './leg-core.ts';
 import type { LegCoreData } from './leg-data.ts';
+import { videoLinesIn } from './leg-video.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { transferTarget } from './resource.ts';
@@ -372,9 +373,6 @@ function codecsIn(sdp: string, endpoint: EndpointConfig): AudioCodec[] {
   const audio = offer.ok ? usableAudio(offer.description, encryptionOf(endpoint), endpoint.codecs) : undefined;
   return audio?.remote.codecs.map(({ codec }) => codec) ?? [];
 }
-
-/** How many video lines an offer has, at most: their ports are to be there when it is answered. */
-const videoLinesIn = (sdp: string): number => sdp.split('\nm=video ').length - 1;
 
 const textOf = ({ address, port }: IncomingCall['source']): string =>
   `${address.includes(':') ? `[${address}]` : address}:${port}`;

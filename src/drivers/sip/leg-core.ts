@@ -318,18 +318,20 @@ export class LegCore {
 
   #showVideo(from: VideoStreamsData | undefined): VideoStreams | undefined {
     const { services, endpoint, channelId, video } = this.#options;
-    if (video.codecs.length === 0 || endpoint.webrtc) return undefined;
+    if (video.codecs.length === 0) return undefined;
     return new VideoStreams({
-      stack: services.stack,
-      timers: this.#timers,
+      log: services.stack.log,
       channelId,
       hit: services.hit,
       codecs: video.codecs,
       most: endpoint.maxVideoStreams,
       maxBitrate: endpoint.maxVideoBitrate,
-      pace: services.config.video,
-      canOffer: () => this.#isUp,
-      offer: () => this.#usage?.reinvite(),
+      bundled: endpoint.webrtc,
+      offers: {
+        ...{ clock: services.stack.clock, timers: this.#timers, pace: services.config.video },
+        canOffer: () => this.#isUp,
+        offer: () => this.#usage?.reinvite(),
+      },
       changed: () => this.tell({ type: 'leg.videoChanged' }),
       from,
     });

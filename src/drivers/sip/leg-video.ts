@@ -1,7 +1,9 @@
+import type { Clock } from '../../lib/clock.ts';
 import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
-import type { Stack, Timers } from '../../sip/dialog/stack.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Timers } from '../../sip/dialog/stack.ts';
 import type { Direction } from '../../sip/sdp/media-line.ts';
 import type { AgreedVideo, LocalVideo } from '../../sip/sdp/video-lines.ts';
 import type { LegVideo, LegVideoStream, ShownStream } from '../../telephony/driver.ts';
@@ -32,9 +34,20 @@ export type VideoStreamsData = {
   readonly maybeMore?: boolean;
 };
 
-type VideoStreamsOptions = {
-  stack: Pick<Stack, 'clock' | 'log'>;
+/** How streams are offered to a far side. */
+type VideoOffers = {
+  clock: Clock;
   timers: Timers;
+  /** Time to collect changes, and shortest interval between renegotiations, in ms. */
+  pace: { delayMs: number; intervalMs: number };
+  /** Whether the call stands, so that it can be negotiated anew. */
+  canOffer(): boolean;
+  /** Negotiates anew. */
+  offer(): void;
+};
+
+type VideoStreamsOptions = {
+  log: Logger;
   channelId: string;
   /** Counts limits that were reached. */
   hit: LimitHit;
@@ -44,16 +57,17 @@ type VideoStreamsOptions = {
   most: number;
   /** Highest bit rate that the far side is asked to send in each stream, in bit/s. */
   maxBitrate?: number | undefined;
-  /** Time to collect changes, and shortest interval between renegotiations, in ms. */
-  pace: { delayMs: number; intervalMs: number };
-  /** Whether the call stands, so that it can be negotiated anew. */
-  canOffer(): boolean;
-  /** Negotiates anew. */
-  offer(): void;
+  /** Streams share the port and the keys of the audio, as browsers have them. */
+  bundled: boolean;
+  /** Left out: only the far side offers streams, and there are as many as it has offered. */
+  offers?: VideoOffers;
   /** The negotiated video has changed. */
   changed(): void;
   from?: VideoStreamsData | undefined;
 };
+
+/** How many video lines an offer has, at most: their ports are to be there when it is answered. */
+export const videoLinesIn = (sdp: string): number => sdp.split('\nm=video ').length - 1;
 
 type LocalStream = LocalVideo['streams'][number];
 
@@ -105,7 +119,7 @@ export class VideoStreams implements LegVideo {
     this.#limit = from?.limit ?? most;
     this.#labels = from?.labels ?? {};
     this.#quietUntil = from?.quietUntil ?? 0;
-    if (from?.dueAt !== undefined) this.#tellAt(from.dueAt);
+    if (from?.dueAt !== undefined && options.offers) this.#tellAt(from.dueAt, options.offers);
   }
 
   get streams(): readonly LegVideoStream[] {
@@ -116,7 +130,8 @@ export class VideoStreams implements LegVideo {
   }
 
   get capacity(): number {
-    return Math.min(this.#limit, this.#options.most);
+    const { most, offers } = this.#options;
+    return Math.min(offers ? this.#limit : this.#highest() + 1, most);
   }
 
   get formats(): readonly VideoFormatName[] {
@@ -173,10 +188,11 @@ export class VideoStreams implements LegVideo {
 
   /** Offers new streams to the far side, if there are any, as soon as allowed. */
   consider(): void {
-    if (this.#timer !== undefined || !this.#options.canOffer() || !this.#isNews()) return;
-    const soonest = this.#options.stack.clock.now() + this.#options.pace.delayMs;
+    const { offers } = this.#options;
+    if (this.#timer !== undefined || !offers?.canOffer() || !this.#isNews()) return;
+    const soonest = offers.clock.now() + offers.pace.delayMs;
     if (soonest < this.#quietUntil) this.#options.hit('sip.video.renegotiate_interval');
-    this.#tellAt(Math.max(soonest, this.#quietUntil));
+    this.#tellAt(Math.max(soonest, this.#quietUntil), offers);
   }
 
   /**
@@ -357,32 +373,31 @@ export class VideoStreams implements LegVideo {
     return false;
   }
 
-  #tellAt(at: number): void {
-    const { stack, timers } = this.#options;
+  #tellAt(at: number, offers: VideoOffers): void {
     this.#dueAt = at;
-    this.#timer = timers.start(
+    this.#timer = offers.timers.start(
       () => {
         this.#timer = undefined;
         this.#dueAt = undefined;
-        this.#tell();
+        this.#tell(offers);
       },
-      Math.max(0, at - stack.clock.now()),
+      Math.max(0, at - offers.clock.now()),
     );
   }
 
-  #tell(): void {
-    const { stack, channelId, pace } = this.#options;
-    if (!this.#options.canOffer() || !this.#isNews()) return;
+  #tell({ clock, pace, canOffer, offer: offerAgain }: VideoOffers): void {
+    const { log, channelId } = this.#options;
+    if (!canOffer() || !this.#isNews()) return;
     const count = Math.min(this.#wanted.length, this.capacity);
-    this.#quietUntil = stack.clock.now() + pace.intervalMs;
+    this.#quietUntil = clock.now() + pace.intervalMs;
     this.#asked = Math.max(this.#asked, count);
-    const offer = guarded(stack.log, 'offering video', () => {
+    const offer = guarded(log, 'offering video', () => {
       // Without ports there are as many streams as there are ports.
       const had = this.#portsInARow();
       if (had < count) this.#limit = Math.max(1, had);
-      if (this.#options.canOffer()) this.#options.offer();
+      if (canOffer()) offerAgain();
     });
-    this.#openUpTo(count).then(offer, (error: unknown) => stack.log.error({ channel: channelId, error }, 'no video'));
+    this.#openUpTo(count).then(offer, (error: unknown) => log.error({ channel: channelId, error }, 'no video'));
   }
 
   /** Opens the ports that are missing among the first ones. Never rejects. */
@@ -397,19 +412,19 @@ export class VideoStreams implements LegVideo {
     const session = this.#session;
     const under = this.#opening.get(stream);
     if (under || !session) return under ?? Promise.resolve();
-    const opening = session.openVideo(stream).then(
+    const opening = session.openVideo(stream, this.#options.bundled).then(
       ({ port }) => {
         this.#closed.delete(stream);
         this.#ports.set(stream, port);
       },
       (error: unknown) => {
-        const { stack, channelId } = this.#options;
+        const { log, channelId } = this.#options;
         // It was closed while the port was being opened.
         if (this.#session !== session) return;
         this.#closed.delete(stream);
         this.#ports.delete(stream);
         const reason = error instanceof Error ? error.message : String(error);
-        stack.log.warn({ channel: channelId, stream, reason }, 'no port could be opened for video');
+        log.warn({ channel: channelId, stream, reason }, 'no port could be opened for video');
       },
     );
     const done = opening.finally(() => this.#opening.delete(stream));

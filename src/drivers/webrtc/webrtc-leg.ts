@@ -1,6 +1,7 @@
-import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
+import type { OpusSending, OpusWishes, VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
 import type { Ids } from '../../lib/ids.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
 import { TableRun, type TableWatch } from '../../machines/table-run.ts';
 import { type WebrtcLegEvent, type WebrtcLegRun, webrtcLegTable } from '../../machines/webrtc-leg.ts';
@@ -15,6 +16,7 @@ import type { BrowserAnswer } from '../../telephony/webrtc.ts';
 import { heardOf } from '../heard.ts';
 import { PendingSession } from '../pending-session.ts';
 import { QuietLeg } from '../quiet-leg.ts';
+import { VideoStreams, type VideoStreamsData, videoLinesIn } from '../sip/leg-video.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from '../sip/negotiation.ts';
 import { credentialsIn, fragmentOf, isDescription, withCredentials } from './ice-fragment.ts';
 
@@ -27,6 +29,9 @@ export type WebrtcServices = {
   fingerprint: string | undefined;
   /** Formats, the preferred one first. */
   codecs: readonly AudioCodec[];
+  /** Codecs of video, the preferred one first, and how many streams there may be. */
+  video: { codecs: readonly VideoFormatName[]; most: number };
+  hit: LimitHit;
   opus: { wishes: OpusWishes; sending: OpusSending };
   /** Our address as a peer sees it; undefined: the port's own. */
   outside(peer: string | undefined): string | undefined;
@@ -41,6 +46,8 @@ export type WebrtcLegData = LegData & {
   readonly session: string;
   readonly owner: string;
   readonly codecs: readonly AudioCodec[];
+  readonly videoCodecs?: readonly VideoFormatName[];
+  readonly video?: VideoStreamsData;
   readonly state: WebrtcLegRun['state'];
   readonly offer: string;
   readonly past: readonly string[];
@@ -61,6 +68,7 @@ type WebrtcLegOptions = {
   /** Whose session it is. */
   owner: string;
   codecs: readonly AudioCodec[];
+  videoCodecs: readonly VideoFormatName[];
   /** A leg of another process that is gone on with. */
   from?: WebrtcLegData | undefined;
   /** Tells pages of the call. @returns whether there is any. */
@@ -79,6 +87,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
   readonly owner: string;
   readonly channelId: string;
   readonly media: PendingSession;
+  readonly video: VideoStreams | undefined;
   readonly #options: WebrtcLegOptions;
   readonly #life: WebrtcLegRun;
   readonly #opened: Promise<RtpSession>;
@@ -102,6 +111,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     this.#opened = from?.media.local
       ? services.media.reopenRtp(from.media, told)
       : services.media.openRtp(channelId, told, near);
+    this.video = this.#showVideo();
     this.media = new PendingSession(channelId, this.#opened, services, (reason) => {
       services.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
       this.lose(Cause.congestion);
@@ -136,7 +146,10 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     if (negotiation === undefined) return;
     // Why it could not be opened is told by the session.
     this.#opened.then(
-      (session) => (this.#negotiation ??= this.#begin(session, undefined)),
+      async (session) => {
+        this.#negotiation ??= this.#begin(session, undefined);
+        await this.video?.open(session, 0);
+      },
       () => {},
     );
   }
@@ -172,6 +185,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     const opened = await this.#opened.catch((error: unknown) => {
       throw new DriverError('capacity', (error as Error).message, { cause: error });
     });
+    await this.video?.open(opened, videoLinesIn(offer));
     if (this.#life.state === 'ended' || this.#life.state === 'gone')
       throw new DriverError('endpoint', 'the call has ended');
     this.#negotiation ??= this.#begin(opened, peer);
@@ -246,17 +260,20 @@ export class WebrtcLeg extends QuietLeg implements Leg {
 
   release(): void {
     this.#life.send({ type: 'release' });
+    this.video?.close();
     this.media.close();
   }
 
   dump(): WebrtcLegData {
-    const { codecs, from } = this.#options;
+    const { codecs, videoCodecs, from } = this.#options;
     const negotiation = this.#negotiation?.dump() ?? from?.negotiation;
     return {
       version: 1,
       session: this.protocolId,
       owner: this.owner,
       codecs,
+      videoCodecs,
+      ...(this.video && { video: this.video.dump() }),
       state: this.#life.state,
       offer: this.#offer,
       past: this.#past,
@@ -279,6 +296,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       address: addressFor(services, session, peer),
       from: from?.negotiation,
       codecs,
+      video: this.video,
       ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
       srtp: {
         mode: 'webrtc',
@@ -289,6 +307,18 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       findAddress: () => {},
       sessionId: String(Number.parseInt(ids.hex(8), 16)),
       onHeld: (held) => void this.#life.send({ type: held ? 'far.held' : 'far.unheld' }),
+    });
+  }
+
+  #showVideo(): VideoStreams | undefined {
+    const { services, channelId, videoCodecs, from } = this.#options;
+    if (videoCodecs.length === 0) return undefined;
+    return new VideoStreams({
+      ...{ log: services.log, hit: services.hit, channelId, bundled: true },
+      ...{ codecs: videoCodecs, most: services.video.most },
+      // What came before the channel was told goes nowhere, and is not missed.
+      changed: () => this.#report({ type: 'leg.videoChanged' }),
+      from: from?.video,
     });
   }
 

@@ -1,3 +1,4 @@
+import type { VideoFormatName } from '../../lib/formats.ts';
 import { SlotMap } from '../../lib/slot-map.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { Cause } from '../../telephony/causes.ts';
@@ -12,6 +13,8 @@ type WebrtcDriverOptions = WebrtcServices & {
   /** The first page of that owner came, or the last has gone: it can be called, or not. */
   reachable(owner: string, is: boolean): void;
 };
+
+type LegCodecs = { codecs: readonly AudioCodec[]; videoCodecs: readonly VideoFormatName[] };
 
 type MadeLeg = {
   channelId: string;
@@ -34,17 +37,20 @@ export function createWebrtcDriver(options: WebrtcDriverOptions): BrowserDriver 
   };
 
   /** Those of our formats that may be used, in the order of the request. @throws DriverError `format`. */
-  const codecsFor = (formats: readonly string[] | undefined): readonly AudioCodec[] => {
-    if (!formats) return options.codecs;
-    const codecs = formats.flatMap((format) => options.codecs.filter((codec) => codec === format));
-    if (codecs.length === 0) throw new DriverError('format', `browsers are offered ${options.codecs.join(', ')} only`);
-    return codecs;
+  const codecsFor = (formats: readonly string[] | undefined): LegCodecs => {
+    const { codecs, video } = options;
+    if (!formats) return { codecs, videoCodecs: video.codecs };
+    const those = <Name extends string>(ours: readonly Name[]): Name[] =>
+      formats.flatMap((format) => ours.filter((codec) => codec === format));
+    const [audio, videoCodecs] = [those(codecs), those(video.codecs)];
+    if (audio.length === 0) throw new DriverError('format', `browsers are offered ${codecs.join(', ')} only`);
+    return { codecs: audio, videoCodecs };
   };
 
-  const make = ({ channelId, owner, near, from }: MadeLeg, codecs: readonly AudioCodec[]): WebrtcLeg => {
+  const make = ({ channelId, owner, near, from }: MadeLeg, codecs: LegCodecs): WebrtcLeg => {
     const session = from?.session ?? ids.uuid();
     const leg = new WebrtcLeg({
-      ...{ services: options, channelId, near, session, owner, codecs, from },
+      ...{ services: options, channelId, near, session, owner, ...codecs, from },
       call: (caller: Party) => tell(owner, { type: 'incoming', call: session, caller }),
       answered: () => void tell(owner, { type: 'answered', call: session }),
       ended: (cause) => {
@@ -72,7 +78,10 @@ export function createWebrtcDriver(options: WebrtcDriverOptions): BrowserDriver 
     },
     resume(data, channelId, report) {
       if (!isWebrtcLeg(data)) throw new DriverError('data', 'this is no call of a browser');
-      return make({ channelId, owner: data.owner, from: data }, data.codecs).attach(report);
+      return make(
+        { channelId, owner: data.owner, from: data },
+        { codecs: data.codecs, videoCodecs: data.videoCodecs ?? [] },
+      ).attach(report);
     },
   };
 

@@ -114,14 +114,18 @@ export class RtcpControl {
     return Buffer.concat([octets(compound), ...feedback]);
   }
 
-  /** Processes a packet of the far side; false if it is no RTCP. */
-  receive(packet: Uint8Array, sender: SentStream): boolean {
+  /**
+   * Processes a packet of the far side; false if it is no RTCP.
+   * @param heard the source that is heard: reports of others in its transport say nothing about it.
+   */
+  receive(packet: Uint8Array, sender: SentStream, heard?: number): boolean {
     // Version 2, no padding in the first packet, which is a report (RFC 3550 A.2).
     if (packet.length < 8 || packet[0]! >> 6 !== 2 || (packet[1] !== 200 && packet[1] !== 201)) return false;
     try {
       const compound = new CompoundPacket(new DataView(packet.buffer, packet.byteOffset, packet.byteLength));
       for (const each of compound.getPackets()) {
-        if (each instanceof SenderReportPacket) this.#heardSenderReport(each);
+        if (each instanceof SenderReportPacket && (heard === undefined || each.getSsrc() === heard))
+          this.#heardSenderReport(each);
         if (each instanceof SenderReportPacket || each instanceof ReceiverReportPacket)
           for (const report of each.getReports())
             if (report.getSsrc() === sender.ssrc) this.#heardReport(report, sender);

@@ -5,6 +5,7 @@ import type { RtpFlow } from '../../telephony/media.ts';
 import type { MediaConfig } from '../config.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
+import { Bundle, BundledPair } from '../webrtc/bundle.ts';
 import { identityOf } from '../webrtc/dtls-server.ts';
 import { WebrtcPair } from '../webrtc/webrtc-pair.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
@@ -52,6 +53,7 @@ export class FarSide {
   #wire: PortPair | undefined;
   #keys: SrtpKeys | undefined;
   #transport: WebrtcTransport | undefined;
+  #bundle: Bundle | undefined;
   /** Where ICE has found a browser. */
   #selected: PacketAddress | undefined;
   #expecting = false;
@@ -69,6 +71,12 @@ export class FarSide {
     this.#lock = new SourceLock({ ...natRow, searchMs, located });
   }
 
+  /** Streams that share the transport of a browser with this one. */
+  get bundle(): Bundle {
+    this.#bundle ??= new Bundle();
+    return this.#bundle;
+  }
+
   /** The ports, once they are bound. */
   get pair(): PortPair | undefined {
     return this.#pair;
@@ -77,6 +85,7 @@ export class FarSide {
   /** Begins to hear what arrives. */
   attach(pair: PortPair): void {
     this.#pair = pair;
+    if (pair instanceof BundledPair) pair.follow((source) => this.#locate(source));
     this.#hear();
   }
 
@@ -91,8 +100,9 @@ export class FarSide {
     this.#transport = webrtc;
     this.#agreed = true;
     this.#expecting = receive;
-    const place = webrtc ? (this.#selected ?? nowhere) : remote;
-    this.#lock.signal(place, { expecting: receive, isFixed: webrtc !== undefined || fixedRemote === true }, now);
+    const hasIce = webrtc !== undefined || this.#pair instanceof BundledPair;
+    const place = hasIce ? (this.#selected ?? nowhere) : remote;
+    this.#lock.signal(place, { expecting: receive, isFixed: hasIce || fixedRemote === true }, now);
     this.#hear();
   }
 
@@ -238,11 +248,16 @@ export class FarSide {
     return new WebrtcPair(pair, transport, {
       ...{ ...webrtc, clock, memory, faulted, ended, secured },
       identity: identityOf(webrtc.certificate),
-      selected: (source) => {
-        this.#selected = source;
-        this.endFastRelays();
-        this.#lock.signal(source ?? nowhere, { expecting: this.#expecting, isFixed: true }, clock.monotonic());
-      },
+      bundle: this.bundle,
+      selected: (source) => this.#locate(source),
     });
+  }
+
+  /** ICE has found the far side there; undefined: nothing may be sent. */
+  #locate(source: PacketAddress | undefined): void {
+    this.#selected = source;
+    this.endFastRelays();
+    const now = this.#options.clock.monotonic();
+    this.#lock.signal(source ?? nowhere, { expecting: this.#expecting, isFixed: true }, now);
   }
 }

@@ -92,7 +92,7 @@ export class RtpEnd extends End {
       located: (source) => this.report({ type: 'located', session: this.session, source }),
       secured: (established) => this.report({ type: 'secured', session: this.session, established }),
       packet: (packet, address, port) => this.#receive(packet, address, port),
-      control: (packet) => this.#control.receive(packet, this.#sender),
+      control: (packet) => this.#control.receive(packet, this.#sender, this.#reception.ssrc),
     });
     this.#presence = new Presence(options.rtpTimeoutMs, () => this.#lose());
     this.#codec = openCodec(options.codec, { order: 'network' });
@@ -119,8 +119,9 @@ export class RtpEnd extends End {
     this.#far.resume(source);
   }
 
-  get displaced(): FarSide['displaced'] {
-    return this.#far.displaced;
+  /** Its far side, beside which video is sought. */
+  get far(): FarSide {
+    return this.#far;
   }
 
   override get sampleRate(): number {

@@ -114,7 +114,9 @@ export class Opener {
     const opened = transform.open(packet, layout);
     if (!opened) return this.#refuse();
     (state ?? this.#remember(ssrc)).control.take(index);
-    this.#numbers.control = Math.max(this.#numbers.control, index + 1);
+    // Each source has indices of its own; those of the one that goes on elsewhere are kept.
+    const { source } = this.#numbers;
+    if (source === 0 || source === ssrc + 1) this.#numbers.control = Math.max(this.#numbers.control, index + 1);
     return opened;
   }
 

@@ -16,6 +16,8 @@ type VideoLinesOptions = {
 
 type Line = {
   stream: number;
+  /** It shares the port of the audio. */
+  bundled: boolean;
   memory: SharedArrayBuffer;
   /** Our address and port, once it has any. */
   local: { address: string; port: number } | undefined;
@@ -46,11 +48,11 @@ export class VideoLines {
   }
 
   /** See {@link VideoSession.openVideo}. */
-  open(stream: number): Promise<{ address: string; port: number }> {
+  open(stream: number, bundled = false): Promise<{ address: string; port: number }> {
     const known = this.#lines.get(stream);
     if (known) return known.opened;
     if (!Number.isInteger(stream) || stream < 0) return Promise.reject(new Error(`${stream} is no number of a stream`));
-    const line = this.#add(stream);
+    const line = this.#add(stream, bundled);
     this.#open(line);
     return line.opened;
   }
@@ -101,17 +103,26 @@ export class VideoLines {
 
   /** Data to continue the open streams. */
   dump(): VideoStreamDump[] {
-    return [...this.#lines.values()].flatMap(({ stream, local, source, flow, memory }) =>
+    return [...this.#lines.values()].flatMap(({ stream, bundled, local, source, flow, memory }) =>
       local
-        ? [{ stream, local, ...(source && { source }), ...(flow && { flow }), numbers: [...streamNumbers(memory)] }]
+        ? [
+            {
+              stream,
+              local,
+              ...(bundled && { bundled }),
+              ...(source && { source }),
+              ...(flow && { flow }),
+              numbers: [...streamNumbers(memory)],
+            },
+          ]
         : [],
     );
   }
 
   /** Goes on with streams of another process. */
   restore(dumps: readonly VideoStreamDump[]): void {
-    for (const { stream, local, source, flow, numbers } of dumps) {
-      const line = this.#add(stream);
+    for (const { stream, bundled = false, local, source, flow, numbers } of dumps) {
+      const line = this.#add(stream, bundled);
       Object.assign(line, { local, source, flow });
       streamNumbers(line.memory).set(numbers.slice(0, streamNumbers(line.memory).length));
       this.#open(line);
@@ -125,7 +136,7 @@ export class VideoLines {
     this.#lines.clear();
   }
 
-  #add(stream: number): Line {
+  #add(stream: number, bundled: boolean): Line {
     let settle: Pick<Line, 'resolve' | 'reject'> | undefined;
     const opened = new Promise<{ address: string; port: number }>((resolve, reject) => {
       settle = { resolve, reject };
@@ -133,7 +144,7 @@ export class VideoLines {
     // The caller gets the error. Without one, as after a restart, the thread logs it.
     opened.catch(() => {});
     const line = {
-      ...{ stream, memory: newStreamMemory(), opened, ...settle! },
+      ...{ stream, bundled, memory: newStreamMemory(), opened, ...settle! },
       ...{ local: undefined, source: undefined, flow: undefined },
     };
     this.#lines.set(stream, line);
@@ -147,7 +158,7 @@ export class VideoLines {
       return;
     }
     const { link, place } = lives;
-    const { stream, memory, local, source } = line;
+    const { stream, bundled, memory, local, source } = line;
     const trace = this.#trace();
     link
       .request(
@@ -157,6 +168,7 @@ export class VideoLines {
           stream,
           request,
           memory,
+          bundled,
           ...(local && { port: local.port }),
           ...(source && { source }),
           ...(trace && { trace }),

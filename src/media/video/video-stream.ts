@@ -10,6 +10,7 @@ import { emptyHeader, readHeader } from '../rtp/header.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { Displacement, PacketAddress } from '../rtp/source-lock.ts';
 import { statisticsOf } from '../rtp/statistics.ts';
+import { BundledPair } from '../webrtc/bundle.ts';
 import {
   type BitrateBound,
   bitrateNotification,
@@ -141,6 +142,7 @@ export class VideoStream {
     this.#flow = flow;
     this.camera.configure(flow);
     this.shown.configure(flow);
+    if (this.pair instanceof BundledPair) this.pair.carry(flow);
     this.#far.agree(flow, this.#clock.monotonic());
   }
 
@@ -220,7 +222,7 @@ export class VideoStream {
       return false;
     }
     this.#controlsLeft--;
-    const isReport = this.#control.receive(packet, this.shown);
+    const isReport = this.#control.receive(packet, this.shown, this.camera.reception.ssrc);
     const target = { ssrc: this.shown.ssrc, intra: this.#intra, mostMissed: this.#config.resendPackets };
     readFeedback(packet, target, this.#listener);
     return isReport;

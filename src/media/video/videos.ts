@@ -13,9 +13,11 @@ import type { EngineReport, Showing } from '../protocol.ts';
 import { noPortFree, type PortPair, type PortPool } from '../rtp/ports.ts';
 import type { Displacement } from '../rtp/source-lock.ts';
 import { tracedPair } from '../rtp/traced-pair.ts';
+import { type Bundle, BundledPair } from '../webrtc/bundle.ts';
 import type { VideoMember } from './camera.ts';
 import { Forwarder } from './forwarder.ts';
 import { PacketRoom } from './packet-room.ts';
+import { streamNumbers } from './stream-memory.ts';
 import { VideoPipeMeeting, VideoPipeMember } from './video-pipes.ts';
 import { VideoSide } from './video-side.ts';
 import { VideoStream } from './video-stream.ts';
@@ -39,17 +41,29 @@ export type OpenVideo = {
   stream: number;
   /** Memory of its numbers; a stream that has begun continues. */
   memory: SharedArrayBuffer;
+  /** It shares the port of the audio. */
+  bundled?: boolean | undefined;
   /** The port it had before; absent = any. */
   port?: number | undefined;
   /** The far side that was found before. */
   source?: MediaSource | undefined;
   /** The name that the session's audio has in RTCP. */
   cname?: string | undefined;
-  /** Says where the audio's far side was found: video is sought there, too. */
-  audio?: { readonly displaced: Displacement | undefined };
+  /** Says where the audio's far side was found: video is sought there, too. And what may share the audio's transport. */
+  audio?: {
+    readonly displaced: Displacement | undefined;
+    readonly bundle: Bundle;
+    readonly pair: PortPair | undefined;
+  };
   /** Takes the heads of the packets of all its streams. */
   trace?: SharedArrayBuffer | undefined;
 };
+
+/** A stream in the transport of the audio. @throws Error when the audio has no port. */
+function bundledPair({ audio, memory, port = audio?.pair?.rtp.port }: OpenVideo): BundledPair {
+  if (!audio || port === undefined) throw new Error('the session has no port to share');
+  return audio.bundle.open(streamNumbers(memory), port);
+}
 
 type PipeSide = VideoPipeMeeting | VideoPipeMember;
 
@@ -89,19 +103,22 @@ export class Videos {
     side.opened(stream);
     let pair: PortPair;
     try {
-      pair = await (open.port === undefined ? ports.acquire() : ports.acquireAt(open.port));
+      pair = open.bundled
+        ? bundledPair(open)
+        : await (open.port === undefined ? ports.acquire() : ports.acquireAt(open.port));
     } catch (error) {
       if ((error as Error).message.startsWith(noPortFree)) hit('media.rtp_ports');
       this.#closeStream(session, stream);
       throw error;
     }
     if (this.#sides.get(session)?.streams.get(open.stream) !== stream) {
-      ports.release(pair);
+      this.#release(pair);
       throw new Error('the stream was closed while it was opened');
     }
     const address = config.announcedAddress ?? config.address;
     if (open.trace) side.trace ??= new RtpTraceWriter(open.trace, address);
-    stream.attach(side.trace ? tracedPair(pair, side.trace, clock) : pair);
+    // The port of a bundle is traced already.
+    stream.attach(side.trace && !open.bundled ? tracedPair(pair, side.trace, clock) : pair);
     return { address, port: pair.rtp.port };
   }
 
@@ -207,7 +224,13 @@ export class Videos {
     const streams = this.#sides.get(session)?.streams;
     if (streams?.get(stream.stream) === stream) streams.delete(stream.stream);
     stream.close();
-    if (stream.pair) this.#options.ports.release(stream.pair);
+    if (stream.pair) this.#release(stream.pair);
+  }
+
+  /** The port of a bundle is its audio's. */
+  #release(pair: PortPair): void {
+    if (pair instanceof BundledPair) pair.rtp.close();
+    else this.#options.ports.release(pair);
   }
 
   #guard(session: number, stream: VideoStream, fn: () => void): void {

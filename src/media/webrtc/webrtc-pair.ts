@@ -7,6 +7,7 @@ import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
+import type { Bundle } from './bundle.ts';
 import { DtlsServer, type Identity } from './dtls-server.ts';
 import { IceLite } from './ice-lite.ts';
 
@@ -14,6 +15,8 @@ type WebrtcPairOptions = {
   readonly clock: Clock;
   readonly memory: SessionMemory;
   readonly identity: Identity;
+  /** The streams beside this one. */
+  readonly bundle: Bundle;
   /** See {@link DtlsServerOptions}. */
   readonly handshakeMs: number;
   /** See {@link IceLiteOptions}. */
@@ -67,6 +70,7 @@ export class WebrtcPair implements PortPair {
       send: (datagram, { address, port }) => plain.send(datagram, port, address),
       selected: (source) => {
         options.selected(source);
+        options.bundle.moved(source);
         if (options.clock.monotonic() - this.#toldAt >= movesMs) this.#tellSecured();
       },
     });
@@ -101,6 +105,7 @@ export class WebrtcPair implements PortPair {
     this.#dtls?.close();
     this.#secure = undefined;
     this.#keys = undefined;
+    this.#options.bundle.end();
     this.#dtls = this.#openDtls();
   }
 
@@ -109,6 +114,7 @@ export class WebrtcPair implements PortPair {
     this.#dtls?.close();
     this.#ice.close();
     this.#secure = undefined;
+    this.#options.bundle.end();
     this.#plain.listen(undefined);
   }
 
@@ -129,7 +135,11 @@ export class WebrtcPair implements PortPair {
     const secure = new SecurePair(this.#inner, keys, this.#options.memory);
     this.#secure = secure;
     secure.rtp.listen(this.#listeners.rtp);
-    secure.rtcp.listen(this.#listeners.rtcp);
+    const { bundle } = this.#options;
+    secure.rtcp.listen((packet, address, port) => bundle.control(packet, address, port));
+    const { rtp } = this.#inner;
+    const port = { port: rtp.port, copies: rtp.copies, send: (packet: Uint8Array) => rtp.send(packet, 0, '') };
+    bundle.begin(port, keys, (...heard) => this.#listeners.rtcp?.(...heard));
     this.#keys = keys;
     this.#tellSecured();
   }
@@ -153,7 +163,10 @@ export class WebrtcPair implements PortPair {
       const { selected } = this.#ice;
       // Media may come by every valid pair (RFC 8445 12.2): SRTP proves it, and it counts as from the selected one.
       if (!selected || !this.#ice.isProved({ address, port })) return;
-      this.#inside[isControl(packet) ? 'rtcp' : 'rtp']?.(packet, selected.address, selected.port);
+      const control = isControl(packet);
+      const stream = this.#options.bundle.streamOf(packet, control);
+      if (stream) stream.receive(packet, control, selected);
+      else this.#inside[control ? 'rtcp' : 'rtp']?.(packet, selected.address, selected.port);
     }
   }
 
@@ -182,7 +195,7 @@ export class WebrtcPair implements PortPair {
       send: (packet, port, address) => this.#secure?.[kind].send(packet, port, address),
       listen: (listener) => {
         this.#listeners[kind] = listener;
-        this.#secure?.[kind].listen(listener);
+        if (kind === 'rtp') this.#secure?.rtp.listen(listener);
       },
       close() {},
     };

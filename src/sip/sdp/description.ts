@@ -3,6 +3,7 @@ import { type WarningCode, warnings } from '../message/warning.ts';
 import { type AudioCodec, codecNamed, codecOfStatic, comfortNoiseType } from './codecs.ts';
 import {
   addressProblem,
+  atBrowser,
   type Direction,
   directionSaid,
   type MediaLine,
@@ -73,6 +74,9 @@ const MAX_LINES = 32;
 const midPattern = /^[\w.+~!#$%&'*^`{|}-]{1,64}$/;
 const portPattern = /^(\d{1,5})(?:\/\d+)?$/;
 
+/** Of lines whose port is that of another one: any but 0, which refuses them. */
+const bundledPort = 9;
+
 /** An offer is read when it is checked, when its codecs are needed, and when it is answered: usually in a row. */
 let latest: { text: string; result: DescriptionResult } | undefined;
 
@@ -93,8 +97,12 @@ function readDescription(text: string): DescriptionResult {
     const session = parse(text);
     if (session.version !== 0) return { ok: false, problem: 'it does not begin with v=0' };
     if (session.media.length !== lines.length) return { ok: false, problem: 'its media lines cannot be read' };
-    for (const [index, { mid }] of session.media.entries())
-      if (mid !== undefined && midPattern.test(String(mid))) lines[index]!.mid = String(mid);
+    for (const [index, { mid, bundleOnly }] of session.media.entries()) {
+      const line = lines[index]!;
+      if (mid !== undefined && midPattern.test(String(mid))) line.mid = String(mid);
+      // It has the port of another line (RFC 9143 6).
+      if (bundleOnly !== undefined && line.port === 0 && dtlsProfiles.includes(line.protocol)) line.port = bundledPort;
+    }
     const { audios, obstacle } = findAudios(lines, session);
     const videos = readVideos(lines, session);
     return {
@@ -175,9 +183,6 @@ function findAudios(
   }
   return { audios, obstacle };
 }
-
-/** Where packets of a browser go is for ICE to say: its `c=` line says nothing. */
-const atBrowser: Place = { address: '0.0.0.0' };
 
 function otherProfile(protocol: string): Obstacle {
   const isDtls = /^(?:UDP\/TLS|TCP\/DTLS)\//i.test(protocol);

@@ -19,6 +19,12 @@ export type MediaLine = {
   mid?: string;
 };
 
+/** A refused stream keeps its place, with port 0 and a format so that the line stays well-formed. */
+export const refusedMedia = ({ type, protocol, formats, mid }: MediaLine, isNamed: boolean) => ({
+  ...{ type, port: 0, protocol, payloads: formats[0] ?? '0', rtp: [], fmtp: [] },
+  ...(isNamed && mid !== undefined && { mid }),
+});
+
 const directions: readonly string[] = ['sendrecv', 'sendonly', 'recvonly', 'inactive'];
 
 /** RTP profiles without encryption, and with it; of audio feedback messages (AVPF) may be ignored by us. */
@@ -45,6 +51,9 @@ export function parametersOf(media: RawMedia, payloadType: number): string | und
 
 /** Destination of packets: an address, or the name of a host with an address of that IP version. */
 export type Place = { readonly address: string; readonly named?: 4 | 6 };
+
+/** Where packets of a browser go is for ICE to say: its `c=` line says nothing. */
+export const atBrowser: Place = { address: '0.0.0.0' };
 
 /** A place with its port. */
 export type RemotePlace = Place & { readonly port: number };

@@ -17,7 +17,7 @@ import {
   receives,
   sends,
 } from './description.ts';
-import { type Direction, type MediaLine, type RemotePlace, remotePlace } from './media-line.ts';
+import { type Direction, type MediaLine, type RemotePlace, refusedMedia, remotePlace } from './media-line.ts';
 import { readOpusWishes, usualOpusWishes, writeOpusWishes } from './opus-parameters.ts';
 import { plainBody } from './plain-body.ts';
 import {
@@ -422,12 +422,20 @@ function writeBody(
   if (audio && line && others.length === 0 && session.audioLine === 0 && !session.webrtc)
     return plainBody(session, { line, address: local.address, port: local.port, ptimeMs: PTIME_MS, ...audio });
   const ipVer = local.address.includes(':') ? 6 : 4;
+  const { address, port, srtp: { fingerprint = '' } = {} } = local;
+  const transport = (track: string) =>
+    session.webrtc ? webrtcAttributes(session.webrtc, { address, port, fingerprint, track }) : {};
   const media = (line: MediaLine, index: number) => {
     const video = videos.get(index);
-    if (video) return videoMedia(line, video);
+    if (video) return videoMedia(line, video, transport);
     return audio && index === session.audioLine
-      ? audioMedia(line, local, audio, session.webrtc)
-      : refused(line, session.webrtc);
+      ? audioMedia(
+          line,
+          local,
+          audio,
+          session.webrtc && { ...(line.mid !== undefined && { mid: line.mid }), ...transport('audio') },
+        )
+      : refusedMedia(line, session.webrtc !== undefined);
   };
   const isWebrtc = session.webrtc !== undefined && audio !== undefined;
   return write({
@@ -443,7 +451,7 @@ function writeBody(
     name: 'Hookswitch',
     connection: { version: ipVer, ip: local.address },
     timing: { start: 0, stop: 0 },
-    ...(isWebrtc && webrtcSession(session.lines, session.audioLine)),
+    ...(isWebrtc && webrtcSession(session.lines, session.audioLine, videos.keys())),
     media: session.lines.map(media),
   });
 }
@@ -459,10 +467,8 @@ function audioMedia(
   line: MediaLine,
   local: LocalAudio,
   { formats, events, direction, sdes }: LocalLine,
-  webrtc: ToldWebrtc | undefined,
+  transport: object | undefined,
 ) {
-  const { address, port } = local;
-  const fingerprint = local.srtp?.fingerprint ?? '';
   const rtp = formats.map(({ payloadType, name, rate, channels }) => ({
     payload: payloadType,
     codec: name,
@@ -483,18 +489,6 @@ function audioMedia(
     ptime: PTIME_MS,
     direction,
     ...(sdes.length > 0 && { crypto: sdes.map(writeSdes) }),
-    ...(webrtc && line.mid !== undefined && { mid: line.mid }),
-    ...(webrtc && webrtcAttributes(webrtc, { address, port, fingerprint })),
+    ...transport,
   };
 }
-
-/** A refused stream keeps its place, with port 0 and a format so that the line stays well-formed. */
-const refused = (line: MediaLine, webrtc: ToldWebrtc | undefined) => ({
-  type: line.type,
-  port: 0,
-  protocol: line.protocol,
-  payloads: line.formats[0] ?? '0',
-  ...(webrtc && line.mid !== undefined && { mid: line.mid }),
-  rtp: [],
-  fmtp: [],
-});

@@ -1,5 +1,6 @@
 import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { BundledLine } from '../../lib/webrtc.ts';
 import { type Description, directionOf, isNowhere, mirrored, receives, sends } from './description.ts';
 import { type H264Terms, h264Terms } from './h264-parameters.ts';
 import { type Direction, type MediaLine, type RemotePlace, remotePlace } from './media-line.ts';
@@ -28,6 +29,7 @@ import {
   withNumbers,
 } from './video-codecs.ts';
 import { type VideoFormat, type VideoStream, videoLines } from './video-stream.ts';
+import { bundledAttributes, offeredMidExtension } from './webrtc.ts';
 
 /** One video stream of a call, as we would have it. */
 export type LocalVideoStream = {
@@ -70,6 +72,8 @@ export type AgreedVideo = {
   /** Codecs that it could have agreed on as well, in our order; left out where there is no other. */
   alternatives?: readonly VideoFormatName[];
   srtp?: SrtpKeys;
+  /** It is in the transport of the audio. */
+  bundled?: BundledLine;
   send: boolean;
   receive: boolean;
 };
@@ -80,6 +84,8 @@ type WrittenVideo = {
   formats: readonly { codec: VideoFormatName; payloadType: number; parameters?: string | undefined }[];
   direction: Direction;
   sdes: readonly SdesLine[];
+  /** It is in the transport of the audio. */
+  bundled?: BundledLine;
   feedback: readonly { payload: number | '*'; feedback: VideoFeedback }[];
   /** See {@link LocalVideo.maxBitrate}. */
   maxBitrate?: number;
@@ -106,6 +112,10 @@ export type SaidVideo = {
 const offersOf = (local: LocalVideo, { codecs = local.codecs }: LocalVideoStream, numbers: VideoNumbers | undefined) =>
   numbered(videoOffers(codecs.filter((codec) => local.codecs.includes(codec))), numbers);
 
+/** In a bundle a number stands for the same in all lines (RFC 9143 9.1): a new one has those of the first. */
+const numbersOf = (numbers: VideoMemory['numbers'], stream: number, isBundled: boolean): VideoNumbers | undefined =>
+  numbers?.[stream] ?? (isBundled ? numbers?.[0] : undefined);
+
 const allFeedback: VideoFeedback = { nack: true, pli: true, fir: true, tmmbr: true, remb: true };
 
 /**
@@ -119,7 +129,7 @@ export function offerVideos(
   { keys: told = {}, numbers }: VideoMemory = {},
 ): SaidVideo {
   const known = videoLines(lines);
-  const protocol = srtp?.mode === 'required' ? 'RTP/SAVP' : 'RTP/AVP';
+  const isBundled = srtp?.mode === 'webrtc';
   const all = [...lines];
   const written = new Map<number, WrittenVideo>();
   let keys = told;
@@ -128,16 +138,16 @@ export function offerVideos(
     // No place is left out: what comes behind it would be another stream's.
     if (known[number] === undefined && !stream.offered) break;
     if (!stream.offered) continue;
-    const formats = offersOf(local, stream, numbers?.[number]);
+    const formats = offersOf(local, stream, numbersOf(numbers, number, isBundled));
     const line = known[number] ?? all.length;
-    if (line === all.length)
-      all.push({ type: 'video', port: 0, protocol, formats: formats.map(({ payloadType }) => String(payloadType)) });
+    if (line === all.length) all.push(newLine(all, formats, srtp));
     if (srtp && offersKeys(srtp, keys[number])) keys = { ...keys, [number]: offerKeys(keys[number] ?? {}, srtp) };
     written.set(line, {
       stream,
       formats,
       direction: stream.direction,
       sdes: offeredLines(keys[number] ?? {}),
+      ...bundledIn(isBundled ? all[line] : undefined),
       feedback: [{ payload: '*', feedback: allFeedback }],
       ...bandwidthOf(local, stream.direction),
     });
@@ -167,7 +177,7 @@ export function answerVideos(
     if (!remote) continue;
     const { formats } = offer.lines[line]!;
     numbers = { ...numbers, [number]: withNumbers(numbers?.[number], remote.formats, formats) };
-    const secret = usableKeys(remote, srtp?.mode ?? 'off');
+    const secret = usableKeys(remote, srtp?.mode ?? 'off', offer);
     const chosen = chooseFormat(local.codecs, remote.formats);
     if (!stream || !secret || !chosen) continue;
     const { line: theirs } = secret;
@@ -179,6 +189,7 @@ export function answerVideos(
       formats: [{ ...chosen, parameters: answeredParameters(chosen.codec, chosen.parameters) }],
       direction,
       sdes: theirs && ours ? [{ tag: theirs.tag, key: ours.local }] : [],
+      ...bundledOf(remote),
       feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
       ...bandwidthOf(local, direction),
     });
@@ -200,9 +211,11 @@ export function acceptVideos(
     const remote = answer.videos?.find((each) => each.line === line);
     if (!local || !stream?.offered || !remote) continue;
     const key = remote.keys?.find((each) => isOfOurs(each) && told[number]?.[each.key.suite] !== undefined);
-    if ((remote.secret || srtp?.mode === 'required') && !key) continue;
+    const isBrowser = srtp?.mode === 'webrtc';
+    if (isBrowser ? !remote.bundled : (remote.secret || srtp?.mode === 'required') && !key) continue;
     const ours = key && { local: answeredKey(key, told[number]), remote: key.key };
-    const [chosen, offered] = answeredFormat(offersOf(local, stream, numbers?.[number]), remote.formats);
+    const known = numbersOf(numbers, number, isBrowser);
+    const [chosen, offered] = answeredFormat(offersOf(local, stream, known), remote.formats);
     if (!chosen || !offered) continue;
     agreed.push({
       ...agree(number, { remote, chosen }, within(stream.direction, remote.direction), local.codecs),
@@ -220,8 +233,12 @@ const bandwidthOf = ({ maxBitrate }: LocalVideo, direction: Direction): { maxBit
 /** Characters of an SDP line; labels with others are dropped. */
 const labelForm = /^[\x21-\x7e]{1,256}$/;
 
-/** As `sdp-transform` writes a line of ours. */
-export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, feedback, maxBitrate }: WrittenVideo) {
+/**
+ * As `sdp-transform` writes a line of ours.
+ * @param transport what the line says of the transport that it shares with the audio, if it does.
+ */
+export function videoMedia(line: MediaLine, video: WrittenVideo, transport: (track: string) => object) {
+  const { stream, formats, direction, sdes, bundled, feedback, maxBitrate } = video;
   return {
     type: 'video',
     port: stream.port,
@@ -252,6 +269,7 @@ export function videoMedia(line: MediaLine, { stream, formats, direction, sdes, 
     direction,
     ...(stream.label !== undefined && labelForm.test(stream.label) && { label: stream.label }),
     ...(sdes.length > 0 && { crypto: sdes.map(writeSdes) }),
+    ...(bundled && { ...bundledAttributes(bundled), ...transport(`video-${bundled.mid}`) }),
   };
 }
 
@@ -272,7 +290,15 @@ function answeredFormat(offers: readonly OfferedVideo[], answered: readonly Vide
 }
 
 /** Whether a stream is to be secret, and by which line; undefined: we cannot agree on that. */
-function usableKeys({ secret, keys }: VideoStream, mode: SrtpPolicy['mode']): { line?: SdesLine } | undefined {
+function usableKeys(
+  { secret, keys, bundled }: VideoStream,
+  mode: SrtpPolicy['mode'],
+  { audios, lines }: Description,
+): { line?: SdesLine } | undefined {
+  // Its keys are those of the audio, so it has to be in that transport.
+  const isBeside = audios.some(({ webrtc, line }) => webrtc && bundled?.group.includes(lines[line]?.mid ?? ''));
+  if (mode === 'webrtc') return isBeside ? {} : undefined;
+  if (bundled) return undefined;
   const [line] = mode === 'off' ? [] : (keys ?? []);
   if (line) return { line };
   return secret || mode === 'required' ? undefined : {};
@@ -282,6 +308,43 @@ function usableKeys({ secret, keys }: VideoStream, mode: SrtpPolicy['mode']): { 
 function within(wished: Direction, said: Direction): Direction {
   const allowed = mirrored(said);
   return directionOf(sends(wished) && sends(allowed), receives(wished) && receives(allowed));
+}
+
+/** What is agreed on of a line in the transport of the audio. */
+const bundledOf = ({ bundled }: VideoStream): { bundled?: BundledLine } => {
+  if (!bundled) return {};
+  const { group: _, ...line } = bundled;
+  return { bundled: line };
+};
+
+/** The same of a line of our offer. */
+const bundledIn = (line: MediaLine | undefined): { bundled?: BundledLine } =>
+  line?.mid === undefined ? {} : { bundled: { mid: line.mid, midExtension: offeredMidExtension } };
+
+/** A new line of our offers. */
+const newLine = (
+  lines: readonly MediaLine[],
+  formats: readonly OfferedVideo[],
+  srtp: SrtpPolicy | undefined,
+): MediaLine => ({
+  type: 'video',
+  port: 0,
+  protocol: profiles[srtp?.mode ?? 'off'],
+  formats: formats.map(({ payloadType }) => String(payloadType)),
+  ...(srtp?.mode === 'webrtc' && { mid: freeMid(lines) }),
+});
+
+const profiles: Readonly<Record<SrtpPolicy['mode'], string>> = {
+  ...{ off: 'RTP/AVP', optional: 'RTP/AVP', best_effort: 'RTP/AVP' },
+  ...{ required: 'RTP/SAVP', webrtc: 'UDP/TLS/RTP/SAVPF' },
+};
+
+/** A name that no line has. */
+function freeMid(lines: readonly MediaLine[]): string {
+  const taken = new Set(lines.map(({ mid }) => mid));
+  let number = lines.length;
+  while (taken.has(String(number))) number++;
+  return String(number);
 }
 
 function agree(
@@ -303,7 +366,8 @@ function agree(
     ...(maxBitrate !== undefined && { maxBitrate }),
     ...(h264 && { h264 }),
     ...(alternatives.length > 0 && { alternatives }),
-    send: sends(direction) && !isNowhere(address),
+    ...bundledOf(remote),
+    send: sends(direction) && (remote.bundled !== undefined || !isNowhere(address)),
     receive: receives(direction),
   };
 }

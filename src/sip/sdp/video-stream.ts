@@ -1,5 +1,6 @@
 import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
 import {
+  atBrowser,
   type Direction,
   directionSaid,
   type MediaLine,
@@ -15,6 +16,7 @@ import {
 } from './media-line.ts';
 import { readSdes, type SdesLine } from './sdes.ts';
 import { isForwardable, videoNamed } from './video-codecs.ts';
+import { dtlsProfiles, type RemoteBundled, readBundled } from './webrtc.ts';
 
 /** One codec of a video stream as it was described. */
 export type VideoFormat = {
@@ -31,6 +33,8 @@ export type VideoStream = {
   line: number;
   /** It will not do without SRTP (RTP/SAVP, RFC 3711 12). */
   secret: boolean;
+  /** It is in the transport of a browser's audio. */
+  bundled?: RemoteBundled;
   keys?: readonly SdesLine[];
   address: string;
   /** `address` is a host name, and stands for an address of that version of IP. */
@@ -52,8 +56,11 @@ const MAX_LABEL = 256;
 export function readVideos(lines: readonly MediaLine[], session: RawSession): VideoStream[] {
   return lines.flatMap((line, index) => {
     const secret = secretProfiles.includes(line.protocol);
-    if (line.type !== 'video' || line.port === 0 || !(secret || plainProfiles.includes(line.protocol))) return [];
+    if (line.type !== 'video' || line.port === 0) return [];
     const media = session.media[index]!;
+    const bundled = dtlsProfiles.includes(line.protocol) ? readBundled(media, session) : undefined;
+    if (bundled) return [{ ...readVideo(line, media, session, { index, secret: true, place: atBrowser }), bundled }];
+    if (!(secret || plainProfiles.includes(line.protocol))) return [];
     const place = placeOf(media, session);
     return place ? [readVideo(line, media, session, { index, secret, place })] : [];
   });

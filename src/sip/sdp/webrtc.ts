@@ -1,4 +1,4 @@
-import type { Fingerprint, IceCredentials, WebrtcTransport } from '../../lib/webrtc.ts';
+import type { BundledLine, Fingerprint, IceCredentials, WebrtcTransport } from '../../lib/webrtc.ts';
 import type { MediaLine, RawMedia, RawSession } from './media-line.ts';
 
 /** Profiles of audio with keys from DTLS (RFC 5764 section 8). */
@@ -6,6 +6,35 @@ export const dtlsProfiles: readonly string[] = ['UDP/TLS/RTP/SAVPF', 'UDP/TLS/RT
 
 /** What a media section says of ICE and DTLS. */
 export type RemoteWebrtc = { readonly ice: IceCredentials; readonly fingerprint: Fingerprint };
+
+/** A line in the transport of the audio (BUNDLE, RFC 9143). */
+export type RemoteBundled = BundledLine & {
+  /** Lines of that transport. */
+  readonly group: readonly string[];
+};
+
+/** URI of the header extension with the name of a line (RFC 9143 section 15). */
+const midUri = 'urn:ietf:params:rtp-hdrext:sdes:mid';
+
+/** Reads in what transport a media section is; undefined when that is its own, or not one that we take. */
+export function readBundled(media: RawMedia, session: RawSession): RemoteBundled | undefined {
+  const mid = media.mid === undefined ? undefined : String(media.mid);
+  if (mid === undefined || !readWebrtc(media, session)) return undefined;
+  const groups = (session.groups ?? []).filter(({ type }) => type === 'BUNDLE');
+  const group = groups.map(({ mids }) => String(mids).split(' ')).find((mids) => mids.includes(mid));
+  const extension = media.ext?.find(({ uri }) => uri === midUri)?.value;
+  const isNumber = Number.isInteger(extension) && Number(extension) >= 1 && Number(extension) <= 255;
+  return group && { mid, group, ...(isNumber && { midExtension: Number(extension) }) };
+}
+
+/** As a line says it: its name, and how packets have that. */
+export const bundledAttributes = ({ mid, midExtension }: BundledLine) => ({
+  mid,
+  ...(midExtension !== undefined && { ext: [{ value: midExtension, uri: midUri }] }),
+});
+
+/** Our number of that extension in offers. */
+export const offeredMidExtension = 1;
 
 /** Our side of ICE in a session, and the far side's that it was made for. */
 export type ToldWebrtc = { readonly local: IceCredentials; readonly remote?: IceCredentials };
@@ -70,14 +99,14 @@ const hostPriority = 2 ** 24 * 126 + 2 ** 8 * 65_535 + 255;
 /** What our media section says of ICE and DTLS: a lite agent with one host candidate, and the server of DTLS. */
 export const webrtcAttributes = (
   { local }: ToldWebrtc,
-  { address, port, fingerprint }: { address: string; port: number; fingerprint: string },
+  { address, port, fingerprint, track }: { address: string; port: number; fingerprint: string; track: string },
 ) => ({
   iceUfrag: local.ufrag,
   icePwd: local.password,
   fingerprint: { type: 'sha-256', hash: fingerprint },
   setup: 'passive',
   rtcpMux: 'rtcp-mux' as const,
-  msid: [{ id: 'hookswitch', appdata: 'audio' }],
+  msid: [{ id: 'hookswitch', appdata: track }],
   candidates: [
     { foundation: '1', component: 1, transport: 'udp', priority: hostPriority, ip: address, port, type: 'host' },
   ],
@@ -85,7 +114,7 @@ export const webrtcAttributes = (
 });
 
 /** What the session says: ICE-lite, and the streams of the one transport (RFC 9143). */
-export const webrtcSession = (lines: readonly MediaLine[], audioLine: number) => ({
+export const webrtcSession = (lines: readonly MediaLine[], audioLine: number, videos: Iterable<number>) => ({
   icelite: 'ice-lite' as const,
-  groups: [{ type: 'BUNDLE', mids: lines[audioLine]?.mid ?? '0' }],
+  groups: [{ type: 'BUNDLE', mids: [audioLine, ...videos].map((line) => lines[line]?.mid ?? String(line)).join(' ') }],
 });

@@ -6,6 +6,7 @@ import { createWebrtcDriver } from '../../../src/drivers/webrtc/webrtc.ts';
 import { iceServers } from '../../../src/lib/turn-credentials.ts';
 import { DriverError, type LegReport } from '../../../src/telephony/driver.ts';
 import type { MediaReport, RtpFlow } from '../../../src/telephony/media.ts';
+import type { VideoFlow } from '../../../src/telephony/video.ts';
 import type { BrowserNews } from '../../../src/telephony/webrtc.ts';
 
 const browsers = suite('browsers over HTTP');
@@ -19,6 +20,7 @@ const offer = readFileSync(new URL('../../sip/sdp/offers/chromium-156.sdp', impo
 function setUp({ ports = true } = {}) {
   let count = 0;
   const flows: RtpFlow[] = [];
+  const videos: [string, number, boolean][] = [];
   const reachable: [string, boolean][] = [];
   const closed: string[] = [];
   const reopened: string[] = [];
@@ -27,6 +29,11 @@ function setUp({ ports = true } = {}) {
     ({
       ...{ id, local: { address: '127.0.0.1', port: 4000 } },
       configure: (flow: RtpFlow) => flows.push(flow),
+      openVideo: async (stream: number, bundled: boolean) => {
+        videos.push(['open', stream, bundled]);
+        return { address: '127.0.0.1', port: 4000 };
+      },
+      configureVideo: (stream: number, flow: VideoFlow) => videos.push([flow.codec, stream, flow.send]),
       indicate: () => undefined,
       close: () => closed.push(id),
       dump: () => ({ version: 1, id, local: { address: '127.0.0.1', port: 4000 }, standing: [] }),
@@ -52,6 +59,7 @@ function setUp({ ports = true } = {}) {
       secret: () => 'x',
     },
     log: quiet,
+    ...{ hit: () => undefined, video: { codecs: ['vp8'], most: 4 } },
     ...{ fingerprint: 'AA', codecs: ['opus', 'ulaw'], opus: { wishes: {}, sending: {} } as never },
     outside: () => undefined,
     localAddress: () => '127.0.0.1',
@@ -59,7 +67,7 @@ function setUp({ ports = true } = {}) {
   });
   const prepare = (more: object = {}) =>
     driver.prepare({ channelId: 'c1', offer, owner: 'alice', peer: undefined, formats: undefined, ...more });
-  return { driver, prepare, flows, reachable, closed, told, reopened };
+  return { driver, prepare, flows, videos, reachable, closed, told, reopened };
 }
 
 const nobody = { name: '', number: '' };
@@ -88,6 +96,21 @@ browsers('an offer gets an answer and a session; what cannot be agreed on leaves
   assert.is(await rejects(setUp({ ports: false }).prepare()), 'capacity');
 });
 
+browsers('video of an offer is taken with the formats that may be used, and as many streams as it offers', async () => {
+  const { prepare, videos } = setUp();
+  const prepared = await prepare();
+  assert.match(prepared.sdp, /^a=group:BUNDLE 0 1\r$/m);
+  assert.equal(videos.slice(0, 2), [
+    ['open', 0, true],
+    ['vp8', 0, true],
+  ]);
+  const { video } = prepared.open(() => undefined);
+  assert.equal([video?.streams.length, video?.capacity, video?.formats], [1, 1, ['vp8']]);
+  const silent = await prepare({ channelId: 'c2', formats: ['ulaw'] });
+  assert.match(silent.sdp, /^m=video 0 /m);
+  assert.is(silent.open(() => undefined).video, undefined);
+});
+
 browsers('a session is that of its owner alone', async () => {
   const { driver, prepare } = setUp();
   const { session } = await prepare();
@@ -108,7 +131,7 @@ browsers('candidates change nothing, other credentials restart ICE, and those of
   assert.equal([trickled?.sdp, trickled?.tag], [undefined, tag]);
   const restarted = await change(fragment('next'));
   assert.is.not(restarted?.tag, tag);
-  assert.match(restarted?.sdp ?? '', /^a=ice-lite\r\na=group:BUNDLE 0\r\nm=audio /);
+  assert.match(restarted?.sdp ?? '', /^a=ice-lite\r\na=group:BUNDLE 0 1\r\nm=audio /);
   assert.not.match(restarted?.sdp ?? '', /rtpmap|fingerprint/);
   assert.is(await rejects(change(fragment(ufrag))), 'data');
   assert.is(await rejects(change('a=candidate:1 1 udp 1 192.0.2.1 5000 typ host\r\n')), 'format');
@@ -188,7 +211,9 @@ browsers("a browser's call is answered once, holds and is taken back, and ends w
   assert.equal(reports, [
     { type: 'leg.answered' },
     { type: 'leg.held', musicClass: 'default' },
+    { type: 'leg.videoChanged' },
     { type: 'leg.unheld' },
+    { type: 'leg.videoChanged' },
     { type: 'leg.digit', digit: '5', durationMs: 100 },
     { type: 'leg.hungUp', cause: 16 },
   ]);

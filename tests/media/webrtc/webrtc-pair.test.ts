@@ -6,8 +6,11 @@ import type { PortPair } from '../../../src/media/rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../../../src/media/rtp/sockets.ts';
 import type { PacketAddress } from '../../../src/media/rtp/source-lock.ts';
 import { SecurePair } from '../../../src/media/srtp/secure-pair.ts';
+import { Bundle } from '../../../src/media/webrtc/bundle.ts';
 import { identityOf } from '../../../src/media/webrtc/dtls-server.ts';
+import { midIn, withMid } from '../../../src/media/webrtc/mid.ts';
 import { WebrtcPair } from '../../../src/media/webrtc/webrtc-pair.ts';
+import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { ManualClock } from '../../../src/virtual/manual-clock.ts';
 import { certifiedKey, DtlsClient, fingerprintOf } from '../../support/dtls-client.ts';
 import { check, iceLocal as local, iceRemote as remote } from '../../support/ice-check.ts';
@@ -47,6 +50,7 @@ function setUp({
 } = {}) {
   const { pair, sent, give } = port();
   const clock = new ManualClock();
+  const bundle = new Bundle();
   const secured: EstablishedDtls[] = [];
   const faults: unknown[] = [];
   const ended: string[] = [];
@@ -55,7 +59,7 @@ function setUp({
     { local, remote, fingerprint: fingerprintOf(browser), ...(established && { established }) },
     {
       ...{ clock, memory: memory as never, identity: identityOf(server) },
-      ...{ handshakeMs: 10_000, consentMs: 30_000 },
+      ...{ handshakeMs: 10_000, consentMs: 30_000, bundle },
       selected: () => undefined,
       secured: (told) => secured.push(told),
       ended: (reason) => ended.push(reason),
@@ -66,7 +70,7 @@ function setUp({
   webrtc.rtp.listen((packet) => heard.push(Buffer.from(packet)));
   const control: Buffer[] = [];
   webrtc.rtcp.listen((packet) => control.push(Buffer.from(packet)));
-  return { webrtc, sent, give, faults, ended, heard, control, clock, secured, memory };
+  return { webrtc, bundle, sent, give, faults, ended, heard, control, clock, secured, memory };
 }
 
 /** Makes both sides agree on keys; gives what seals packets as the browser does. */
@@ -100,10 +104,19 @@ function connect({ give, sent }: ReturnType<typeof setUp>, then = here) {
       sealing.rtp.send(packet, 1, '');
       return sealed();
     },
-    control(): Buffer {
+    /** A packet of video. @param source its SSRC. @param mid the name of its line, if it has that. */
+    video(sequence: number, source: number, mid?: string): Buffer {
+      const plain = Buffer.alloc(60, 2);
+      plain.writeUInt16BE(0x8060);
+      plain.writeUInt16BE(sequence, 2);
+      plain.writeUInt32BE(source, 8);
+      sealing.rtp.send(mid === undefined ? plain : withMid(plain, { mid, midExtension: 4 }), 1, '');
+      return sealed();
+    },
+    control(source = 77): Buffer {
       const report = Buffer.alloc(28);
       report.writeUInt32BE(0x80c8_0006);
-      report.writeUInt32BE(77, 4);
+      report.writeUInt32BE(source, 4);
       sealing.rtcp.send(report, 1, '');
       return sealed();
     },
@@ -166,6 +179,98 @@ test('media is heard from every proved address, once, and from no other', () => 
   for (const from of [stranger, here, here]) give(report, from);
   assert.is(control.length, 1);
   assert.equal(faults, []);
+});
+
+/** A stream in the transport of the audio, that takes payload type 96. */
+function stream({ bundle }: ReturnType<typeof setUp>, mid: string, { receive = true, midExtension = 4 } = {}) {
+  const memory = new Float64Array(16) as never;
+  const pair = bundle.open(memory, 4000);
+  pair.carry({ payloadType: 96, receive, bundled: { mid, midExtension } } as VideoFlow);
+  const heard: number[] = [];
+  pair.rtp.listen((packet) => heard.push(Buffer.from(packet).readUInt16BE(2)));
+  const control: number[] = [];
+  pair.rtcp.listen((packet) => control.push(Buffer.from(packet).readUInt32BE(4)));
+  return { pair, heard, control, memory };
+}
+
+test('packets of a bundle go to the line that they name, or to the one of their source or payload type', () => {
+  const parts = setUp();
+  const camera = stream(parts, '1');
+  const slides = stream(parts, '2');
+  const sealing = connect(parts);
+  const { give, heard } = parts;
+  give(sealing.video(1, 500), here);
+  give(sealing.video(10, 600, '2'), here);
+  // A browser names its line until it is heard.
+  give(sealing.video(11, 600), here);
+  give(sealing.audio(100), here);
+  assert.equal([camera.heard, slides.heard, heard.length], [[1], [10, 11], 1]);
+  slides.pair.rtp.close();
+  give(sealing.video(12, 600), here);
+  assert.equal(slides.heard, [10, 11]);
+});
+
+test('a stream of a bundle that takes no video leaves its payload type to others', () => {
+  const parts = setUp();
+  const screen = stream(parts, '1', { receive: false });
+  const camera = stream(parts, '2');
+  parts.give(connect(parts).video(1, 500), here);
+  assert.equal([screen.heard, camera.heard], [[], [1]]);
+});
+
+test('each stream of a bundle has rollover counters and replay windows of its own, and all hear all RTCP', () => {
+  const parts = setUp();
+  const camera = stream(parts, '1');
+  const sealing = connect(parts);
+  const { give, heard, control } = parts;
+  const round = [65_534, 65_535, 0, 1];
+  const sealed = round.map((sequence) => sealing.audio(sequence));
+  for (const packet of [...sealed, ...sealed]) give(packet, here);
+  // The same numbers of another source are no replay.
+  const pictures = round.map((sequence) => sealing.video(sequence, 500));
+  for (const packet of [...pictures, ...pictures]) give(packet, here);
+  assert.equal([heard.length, camera.heard], [4, round]);
+  for (const report of [sealing.control(77), sealing.control(500)])
+    for (let times = 0; times < 2; times++) give(report, here);
+  assert.equal([control.length, camera.control], [2, [77, 500]]);
+  const changed = sealing.control(500);
+  changed[12]! ^= 1;
+  give(changed, here);
+  assert.equal([control.length, camera.control.length], [2, 2]);
+});
+
+test('a stream of a bundle is sent to the browser with the name of its line, sealed, and nowhere before the keys', () => {
+  const parts = setUp();
+  const { pair } = stream(parts, '1');
+  const plain = Buffer.alloc(60, 2);
+  plain.writeUInt16BE(0x8060);
+  pair.rtp.send(plain, 1, '');
+  assert.equal(parts.sent, []);
+  connect(parts);
+  pair.rtp.send(plain, 1, '');
+  const { datagram, to } = parts.sent.at(-1)!;
+  assert.equal([to, midIn(datagram, 4)], [here, '1']);
+  assert.ok(datagram.length > plain.length + 8);
+  parts.webrtc.close();
+  const count = parts.sent.length;
+  pair.rtp.send(plain, 1, '');
+  assert.is(parts.sent.length, count);
+});
+
+test('another process goes on with the video of a bundle: an old packet of it stays refused', () => {
+  const first = setUp();
+  const before = stream(first, '1');
+  const sealing = connect(first);
+  const old = sealing.video(1, 500);
+  first.give(old, here);
+  const next = setUp({ established: first.secured[0]!, memory: first.memory });
+  const pair = next.bundle.open(before.memory, 4000);
+  pair.carry({ payloadType: 96, receive: true, bundled: { mid: '1' } } as VideoFlow);
+  const heard: number[] = [];
+  pair.rtp.listen((packet) => heard.push(Buffer.from(packet).readUInt16BE(2)));
+  next.give(old, here);
+  next.give(sealing.video(2, 500), here);
+  assert.equal(heard, [2]);
 });
 
 test('sequence numbers go round: audio goes on, and what is from before stays refused', () => {

@@ -2,23 +2,38 @@ import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parseDescription } from '../../../src/sip/sdp/description.ts';
-import { answerOffer, type LocalAudio, newSession, type SdpSession } from '../../../src/sip/sdp/offer-answer.ts';
+import {
+  acceptAnswer,
+  answerOffer,
+  type LocalMedia,
+  newSession,
+  type SdpSession,
+  writeOffer,
+} from '../../../src/sip/sdp/offer-answer.ts';
 
 /** Offers with audio and video: recorded of Chromium 156, and in the forms of Firefox and Safari. */
 const offers = suite('offers of browsers');
 
 let counted = 0;
-const local: LocalAudio = {
+const local: LocalMedia = {
   ...{ address: '192.0.2.10', port: 5000, codecs: ['opus', 'ulaw'], telephoneEvents: true },
   srtp: { mode: 'webrtc', fingerprint: 'AA:BB', random: (octets) => `${counted++}`.padStart(octets, 'x') },
 };
+/** The same with video, in streams that share the port. */
+const withVideo = (count = 1): LocalMedia => ({
+  ...local,
+  video: {
+    codecs: ['vp8'],
+    streams: Array.from({ length: count }, () => ({ port: 5000, offered: true, direction: 'sendrecv' as const })),
+  },
+});
 const textOf = (name: string): string =>
   readFileSync(new URL(`offers/${name}.sdp`, import.meta.url), 'utf8').replaceAll(/\r?\n/g, '\r\n');
 
-function answered(offer: string, session: SdpSession = newSession('1')) {
+function answered(offer: string, session: SdpSession = newSession('1'), ours: LocalMedia = local) {
   const read = parseDescription(offer);
   if (!read.ok) throw new Error(read.problem);
-  const answer = answerOffer(session, read.description, local);
+  const answer = answerOffer(session, read.description, ours);
   if (!answer.ok) throw new Error(answer.problem);
   return answer;
 }
@@ -64,5 +79,74 @@ for (const [name, opus, events, ufrag] of [
     assert.equal(again.agreed.webrtc?.fingerprint, first.agreed.webrtc?.fingerprint);
   });
 }
+
+for (const [name, vp8, midExtension] of [
+  ['chromium-156', 96, 4],
+  ['firefox', 120, 3],
+  ['safari', undefined, undefined],
+] as const) {
+  offers(`the video of ${name} is taken in the transport of the audio, where it has VP8`, () => {
+    const { body, videos } = answered(textOf(name), undefined, withVideo());
+    assert.match(body, vp8 ? /^a=group:BUNDLE 0 1\r$/m : /^a=group:BUNDLE 0\r$/m);
+    const video = body.slice(body.indexOf('m=video'));
+    assert.match(video, vp8 ? new RegExp(`^m=video 5000 UDP/TLS/RTP/SAVPF ${vp8}\r`) : /^m=video 0 /);
+    if (vp8 === undefined) return assert.equal(videos, []);
+    const parts = ['a=mid:1', `a=extmap:${midExtension} urn:ietf:params:rtp-hdrext:sdes:mid`, 'a=rtcp-mux'];
+    for (const line of [...parts, 'a=setup:passive', `a=rtcp-fb:${vp8} nack pli`])
+      assert.ok(video.split('\r\n').includes(line), line);
+    assert.is(ufragIn(video), ufragIn(body));
+    // No retransmission as a stream of its own, and no congestion control that we do not have.
+    assert.not.match(video, /rtx|transport-cc|simulcast|a=rid/);
+    const [agreed] = videos!;
+    assert.equal(
+      [agreed!.bundled, agreed!.payloadType, agreed!.send, agreed!.receive],
+      [{ mid: '1', midExtension }, vp8, true, true],
+    );
+  });
+}
+
+offers('video in a transport of its own is refused, and one without a port because of BUNDLE is not', () => {
+  const text = textOf('chromium-156');
+  const alone = answered(text.replace('a=group:BUNDLE 0 1', 'a=group:BUNDLE 0'), undefined, withVideo());
+  assert.equal(alone.videos, []);
+  assert.match(alone.body, /^m=video 0 /m);
+  const elsewhere = text.replace('a=group:BUNDLE 0 1', 'a=group:BUNDLE 0\r\na=group:BUNDLE 1');
+  assert.equal(answered(elsewhere, undefined, withVideo()).videos, []);
+  const only = text.replace('m=video 9 ', 'm=video 0 ').replace('a=mid:1', 'a=mid:1\r\na=bundle-only');
+  assert.is(answered(only, undefined, withVideo()).videos?.length, 1);
+});
+
+offers('a phone without WebRTC takes no video of a browser', () => {
+  const read = parseDescription(textOf('chromium-156'));
+  if (!read.ok) throw new Error(read.problem);
+  const { srtp: _, ...plain } = withVideo();
+  assert.is(answerOffer(newSession('1'), read.description, plain).ok, false);
+});
+
+offers('our offer has video in the transport of the audio, and the answer of a browser is taken', () => {
+  const { session, body } = writeOffer(newSession('1'), withVideo(2), 'sendrecv');
+  assert.match(body, /^a=group:BUNDLE 0 1 2\r$/m);
+  assert.is(body.match(/^m=video 5000 UDP\/TLS\/RTP\/SAVPF 96\r$/gm)?.length, 2);
+  const answer = body
+    .replaceAll('a=setup:passive', 'a=setup:active')
+    .replaceAll('a=ice-lite\r\n', '')
+    .replaceAll('AA:BB', Array(32).fill('AB').join(':'))
+    .split('m=video 5000');
+  // The second one is refused.
+  const read = parseDescription(`${answer[0]}m=video 5000${answer[1]}m=video 0${answer[2]}`);
+  if (!read.ok) throw new Error(read.problem);
+  const accepted = acceptAnswer(read.description, withVideo(2), 'sendrecv', session);
+  if (!accepted.ok) throw new Error(accepted.problem);
+  assert.equal(
+    accepted.videos?.map(({ stream, bundled, send }) => [stream, bundled, send]),
+    [[0, { mid: '1', midExtension: 1 }, true]],
+  );
+});
+
+offers('a stream that is added to a call has the payload types of the first: a bundle has one list of them', () => {
+  const first = answered(textOf('firefox'), undefined, withVideo());
+  const { body } = writeOffer(first.session, withVideo(2), 'sendrecv');
+  assert.is(body.match(/^m=video 5000 UDP\/TLS\/RTP\/SAVPF 120\r$/gm)?.length, 2);
+});
 
 offers.run();

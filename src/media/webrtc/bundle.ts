@@ -1,0 +1,214 @@
+import type { SrtpKeys } from '../../lib/srtp.ts';
+import type { BundledLine } from '../../lib/webrtc.ts';
+import type { VideoFlow } from '../../telephony/video.ts';
+import { headerLength, readUint32 } from '../rtp/header.ts';
+import type { PortPair } from '../rtp/ports.ts';
+import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
+import type { PacketAddress } from '../rtp/source-lock.ts';
+import { memoryWord, type SessionMemory } from '../session-memory.ts';
+import { SecurePair } from '../srtp/secure-pair.ts';
+import { midIn, withMid } from './mid.ts';
+
+/** Sources that are known by their line's name. Browsers have one for each line. */
+const maximumSources = 16;
+
+/** The port that streams of a bundle share. */
+type SharedPort = { readonly port: number; readonly copies?: boolean | undefined; send(packet: Uint8Array): void };
+
+/**
+ * The streams beside the audio in a browser's transport (BUNDLE, RFC 9143). Each has SRTP numbers of its own, because rollover
+ * counters belong to one SSRC (RFC 3711 3.2.3). All hear all RTCP.
+ */
+export class Bundle {
+  readonly #streams = new Set<BundledPair>();
+  /** Proved SSRCs of streams that named themselves: a browser stops doing that once it is heard (RFC 9143 9.2). */
+  readonly #sources = new Map<number, BundledPair>();
+  #port: SharedPort | undefined;
+  #keys: SrtpKeys | undefined;
+  #selected: PacketAddress | undefined;
+  #control: PacketListener | undefined;
+
+  /** Another stream. @param port as it is shown, before the transport begins. */
+  open(memory: SessionMemory, port: number): BundledPair {
+    const stream: BundledPair = new BundledPair({
+      ...{ memory, port },
+      send: (packet) => this.#port?.send(packet),
+      proved: (ssrc) => this.#learn(ssrc, stream),
+      control: (packet, address, from) => this.control(packet, address, from),
+      closed: () => this.#forget(stream),
+    });
+    this.#streams.add(stream);
+    stream.moved(this.#selected);
+    if (this.#port && this.#keys) stream.begin(this.#port, this.#keys);
+    return stream;
+  }
+
+  /** The transport has keys. @param control hears RTCP beside the streams. */
+  begin(port: SharedPort, keys: SrtpKeys, control: PacketListener): void {
+    this.#port = port;
+    this.#keys = keys;
+    this.#control = control;
+    this.#sources.clear();
+    for (const stream of this.#streams) stream.begin(port, keys);
+  }
+
+  /** It has none any longer. */
+  end(): void {
+    this.#port = this.#keys = this.#control = undefined;
+    for (const stream of this.#streams) stream.end();
+  }
+
+  /** The far side is there now; undefined: nothing may be sent. */
+  moved(source: PacketAddress | undefined): void {
+    this.#selected = source;
+    for (const stream of this.#streams) stream.moved(source);
+  }
+
+  /** The stream that a sealed packet is for; undefined: the audio. */
+  streamOf(packet: Uint8Array, isControl: boolean): BundledPair | undefined {
+    if (this.#streams.size === 0 || packet.length < headerLength) return undefined;
+    if (isControl) return this.#find((stream) => stream.source === readUint32(packet, 4));
+    const named = this.#find((stream) => stream.isNamed(packet));
+    return named ?? this.#sources.get(readUint32(packet, 8)) ?? this.#find((stream) => stream.takes(packet[1]! & 127));
+  }
+
+  /** RTCP of the far side, opened: any of it may be about any stream. */
+  control(packet: Uint8Array, address: string, port: number): void {
+    this.#control?.(packet, address, port);
+    for (const stream of this.#streams) stream.heardControl?.(packet, address, port);
+  }
+
+  #find(is: (stream: BundledPair) => boolean): BundledPair | undefined {
+    for (const stream of this.#streams) if (is(stream)) return stream;
+    return undefined;
+  }
+
+  #learn(ssrc: number, stream: BundledPair): void {
+    if (this.#sources.get(ssrc) === stream) return;
+    this.#sources.set(ssrc, stream);
+    if (this.#sources.size > maximumSources) this.#sources.delete(this.#sources.keys().next().value!);
+  }
+
+  #forget(stream: BundledPair): void {
+    this.#streams.delete(stream);
+    for (const [ssrc, known] of this.#sources) if (known === stream) this.#sources.delete(ssrc);
+  }
+}
+
+type BundledPairOptions = {
+  readonly memory: SessionMemory;
+  readonly port: number;
+  readonly send: (packet: Uint8Array) => void;
+  /** A packet of that source names this stream, and SRTP proves it. */
+  readonly proved: (ssrc: number) => void;
+  readonly control: PacketListener;
+  readonly closed: () => void;
+};
+
+/** One stream of a {@link Bundle}, as a pair of ports. Where packets go is for ICE to say. */
+export class BundledPair implements PortPair {
+  readonly rtp: PacketSocket;
+  readonly rtcp: PacketSocket;
+  /** Hears the RTCP of the whole bundle. */
+  heardControl: PacketListener | undefined;
+  readonly #options: BundledPairOptions;
+  #secure: SecurePair | undefined;
+  #line: BundledLine | undefined;
+  #payloadType: number | undefined;
+  #heard: PacketListener | undefined;
+  #inside: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
+  #follower: ((source: PacketAddress | undefined) => void) | undefined;
+  #selected: PacketAddress | undefined;
+
+  constructor(options: BundledPairOptions) {
+    this.#options = options;
+    const close = () => this.#close();
+    this.rtp = {
+      port: options.port,
+      // What is sealed is another packet.
+      copies: true,
+      send: (packet) => this.#secure?.rtp.send(this.#line ? withMid(packet, this.#line) : packet, 0, ''),
+      listen: (listener) => {
+        this.#heard = listener;
+      },
+      close,
+    };
+    this.rtcp = {
+      port: options.port,
+      send: (packet) => this.#secure?.rtcp.send(packet, 0, ''),
+      listen: (listener) => {
+        this.heardControl = listener;
+      },
+      close,
+    };
+  }
+
+  /** The SSRC that SRTP proved last. */
+  get source(): number | undefined {
+    const next = this.#options.memory[memoryWord.openedSource]!;
+    return next > 0 ? next - 1 : undefined;
+  }
+
+  /** Says by what its packets are known. */
+  carry({ bundled, payloadType, receivePayloadType = payloadType, receive }: VideoFlow): void {
+    this.#line = bundled;
+    this.#payloadType = receive ? receivePayloadType : undefined;
+  }
+
+  /** Hears where the far side is, now and from now on. */
+  follow(follower: (source: PacketAddress | undefined) => void): void {
+    this.#follower = follower;
+    if (this.#selected) follower(this.#selected);
+  }
+
+  moved(source: PacketAddress | undefined): void {
+    this.#selected = source;
+    this.#follower?.(source);
+  }
+
+  /** Whether a sealed packet has the name of its line. */
+  isNamed(packet: Uint8Array): boolean {
+    const line = this.#line;
+    return line?.midExtension !== undefined && midIn(packet, line.midExtension) === line.mid;
+  }
+
+  takes(payloadType: number): boolean {
+    return payloadType === this.#payloadType;
+  }
+
+  begin(port: SharedPort, keys: SrtpKeys): void {
+    const { memory, proved, control } = this.#options;
+    this.#inside = {};
+    const inner = (kind: 'rtp' | 'rtcp'): PacketSocket => ({
+      port: port.port,
+      copies: port.copies,
+      send: (packet) => port.send(packet),
+      listen: (listener) => {
+        this.#inside[kind] = listener;
+      },
+      close() {},
+    });
+    this.#secure = new SecurePair({ rtp: inner('rtp'), rtcp: inner('rtcp') }, keys, memory);
+    this.#secure.rtp.listen((packet, address, from) => {
+      if (this.isNamed(packet)) proved(readUint32(packet, 8));
+      this.#heard?.(packet, address, from);
+    });
+    this.#secure.rtcp.listen(control);
+  }
+
+  end(): void {
+    this.#secure = undefined;
+    this.#inside = {};
+  }
+
+  /** A sealed packet that is for this stream. */
+  receive(packet: Uint8Array, isControl: boolean, { address, port }: PacketAddress): void {
+    this.#inside[isControl ? 'rtcp' : 'rtp']?.(packet, address, port);
+  }
+
+  #close(): void {
+    this.end();
+    this.#follower = this.#heard = this.heardControl = undefined;
+    this.#options.closed();
+  }
+}

@@ -1,0 +1,63 @@
+import type { BundledLine } from '../../lib/webrtc.ts';
+import { headerLength } from '../rtp/header.ts';
+
+/**
+ * The name of a packet's line in its header extension (RFC 9143 section 15).
+ *
+ * ```text
+ * |       0xBE    |    0xDE       |           length              |   RFC 8285 4.2: elements of an octet
+ * |  ID   | L - 1 |  mid ...                                      |
+ * |         0x100         |appbits|           length              |   RFC 8285 4.3: elements of two octets
+ * |       ID      |       L       |  mid ...                      |
+ * ```
+ */
+
+const oneOctetForm = 0xbede;
+/** Without the four bits of the application. */
+const twoOctetForm = 0x100;
+/** Ends the elements of one octet (RFC 8285 4.2). */
+const endingId = 15;
+const hasExtension = 0x10;
+const longestMid = 16;
+
+/** The name in a packet; undefined when it has none. @param id the number of the extension. */
+export function midIn(packet: Uint8Array, id: number): string | undefined {
+  const start = headerLength + 4 * (packet[0]! & 15);
+  if (!(packet[0]! & hasExtension) || packet.length < start + 4) return undefined;
+  const form = (packet[start]! << 8) | packet[start + 1]!;
+  const end = Math.min(packet.length, start + 4 + 4 * ((packet[start + 2]! << 8) | packet[start + 3]!));
+  const isLong = form >> 4 === twoOctetForm;
+  if (form !== oneOctetForm && !isLong) return undefined;
+  let at = start + 4;
+  while (at < end) {
+    const first = packet[at]!;
+    if (first === 0) {
+      at++;
+      continue;
+    }
+    const number = isLong ? first : first >> 4;
+    if (!isLong && number === endingId) return undefined;
+    const from = at + (isLong ? 2 : 1);
+    const to = from + (isLong ? (packet[at + 1] ?? 0) : (first & 15) + 1);
+    if (to > end) return undefined;
+    if (number === id) return String.fromCharCode(...packet.subarray(from, to));
+    at = to;
+  }
+  return undefined;
+}
+
+/** The packet with the name of its line; unchanged when it has extensions already, or the name needs the longer form. */
+export function withMid(packet: Uint8Array, { mid, midExtension: id }: BundledLine): Uint8Array {
+  if (id === undefined || id >= endingId || mid.length > longestMid || packet[0]! & hasExtension) return packet;
+  const words = Math.ceil((1 + mid.length) / 4);
+  const start = headerLength + 4 * (packet[0]! & 15);
+  const named = Buffer.alloc(packet.length + 4 + 4 * words);
+  named.set(packet.subarray(0, start));
+  named[0]! |= hasExtension;
+  named.writeUInt16BE(oneOctetForm, start);
+  named.writeUInt16BE(words, start + 2);
+  named[start + 4] = (id << 4) | (mid.length - 1);
+  named.write(mid, start + 5, 'latin1');
+  named.set(packet.subarray(start), start + 4 + 4 * words);
+  return named;
+}

@@ -1,0 +1,246 @@
+import type { Page } from 'playwright-core';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { AriClient } from '../support/ari-client.ts';
+import { BrowserPages, packageScript, pageSees } from '../support/browser-pages.ts';
+import { BrowserPhones } from '../support/browser-phone.ts';
+import { need } from '../support/need.ts';
+import { Phone } from '../support/phone.ts';
+import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
+import { clipOf } from '../support/video/clips.ts';
+import { decode, framesOf } from '../support/video/pictures.ts';
+import { VideoPeer } from '../support/video/video-peer.ts';
+import { untilAsked } from '../support/waiting.ts';
+
+/** Browsers with cameras that show a colour each: who sees whom is read from a canvas. */
+const videos = suite('video of browsers');
+const chromium = need('chromium');
+const ffmpeg = need('ffmpeg');
+
+const phone = (name: string) => ({
+  ...{ webrtc: true, codecs: ['opus'], video_codecs: ['vp8'], max_video_streams: 4, aor: {} },
+  auth: { username: name, password: 'wonderland' },
+});
+const settings: TestServerOptions = {
+  endpoints: {
+    ...{ alice: phone('alice'), bob: phone('bob'), carol: phone('carol') },
+    anonymous: { match: ['127.0.0.1'], video_codecs: ['vp8'] },
+  },
+  http: { allowed_origins: ['*'] },
+  dialplan: { default: { '_X.': ['Stasis(desk)'], bob: ['Dial(WebRTC/bob,30)'] } },
+  sip: {
+    transports: [
+      { protocol: 'ws', bind: '127.0.0.1', port: 0 },
+      { protocol: 'udp', bind: '127.0.0.1', port: 0 },
+    ],
+    allowed_origins: ['*'],
+    video: { renegotiate_delay: 20, renegotiate_interval: 0.2 },
+  },
+};
+
+/** What tests do with the package. */
+const script = `
+globalThis.test = {
+  states: [],
+  async connect(server, token, video, colour) {
+    eyes.useCamera(colour);
+    await new Promise((resolve) => {
+      Hookswitch.Phone.connect(server, token, { video, onlistening: resolve })
+        .then((phone) => { test.phone = phone; phone.onincoming = (call) => test.follow(call); });
+    });
+  },
+  follow(call) {
+    test.call = call;
+    call.onchange = ({ state }) => test.states.push(state);
+  },
+  look() { eyes.watch(test.call.stream.getVideoTracks()); },
+  async dial(target, options) {
+    test.follow(await test.phone.call(target, options));
+    test.look();
+  },
+  async answer() { await test.call.answer(); test.look(); },
+  async hum(hertz) { await test.call.connection.getSenders()[0].replaceTrack(hertz ? ears.tone(hertz) : null); },
+};
+`;
+
+async function tokenFor(server: TestServer, name: string): Promise<string> {
+  const response = await fetch(`${server.url.replace(/\/ari$/, '')}/hookswitch/tokens`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ name, operations: ['webrtc'], applications: ['desk'], contexts: ['default'] }),
+  });
+  assert.ok(response.ok);
+  return ((await response.json()) as { token: string }).token;
+}
+
+const calling = (parts: readonly unknown[]) => parts.map((each) => JSON.stringify(each)).join(', ');
+
+/** A page with the package, whose camera shows a colour, and so many screens. */
+type Connect = (name: string, colour: string, screens?: number) => Promise<Page>;
+
+const withPages = (path: string, body: (server: TestServer, connect: Connect) => Promise<void>) =>
+  onServer(settings, async (server) => {
+    const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
+    const base = server.url.replace(/\/ari$/, '');
+    await body(server, async (name, colour, screens = 1) => {
+      const page = await pages.page();
+      await page.evaluate(`test.connect(${calling([base, await tokenFor(server, name), screens, colour])})`);
+      return page;
+    });
+  });
+
+/** A channel that comes into the application, answered and in a bridge. */
+async function enter(app: AriClient, ids: string[], begin: () => Promise<unknown>): Promise<void> {
+  const begun = begin();
+  const { channel } = await app.waitFor('StasisStart', ({ channel: { id } }) => !ids.includes(id));
+  ids.push(channel.id);
+  await app.ok('POST', `/channels/${channel.id}/answer`);
+  await begun;
+  await app.ok('POST', `/bridges/b1/addChannel?channel=${channel.id}`);
+}
+
+async function hangUp(app: AriClient, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    await app.ok('DELETE', `/channels/${id}`);
+    await app.waitFor('StasisEnd', ({ channel }) => channel.id === id);
+  }
+  await app.ok('DELETE', '/bridges/b1');
+}
+
+/** Waits until a page sees these colours, in any order. */
+function seesAll(page: Page, colours: readonly string[]): Promise<void> {
+  let seen: string[] = [];
+  return untilAsked(
+    async () => {
+      seen = await page.evaluate<string[]>('eyes.colours()');
+      return calling(seen.filter((each) => each !== 'nothing').sort()) === calling([...colours].sort());
+    },
+    () => `a page sees ${seen.join(', ')} instead of ${colours.join(', ')}`,
+  );
+}
+
+chromium.test(videos, 'two pages see each other, hold and see each other again', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk', { subscribeAll: true });
+    const [alice, bob] = [await connect('alice', 'red'), await connect('bob', 'blue')];
+    await alice.evaluate("test.dial({ extension: 'bob' })");
+    await bob.waitForFunction('test.call !== undefined');
+    await bob.evaluate('test.answer()');
+    await pageSees(bob, 'red');
+    await pageSees(alice, 'blue');
+    await alice.evaluate('test.call.hold(true)');
+    await app.waitFor('ChannelHold');
+    await alice.evaluate('test.call.hold(false)');
+    await app.waitFor('ChannelUnhold');
+    await pageSees(alice, 'blue');
+    await pageSees(bob, 'red');
+    await alice.evaluate('test.call.hangup()');
+    await bob.waitForFunction("test.states.at(-1) === 'ended'");
+  }),
+);
+
+chromium.test(videos, 'in a bridge that shows everybody, five pages see the other four', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk');
+    await app.ok('POST', '/bridges/b1?type=video_sfu');
+    const colours = ['red', 'green', 'blue', 'yellow', 'white'];
+    const pages: Page[] = [];
+    const ids: string[] = [];
+    for (const colour of colours) {
+      const page = await connect(colour, colour, 4);
+      await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+      pages.push(page);
+    }
+    for (const [at, page] of pages.entries()) await seesAll(page, colours.toSpliced(at, 1));
+    await hangUp(app, ids);
+  }),
+);
+
+chromium.test(videos, 'in a bridge that shows who talks, pages see the one that does', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk');
+    await app.ok('POST', '/bridges/b1?type=mixing');
+    const colours = ['red', 'green', 'blue'];
+    const pages: Page[] = [];
+    const ids: string[] = [];
+    for (const colour of colours) {
+      const page = await connect(colour, colour);
+      await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+      await page.evaluate('test.hum(0)');
+      pages.push(page);
+    }
+    const [red, green, blue] = pages as [Page, Page, Page];
+    await red.evaluate('test.hum(440)');
+    for (const page of [green, blue]) await pageSees(page, 'red');
+    await red.evaluate('test.hum(0)');
+    await blue.evaluate('test.hum(440)');
+    for (const page of [red, green]) await pageSees(page, 'blue');
+    await hangUp(app, ids);
+  }),
+);
+
+chromium.test(videos, 'a page and a SIP phone see each other', (path) =>
+  ffmpeg.path === undefined
+    ? Promise.resolve()
+    : withPages(path, async (server, connect) => {
+        const app = await server.app('desk');
+        await app.ok('POST', '/bridges/b1?type=mixing');
+        const screen = server.closing(await VideoPeer.open());
+        const phone = server.closing(await Phone.open('200', server.sip('udp'), 0, [screen]));
+        screen.show(await clipOf('vp8', 'green'));
+        const ids: string[] = [];
+        await enter(app, ids, () => phone.call('100'));
+        const page = await connect('alice', 'red');
+        await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+        await pageSees(page, 'green');
+        await untilAsked(
+          async () => {
+            await screen.sees(5);
+            return (await decode('vp8', framesOf('vp8', screen.packets))).pictures.at(-1) === 'red';
+          },
+          () => 'the phone does not see the page',
+        );
+        await hangUp(app, ids);
+      }),
+);
+
+chromium.test(videos, 'SIP.js pages call and are called with video, and are offered the pictures of others', (path) =>
+  onServer(settings, async (server) => {
+    const all = server.closing(await BrowserPhones.open(path));
+    const app = await server.app('desk');
+    await app.ok('POST', '/bridges/b1?type=video_sfu');
+    const open = async (name: string, colour: string) => {
+      const page = await all.register(server.sip('ws'), name, 'wonderland');
+      await page.evaluate(`eyes.useCamera('${colour}'); phone.video = true;`);
+      return page;
+    };
+    const ids: string[] = [];
+    const call = async (name: string) => {
+      const { id } = await app.ok<{ id: string }>('POST', `/channels?endpoint=PJSIP/${name}&app=desk&formats=opus,vp8`);
+      ids.push(id);
+      await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+      await app.ok('POST', `/bridges/b1/addChannel?channel=${id}`);
+    };
+    const alice = await open('alice', 'red');
+    await enter(app, ids, () => alice.evaluate(`phone.dial('sip:100@${server.sip('ws')}', true)`));
+    const bob = await open('bob', 'blue');
+    await call('bob');
+    for (const page of [alice, bob]) await page.evaluate('phone.look()');
+    await pageSees(alice, 'blue');
+    await pageSees(bob, 'red');
+    const carol = await open('carol', 'green');
+    await call('carol');
+    // SIP.js stops the track of a picture when another comes: what comes is counted below it.
+    for (const page of [alice, bob, carol])
+      await untilAsked(
+        async () => (await page.evaluate<number>('phone.pictures()')) === 2,
+        () => 'a page does not get the pictures of both others',
+      );
+    await hangUp(app, ids);
+  }),
+);
+
+videos.run();
