@@ -28,7 +28,8 @@ export type Moment = {
   /** Events made for all applications so far, and for each by its name. */
   events: number;
   made: ReadonlyMap<string, number>;
-  began: number;
+  /** Calls that began so far. */
+  begun: number;
 };
 
 const historyMs = 300_000;
@@ -39,10 +40,6 @@ const empty: OverviewState = {
   ...{ at: 0, calls: new Map(), figures: undefined, applications: [], stuck: [], refused: [], history: [] },
 };
 export const overview = cell<OverviewState>(empty);
-
-let begun = 0;
-/** Time of the first message: earlier calls arrive in parts and are not new. */
-let heardSince: number | undefined;
 
 /** How many calls are stuck; what else waits belongs to none. */
 export const stuckCalls = (stuck: readonly WaitingFor[]): number =>
@@ -59,14 +56,10 @@ function tellStuck(calls: Map<string, Call>, before: readonly WaitingFor[], now:
 /** Applies a message. */
 export function takeOverview(message: LiveOverview): void {
   const { at, calls: changed, removed, figures, applications, stuck, refused = [] } = message;
-  heardSince ??= at;
   const before = overview.get();
   const calls = new Map(before.calls);
   for (const id of removed) calls.delete(id);
-  for (const call of changed) {
-    if (!calls.has(call.id) && call.began >= heardSince) begun++;
-    calls.set(call.id, call);
-  }
+  for (const call of changed) calls.set(call.id, call);
   for (const [id, call] of calls) {
     if (calls.size <= mostCalls) break;
     if (call.state === 'ended') calls.delete(id);
@@ -74,7 +67,14 @@ export function takeOverview(message: LiveOverview): void {
   tellStuck(calls, before.stuck, stuck);
   const events = applications.reduce((sum, { events: made }) => sum + made, 0);
   const made = new Map(applications.map((each) => [each.name, each.events]));
-  const moment: Moment = { at, live: figures.live_calls, recorded: figures.recorded, events, made, began: begun };
+  const moment: Moment = {
+    at,
+    live: figures.live_calls,
+    recorded: figures.recorded,
+    events,
+    made,
+    begun: figures.begun_calls ?? 0,
+  };
   const last = before.history.at(-1);
   // One a second is enough for a curve.
   const kept = before.history.filter((each) => each.at > at - historyMs);

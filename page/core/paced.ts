@@ -1,7 +1,7 @@
 /** Large messages are taken together, so that the page is drawn once for them. */
 
 /** From this size on a message is large, in octets. */
-const large = 20_000;
+const large = 8_000;
 /** Between two times that large ones are taken, in ms. */
 const pauseMs = 1_000;
 

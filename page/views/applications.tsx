@@ -162,7 +162,7 @@ function OneApplication({ name, described }: { name: string; described: Applicat
         title="Events"
         extra={
           <span class="row">
-            {skipped > 0 ? <span class="quiet">{skipped} left out, too many at once</span> : null}
+            {skipped > 0 ? <span class="sample">Sample: {skipped} events left out, too many at once</span> : null}
             <button type="button" class="small" aria-pressed={paused} onClick={() => setPaused(!paused)}>
               {paused ? 'Resume' : 'Pause'}
             </button>

@@ -214,6 +214,8 @@ export function Calls() {
         .sort(inOrder),
     [calls, refused, shown, wanted, found, isStored],
   );
+  const live = useMemo(() => [...calls.values()].filter(({ state }) => state === 'live').length, [calls]);
+  const liveInAll = figures?.live_calls ?? 0;
   return (
     <div class="fill">
       <h1>Calls</h1>
@@ -269,6 +271,14 @@ export function Calls() {
             ? `, searched ${calls.size} of ${figures.kept_calls}`
             : ''}
         </span>
+        {liveInAll > live ? (
+          <span
+            class="sample"
+            title="Too many calls change at once. Failures and calls that are listed are always up to date."
+          >
+            Sample: {live} of {liveInAll} live calls
+          </span>
+        ) : null}
         <SavedSearches name={words.trim()} />
       </div>
       {isStored ? <StoredRange {...result} onMore={more} /> : null}

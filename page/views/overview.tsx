@@ -108,8 +108,8 @@ export function Overview() {
         />
         <Tile
           label="New calls a second"
-          value={isUnknown ? '–' : short(rateOf(history, ({ began }) => began))}
-          hint="over ten seconds"
+          value={isUnknown || figures?.begun_calls === undefined ? '–' : short(rateOf(history, ({ begun }) => begun))}
+          hint={figures && figures.begun_calls === undefined ? 'not for your user' : 'over ten seconds'}
           href={to('calls')}
         />
         <Tile

@@ -11,6 +11,9 @@ const place = {
 
 export const LiveFigures = model('LiveFigures', 'The server in numbers.', {
   live_calls: int('Calls with a channel.'),
+  begun_calls: Type.Optional(
+    int('Calls that began since recording started; left out for users that do not see all calls.'),
+  ),
   kept_calls: int('Calls that are kept, live ones among them.'),
   evicted: int('Ended calls that went before their time because everything together took too much memory.'),
   recorded: int('Things that were recorded since the server started.'),
@@ -49,7 +52,7 @@ export const LiveOverview = model('LiveOverview', 'Overview: the calls that have
   ...place,
   calls: Type.Array(Call, {
     description:
-      'Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, 5,000 at most.',
+      'Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. What a client was told of is always told on.',
   }),
   removed: texts('Ids of calls that are no longer kept, or have become part of others.'),
   figures: LiveFigures,
@@ -78,7 +81,7 @@ export const LiveApplicationEvents = model('LiveApplicationEvents', 'The events 
   ...place,
   application: LiveApplication,
   events: Type.Array(EventTimelineEntry, { description: 'Those since the last message, in order.' }),
-  skipped: int('Number of calls left out because of the limit.'),
+  skipped: int('Events that were left out because there were too many.'),
 });
 export type LiveApplicationEvents = Static<typeof LiveApplicationEvents>;
 

@@ -80,6 +80,8 @@ export class CallStore {
   #own = 0;
   /** Calls that went before their time because all together took too much. */
   evicted = 0;
+  /** Calls that began. */
+  begun = 0;
 
   constructor(limits: StoreLimits, mask: (call: string) => Mask) {
     this.#limits = limits;
@@ -289,6 +291,7 @@ export class CallStore {
       const { creationTime } = step.after.context as ChannelContext;
       call = new CallRecord(id, creationTime, this.#mask(id), this.journal);
       this.#calls.set(id, call);
+      this.begun++;
       this.#besides += octetsOfCall;
     }
     if (own) this.#merge(call, own);

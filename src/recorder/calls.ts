@@ -2,6 +2,7 @@ import { callOutcome, type LegFacts, legOutcome } from '../actors/call-outcome.t
 import { type ChannelSnapshot, channelState } from '../machines/channel.ts';
 import { failedFor } from '../machines/ownership.ts';
 import type { Call, CallChannel, CallDetail, CallMask, CallPage, WaitingFor } from '../models/call.ts';
+import type { CallOutcome } from '../models/call-outcome.ts';
 import { AriError } from '../models/errors.ts';
 import { type Bundle, createBundle, type ServerDescription } from './bundle.ts';
 import type { CallRecord, ChannelTrace } from './call-record.ts';
@@ -64,6 +65,7 @@ export interface Calls {
   /** @throws AriError callNotFound. */
   record(id: string): CallRecord;
   model(record: CallRecord): Call;
+  outcome(record: CallRecord): CallOutcome;
   /** A call with its timeline. */
   detail(record: CallRecord): CallDetail;
 }
@@ -100,6 +102,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
     if (!found) throw new AriError('callNotFound');
     return found;
   };
+  const outcome = ({ channels }: CallRecord): CallOutcome => callOutcome(channels.map(factsOf));
   const model = (call: CallRecord): Call => {
     const traces = call.channels;
     const channels = traces.map(writeChannel);
@@ -110,7 +113,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
       began: call.began,
       ...(ended === undefined ? {} : { ended }),
       duration_ms: (ended ?? clock.now()) - call.began,
-      outcome: callOutcome(traces.map(factsOf)),
+      outcome: outcome(call),
       channels,
       applications: call.applications,
       bridges: call.histories.filter(({ chart }) => chart === 'bridge').map(({ object }) => object),
@@ -131,6 +134,7 @@ export function createCalls(recorder: Recorder, stuck: Stuck, server: ServerDesc
   return {
     record,
     model,
+    outcome,
     detail,
     list(filter) {
       requireRecording();

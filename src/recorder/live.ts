@@ -59,10 +59,29 @@ type LiveOptions = {
 /** The shortest time between two messages of one watcher, in ms. */
 const liveIntervalMs = 250;
 
-/** Most calls in one overview message and in its first one, and most events in one message of an application. */
+/** Most calls in one overview message, and most events in one message of an application. */
 const mostCalls = 500;
-const mostAtFirst = 5_000;
 const mostEvents = 200;
+
+/**
+ * What a watcher is sent without a pause: calls at first, and in bursts; events as well. Then so many a message: beyond that
+ * it gets a sample, because nobody reads more, and a browser would be busy with it.
+ */
+const callsAllowed = { burst: 5_000, perMessage: 50 };
+const eventsAllowed = { burst: 2_000, perMessage: 25 };
+
+/** Counts what a watcher may still be sent: a burst, and so much more with each message. */
+function createAllowance({ burst, perMessage }: { burst: number; perMessage: number }) {
+  let left = burst;
+  return {
+    /** What may be in the next message. */
+    next: (): number => {
+      left = Math.min(burst, left + perMessage);
+      return left;
+    },
+    use: (count: number): void => void (left = Math.max(0, left - count)),
+  };
+}
 
 /** Overview messages that are skipped while no call changes; other figures move on. */
 const quietTicks = 3;
@@ -79,8 +98,9 @@ type Watching = Omit<Watcher, 'send'>;
 
 const placeOf = ({ clock, recorder }: LiveOptions) => ({ at: clock.now(), seq: recorder.order });
 
-const figuresOf = (recorder: LiveOptions['recorder'], all: readonly CallRecord[]): LiveFigures => ({
-  live_calls: all.filter(({ ended }) => ended === undefined).length,
+const figuresOf = (recorder: Recorder, all: readonly CallRecord[], isAll: boolean): LiveFigures => ({
+  live_calls: all.reduce((sum, { ended }) => (ended === undefined ? sum + 1 : sum), 0),
+  ...(isAll && { begun_calls: recorder.store.begun }),
   kept_calls: all.length,
   evicted: recorder.evicted,
   recorded: recorder.order,
@@ -94,8 +114,9 @@ function watchOverview(
   allKept: () => readonly CallRecord[],
   visibility: LiveVisibility | undefined,
 ): Watching {
-  const { recorder, calls } = options;
-  const mayShow = ({ applications }: CallRecord): boolean => visibility?.seesAll(applications) ?? true;
+  const { calls, recorder } = options;
+  // Applications of a call are looked for, so only where somebody has to know them.
+  const mayShow = (call: CallRecord): boolean => !visibility || visibility.seesAll(call.applications);
   const seen = (): readonly CallRecord[] => (visibility ? allKept().filter(mayShow) : allKept());
   const seesWaiting = ({ kind, call, object }: WaitingFor): boolean => {
     if (!visibility) return true;
@@ -103,11 +124,34 @@ function watchOverview(
     return kind === 'application' && visibility.seesAll([object]);
   };
   const shown = new Set<CallRecord>();
+  const isThere = (call: CallRecord): boolean => !call.gone && current(call) === call && mayShow(call);
+  const hasFailed = (call: CallRecord): boolean =>
+    call.ended !== undefined && ['failed', 'refused'].includes(calls.outcome(call).result);
+  /** Failures, then calls that are live, the newest first. Others are left out for good. */
+  const sampled = (fresh: readonly CallRecord[]): CallRecord[] => [
+    ...fresh.filter(hasFailed),
+    ...fresh.filter(({ ended }) => ended === undefined).reverse(),
+  ];
+  const allowance = createAllowance(callsAllowed);
   let quiet = 0;
   // The newest are sent directly, then all live ones.
   const all = seen().toReversed();
   const living = all.filter(({ ended }) => ended === undefined);
-  let changed = new Set([...all.slice(0, mostCalls), ...living].slice(0, mostAtFirst));
+  let changed = new Set([...all.slice(0, mostCalls), ...living].slice(0, callsAllowed.burst));
+  /** The calls of the next message. Those that the watcher knows come first, so that it shows nothing out of date. */
+  const choose = (): CallRecord[] => {
+    const waiting = [...new Set([...changed].map(current))].filter(isThere);
+    const known = waiting.filter((call) => shown.has(call));
+    const fresh = waiting.filter((call) => !shown.has(call));
+    const allowed = allowance.next();
+    const inOrder = [...known, ...(allowed < waiting.length ? sampled(fresh) : fresh)];
+    const most = Math.min(mostCalls, Math.max(known.length, allowed));
+    const told = inOrder.slice(0, most);
+    for (const call of told) shown.add(call);
+    changed = new Set(inOrder.slice(most));
+    allowance.use(told.length);
+    return told;
+  };
   return {
     hear: (_entry, call) => void (call && changed.add(call)),
     next(): LiveOverview | undefined {
@@ -116,23 +160,19 @@ function watchOverview(
         return undefined;
       }
       quiet = quietTicks;
-      const isThere = (call: CallRecord): boolean => !call.gone && current(call) === call && mayShow(call);
       const removed: string[] = [];
       for (const call of shown) {
         if (isThere(call)) continue;
         shown.delete(call);
         removed.push(call.id);
       }
-      const waiting = [...new Set([...changed].map(current))].filter(isThere);
-      const told = waiting.slice(0, mostCalls);
-      for (const call of told) shown.add(call);
-      changed = new Set(waiting.slice(mostCalls));
+      const told = choose().map(calls.model);
       return {
         type: 'overview',
         ...placeOf(options),
-        calls: told.map(calls.model),
+        calls: told,
         removed,
-        figures: figuresOf(recorder, seen()),
+        figures: figuresOf(recorder, seen(), !visibility),
         applications: options.applications().filter(({ name }) => visibility?.seesAll([name]) ?? true),
         stuck: options.stuck().filter(seesWaiting),
         ...(options.refused && !visibility && { refused: options.refused() }),
@@ -207,6 +247,7 @@ function watchApplication(options: LiveOptions, name: string): Watching {
   let waiting: EventEntry[] = recorder.events.last(name, mostEvents);
   let skipped = 0;
   let dirty = true;
+  const allowance = createAllowance(eventsAllowed);
   const write = (entry: EventEntry): EventTimelineEntry => {
     const call = recorder.callOf(entry);
     return createTimelineWriter(call?.mask ?? recorder.settings.mask).write(entry) as EventTimelineEntry;
@@ -221,7 +262,13 @@ function watchApplication(options: LiveOptions, name: string): Watching {
       skipped++;
     },
     next(): LiveApplicationEvents | undefined {
+      const allowed = allowance.next();
       if (!dirty) return undefined;
+      if (waiting.length > allowed) {
+        skipped += waiting.length - allowed;
+        waiting = waiting.slice(-allowed);
+      }
+      allowance.use(waiting.length);
       const application = options.applications().find((each) => each.name === name);
       const events = waiting.map(write);
       const message = {

@@ -53,6 +53,13 @@ function busyServer() {
       world.report(`c${made}`, { type: 'leg.answered' });
       if (made > most) operations.hangup(`c${made - most}`, {});
     },
+    /** A call that nobody answers. @returns its id */
+    fail() {
+      const id = `failed${made}`;
+      operations.originate({ channelId: id, endpoint: 'Fake/phone', app: 'desk', timeout: 20 });
+      world.report(id, { type: 'leg.hungUp', cause: 18 });
+      return id;
+    },
     event() {
       desk.events++;
       const event = { type: 'ChannelUserevent', eventname: 'e', userevent: {} } as never;
@@ -138,6 +145,61 @@ load(
     live.close();
   },
 );
+
+load('of 500 calls a second for long a sample is told: all failures, and each call that was told to its end', () => {
+  const { clock, live, watch, call, fail } = busyServer();
+  const messages = watch<LiveOverview>({ kind: 'overview' });
+  const second = (): void => {
+    for (let ms = 0; ms < 1_000; ms += 10) {
+      for (let each = 0; each < 5; each++) call(1_000);
+      clock.advance(10);
+    }
+  };
+  for (let each = 0; each < 10; each++) second();
+  const before = messages.length;
+  const failed = Array.from({ length: 3 }, () => {
+    const id = fail();
+    second();
+    return id;
+  });
+  const sample = messages.slice(before).map(({ message }) => message);
+  const sizes = sample.map(({ calls }) => calls.length);
+  assert.ok(Math.max(...sizes) <= 60 && Math.min(...sizes) >= 45, `calls of each message: ${sizes.join(' ')}`);
+  assert.equal(
+    failed.filter((id) => !sample.some(({ calls }) => calls.some((each) => each.id === id && each.state === 'ended'))),
+    [],
+    'failures that were left out',
+  );
+  assert.is(sample.at(-1)?.figures.begun_calls, 13 * 500 + 3);
+  // In peace, all that is live is told, and nothing that was told is shown as live for ever.
+  clock.advance(20_000);
+  const shown = new Map<string, string>();
+  for (const { message } of messages) {
+    for (const id of message.removed) shown.delete(id);
+    for (const { id, state } of message.calls) shown.set(id, state);
+  }
+  assert.is(
+    [...shown.values()].filter((state) => state === 'live').length,
+    messages.at(-1)?.message.figures.live_calls,
+  );
+  live.close();
+});
+
+load('of an application with many events for long 100 a second are shown, and the others counted', () => {
+  const { clock, live, watch, event } = busyServer();
+  const messages = watch<LiveApplicationEvents>({ kind: 'application', name: 'desk' });
+  for (let ms = 0; ms < 10_000; ms++) {
+    event();
+    clock.advance(1);
+  }
+  const last = messages.slice(-20).map(({ message: { events, skipped } }) => [events.length, skipped]);
+  assert.equal(
+    last,
+    last.map(() => [25, 225]),
+  );
+  assert.is(messages.at(-1)?.message.events.at(-1)?.number, 10_000);
+  live.close();
+});
 
 load('only who sees everything sees calls that were refused before they had a channel', () => {
   const { clock, live } = busyServer();

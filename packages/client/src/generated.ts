@@ -693,7 +693,7 @@ export interface LiveApplicationEvents {
   application: LiveApplication;
   /** Those since the last message, in order. */
   events: EventEntry[];
-  /** Number of calls left out because of the limit. */
+  /** Events that were left out because there were too many. */
   skipped: number;
 }
 
@@ -721,6 +721,8 @@ export interface LiveCall {
 export interface LiveFigures {
   /** Calls with a channel. */
   live_calls: number;
+  /** Calls that began since recording started; left out for users that do not see all calls. */
+  begun_calls?: number;
   /** Calls that are kept, live ones among them. */
   kept_calls: number;
   /** Ended calls that went before their time because everything together took too much memory. */
@@ -742,7 +744,8 @@ export interface LiveOverview {
   seq: number;
   /**
    * Calls that began, changed or ended. The first message has the newest; the following ones add other live calls,
-   * 5,000 at most.
+   * 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. What a
+   * client was told of is always told on.
    */
   calls: Call[];
   /** Ids of calls that are no longer kept, or have become part of others. */

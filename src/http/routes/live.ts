@@ -17,7 +17,7 @@ export const live: Resource = {
       nickname: 'watch',
       summary: 'Watch all calls, one call, or one application.',
       notes:
-        'At most four messages a second, each with the changes since the last. A client that does not read is disconnected.',
+        'At most four messages a second, each with the changes since the last. If more changes for long than anybody can read, they are a sample. A client that does not read is disconnected.',
       owner: 'live',
       params: liveParams,
       returns: LiveMessage,
