@@ -23,8 +23,12 @@ const off: PagePhone = { name: undefined, calls: [], problem: '' };
 /** Undefined while the page is no phone. */
 export const pagePhone = cell<PagePhone | undefined>(undefined);
 
-let phone: Phone | undefined;
-let token = '';
+/** The phone of a token, connected or about to be. */
+type Line = { readonly token: string; readonly phone: Promise<Phone>; close(): void };
+
+let line: Line | undefined;
+/** Times that the phone was turned off: what was begun before is of no interest then. */
+let turnedOff = 0;
 
 const change = (part: Partial<PagePhone>): void => pagePhone.set({ ...(pagePhone.get() ?? off), ...part });
 
@@ -53,45 +57,83 @@ function wordsOf(error: unknown): string {
 }
 
 async function attempt(what: () => Promise<unknown>): Promise<void> {
+  const before = turnedOff;
   change({ problem: '' });
   try {
     await what();
   } catch (error) {
-    change({ problem: wordsOf(error) });
+    if (before === turnedOff) change({ problem: wordsOf(error) });
   }
 }
 
 /** Whether the page may use the microphone at all: browsers let only secure origins. */
 export const hasMicrophone = (): boolean => navigator.mediaDevices !== undefined;
 
-async function connected(): Promise<Phone> {
-  const now = session.get()?.token ?? '';
-  if (phone && token === now) return phone;
-  phone?.close();
-  token = now;
-  const made = await Phone.connect(location.origin, now, { onlistening: (name) => change({ name }) });
-  made.onincoming = (call) => add(call, `The call from ${call.caller.name || call.caller.number || 'unknown'}`, true);
-  phone = made;
-  return made;
+function connect(token: string): Line {
+  let isClosed = false;
+  const onlistening = (name: string | undefined) => {
+    if (!isClosed) change({ name });
+  };
+  const made = Phone.connect(location.origin, token, { onlistening }).then((phone) => {
+    if (isClosed) phone.close();
+    else phone.onincoming = ring;
+    return phone;
+  });
+  const opened: Line = {
+    ...{ token, phone: made },
+    close() {
+      isClosed = true;
+      made.then((phone) => phone.close()).catch(() => {});
+    },
+  };
+  // The next attempt connects anew; what went wrong is told by this one.
+  made.catch(() => {
+    if (line === opened) line = undefined;
+  });
+  return opened;
 }
+
+const ring = (call: Call): void =>
+  add(call, `The call from ${call.caller.name || call.caller.number || 'unknown'}`, true);
+
+/** The phone, also while it connects: there is one at a time. */
+function connected(): Promise<Phone> {
+  const token = session.get()?.token ?? '';
+  if (line?.token !== token) {
+    line?.close();
+    line = connect(token);
+  }
+  return line.phone;
+}
+
+/** Makes a call, unless the phone is turned off meanwhile. */
+const place = (make: (phone: Phone) => Promise<Call>, peer: string): Promise<void> =>
+  attempt(async () => {
+    const before = turnedOff;
+    const phone = await connected();
+    if (before !== turnedOff) return;
+    const call = await make(phone);
+    if (before === turnedOff) add(call, peer, false);
+  });
 
 /** Makes the page a phone. */
 export const turnOn = (): Promise<void> => attempt(connected);
 
 /** Hangs up all calls; the page is no phone any more. */
 export function turnOff(): void {
-  phone?.close();
-  phone = undefined;
+  turnedOff++;
+  line?.close();
+  line = undefined;
   pagePhone.set(undefined);
 }
 
 /** Calls an extension of the dialplan. */
 export const dial = (extension: string, context: string): Promise<void> =>
-  attempt(async () => add(await (await connected()).call({ extension, context }), `The call to ${extension}`, false));
+  place((phone) => phone.call({ extension, context }), `The call to ${extension}`);
 
 /** Talks to a channel of the server. @param peer its name. */
 export const supervise = (channelId: string, mode: Supervision, peer: string): Promise<void> =>
-  attempt(async () => add(await (await connected()).supervise(channelId, mode), peer, false));
+  place((phone) => phone.supervise(channelId, mode), peer);
 
 /** Answers a call to the page. */
 export const answer = ({ call }: PhoneCall): Promise<void> =>

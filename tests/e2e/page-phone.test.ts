@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pageTests, picture } from '../support/browser.ts';
 import { user } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 /** The page as a phone, in a real browser with a microphone that beeps. */
 
@@ -52,6 +53,49 @@ test('it is called, calls, and talks to the party of a call', async ({ server, p
   await phone.getByText(/^The whisper to PJSIP/).waitFor({ state: 'detached' });
   await shown.getByRole('button', { name: 'Log out' }).click();
   await phone.waitFor({ state: 'detached' });
+});
+
+test('while it connects there is one connection, and none stays when it is turned off', async ({ server, open }) => {
+  const app = await server.app('desk');
+  const shown = await open();
+  const waiting: (() => Promise<void>)[] = [];
+  let asked = 0;
+  await shown.route('**/hookswitch/webrtc', (route) => {
+    asked++;
+    waiting.push(() => route.continue());
+  });
+  const answers = (count: number) =>
+    untilAsked(
+      async () => waiting.length === count,
+      () => `the page has asked ${asked} times`,
+    );
+  const pressed = shown.getByRole('button', { name: 'Phone', exact: true });
+  const phone = shown.getByRole('region', { name: 'Phone' });
+  const state = async () => (await app.ok<{ state: string }>('GET', `/endpoints/WebRTC/${user}`)).state;
+
+  // Turned off while it connects: the late answer turns nothing on.
+  await pressed.click();
+  await answers(1);
+  await pressed.click();
+  await waiting[0]!();
+  await phone.waitFor({ state: 'detached' });
+
+  // A call that is made meanwhile waits for the same connection.
+  await pressed.click();
+  await answers(2);
+  await phone.getByLabel('Extension').fill('0815');
+  await phone.getByRole('button', { name: 'Call', exact: true }).click();
+  await waiting[1]!();
+  const { channel } = await app.waitFor('StasisStart', ({ args }) => args.join() === '0815');
+  await phone.getByText(`WebRTC/${user}`).waitFor();
+  assert.is(asked, 2);
+  assert.is(await state(), 'online');
+  await pressed.click();
+  await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
+  await untilAsked(
+    async () => (await state()) === 'offline',
+    () => 'a phone still listens',
+  );
 });
 
 page.run();
