@@ -71,6 +71,30 @@ test('before the cookie it answers no more octets than came, and nothing to what
   assert.is(other.server.state, 'hello');
 });
 
+test('handshakes that 10,000 addresses leave half open keep nothing, and the next one goes on', () => {
+  const meeting = meet();
+  const [hello] = meeting.client.hello() as [Buffer];
+  for (let source = 0; source < 10_000; source++) meeting.server.receive(hello, `192.0.2.${source & 255} ${source}`);
+  assert.is(meeting.server.state, 'hello');
+  const sent = meeting.sent.reduce((sum, { length }) => sum + length, 0);
+  assert.ok(sent <= 10_000 * hello.length, 'no more octets than came');
+  const [cookie] = meeting.sent as [Buffer];
+  assert.not.ok(
+    meeting.sent.slice(1).some((each) => each.subarray(28).equals(cookie.subarray(28))),
+    'each address has a cookie of its own',
+  );
+  const next = new DtlsClient({}, browser);
+  const carry = (datagrams: readonly Buffer[]) => {
+    for (const datagram of datagrams) {
+      const before = meeting.sent.length;
+      meeting.give([datagram]);
+      for (const answer of meeting.sent.slice(before)) next.receive(answer);
+    }
+  };
+  for (const flight of ['hello', 'hello', 'proof'] as const) carry(next[flight]());
+  assert.is(meeting.server.state, 'connected');
+});
+
 test('a cookie counts for the address that got it alone', () => {
   const meeting = meet();
   meeting.give(meeting.client.hello());

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SrtpKeys } from '../../../src/lib/srtp.ts';
@@ -298,6 +299,72 @@ test('datagrams of chance at any time are no fault', () => {
     parts.give(datagram, times % 2 === 0 ? here : stranger);
   }
   assert.equal([parts.faults, parts.heard, parts.ended], [[], [], []]);
+});
+
+/** How far a call has come when it is attacked. */
+const states = ['new', 'checked', 'greeted', 'half', 'connected'] as const;
+
+/** Brings a call so far. @returns datagrams of the browser: those that were given, and those that come next. */
+function bring(parts: ReturnType<typeof setUp>, state: (typeof states)[number]): Buffer[] {
+  const { give, sent } = parts;
+  if (state === 'connected') {
+    const sealing = connect(parts);
+    return [sealing.audio(1), sealing.video(1, 500, '1'), sealing.control(), sealing.control(500)];
+  }
+  const client = new DtlsClient({}, browser);
+  const all: Buffer[] = [];
+  const carry = (datagrams: readonly Buffer[]): void => {
+    for (const datagram of datagrams) {
+      const before = sent.length;
+      all.push(datagram);
+      give(datagram, here);
+      for (const each of sent.slice(before)) client.receive(each.datagram);
+    }
+  };
+  const nomination = check({ nominates: true });
+  if (state === 'new') return [nomination, ...client.hello()];
+  carry([nomination]);
+  if (state === 'checked') return [...all, ...client.hello()];
+  carry(client.hello());
+  carry(client.hello());
+  const proof = client.proof();
+  if (state === 'half') carry(proof.splice(0, 2));
+  return [...all, ...proof];
+}
+
+const runs = Number(process.env['HOOKSWITCH_FUZZ_RUNS'] ?? 3000);
+
+test('mutated datagrams of every kind in every state are no fault, agree on no keys, and are not heard', () => {
+  const changes = fc.array(fc.record({ at: fc.nat(600), octet: fc.nat(255) }), { minLength: 1, maxLength: 6 });
+  const attack = fc.record({
+    state: fc.constantFrom(...states),
+    which: fc.nat(20),
+    cut: fc.option(fc.nat(600)),
+    changes,
+  });
+  fc.assert(
+    fc.property(attack, fc.constantFrom(here, beside, stranger), ({ state, which, cut, changes }, from) => {
+      const parts = setUp();
+      const camera = stream(parts, '1');
+      const all = bring(parts, state);
+      const genuine = all[which % all.length]!;
+      const mutated = Buffer.from(genuine.subarray(0, cut ?? genuine.length));
+      for (const { at, octet } of changes) if (at < mutated.length) mutated[at] = octet;
+      const before = parts.sent.length;
+      for (let times = 0; times < 2; times++) if (!mutated.equals(genuine)) parts.give(mutated, from);
+      assert.equal([parts.faults, parts.heard, parts.control, camera.heard, camera.control], [[], [], [], [], []]);
+      assert.is(parts.secured.length, state === 'connected' ? 1 : 0);
+      const answered = parts.sent.slice(before).reduce((sum, { datagram }) => sum + datagram.length, 0);
+      // Whoever has not proved an address gets nothing.
+      if (from !== here && mutated[0]! >= 4) assert.is(answered, 0);
+      if (state === 'connected') {
+        parts.give(all[0]!, here);
+        assert.is(parts.heard.length, 1);
+      }
+      parts.webrtc.close();
+    }),
+    { numRuns: runs },
+  );
 });
 
 test('keys and address are told after the handshake, and moves at most once a second', () => {
