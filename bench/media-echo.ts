@@ -1,9 +1,10 @@
 /**
  * Two-way G.711 through the media plane: N sessions that echo, fed and checked by a separate process.
  *
- *   tsx bench/media-echo.ts [calls[,calls…]] [seconds] [kind[,kind…]]        default 100,500, 10 and plain
+ *   tsx bench/media-echo.ts [calls[,calls…]] [seconds] [kind[,kind…]] [echo|pairs]   default 100,500, 10, plain and echo
  *
- * Kinds are plain, ipv6, and suites of SRTP by their names in SDP; they take turns.
+ * Kinds are plain, ipv6, suites of SRTP by their names in SDP, and webrtc: browsers behind their handshake, with
+ * AEAD_AES_128_GCM. They take turns. With pairs, two and two are in a bridge and hear each other.
  *
  * For a profile of the media thread: node --cpu-prof --cpu-prof-dir=/tmp/profile --import tsx bench/media-echo.ts 500 10
  */
@@ -13,21 +14,39 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../src/lib/clock.ts';
 import type { Logger } from '../src/lib/log.ts';
+import { createCertificate } from '../src/lib/self-made-certificate.ts';
 import { isSrtpSuite, type SrtpKeys, srtpSuites } from '../src/lib/srtp.ts';
 import { defaultMediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
-import type { RtpSession } from '../src/telephony/media.ts';
+import type { MediaSource, RtpFlow, RtpSession } from '../src/telephony/media.ts';
 import type { EchoFigures } from './echo-audio.ts';
 
 const addressOf = (kind: string): string => (kind === 'ipv6' ? '::1' : '127.0.0.1');
 
-/** Keys of both sides, where the kind is a suite of SRTP. */
-function keysOf(suite: string): SrtpKeys | undefined {
+/** Keys of both sides, where the kind is a suite of SRTP, or of browsers. */
+function keysOf(kind: string): SrtpKeys | undefined {
+  const suite = kind === 'webrtc' ? 'AEAD_AES_128_GCM' : kind;
   if (!isSrtpSuite(suite)) return undefined;
   const { key, salt } = srtpSuites[suite];
   const one = (seed: number) => ({ suite, key: Buffer.alloc(key + salt, seed).toString('base64') });
   return { local: one(1), remote: one(2) };
 }
+/** What is said of keys: those of browsers come from DTLS, which is over. */
+function secrecyOf(kind: string, keys: SrtpKeys | undefined, source: MediaSource): Partial<RtpFlow> {
+  if (kind !== 'webrtc') return keys ? { srtp: keys } : {};
+  const credentials = { ufrag: 'bench', password: 'a+password+that+nobody+uses' };
+  const fingerprint = { hash: 'sha256', digest: '00'.repeat(32) } as const;
+  const established = { fingerprint, keys: keys!, source };
+  return { webrtc: { local: credentials, remote: credentials, fingerprint, established } };
+}
+
+/** As `media.webrtc` has it, for longer than any run. */
+function webrtcConfig() {
+  const until = Date.now() + 86_400_000;
+  const certificate = createCertificate({ names: ['bench'], from: Date.now(), until, serial: '0011223344556677' });
+  return { certificate, handshakeMs: 10_000, consentMs: 3_600_000 };
+}
+
 /** A call sends and receives 50 packets a second. */
 const packetsPerSecond = 50;
 
@@ -53,11 +72,12 @@ function tickLogger() {
   return { log, ticks };
 }
 
-async function measure(calls: number, seconds: number, kind: string): Promise<void> {
+async function measure(calls: number, seconds: number, kind: string, pairs: boolean): Promise<void> {
   const address = addressOf(kind);
   const keys = keysOf(kind);
   const { log, ticks } = tickLogger();
-  const plane = createMediaPlane({ config: { ...defaultMediaConfig, address }, clock: systemClock, log });
+  const config = { ...defaultMediaConfig, address, webrtc: webrtcConfig() };
+  const plane = createMediaPlane({ config, clock: systemClock, log });
   await plane.usage();
   const before = residentOctets();
   const sender = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)), [address]);
@@ -72,13 +92,18 @@ async function measure(calls: number, seconds: number, kind: string): Promise<vo
       ptimeMs: 20,
       send: true,
       receive: true,
-      ...(keys && { srtp: keys }),
+      ...secrecyOf(kind, keys, { address, port: senderPort }),
     });
-    session.echo(true);
+    if (!pairs) session.echo(true);
+  }
+  for (let call = 0; pairs && call + 1 < calls; call += 2) {
+    const mix = plane.openMix(`pair-${call}`, 'mixing', () => {});
+    const member = { role: 'participant', muted: false, passDigits: false } as const;
+    for (const session of sessions.slice(call, call + 2)) mix.join(session, member);
   }
   await plane.usage();
 
-  sender.send({ ports: sessions.map((session) => session.local.port), address, seconds, keys });
+  sender.send({ ports: sessions.map((session) => session.local.port), address, seconds, keys, pairs });
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
   const [figures] = (await once(sender, 'message')) as [EchoFigures];
@@ -102,6 +127,6 @@ async function measure(calls: number, seconds: number, kind: string): Promise<vo
   );
 }
 
-const [counts = '100,500', seconds = '10', kinds = 'plain'] = process.argv.slice(2);
+const [counts = '100,500', seconds = '10', kinds = 'plain', joined = 'echo'] = process.argv.slice(2);
 for (const calls of counts.split(','))
-  for (const kind of kinds.split(',')) await measure(Number(calls), Number(seconds), kind);
+  for (const kind of kinds.split(',')) await measure(Number(calls), Number(seconds), kind, joined === 'pairs');

@@ -10,10 +10,10 @@ import { loadPacketCrypto } from '../src/media/srtp/packet-crypto.ts';
 import { Sealer } from '../src/media/srtp/sealer.ts';
 import { EchoAudio, type EchoFigures } from './echo-audio.ts';
 
-type Start = { ports: number[]; address: string; seconds: number; keys: SrtpKeys | undefined };
+type Start = { ports: number[]; address: string; seconds: number; keys: SrtpKeys | undefined; pairs: boolean };
 
 /** Sends to all ports for the time given, and waits for what is still on its way back. */
-async function run(socket: Socket, { ports, address, seconds, keys }: Start): Promise<EchoFigures> {
+async function run(socket: Socket, { ports, address, seconds, keys, pairs }: Start): Promise<EchoFigures> {
   const audio = new EchoAudio(ports.length, seconds);
   // Each call has numbers of its own.
   const sealers = keys && ports.map(() => new Sealer(keys.remote, { audio: 0, control: 0 }));
@@ -22,7 +22,8 @@ async function run(socket: Socket, { ports, address, seconds, keys }: Start): Pr
   socket.on('message', (packet, from) => {
     const call = callOfPort.get(from.port);
     const opened = openers && call !== undefined ? openers[call]!.audio(packet) : packet;
-    if (opened) audio.hear(call, opened as Buffer);
+    // Of two in a bridge each hears the other.
+    if (opened) audio.hear(call !== undefined && pairs ? call ^ 1 : call, opened as Buffer);
   });
   await audio.sendAll(50, (call, packet) =>
     socket.send(sealers ? sealers[call]!.audio(packet)! : packet, ports[call]!, address),

@@ -39,11 +39,18 @@ import { exportSrtpKeys, masterSecret, recordKeys, type Secrets, verifyData } fr
 /** The certificate of this server, read. */
 export type Identity = { readonly certificate: Buffer; readonly key: KeyObject };
 
-/** Reads a certificate with its key. @throws Error if they cannot be read. */
-export const identityOf = ({ certificate, key }: CertifiedKey): Identity => ({
-  certificate: new X509Certificate(certificate).raw,
-  key: createPrivateKey(key),
-});
+/** Reading one takes OpenSSL 0.7 ms, and all calls of a thread have the same. */
+const identities = new WeakMap<CertifiedKey, Identity>();
+
+/** Reads a certificate with its key; that of the same object once. @throws Error if they cannot be read. */
+export function identityOf(certified: CertifiedKey): Identity {
+  const known = identities.get(certified);
+  if (known) return known;
+  const { certificate, key } = certified;
+  const identity = { certificate: new X509Certificate(certificate).raw, key: createPrivateKey(key) };
+  identities.set(certified, identity);
+  return identity;
+}
 
 type DtlsServerOptions = {
   readonly clock: Clock;

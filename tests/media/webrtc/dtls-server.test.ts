@@ -71,6 +71,12 @@ test('before the cookie it answers no more octets than came, and nothing to what
   assert.is(other.server.state, 'hello');
 });
 
+test('a certificate is read once for all calls', () => {
+  const [one, other] = [certifiedKey('one'), certifiedKey('other')];
+  assert.is(identityOf(one), identityOf(one));
+  assert.not.equal(identityOf(one).certificate, identityOf(other).certificate);
+});
+
 test('handshakes that 10,000 addresses leave half open keep nothing, and the next one goes on', () => {
   const meeting = meet();
   const [hello] = meeting.client.hello() as [Buffer];
