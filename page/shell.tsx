@@ -121,6 +121,7 @@ function LoggedIn() {
   const mine = places.filter(({ needs }) => needs === undefined || may(needs));
   const here = at[0] ?? mine[0]?.path ?? 'api';
   const isMine = mine.some(({ path }) => path === here);
+  const refused = places.find(({ path }) => path === here);
   const shown = at.slice(1).join(' ');
   const name = mine.find(({ path }) => path === here)?.name ?? '';
   useEffect(() => {
@@ -173,7 +174,11 @@ function LoggedIn() {
         {isMine ? (
           view(at.length > 0 ? at : [here])
         ) : (
-          <Empty>Your user may not see this. An administrator can add it to the user&apos;s scope.</Empty>
+          <Empty>
+            {refused
+              ? `Your user may not see ${refused.name} (operation ${refused.needs}). An administrator can add it to the scope of your user.`
+              : 'There is no such view.'}
+          </Empty>
         )}
       </main>
     </div>

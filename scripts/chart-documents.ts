@@ -65,7 +65,10 @@ const pathOf = (node: AnyStateNode): string => node.path.join('.');
 
 /** Words of a name: `liveRecording` is `Live recording`. */
 const titleOf = (name: string): string => {
-  const words = name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  const words = name
+    .replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+    .replace(/\brefer(s?)\b/, 'REFER$1')
+    .replace(/^webrtc\b/, 'WebRTC');
   return words.slice(0, 1).toUpperCase() + words.slice(1);
 };
 
@@ -159,14 +162,17 @@ const delaysOf = (machine: AnyStateMachine): Record<string, string> =>
 
 const quote = (label: string): string => `"${label.replaceAll(/["\\]/g, '\\$&')}"`;
 const longestLabel = 2;
-/** Transitions to one state from this many others are not listed on each line. */
+/** Transitions to one state from this many others are listed only on lines that have no others. */
 const manySources = 3;
+
+/** The box that stands for all states; no state has this id. */
+const anyState = 'any state';
 
 /** The chart in Graphviz' language: a line for each pair of states, what leads along it as its label. */
 export function dotOf({ name, states, transitions }: Chart): string {
   const lines = [
     `digraph ${quote(name)} {`,
-    'bgcolor=transparent; rankdir=TB; nodesep=0.35; ranksep=0.42; fontname=Helvetica; fontsize=11; compound=true;',
+    'bgcolor=transparent; rankdir=TB; nodesep=0.35; ranksep=0.42; fontname=Helvetica; fontsize=12; compound=true;',
     'node [shape=box, style="rounded,filled", fillcolor=white, fontname=Helvetica, fontsize=13, margin="0.18,0.09", height=0.4];',
     // Pages write them smaller, in letters that are wider than those of Helvetica.
     'edge [fontname=Helvetica, fontsize=12, arrowsize=0.65];',
@@ -193,9 +199,12 @@ export function dotOf({ name, states, transitions }: Chart): string {
     const inner = children(id);
     return inner.length === 0 ? id : leafIn((inner.find(({ initial }) => initial) ?? inner[0] ?? { id }).id);
   };
+  // What every state does alike is drawn once, from a box that stands for all of them.
+  if (transitions.some(({ from, to }) => from === '' && to !== undefined))
+    lines.push(`${quote(anyState)} [label="any state", class="any"];`);
   const pairs = new Map<string, { from: string; to: string; events: Set<string> }>();
   for (const { from, to, event, edge } of transitions) {
-    if (to === undefined || edge === undefined || from === '' || from === to) continue;
+    if (to === undefined || edge === undefined || from === to) continue;
     const pair = pairs.get(edge) ?? { from, to, events: new Set() };
     pair.events.add(event);
     pairs.set(edge, pair);
@@ -204,7 +213,8 @@ export function dotOf({ name, states, transitions }: Chart): string {
   const isCommon = (event: string, to: string): boolean =>
     [...pairs.values()].filter((pair) => pair.to === to && pair.events.has(event)).length >= manySources;
   for (const [edge, { from, to, events }] of pairs) {
-    const all = [...events].filter((event) => !isCommon(event, to));
+    const own = [...events].filter((event) => !isCommon(event, to));
+    const all = own.length > 0 ? own : [...events];
     const shown =
       all.length > longestLabel + 1 ? [...all.slice(0, longestLabel), `+ ${all.length - longestLabel} more`] : all;
     const ends = [
@@ -212,11 +222,12 @@ export function dotOf({ name, states, transitions }: Chart): string {
       holds(to) ? `, lhead=${quote(`cluster_${to}`)}` : '',
     ];
     const label = shown
-      .map((event) => `${event}\\l`)
+      // Room for the next line beside it: letters of pages are wider.
+      .map((event) => `${event}   \\l`)
       .join('')
       .replaceAll('"', '');
     lines.push(
-      `${quote(leafIn(from))} -> ${quote(leafIn(to))} [id=${quote(edge)}, class=way, label="${label}"${ends.join('')}];`,
+      `${quote(from === '' ? anyState : leafIn(from))} -> ${quote(leafIn(to))} [id=${quote(edge)}, class=way, label="${label}"${ends.join('')}];`,
     );
   }
   return [...lines, '}'].join('\n');

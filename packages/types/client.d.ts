@@ -419,6 +419,13 @@ export interface Chart {
         [name: string]: string;
     };
 }
+/** An event that a chart is sent at a time. */
+export interface ChartDeadline {
+    /** The event, as the chart names it: `after qualifyInterval`. */
+    event: string;
+    /** When, in ms since the Unix epoch. */
+    at: number;
+}
 /** The transitions of one event in each state. */
 export interface ChartEvent {
     /** The command, report or operation. */
@@ -522,6 +529,8 @@ export interface ContactView {
     roundtrip_usec?: string;
     /** Its state, as its chart names it: `reachable.resting`. */
     state: string;
+    /** What its chart is sent at a time, unless it changes before. */
+    deadlines: ChartDeadline[];
 }
 /** How busy a device is. */
 export interface DeviceState {

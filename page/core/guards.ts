@@ -5,6 +5,7 @@ import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
 import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { consultationMachine } from '../../src/machines/consultation.ts';
+import { contactMachine } from '../../src/machines/contact.ts';
 import { dialMachine } from '../../src/machines/dial.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
@@ -15,13 +16,13 @@ import { eventName } from '../../src/models/event-name.ts';
 
 /** What decides the next transitions of a chart: its own guards, and its deadlines. */
 
-/** The charts of calls that have guards: the others have nothing to decide. */
+/** The charts of calls and contacts that have guards: the others have nothing to decide. */
 const machines: ReadonlyMap<string, AnyStateMachine> = new Map<string, AnyStateMachine>(
   Object.entries({
     ...{ bridge: bridgeMachine, channel: channelMachine, consultation: consultationMachine, dial: dialMachine },
     ...{ bridgeVideo: bridgeVideoMachine, channelAudio: channelAudioMachine, featureKeys: featureKeysMachine },
     ...{ liveRecording: liveRecordingMachine, ownership: ownershipMachine, playback: playbackMachine },
-    transfer: transferMachine,
+    ...{ transfer: transferMachine, contact: contactMachine },
   }),
 );
 
@@ -36,7 +37,7 @@ const needed = (): never => {
 const eventOf = (type: string): object =>
   new Proxy({ type }, { get: (_, name) => (name === 'type' ? type : needed()), has: needed, ownKeys: needed });
 
-type Guard = (args: { context: unknown; event: object }, params: undefined) => boolean;
+type Guard = (args: { context: unknown; event: object }, params: object) => boolean;
 
 /**
  * What a guard says now. `event`: that depends on the event that comes, beyond its type. `unknown`: a mask or a bound has
@@ -64,7 +65,8 @@ export function guardNow(chart: string, guard: string, event: string, { context 
   const run = (machines.get(chart)?.implementations.guards as Record<string, Guard> | undefined)?.[guard];
   if (typeof run !== 'function') return 'unknown';
   try {
-    return run({ context, event: eventOf(event) }, undefined);
+    // Parameters of guards are made of the event.
+    return run({ context, event: eventOf(event) }, eventOf(event));
   } catch (error) {
     return error instanceof NeedsEvent ? 'event' : 'unknown';
   }
@@ -72,6 +74,8 @@ export function guardNow(chart: string, guard: string, event: string, { context 
 
 /** When the chart is sent an event such as `after dialTimeout`, in ms since the epoch; undefined for others. */
 export function dueAt(event: string, { context }: SnapshotImage): number | undefined {
-  const { deadlines = {} } = context as { deadlines?: Record<string, { at: number; event: { type: string } }> };
+  const { deadlines = {} } = (context ?? {}) as {
+    deadlines?: Record<string, { at: number; event: { type: string } }>;
+  };
   return Object.values(deadlines).find((deadline) => eventName(deadline.event.type) === event)?.at;
 }

@@ -61,7 +61,7 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     const width = Number(svg.dataset['width']) * zoom;
     svg.style.maxWidth = `${Math.round(width * 1.1)}px`;
     // Its labels are 12 units: below this width they would be smaller than 11 px, so it scrolls.
-    svg.style.minWidth = `${Math.round(width * 0.95)}px`;
+    svg.style.minWidth = `${Math.round(width)}px`;
     svg.style.width = zoom === 1 ? '' : `${Math.round(width)}px`;
   }, [drawn, zoom]);
 
@@ -96,7 +96,7 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     });
     for (const state of lit?.states ?? []) {
       mark(`state:${state}`, 'lit');
-      for (const edge of root.querySelectorAll(`[id^="edge:${state}:"]`)) edge.classList.add('leads');
+      for (const edge of root.querySelectorAll(`[id^="edge:${state}:"], [id^="edge::"]`)) edge.classList.add('leads');
     }
     root.querySelector('svg')?.setAttribute('aria-label', `${label ?? name}: ${(lit?.states ?? []).join(', ')}`);
   }, [drawn, way, states]);

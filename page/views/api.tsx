@@ -164,7 +164,7 @@ function Try({ entry }: { entry: Entry }) {
         {parameters.map(({ name, required, description, schema }) => (
           <label key={name}>
             <span>
-              <code>{name}</code> {required ? <em>needed</em> : null}
+              <code>{name}</code> {required ? <em>required</em> : null}
             </span>
             <input
               required={required}

@@ -110,6 +110,18 @@ function OneApplication({ name, described }: { name: string; described: Applicat
     known !== undefined,
   );
   const figures = last?.application ?? known;
+  if (live === 'gone' && !figures)
+    return (
+      <>
+        <div class="call-head">
+          <a class="back" href={to('applications')} aria-label="All applications">
+            ‹
+          </a>
+          <h1>{name}</h1>
+        </div>
+        <Empty>No application of this name has connected since the server started, or your user may not see it.</Empty>
+      </>
+    );
   const filters = described
     ? [
         ...described.events_allowed.map(({ type }) => `only ${String(type)}`),
@@ -169,9 +181,7 @@ function OneApplication({ name, described }: { name: string; described: Applicat
           </span>
         }
       >
-        {events.length === 0 ? (
-          <Empty>{live === 'gone' ? 'No application of this name has connected yet.' : 'No event yet.'}</Empty>
-        ) : null}
+        {events.length === 0 ? <Empty>No event yet.</Empty> : null}
         <Windowed
           label="Events"
           class="events"

@@ -1,12 +1,14 @@
 import type { ChartSummary } from '../../src/models/chart.ts';
 import { useChart } from '../core/charts.ts';
 import { to } from '../core/route.ts';
-import { Panel, useAsked } from '../parts/bits.tsx';
+import { Empty, Panel, useAsked } from '../parts/bits.tsx';
 import { ChartDrawing } from '../parts/chart.tsx';
 
 export function Charts({ name = 'channel' }: { name: string | undefined }) {
-  const { value: charts = [] } = useAsked<ChartSummary[]>('/hookswitch/charts');
-  const drawn = useChart(name);
+  const { value: listed, error } = useAsked<ChartSummary[]>('/hookswitch/charts');
+  const charts = listed ?? [];
+  const isUnknown = listed !== undefined && !listed.some((each) => each.name === name);
+  const drawn = useChart(isUnknown || !listed ? undefined : name);
   return (
     <>
       <h1>Charts</h1>
@@ -22,7 +24,9 @@ export function Charts({ name = 'channel' }: { name: string | undefined }) {
           </a>
         ))}
       </nav>
-      {drawn ? (
+      {error ? <Empty>{error}</Empty> : null}
+      {isUnknown ? <Empty>There is no chart {name}. Choose one above.</Empty> : null}
+      {drawn && !isUnknown ? (
         <>
           <p class="lead">{drawn.chart.about}</p>
           <Panel title={drawn.chart.title} extra={<code class="quiet">{drawn.chart.file}</code>}>
@@ -46,6 +50,10 @@ const toneOf = (text: string): string => {
 function EventTable({ kind, drawn }: { kind: 'command' | 'report'; drawn: NonNullable<ReturnType<typeof useChart>> }) {
   const events = drawn.chart.events.filter((event) => event.kind === kind);
   const states = [...new Set(events.flatMap((event) => Object.keys(event.in)))];
+  const last = (state: string): string => state.split('.').at(-1) ?? state;
+  /** Its own name, with that of the state around it where another one is called the same. */
+  const titleOf = (state: string): string =>
+    states.some((other) => other !== state && last(other) === last(state)) ? state : last(state);
   if (events.length === 0) return null;
   return (
     <Panel title={kind === 'command' ? 'Commands and their transitions' : 'Reports and their transitions'}>
@@ -57,7 +65,7 @@ function EventTable({ kind, drawn }: { kind: 'command' | 'report'; drawn: NonNul
               <th scope="col">{kind}</th>
               {states.map((state) => (
                 <th scope="col" key={state}>
-                  {state.split('.').at(-1)}
+                  {titleOf(state)}
                 </th>
               ))}
             </tr>

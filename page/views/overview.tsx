@@ -127,8 +127,8 @@ export function Overview() {
         />
         <Tile
           label="Phones online"
-          value={`${online} / ${endpoints.length}`}
-          hint={`${usage?.contacts ?? 0} contacts`}
+          value={may('endpoints:list') ? `${online} / ${endpoints.length}` : '–'}
+          hint={may('endpoints:list') ? plural(usage?.contacts ?? 0, 'contact') : 'not for your user'}
           href={may('endpoints:list') ? to('phones') : undefined}
         />
         <Tile
@@ -212,6 +212,7 @@ export function Overview() {
           </ul>
         </Panel>
         <Panel title="Objects in memory" extra={may('server:get') ? <a href={to('server')}>More</a> : null}>
+          {may('usage:get') ? null : <Empty>Your user may not see this (operation usage:get).</Empty>}
           {server && server.media_threads.length > 0 ? <Threads server={server} /> : null}
           {usage ? (
             <dl class="counts">

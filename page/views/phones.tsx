@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import qrcode from 'qrcode-generator';
+import type { SnapshotImage } from '../../src/actors/step.ts';
 import type { ContactView } from '../../src/models/contact.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { ServerInfo } from '../../src/models/server-info.ts';
@@ -67,6 +68,12 @@ export function Phones({ name }: { name: string | undefined }) {
   );
 }
 
+/** A contact as the charts show objects: its deadlines; guards of this chart read the event alone. */
+const imageOf = ({ state, deadlines }: ContactView): SnapshotImage => ({
+  ...{ status: 'active', value: state },
+  context: { deadlines: deadlines.map(({ event, at }) => ({ at, event: { type: event } })) },
+});
+
 function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: readonly ContactView[] }) {
   return (
     <Panel title={`${endpoint.technology}/${endpoint.resource}`} extra={<Pill state={endpoint.state ?? 'unknown'} />}>
@@ -109,7 +116,7 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
               <ChartDrawing name="contact" lit={{ states, way: states }} label="Registration and qualification" />
               <div class="beside">
                 <h4>Next transitions</h4>
-                <NextTransitions name="contact" states={states} />
+                <NextTransitions name="contact" states={states} image={imageOf(contact)} />
               </div>
             </div>
           </div>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Ban } from '../../src/models/ban.ts';
 import type { HepCollector, LoopDelay, ServerInfo } from '../../src/models/server-info.ts';
 import type { Token } from '../../src/models/token.ts';
@@ -162,17 +162,23 @@ type TakingProps<T> = {
   keyOf(item: T): string;
   row(item: T): ComponentChildren;
   /** Text of the button; left out: nothing can be removed. */
-  verb: string | undefined;
-  grave?: boolean;
+  verb: ((item: T) => string) | undefined;
+  /** What is lost, asked before; left out: it is taken away at once. */
+  asks?(item: T): string;
   pathOf(item: T): string;
   again(): void;
 };
 
 /** A list of which each may be taken away, where that is allowed; what is refused is said. */
-function TakingList<T>({ title, none, items, keyOf, row, verb, grave, pathOf, again }: TakingProps<T>) {
+function TakingList<T>({ title, none, items, keyOf, row, verb, asks, pathOf, again }: TakingProps<T>) {
   const [problem, setProblem] = useState<string>();
+  /** The key of the item that is asked for. */
+  const [asked, setAsked] = useState<string>();
+  const confirm = useRef<HTMLButtonElement>(null);
+  useEffect(() => confirm.current?.focus(), [asked]);
   const take = (item: T) => {
     setProblem(undefined);
+    setAsked(undefined);
     ask('DELETE', pathOf(item)).then(again, (refused: unknown) => setProblem(reasonOf(refused)));
   };
   // The button that was pressed goes with what it stood by.
@@ -187,13 +193,29 @@ function TakingList<T>({ title, none, items, keyOf, row, verb, grave, pathOf, ag
             {verb === undefined ? null : (
               <button
                 type="button"
-                class={grave ? 'small danger' : 'small'}
-                aria-label={`${verb} ${keyOf(item)}`}
-                onClick={() => take(item)}
+                class={asks ? 'small danger' : 'small'}
+                aria-label={`${verb(item)} ${keyOf(item)}`}
+                aria-expanded={asks ? asked === keyOf(item) : undefined}
+                onClick={() => (asks ? setAsked(asked === keyOf(item) ? undefined : keyOf(item)) : take(item))}
               >
-                {verb}
+                {verb(item)}
               </button>
             )}
+            {verb !== undefined && asks && asked === keyOf(item) ? (
+              <fieldset
+                class="fields asks"
+                aria-label={`${verb(item)} ${keyOf(item)}: are you sure?`}
+                onKeyDown={(event) => event.key === 'Escape' && setAsked(undefined)}
+              >
+                <p class="grow">{asks(item)}</p>
+                <button type="button" class="grave small" ref={confirm} onClick={() => take(item)}>
+                  {verb(item)} now
+                </button>
+                <button type="button" class="small" onClick={() => setAsked(undefined)}>
+                  Cancel
+                </button>
+              </fieldset>
+            ) : null}
           </li>
         ))}
       </ul>
@@ -212,8 +234,8 @@ function Tokens({ tokens, again }: { tokens: readonly Token[]; again(): void }) 
       none="No tokens. All users log in with a password."
       items={tokens}
       again={again}
-      verb={!who?.read_only && may('tokens:revoke') ? 'Revoke' : undefined}
-      grave
+      verb={!who?.read_only && may('tokens:revoke') ? () => 'Revoke' : undefined}
+      asks={({ name }) => `Programs that use ${name} are refused from then on. This cannot be undone.`}
       keyOf={({ name }) => name}
       pathOf={({ name }) => `/hookswitch/tokens/${encodeURIComponent(name)}`}
       row={({ name, user, made_by: maker, expires, read_only: looks, scopes }) => (
@@ -241,7 +263,11 @@ function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
       none="No recent failures."
       items={bans}
       again={again}
-      verb={!who?.read_only && may('bans:lift') ? 'Lift ban' : undefined}
+      verb={
+        !who?.read_only && may('bans:lift')
+          ? ({ ignored_until: until }) => (until === undefined ? 'Forget' : 'Lift ban')
+          : undefined
+      }
       keyOf={({ address }) => address}
       pathOf={({ address }) => `/hookswitch/bans/${encodeURIComponent(address)}`}
       row={({ address, attempts, users, protocols, ignored_until: until }) => (

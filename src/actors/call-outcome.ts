@@ -99,7 +99,16 @@ export function callOutcome(legs: readonly LegFacts[]): CallOutcome {
     const isAnswered = legs.some(({ ended, answered }) => !ended && answered);
     return isAnswered ? { result: 'answered', reason: 'answered' } : { result: 'pending', reason: '' };
   }
+  return firstLegOutcome(first, others.map(legOutcome));
+}
+
+/**
+ * The outcome of the ended leg that a call began with, and so of its call. If it ended only because a called party declined
+ * or failed, that party says why.
+ * @param others of the later legs that have ended, in the order in which they began
+ */
+export function firstLegOutcome(first: LegFacts, others: readonly CallOutcome[]): CallOutcome {
   const outcome = legOutcome(first);
   if (first.failure !== undefined || first.answered || outcome.result === 'abandoned') return outcome;
-  return others.map(legOutcome).find(isBad) ?? outcome;
+  return others.find(isBad) ?? outcome;
 }

@@ -6,7 +6,7 @@ import type { CallOutcome } from '../models/call-outcome.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import { type CallLeg, mostApplications, mostRecordings } from './call-leg.ts';
-import { legOutcome } from './call-outcome.ts';
+import { firstLegOutcome, type LegFacts, legOutcome } from './call-outcome.ts';
 import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import type { ChannelFacts } from './channel-facts.ts';
 import type { Runtime } from './spawn.ts';
@@ -61,6 +61,12 @@ export interface CallStory {
   settled(): Promise<void>;
 }
 
+/** Called parties of one call whose outcomes are remembered until its first leg is answered. */
+const mostCalled = 50;
+
+/** A later leg of a call. */
+type CalledLeg = { readonly channel: string; readonly outcome?: CallOutcome };
+
 /** Technologies without a far side outside the server. */
 const internal = new Set(['Local', 'Snoop']);
 
@@ -97,6 +103,8 @@ class Story implements CallStory {
   readonly #listeners: CallListener[] = [];
   readonly #legs = new SlotMap<string, CallLeg>();
   readonly #entries = new SlotMap<string, ChannelEntry>();
+  /** By the first leg of a call, until it is answered: its later legs in order, with their outcomes once they ended. */
+  readonly #called = new SlotMap<string, CalledLeg[]>();
   /** Of channels that are not there yet. */
   readonly #savedLegs = new Map<string, CallLeg>();
   readonly #ending = new Set<Promise<void>>();
@@ -157,6 +165,7 @@ class Story implements CallStory {
     const leg = lifeOf(current) === 'up' ? this.#legs.get(entry.id) : undefined;
     if (!leg || leg.answeredAt !== undefined) return;
     leg.answeredAt = this.#runtime.clock.now();
+    this.#called.delete(entry.id);
     leg.codec = entry.leg.formats[0];
     leg.video = entry.leg.video?.streams[0]?.codec;
     this.#tellOf(leg, (listener) => listener.answered?.(leg, current.context));
@@ -207,7 +216,7 @@ class Story implements CallStory {
     } as const;
     const { direction, answeredAt } = leg;
     const facts = { ...end, direction, answered: answeredAt !== undefined, ended: true, sipStatus: context.techCause };
-    const how = { ...end, outcome: legOutcome(facts) };
+    const how = { ...end, outcome: this.#outcomeOf(leg, facts) };
     const finish = (quality: RtpStatistics | undefined): void =>
       this.#tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));
     if (internal.has(leg.technology)) return void finish(undefined);
@@ -215,6 +224,25 @@ class Story implements CallStory {
     const told = media.statistics().then(finish, () => finish(undefined));
     this.#ending.add(told);
     void told.then(() => this.#ending.delete(told));
+  }
+
+  /** What became of a leg; the first one of a call has that of the call. */
+  #outcomeOf({ channel, call }: CallLeg, facts: LegFacts): CallOutcome {
+    const called = this.#called.get(channel) ?? [];
+    this.#called.delete(channel);
+    if (channel === call)
+      return firstLegOutcome(
+        facts,
+        called.flatMap(({ outcome }) => outcome ?? []),
+      );
+    const outcome = legOutcome(facts);
+    const beside = this.#called.get(call);
+    if (beside)
+      this.#called.set(
+        call,
+        beside.map((each) => (each.channel === channel ? { channel, outcome } : each)),
+      );
+    return outcome;
   }
 
   /* ---- Legs and listeners ------------------------------------------------------------------------------------------ */
@@ -227,6 +255,11 @@ class Story implements CallStory {
     const leg = before ?? legOf(current, entry.leg.source);
     this.#legs.set(leg.channel, leg);
     this.#entries.set(leg.channel, entry);
+    const first = leg.channel === leg.call ? undefined : this.#legs.get(leg.call);
+    if (first && first.answeredAt === undefined) {
+      const called = this.#called.get(first.channel) ?? [];
+      this.#called.set(first.channel, [...called, { channel: leg.channel }].slice(0, mostCalled));
+    }
     return leg;
   }
 

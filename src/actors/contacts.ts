@@ -15,8 +15,10 @@ import {
   isAsking,
 } from '../machines/contact.ts';
 import type { ContactInfo, ContactStatus, ContactView } from '../models/contact.ts';
+import { eventName } from '../models/event-name.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../telephony/contacts.ts';
+import { deadlinesOf } from './deadlines.ts';
 import type { ContactDump } from './dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
@@ -63,7 +65,8 @@ const isAvailable = (status: ContactStatus): boolean => status === 'Reachable' |
 
 function inList(snapshot: ContactSnapshot): ContactView {
   const { technology, endpoint } = snapshot.context.contact;
-  return { endpoint: `${technology}/${endpoint}`, ...contactModel(snapshot), state: pathOf(snapshot) };
+  const deadlines = Object.values(deadlinesOf(snapshot)).map(({ at, event }) => ({ at, event: eventName(event.type) }));
+  return { endpoint: `${technology}/${endpoint}`, ...contactModel(snapshot), state: pathOf(snapshot), deadlines };
 }
 
 function placeOf(snapshot: ContactSnapshot): ReturnType<Contacts['places']>[number] {

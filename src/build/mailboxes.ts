@@ -43,20 +43,20 @@ export const buildMailboxes =
         owner,
         waiting: events,
         atMost: most.events,
-        waitsFor: `the application to be there for ${events} events`,
+        waitsFor: `the application to connect: ${events} events are queued`,
       })),
       ...playbacks.waiting().map(({ kind, id, works }) => ({
         owner: `${kind}:${id}`,
         waiting: works,
         atMost: most.works,
-        waitsFor: `what sounds or is recorded on it to end, with ${works} more behind it`,
+        waitsFor: `its playback or recording to end, with ${works} more queued`,
         channel: kind === 'channel' ? id : undefined,
       })),
       {
         owner: 'cdr.webhook',
         waiting: octets,
         atMost: most.octets,
-        waitsFor: `the webhook to take ${octets} octets of call detail records`,
+        waitsFor: `the webhook to accept ${octets} octets of call detail records`,
       },
       {
         owner: 'recorder.hep',

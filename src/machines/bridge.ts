@@ -323,5 +323,5 @@ export function refuseBridgeOperation(
 /** Longest expected time in each state, and what ends it. */
 export const bridgeExpectations: Expectations<BridgeSnapshot['value']> = {
   emptying: { atMost: 5_000, waitsFor: 'its members to leave' },
-  closing: { atMost: 6_000, waitsFor: 'what plays and records on it to end' },
+  closing: { atMost: 6_000, waitsFor: 'its playbacks and recordings to end' },
 };

@@ -311,10 +311,10 @@ export function refuseChannelOperation(
 /** Longest expected time in each state, and what ends it. */
 export const channelExpectations: Expectations<Life> = {
   aboutToDial: { atMost: 2_000, waitsFor: 'the answer to the request that made it' },
-  dialing: { atMost: 60_000, waitsFor: 'a sign of the far side' },
+  dialing: { atMost: 60_000, waitsFor: 'a response from the far side' },
   ringing: { atMost: 120_000, waitsFor: 'the far side to answer' },
   ring: { atMost: 120_000, waitsFor: 'an application or the dialplan to answer' },
   busy: { atMost: 60_000, waitsFor: 'the caller to hang up' },
-  hangingUp: { atMost: 5_000, waitsFor: 'its leg to tell its end' },
+  hangingUp: { atMost: 5_000, waitsFor: 'its leg to report its end' },
   lingering: { atMost: 5_000, waitsFor: 'its leg to be given up' },
 };

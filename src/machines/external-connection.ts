@@ -114,7 +114,7 @@ export const awaitsSocket = ({ value }: ExternalConnectionSnapshot): boolean => 
 
 /** Longest expected time in each state, and what ends it. */
 export const externalConnectionExpectations: Expectations<ExternalConnectionSnapshot['value']> = {
-  connecting: { atMost: 30_000, waitsFor: 'the server to take the connection' },
+  connecting: { atMost: 30_000, waitsFor: 'the server to accept the connection' },
   arrived: { atMost: 30_000, waitsFor: 'the WebSocket that the server has opened' },
-  reconnecting: { atMost: 30_000, waitsFor: 'the server to take the connection again' },
+  reconnecting: { atMost: 30_000, waitsFor: 'the server to accept the connection again' },
 };

@@ -286,8 +286,8 @@ const accepting: Readonly<Record<RecordingSnapshot['value'], 'everything' | 'its
 
 /** Longest expected time in each state, and what ends it. */
 export const recordingExpectations: Expectations<RecordingSnapshot['value']> = {
-  queued: { atMost: 60_000, waitsFor: 'what is recorded of its target before it' },
-  preparing: { atMost: 5_000, waitsFor: 'its target to get ready to be recorded' },
+  queued: { atMost: 60_000, waitsFor: 'the recordings before it on its target' },
+  preparing: { atMost: 5_000, waitsFor: 'its target to be ready for recording' },
   starting: { atMost: 5_000, waitsFor: 'the media thread to open its file' },
   finishing: { atMost: 10_000, waitsFor: 'the media thread to complete its file' },
   discarding: { atMost: 10_000, waitsFor: 'the media thread to remove its file' },

@@ -119,6 +119,6 @@ export const isConnected = (snapshot: OutboundConnectionSnapshot): boolean => sn
 
 /** Longest expected time in each state, and what ends it. */
 export const outboundConnectionExpectations: Expectations<'connecting' | 'waiting'> = {
-  connecting: { atMost: 30_000, waitsFor: 'the program to take the WebSocket' },
-  waiting: { atMost: 60_000, waitsFor: 'the next try to connect' },
+  connecting: { atMost: 30_000, waitsFor: 'the program to accept the WebSocket' },
+  waiting: { atMost: 60_000, waitsFor: 'the next attempt to connect' },
 };

@@ -417,7 +417,7 @@ export function refuseOwnershipOperation(
 /** Longest expected time in each state, and what ends it. */
 export const ownershipExpectations: Expectations<OwnershipSnapshot['value']> = {
   aboutToEnter: { atMost: 2_000, waitsFor: 'the answer to the request that sends it there' },
-  entering: { atMost: 10_000, waitsFor: 'the application to take it' },
+  entering: { atMost: 10_000, waitsFor: 'the application to accept it' },
   departing: { atMost: 2_000, waitsFor: 'its bridge to let it go' },
-  moving: { atMost: 10_000, waitsFor: 'the other application to take it' },
+  moving: { atMost: 10_000, waitsFor: 'the other application to accept it' },
 };

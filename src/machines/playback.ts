@@ -229,6 +229,6 @@ export function refusePlaybackCommand(
 
 /** Longest expected time in each state, and what ends it. */
 export const playbackExpectations: Expectations<PlaybackSnapshot['value']> = {
-  queued: { atMost: 60_000, waitsFor: 'what plays on its target before it' },
-  paused: { atMost: 600_000, waitsFor: 'a client to let it go on' },
+  queued: { atMost: 60_000, waitsFor: 'the playbacks before it on its target' },
+  paused: { atMost: 600_000, waitsFor: 'a client to resume it' },
 };

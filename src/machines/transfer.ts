@@ -358,12 +358,12 @@ export function refuseTransferCommand(
 
 /** Longest expected time in each state, and what ends it. */
 export const transferExpectations: Expectations<TransferSnapshot['value']> = {
-  offered: { atMost: 60_000, waitsFor: 'the application to say how the transfer goes' },
-  progressing: { atMost: 120_000, waitsFor: 'the application to say what came of the transfer' },
+  offered: { atMost: 60_000, waitsFor: 'the application to report the progress of the transfer' },
+  progressing: { atMost: 120_000, waitsFor: 'the application to report the result of the transfer' },
   joining: { atMost: 2_000, waitsFor: 'the parties to be joined' },
-  dialing: { atMost: 60_000, waitsFor: 'a sign of the target' },
+  dialing: { atMost: 60_000, waitsFor: 'a response from the target' },
   ringing: { atMost: 120_000, waitsFor: 'the target to answer' },
   handedOver: { atMost: 120_000, waitsFor: 'the target to answer' },
-  settling: { atMost: 30_000, waitsFor: 'a phone that hangs up because its transfer failed' },
-  callingBack: { atMost: 120_000, waitsFor: 'who asked to answer' },
+  settling: { atMost: 30_000, waitsFor: 'the phone to hang up after its failed transfer' },
+  callingBack: { atMost: 120_000, waitsFor: 'the transferor to answer' },
 };

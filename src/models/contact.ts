@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { model, text } from './schema.ts';
+import { double, model, text } from './schema.ts';
 
 const contactStatuses = ['Unreachable', 'Reachable', 'Unknown', 'NonQualified', 'Removed'] as const;
 export type ContactStatus = (typeof contactStatuses)[number];
@@ -23,6 +23,11 @@ export const Peer = model('Peer', 'Whether an endpoint can be reached.', {
 });
 export type Peer = Static<typeof Peer>;
 
+const ChartDeadline = model('ChartDeadline', 'An event that a chart is sent at a time.', {
+  event: text('The event, as the chart names it: `after qualifyInterval`.'),
+  at: double('When, in ms since the Unix epoch.'),
+});
+
 /** A contact as the server keeps it: whose it is, and where in its chart it is. */
 export const ContactView = model('ContactView', 'An address that an endpoint is reached at, and how it is doing.', {
   endpoint: text('Endpoint that it belongs to, as `technology/resource`.'),
@@ -31,5 +36,6 @@ export const ContactView = model('ContactView', 'An address that an endpoint is 
   contact_status: Type.Enum([...contactStatuses], { description: 'Result of the last check.' }),
   roundtrip_usec: Type.Optional(text('Round trip of the last answered check, in microseconds.')),
   state: text('Its state, as its chart names it: `reachable.resting`.'),
+  deadlines: Type.Array(ChartDeadline, { description: 'What its chart is sent at a time, unless it changes before.' }),
 });
 export type ContactView = Static<typeof ContactView>;

@@ -72,18 +72,27 @@ contacting('a phone that registers and answers is told with its endpoint', async
 });
 
 contacting('all are listed with their endpoint and where in their chart they are', async () => {
-  const { contacts, driver, requests } = world();
+  const { contacts, driver, requests, clock } = world();
   contacts.attach(driver);
   contacts.registered(contact('a'));
-  contacts.registered(contact('b', { qualifyFrequencyMs: 0 }));
+  contacts.registered(contact('b', { qualifyFrequencyMs: 0, expiresMs: 5_000 }));
   requests[0]?.answer(1_000);
   await heard();
   const common = { endpoint: 'PJSIP/alice', aor: 'alice' };
   assert.equal(
     [...contacts.list()],
     [
-      { ...common, uri: 'sip:a', contact_status: 'Reachable', roundtrip_usec: '1000', state: 'reachable.resting' },
-      { ...common, uri: 'sip:b', contact_status: 'NonQualified', state: 'nonQualified' },
+      {
+        ...{ ...common, uri: 'sip:a', contact_status: 'Reachable', roundtrip_usec: '1000', state: 'reachable.resting' },
+        deadlines: [
+          { event: 'contact.expired', at: clock.now() + 3_600_000 },
+          { event: 'after qualifyInterval', at: clock.now() + 60_000 },
+        ],
+      },
+      {
+        ...{ ...common, uri: 'sip:b', contact_status: 'NonQualified', state: 'nonQualified' },
+        deadlines: [{ event: 'contact.expired', at: clock.now() + 5_000 }],
+      },
     ],
   );
   contacts.close();

@@ -123,16 +123,26 @@ test(
     await shown.getByText('device:pjsip/alice').waitFor();
     await shown.getByText('1 time by http as tester').waitFor();
     await picture(shown, 'server');
-    await shown.getByRole('button', { name: 'Lift ban 127.0.0.1' }).click();
+    await shown.getByRole('button', { name: 'Forget 127.0.0.1' }).click();
     await shown.getByText('No recent failures.').waitFor();
-    await shown.getByRole('button', { name: 'Revoke ci' }).click();
+    // Who revokes a token is asked first: the focus goes to the answer, and Escape takes it back.
+    const revoke = shown.getByRole('button', { name: 'Revoke ci' });
+    await revoke.click();
+    const asks = shown.getByRole('group', { name: 'Revoke ci: are you sure?' });
+    await asks.getByText('Programs that use ci are refused from then on. This cannot be undone.').waitFor();
+    await shown.keyboard.press('Escape');
+    await asks.waitFor({ state: 'detached' });
+    const kept = (await (await asked(world, '/hookswitch/tokens')).json()) as unknown[];
+    assert.is(kept.length, 1);
+    await revoke.click();
+    await asks.getByRole('button', { name: 'Revoke now' }).click();
     await shown.getByText('No tokens. All users log in with a password.').waitFor();
     assert.equal(await (await asked(world, '/hookswitch/tokens')).json(), []);
 
     const looker = await open({ name: 'looker', secret: 'only looks' });
     await looker.getByRole('link', { name: 'Server', exact: true }).click();
     await tile('Audit log').waitFor();
-    assert.is(await looker.getByRole('button', { name: /Revoke|Lift ban/ }).count(), 0);
+    assert.is(await looker.getByRole('button', { name: /Revoke|Lift ban|Forget/ }).count(), 0);
   },
   () => ({
     dialplan: { default: { hints: { '300': 'PJSIP/alice' }, '300': ['Hangup'] } },

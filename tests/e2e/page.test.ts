@@ -116,6 +116,22 @@ test('who is limited sees what its scope covers, and what it may not do is grey'
   await menu.first().waitFor();
   assert.equal(await menu.allTextContents(), ['Phones', 'API']);
   await places.getByText('alice').waitFor();
+  // What it may not see says so, with the operation that an administrator can allow.
+  for (const [path, said] of [
+    ['calls', 'Your user may not see Calls (operation live:watch).'],
+    ['calls/none', 'Your user may not see Calls (operation live:watch).'],
+    ['server', 'Your user may not see Server (operation server:get).'],
+    ['charts/channel', 'Your user may not see Charts (operation charts:list).'],
+    ['phones/none', 'There is no endpoint none.'],
+    ['nothing', 'There is no such view.'],
+  ] as const) {
+    await places.goto(`${server.url.replace(/\/ari$/, '/')}#/${path}`);
+    await places.getByRole('main').getByText(said).waitFor();
+  }
+  const watcher = await open({ name: 'watcher', secret: 'its own' });
+  await watcher.getByText('Your user may not see alarms (operation server:listAlarms).').waitFor();
+  const online = watcher.locator('.tile', { hasText: 'Phones online' });
+  assert.match((await online.textContent()) ?? '', /–\s*not for your user/);
   await app.ok('DELETE', `/channels/${channel.id}`);
   await phone.done;
 });
@@ -130,6 +146,19 @@ test('a call that is not there is told as such, and not looked for again', async
     complaints.splice(0).map((each) => /call=none|calls\/none/.test(each)),
     [true, true, true],
   );
+});
+
+test('an application and a chart that are not there are told as such', async ({ server, open, complaints }) => {
+  const shown = await open();
+  const see = async (path: string, said: RegExp): Promise<void> => {
+    await shown.goto(`${server.url.replace(/\/ari$/, '/')}#/${path}`);
+    await shown.getByRole('main').getByText(said).waitFor();
+  };
+  await see('charts/none', /^There is no chart none\./);
+  assert.equal(complaints, [], 'a chart that is not listed is not asked for');
+  await see('applications/none', /^No application of this name has connected since the server started/);
+  assert.is(await shown.getByRole('main').locator('.tile').count(), 0);
+  assert.ok(complaints.splice(0).every((each) => /app=none/.test(each)));
 });
 
 test('wrong passwords are told, and every view is there, wide and narrow', async ({ server, place, open }) => {
@@ -227,6 +256,10 @@ test('a registered phone shows the state of its contact, an application its conn
     await shown.getByRole('link', { name: 'Phones', exact: true }).click();
     await shown.getByRole('link', { name: /alice/ }).click();
     await isLitIn(shown, 'Registration and qualification', 'nonQualified');
+    // Its conditions depend on what comes, and its registration runs out.
+    const next = (text: RegExp) => shown.locator('.contact .next li', { hasText: text }).first().waitFor();
+    await next(/^contact\.registered if wantsQualify \(depends on the event\)/);
+    await next(/^contact\.expired → removed in \d/);
     await picture(shown, 'phone');
     await shown.getByRole('link', { name: 'Applications', exact: true }).click();
     await shown.getByRole('link', { name: /desk/ }).click();

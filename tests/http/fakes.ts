@@ -125,6 +125,7 @@ export const samples = {
     contact_status: 'Reachable',
     roundtrip_usec: '1200',
     state: 'reachable.resting',
+    deadlines: [{ event: 'after qualifyInterval', at: 1_000 }],
   },
   chartSummary: { name: 'door', title: 'Door', about: 'A door.', states: ['open', 'shut'] },
   chart: {

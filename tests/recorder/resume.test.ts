@@ -434,7 +434,7 @@ away('what stays longer than expected is stuck, and says what it waits for', () 
     ['socket', 'slow', undefined, undefined, undefined],
   ]);
   const call = recorder.store.find('a');
-  assert.equal(call && stuck.of(call).map(({ waits_for: what }) => what), ['a sign of the far side']);
+  assert.equal(call && stuck.of(call).map(({ waits_for: what }) => what), ['a response from the far side']);
   assert.is(recorder.settings.mask, nothingMasked);
   recorder.close();
 });

@@ -25,6 +25,7 @@ const users = [
     ...{ name: 'desk', password: 'its own' },
     scope: { applications: ['desk'], operations: ['*:read', 'channels:hangup'] },
   },
+  { name: 'watcher', password: 'its own', scope: { operations: ['live', 'calls:read'] } },
   { name: 'narrow', password: 'its own', scope: { operations: ['endpoints:read'] } },
 ];
 const pictures = fileURLToPath(new URL('../../docs/page', import.meta.url));
