@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { BrowserPages, packageScript, pageHears } from '../support/browser-pages.ts';
+import { BrowserPages, packageScript, pageHears, pageSees } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
 import { startSupervised } from '../support/supervised-server.ts';
@@ -19,6 +19,32 @@ globalThis.call = async (server, token) => {
 globalThis.hum = (hertz) => current.connection.getSenders()[0].replaceTrack(ears.tone(hertz));
 `;
 
+/** Pages with a camera, that answer what comes. */
+const videoScript = `
+globalThis.connect = async (server, token, colour) => {
+  eyes.useCamera(colour);
+  await new Promise((resolve) => {
+    Hookswitch.Phone.connect(server, token, { video: true, onlistening: resolve }).then((phone) => {
+      globalThis.phone = phone;
+      phone.onincoming = (call) => { globalThis.current = call; void call.answer(); };
+    });
+  });
+};
+globalThis.dial = async (extension) => { globalThis.current = await phone.call({ extension }); };
+globalThis.show = (colour) =>
+  current.connection.getSenders().find(({ track }) => track.kind === 'video').replaceTrack(eyes.camera(colour));
+`;
+
+/** Makes a token that covers calls of browsers alone. */
+async function tokenAt(base: string, name: string): Promise<string> {
+  const made = await fetch(`${base}/hookswitch/tokens`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa('tester:secret')}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name, operations: ['webrtc'], contexts: ['default'] }),
+  });
+  return ((await made.json()) as { token: string }).token;
+}
+
 chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, and hangs up', async (path) => {
   const server = await startSupervised({
     dialplan: { default: { echo: ['Answer', 'Echo'] } },
@@ -27,12 +53,7 @@ chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, 
   const pages = await BrowserPages.open(path, [await packageScript(), script]);
   try {
     const base = `http://127.0.0.1:${server.httpPort}`;
-    const made = await fetch(`${base}/hookswitch/tokens`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${btoa('tester:secret')}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name: 'alice', operations: ['webrtc'], contexts: ['default'] }),
-    });
-    const { token } = (await made.json()) as { token: string };
+    const token = await tokenAt(base, 'alice');
     const page = await pages.page();
     await page.evaluate(`call(${JSON.stringify(base)}, ${JSON.stringify(token)})`);
     await page.evaluate('hum(700)');
@@ -56,6 +77,45 @@ chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, 
     await untilAsked(
       async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
       () => 'the channel stays',
+    );
+  } finally {
+    await pages.close();
+    await server.close();
+  }
+});
+
+chromium.test(browsers, 'two pages see each other again, with the same keys', async (path) => {
+  const server = await startSupervised({
+    dialplan: { default: { bob: ['Dial(WebRTC/bob,30)'] } },
+    more: { http: { allowed_origins: ['*'] } },
+  });
+  const pages = await BrowserPages.open(path, [await packageScript(), videoScript]);
+  try {
+    const base = `http://127.0.0.1:${server.httpPort}`;
+    const open = async (name: string, colour: string) => {
+      const page = await pages.page();
+      const parts = [base, await tokenAt(base, name), colour].map((each) => JSON.stringify(each));
+      await page.evaluate(`connect(${parts.join(', ')})`);
+      return page;
+    };
+    const [alice, bob] = [await open('alice', 'red'), await open('bob', 'blue')];
+    await alice.evaluate("dial('bob')");
+    for (const page of [alice, bob]) await page.waitForFunction('globalThis.current?.connection.remoteDescription');
+    for (const page of [alice, bob]) await page.evaluate('eyes.watch(current.stream.getVideoTracks())');
+    await pageSees(alice, 'blue');
+    await pageSees(bob, 'red');
+    await server.kill();
+    // What is seen from here on went through the next process.
+    await alice.evaluate("show('green')");
+    await bob.evaluate("show('yellow')");
+    await pageSees(alice, 'yellow');
+    await pageSees(bob, 'green');
+    for (const page of [alice, bob]) assert.is(await page.evaluate('current.connection.connectionState'), 'connected');
+    await alice.evaluate('current.hangup()');
+    const after = server.client();
+    await untilAsked(
+      async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
+      () => 'a channel stays',
     );
   } finally {
     await pages.close();
