@@ -139,7 +139,7 @@ export class MediaEngine {
       }
       const address = config.announcedAddress ?? config.address;
       const writer = trace && new RtpTraceWriter(trace, address);
-      end.attach(writer ? tracedPair(pair, writer, this.#options.clock) : pair);
+      end.attach(writer ? tracedPair(pair, writer, this.#options.clock, (packet) => end.far.isBeside(packet)) : pair);
       return { address, port: pair.rtp.port };
     } catch (error) {
       if (this.#ends.get(session) === end) this.#close(session, reasonOf(error));

@@ -77,6 +77,11 @@ export class FarSide {
     return this.#bundle;
   }
 
+  /** Whether a packet on the port is of such a stream. */
+  isBeside(packet: Uint8Array): boolean {
+    return this.#bundle?.carries(packet) ?? false;
+  }
+
   /** The ports, once they are bound. */
   get pair(): PortPair | undefined {
     return this.#pair;

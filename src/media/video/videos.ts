@@ -12,7 +12,7 @@ import type { WakeUps } from '../pipe/wake-up.ts';
 import type { EngineReport, Showing } from '../protocol.ts';
 import { noPortFree, type PortPair, type PortPool } from '../rtp/ports.ts';
 import type { Displacement } from '../rtp/source-lock.ts';
-import { tracedPair } from '../rtp/traced-pair.ts';
+import { tracedPair, traceOf } from '../rtp/traced-pair.ts';
 import { type Bundle, BundledPair } from '../webrtc/bundle.ts';
 import type { VideoMember } from './camera.ts';
 import { Forwarder } from './forwarder.ts';
@@ -60,9 +60,13 @@ export type OpenVideo = {
 };
 
 /** A stream in the transport of the audio. @throws Error when the audio has no port. */
-function bundledPair({ audio, memory, port = audio?.pair?.rtp.port }: OpenVideo): BundledPair {
+function bundledPair(
+  { audio, memory, port = audio?.pair?.rtp.port }: OpenVideo,
+  traced: { clock: Clock; writer: RtpTraceWriter } | undefined,
+): BundledPair {
   if (!audio || port === undefined) throw new Error('the session has no port to share');
-  return audio.bundle.open(streamNumbers(memory), port);
+  const trace = traced && traceOf(traced.writer, traced.clock, port);
+  return audio.bundle.open({ memory: streamNumbers(memory), port, trace });
 }
 
 type PipeSide = VideoPipeMeeting | VideoPipeMember;
@@ -101,10 +105,12 @@ export class Videos {
     }
     const stream = this.#newStream(session, open);
     side.opened(stream);
+    const address = config.announcedAddress ?? config.address;
+    if (open.trace) side.trace ??= new RtpTraceWriter(open.trace, address);
     let pair: PortPair;
     try {
       pair = open.bundled
-        ? bundledPair(open)
+        ? bundledPair(open, side.trace && { clock, writer: side.trace })
         : await (open.port === undefined ? ports.acquire() : ports.acquireAt(open.port));
     } catch (error) {
       if ((error as Error).message.startsWith(noPortFree)) hit('media.rtp_ports');
@@ -115,9 +121,6 @@ export class Videos {
       this.#release(pair);
       throw new Error('the stream was closed while it was opened');
     }
-    const address = config.announcedAddress ?? config.address;
-    if (open.trace) side.trace ??= new RtpTraceWriter(open.trace, address);
-    // The port of a bundle is traced already.
     stream.attach(side.trace && !open.bundled ? tracedPair(pair, side.trace, clock) : pair);
     return { address, port: pair.rtp.port };
   }

@@ -5,12 +5,22 @@ import { headerLength, readUint32 } from '../rtp/header.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
+import type { Trace } from '../rtp/traced-pair.ts';
 import { memoryWord, type SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
 import { midIn, withMid } from './mid.ts';
 
 /** Sources that are known by their line's name. Browsers have one for each line. */
 const maximumSources = 16;
+
+/** How a stream is opened. */
+type BundledStream = {
+  readonly memory: SessionMemory;
+  /** As it is shown, before the transport begins. */
+  readonly port: number;
+  /** Writes down the heads of its packets; left out: nobody does. */
+  readonly trace?: Trace | undefined;
+};
 
 /** The port that streams of a bundle share. */
 type SharedPort = { readonly port: number; readonly copies?: boolean | undefined; send(packet: Uint8Array): void };
@@ -28,10 +38,10 @@ export class Bundle {
   #selected: PacketAddress | undefined;
   #control: PacketListener | undefined;
 
-  /** Another stream. @param port as it is shown, before the transport begins. */
-  open(memory: SessionMemory, port: number): BundledPair {
+  /** Another stream. */
+  open(options: BundledStream): BundledPair {
     const stream: BundledPair = new BundledPair({
-      ...{ memory, port },
+      ...options,
       send: (packet) => this.#port?.send(packet),
       proved: (ssrc) => this.#learn(ssrc, stream),
       control: (packet, address, from) => this.control(packet, address, from),
@@ -72,6 +82,12 @@ export class Bundle {
     return named ?? this.#sources.get(readUint32(packet, 8)) ?? this.#find((stream) => stream.takes(packet[1]! & 127));
   }
 
+  /** Whether a packet of either side, as it is on the network, is one of a stream: by its payload type. */
+  carries(packet: Uint8Array): boolean {
+    if (this.#streams.size === 0 || packet.length < headerLength || packet[0]! >> 6 !== 2) return false;
+    return this.#find((stream) => stream.has(packet[1]! & 127)) !== undefined;
+  }
+
   /** RTCP of the far side, opened: any of it may be about any stream. */
   control(packet: Uint8Array, address: string, port: number): void {
     this.#control?.(packet, address, port);
@@ -95,9 +111,7 @@ export class Bundle {
   }
 }
 
-type BundledPairOptions = {
-  readonly memory: SessionMemory;
-  readonly port: number;
+type BundledPairOptions = BundledStream & {
   readonly send: (packet: Uint8Array) => void;
   /** A packet of that source names this stream, and SRTP proves it. */
   readonly proved: (ssrc: number) => void;
@@ -115,6 +129,7 @@ export class BundledPair implements PortPair {
   #secure: SecurePair | undefined;
   #line: BundledLine | undefined;
   #payloadType: number | undefined;
+  #payloadTypes: readonly number[] = [];
   #heard: PacketListener | undefined;
   #inside: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
   #follower: ((source: PacketAddress | undefined) => void) | undefined;
@@ -153,6 +168,7 @@ export class BundledPair implements PortPair {
   carry({ bundled, payloadType, receivePayloadType = payloadType, receive }: VideoFlow): void {
     this.#line = bundled;
     this.#payloadType = receive ? receivePayloadType : undefined;
+    this.#payloadTypes = [payloadType, receivePayloadType];
   }
 
   /** Hears where the far side is, now and from now on. */
@@ -176,13 +192,22 @@ export class BundledPair implements PortPair {
     return payloadType === this.#payloadType;
   }
 
+  /** Whether a payload type is one of it, in either direction. */
+  has(payloadType: number): boolean {
+    return this.#payloadTypes.includes(payloadType);
+  }
+
   begin(port: SharedPort, keys: SrtpKeys): void {
-    const { memory, proved, control } = this.#options;
+    const { memory, proved, control, trace } = this.#options;
     this.#inside = {};
     const inner = (kind: 'rtp' | 'rtcp'): PacketSocket => ({
       port: port.port,
       copies: port.copies,
-      send: (packet) => port.send(packet),
+      send: (packet) => {
+        const to = this.#selected;
+        if (kind === 'rtp' && to) trace?.(packet, 'out', to.address, to.port);
+        port.send(packet);
+      },
       listen: (listener) => {
         this.#inside[kind] = listener;
       },
@@ -203,6 +228,7 @@ export class BundledPair implements PortPair {
 
   /** A sealed packet that is for this stream. */
   receive(packet: Uint8Array, isControl: boolean, { address, port }: PacketAddress): void {
+    if (!isControl) this.#options.trace?.(packet, 'in', address, port);
     this.#inside[isControl ? 'rtcp' : 'rtp']?.(packet, address, port);
   }
 

@@ -185,13 +185,16 @@ test('media is heard from every proved address, once, and from no other', () => 
 /** A stream in the transport of the audio, that takes payload type 96. */
 function stream({ bundle }: ReturnType<typeof setUp>, mid: string, { receive = true, midExtension = 4 } = {}) {
   const memory = new Float64Array(16) as never;
-  const pair = bundle.open(memory, 4000);
+  const traced: string[] = [];
+  const trace = (_packet: Uint8Array, direction: string, address: string, to: number) =>
+    void traced.push(`${direction} ${address} ${to}`);
+  const pair = bundle.open({ memory, port: 4000, trace });
   pair.carry({ payloadType: 96, receive, bundled: { mid, midExtension } } as VideoFlow);
   const heard: number[] = [];
   pair.rtp.listen((packet) => heard.push(Buffer.from(packet).readUInt16BE(2)));
   const control: number[] = [];
   pair.rtcp.listen((packet) => control.push(Buffer.from(packet).readUInt32BE(4)));
-  return { pair, heard, control, memory };
+  return { pair, heard, control, memory, traced };
 }
 
 test('packets of a bundle go to the line that they name, or to the one of their source or payload type', () => {
@@ -258,6 +261,26 @@ test('a stream of a bundle is sent to the browser with the name of its line, sea
   assert.is(parts.sent.length, count);
 });
 
+test('heads of the packets of a stream are written down as they are on the network, and told from those of the audio', () => {
+  const parts = setUp();
+  const { pair, traced } = stream(parts, '1');
+  const sealing = connect(parts);
+  const picture = sealing.video(1, 500);
+  parts.give(picture, here);
+  const plain = Buffer.alloc(60, 2);
+  plain.writeUInt16BE(0x8060);
+  pair.rtp.send(plain, 1, '');
+  parts.give(sealing.audio(1), here);
+  parts.give(sealing.control(500), here);
+  assert.equal(traced, ['in 192.0.2.1 5000', 'out 192.0.2.1 5000']);
+  const { bundle, sent } = parts;
+  const kinds = [picture, sent.at(-1)!.datagram, sealing.audio(2), sealing.control(500), check(), Buffer.alloc(0)];
+  assert.equal(
+    kinds.map((each) => bundle.carries(each)),
+    [true, true, false, false, false, false],
+  );
+});
+
 test('another process goes on with the video of a bundle: an old packet of it stays refused', () => {
   const first = setUp();
   const before = stream(first, '1');
@@ -265,7 +288,7 @@ test('another process goes on with the video of a bundle: an old packet of it st
   const old = sealing.video(1, 500);
   first.give(old, here);
   const next = setUp({ established: first.secured[0]!, memory: first.memory });
-  const pair = next.bundle.open(before.memory, 4000);
+  const pair = next.bundle.open({ memory: before.memory, port: 4000 });
   pair.carry({ payloadType: 96, receive: true, bundled: { mid: '1' } } as VideoFlow);
   const heard: number[] = [];
   pair.rtp.listen((packet) => heard.push(Buffer.from(packet).readUInt16BE(2)));
