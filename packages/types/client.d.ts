@@ -482,6 +482,22 @@ export interface ChartTransition {
     /** Id of its line in the SVG. */
     edge?: string;
 }
+/** A node of the cluster, as the answering node sees it. */
+export interface ClusterNode {
+    /** Its name, with which the ids of its objects begin. */
+    name: string;
+    /** Whether it is the node that answers. */
+    self: boolean;
+    /**
+     * `member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`,
+     * or it has left. `joining`: not heard yet. The answering node is `away` while NATS cannot be reached.
+     */
+    state: 'joining' | 'member' | 'suspect' | 'away';
+    /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
+    heard?: string;
+    /** What a node of the cluster tells about itself. */
+    figures?: NodeFigures;
+}
 /** Configured values; unset limits are left out. */
 export interface ConfigInfo {
     /** Name of the system. */
@@ -929,6 +945,23 @@ export interface NewToken {
     made_by: string;
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     expires: string;
+}
+/** What a node of the cluster tells about itself. */
+export interface NodeFigures {
+    /** Its version. */
+    version: string;
+    /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
+    started: string;
+    /** Its channels. */
+    channels: number;
+    /** Its bridges. */
+    bridges: number;
+    /** Applications that are connected to it. */
+    applications: number;
+    /** Whether it takes no new calls. */
+    draining: boolean;
+    /** CPU time of its process per second, averaged since its last heartbeat, in s. 1 is one core. */
+    load: number;
 }
 /** Whether an endpoint can be reached. */
 export interface Peer {
@@ -3022,6 +3055,11 @@ export interface OwnOperations {
             parts?: object;
         }, options?: RequestOptions): Promise<Logging>;
     };
+    /** Nodes: the servers of a cluster. */
+    nodes: {
+        /** List the nodes of the cluster, with their state and load. */
+        list(params?: Record<string, never>, options?: RequestOptions): Promise<ClusterNode[]>;
+    };
     /** Server: what it is, where phones reach it, where they are and whom they watch. */
     server: {
         /** The server's version, start time, and SIP addresses. */
@@ -3304,6 +3342,9 @@ export declare const ownOperations: {
     readonly logging: {
         readonly get: 'GET /hookswitch/logging';
         readonly set: 'PUT /hookswitch/logging parts';
+    };
+    readonly nodes: {
+        readonly list: 'GET /hookswitch/nodes';
     };
     readonly server: {
         readonly get: 'GET /hookswitch/server';

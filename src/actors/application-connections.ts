@@ -113,7 +113,7 @@ export function createApplicationConnections(options: ApplicationConnectionsOpti
       const id = `connection-${++connectionCount}`;
       const connection: Connection & Pick<ConnectRequest, 'isOpen'> = {
         ...(isOpen && { isOpen }),
-        send: (json) => request.send(json),
+        send: (json, topics) => request.send(json, topics),
         describe,
         unread: () => request.unread?.() ?? 0,
         get narrow() {

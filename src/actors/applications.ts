@@ -5,6 +5,7 @@ import {
   type DeliveryOptions,
   type MessageCheck,
   type ReceiverDump,
+  type Relayed,
 } from '../bus/delivery.ts';
 import type { Topic } from '../bus/topics.ts';
 import { lazily } from '../lib/lazily.ts';
@@ -69,6 +70,9 @@ export interface Applications {
    * @throws AriError applicationTaken, limitReached.
    */
   requireRegistrable(names: readonly string[], observes: boolean): void;
+
+  /** Delivers an event that another server has made for an application that is connected to this one. */
+  relay(name: string, json: string, relayed: Relayed): void;
 
   /** Ends all subscriptions of an application that is inactive, so that it is gone; others are left as they are. */
   retire(name: string): void;
@@ -296,6 +300,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
     forget: (topic) => delivery.forget(topic),
     eventsAfter: (name, number) => resumptions.after(name, number),
     figures: (name) => delivery.figures(name),
+    relay: (name, json, relayed) => delivery.relay(name, json, relayed),
     waiting: () => [...away].map(([application, outbox]) => ({ application, events: outbox.waiting().length })),
 
     close: () => delivery.close(),

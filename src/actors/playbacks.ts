@@ -100,6 +100,8 @@ export interface Playbacks {
     targetOf: (kind: PlayTarget['kind'], id: string) => PlayTarget | undefined,
   ): void;
   /** Number of playbacks, also quiet ones, that run or wait: for tests and metrics. */
+  /** Whether a playback is running or waiting. */
+  has(id: string): boolean;
   readonly size: number;
 }
 
@@ -364,6 +366,7 @@ export function createPlaybacks(options: PlaybacksOptions): Playbacks {
     ...queues,
     ...createSaved(table, begin, startItem),
 
+    has: (id) => registry.has(id),
     get size() {
       return running.size;
     },

@@ -72,6 +72,8 @@ export interface Recordings {
     targetOf: (kind: RecordTarget['kind'], id: string) => RecordTarget | undefined,
   ): void;
   /** Number of running and waiting recordings: for tests and metrics. */
+  /** Whether there is a live recording of that name. */
+  has(name: string): boolean;
   readonly size: number;
 }
 
@@ -324,6 +326,7 @@ export function createRecordings(options: RecordingsOptions): Recordings {
     names: (kind, id) => targets.begunOf(kind, id).map(({ plan }) => plan.name),
     ...createSaved(parts, start),
 
+    has: (name) => registry.has(name),
     get size() {
       return registry.size;
     },

@@ -4,6 +4,7 @@ import { type CallStory, createCallStory } from '../actors/call-story.ts';
 import { type ChannelFacts, createChannelFacts } from '../actors/channel-facts.ts';
 import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
 import { createTableWatch } from '../actors/table-watch.ts';
+import type { ClusterLink } from '../cluster/link.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { Config } from '../config/schema.ts';
 import type { startHttpServer } from '../http/server.ts';
@@ -79,6 +80,8 @@ export type ServerIo = {
   hear?: (event: AriEventBody) => void;
   /** Serves the interface; by default on the address and port of the configuration. */
   serveHttp?: typeof startHttpServer;
+  /** Connects this node with its cluster. */
+  clusterLink?: ClusterLink;
   /** Hears of every WebSocket that this server has opened to applications. */
   hearOutbound?: (socket: Socket, applications: readonly string[]) => void;
 };
@@ -133,7 +136,8 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
   const { log, logChannels } =
     io.logging ?? createLogging(config, { write: (line) => process.stderr.write(line) }, clock);
   scope.defer(() => logChannels.close());
-  const ids = io.ids ?? createIds(clock, general.system_name);
+  const ids =
+    io.ids ?? createIds(clock, general.system_name, config.cluster.nats.length > 0 ? config.cluster.name : '');
   prepareDirectory(general.data_directory);
   const entityId = general.entity_id || keepEntityId(general.data_directory, ids, log);
   const runtime = createRuntime(clock, log, io.inspect);

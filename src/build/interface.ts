@@ -41,6 +41,7 @@ import type { AuditLog } from './audit.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { CallDetailRecords, RecordFigures } from './call-detail-records.ts';
+import { clusterParts, serveCluster } from './cluster-service.ts';
 import { buildMailboxes } from './mailboxes.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
@@ -118,6 +119,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     charts: page?.charts,
     contacts: state.contacts,
     watchers: state.watchers,
+    cluster: state.cluster,
     server: {
       get: async () => ({
         name: 'Hookswitch',
@@ -148,10 +150,12 @@ export async function buildInterface({ base, network, state, calls, technologies
     clock,
     log: log.child({ part: 'http' }),
     answers,
+    cluster: clusterParts(state, calls),
     ...{ hit: base.limitCounts.hit, monitoring, commit: base.stateStore && (() => base.changes.commit()) },
   };
   const served = createApp(parts);
   opened.unread = served.unread;
+  serveCluster(base, state, { calls, app: served.app });
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
     clock,
     log: parts.log,
@@ -181,19 +185,16 @@ export async function buildInterface({ base, network, state, calls, technologies
       },
     },
   ];
-  reloads.push({
-    settings: ['listening'],
-    apply(next) {
-      listeningSettings = next.listening;
-      listening.reconfigure(listeningSettings);
+  reloads.push(
+    {
+      settings: ['listening'],
+      apply(next) {
+        listeningSettings = next.listening;
+        listening.reconfigure(listeningSettings);
+      },
     },
-  });
-  reloads.push({
-    settings: ['metrics.allowed'],
-    apply(next) {
-      monitoring.networks.allowed = next.metrics.allowed;
-    },
-  });
+    { settings: ['metrics.allowed'], apply: (next) => void (monitoring.networks.allowed = next.metrics.allowed) },
+  );
   return { http, reloads };
 }
 

@@ -22,6 +22,7 @@ import { createEndpoints } from '../stores/endpoints.ts';
 import { createMailboxes } from '../stores/mailboxes.ts';
 import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
+import { buildCluster } from './cluster.ts';
 import type { Reloadable } from './reload.ts';
 
 /** State beside calls, and its subscribers. */
@@ -45,7 +46,7 @@ export function buildState(base: Base) {
   const later: { held?: ReturnType<typeof createHeldObjects> } = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());
-  const applications = createApplications({
+  const ownApplications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
     hit: limitCounts.hit,
@@ -56,7 +57,9 @@ export function buildState(base: Base) {
     epoch: () => ids.secret(10),
     held: (...asked) => later.held?.(...asked) ?? nothingHeld,
   });
-  scope.defer(() => applications.close());
+  scope.defer(() => ownApplications.close());
+  const cluster = buildCluster(base, ownApplications);
+  const applications: Applications = cluster ? { ...ownApplications, connect: cluster.connect } : ownApplications;
   const eventGroups = groupsOf(base, applications, objectOwnership);
   objectOwnership.forgetWhatIsGone();
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
@@ -99,6 +102,7 @@ export function buildState(base: Base) {
   const reloads: Reloadable[] = [{ settings: ['bans'], apply: (next) => bans.reconfigure(banSettings(next)) }];
   return {
     reloads,
+    cluster,
     presenceChanged,
     later,
     dialplanSystem,

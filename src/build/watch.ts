@@ -70,6 +70,7 @@ export function buildMonitoring(
     audit: audit.figures() ?? { lines: 0, lost: 0 },
     process: processFigures(),
     loopDelay: loop.read(),
+    cluster: state.cluster?.figures(),
   });
   const metrics = createMetrics(version, read, () => new Promise((resolve) => clock.soon(resolve)));
   story.listen(metrics.calls);

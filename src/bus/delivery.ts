@@ -10,8 +10,11 @@ import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } fr
 
 /** A connection of an application; several applications may share one. */
 export type Connection = {
-  /** Takes one message, a JSON text. Throwing is logged and costs that message. */
-  send(json: string): void;
+  /**
+   * Takes one message, a JSON text. Throwing is logged and costs that message.
+   * @param topics those of the event; undefined if the application gets it whatever its connection may hear.
+   */
+  send(json: string, topics?: readonly Topic[]): void;
   /** The peer, for the log. */
   readonly describe: string;
   /** Octets that the other end has not read yet; left out if unknown. */
@@ -120,6 +123,8 @@ export interface Delivery {
    * number: it concerns the connection alone.
    */
   send(name: string, connection: Connection, event: AriEventBody): void;
+  /** Delivers an event that another server has made for the application, under its own next number. */
+  relay(name: string, json: string, relayed: Relayed): void;
   /** One reference more. False when the application is unknown, or hears all of the type already. */
   subscribe(name: string, topic: Topic): boolean;
   /** One reference less. False when there was none. */
@@ -146,6 +151,14 @@ export interface Delivery {
 /** The filter of a connection: its owner (user and token), and its scope. */
 export type Narrow = { by: string; hears: Hears };
 
+/** How an event has come from another server. */
+export type Relayed = {
+  /** Events that were lost on the way since the one before. */
+  lost: number;
+  /** Its topics; undefined if it was meant for this application. */
+  topics: readonly Topic[] | undefined;
+};
+
 /** State of an application in the delivery, as plain JSON. */
 export type ReceiverDump = {
   filter: FilterLists;
@@ -161,6 +174,9 @@ export type ReceiverDump = {
 /** Fields as they are written behind other members of an object. */
 const membersOf = (fields: TraceFields | undefined): string =>
   fields ? `,${JSON.stringify(fields).slice(1, -1)}` : '';
+
+/** The last member of an event, up to its number. */
+const numberMember = '"seq":';
 
 /** The channel that an event is about; undefined when it is about none. */
 const channelOf = (event: AriEventBody, topics: readonly Topic[]): string | undefined =>
@@ -245,13 +261,17 @@ function createWriter(options: DeliveryOptions) {
     return `${openEventJson(event)}${cause}${trace},"timestamp":"${formatTimestamp(clock.now())}"`;
   };
 
-  const write = (receiver: Receiver, connection: Connection, event: AriEventBody, opened: string): void => {
+  const write = (
+    receiver: Receiver,
+    connection: Connection,
+    { event, opened, topics }: { event: AriEventBody; opened: string; topics: readonly Topic[] | undefined },
+  ): void => {
     // The application that lost its name gets no numbered event about it, so a resuming one is not told either.
     if (event.type !== 'ApplicationReplaced') receiver.seq++;
-    const json = `${opened}${receiver.stamp}${receiver.seq}}`;
+    const json = `${opened}${receiver.seq}}`;
     if (recorder?.on) recorder.sent(numberOf(receiver, false), event, json);
     try {
-      connection.send(check ? checked(options, receiver.name, json) : json);
+      connection.send(check ? checked(options, receiver.name, json) : json, topics);
     } catch (error) {
       log.error({ application: receiver.name, connection: connection.describe, error }, 'an event could not be sent');
     }
@@ -260,7 +280,7 @@ function createWriter(options: DeliveryOptions) {
   const miss = (receiver: Receiver, event: AriEventBody, opened: string): void => {
     receiver.seq++;
     receiver.missed++;
-    if (recorder?.on) recorder.sent(numberOf(receiver, true), event, `${opened}${receiver.stamp}${receiver.seq}}`);
+    if (recorder?.on) recorder.sent(numberOf(receiver, true), event, `${opened}${receiver.seq}}`);
     if (receiver.missed > 1) return;
     log.warn(
       { application: receiver.name, event: event.type },
@@ -393,7 +413,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const { bus, log, entityId, recorder, request } = options;
   const receivers = new Map<string, Receiver>();
   const subscriptions = subscriptionsOf(recorder);
-  const idMember = `,"asterisk_id":${JSON.stringify(entityId)},"seq":`;
+  const idMember = `,"asterisk_id":${JSON.stringify(entityId)},${numberMember}`;
   let publications = 0;
 
   const { open, write, miss } = createWriter(options);
@@ -412,8 +432,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
           return;
         }
         opened ??= open(event, causedBy, topics);
-        if (receiver.connection) write(receiver, receiver.connection, event, opened);
-        else miss(receiver, event, opened);
+        const stamped = opened + receiver.stamp;
+        if (receiver.connection)
+          write(receiver, receiver.connection, { event, opened: stamped, topics: meant ? undefined : topics });
+        else miss(receiver, event, stamped);
       };
       const addressee = to === undefined ? undefined : receivers.get(to);
       if (addressee) give(addressee, true);
@@ -448,7 +470,20 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
     send(name, connection, event) {
       const receiver = receivers.get(name);
-      if (receiver) write(receiver, connection, event, open(event, request?.(), []));
+      const opened = receiver && open(event, request?.(), []) + receiver.stamp;
+      if (opened) write(receiver, connection, { event, opened, topics: undefined });
+    },
+
+    relay(name, json, { lost, topics }) {
+      const receiver = receivers.get(name);
+      const event = receiver && (JSON.parse(json) as AriEventBody);
+      if (!receiver || !event || event.type === 'ApplicationReplaced') return;
+      receiver.seq += lost;
+      if (!receiver.filter.lets(event.type)) return;
+      if (receiver.hears && topics && !receiver.hears(event, topics)) return;
+      const opened = json.slice(0, json.lastIndexOf(numberMember) + numberMember.length);
+      if (receiver.connection) write(receiver, receiver.connection, { event, opened, topics });
+      else miss(receiver, event, opened);
     },
 
     filterOf: (name) => receivers.get(name)?.filter.lists ?? { allowed: [], disallowed: [] },

@@ -28,6 +28,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
     sip: () => [...checkSip(config, known), ...checkSipTls(config, broken)],
     media: () => checkMedia(config),
     external_media: () => checkMediaServers(config),
+    cluster: () => checkCluster(config),
     dialplan: () => checkDialplan(config, known),
   };
   const whole = Object.keys(sections).filter((section) => !broken.has(section));
@@ -85,6 +86,27 @@ const checkAwayPolicies = ({ away_policies: policies }: Config): Problem[] =>
     const message = target === '' ? '`action: move` needs move_to' : 'names the application that is away itself';
     return [{ path: ['away_policies', name, 'move_to'], message }];
   });
+
+/** A node needs a name, and time-outs that follow each other. */
+function checkCluster({ cluster }: Config): Problem[] {
+  if (cluster.nats.length === 0) return [];
+  const problems: Problem[] = [];
+  const add = (name: string, message: string) => problems.push({ path: ['cluster', name], message });
+  if (cluster.name === '') add('name', 'a node of a cluster needs a name that no other node has');
+  if (cluster.suspect_after <= cluster.heartbeat) add('suspect_after', 'must be longer than cluster.heartbeat');
+  if (cluster.away_after <= cluster.suspect_after) add('away_after', 'must be longer than cluster.suspect_after');
+  if ((cluster.certificate === '') !== (cluster.key === '')) add('key', 'give `certificate` and `key`, or neither');
+  for (const [index, url] of cluster.nats.entries())
+    if (!isNatsUrl(url))
+      problems.push({
+        path: ['cluster', 'nats', index],
+        message: `expected a URL such as nats://10.0.0.5:4222, without a user, found ${describe(url)}`,
+      });
+  return problems;
+}
+
+/** `nats://host:port` or `tls://host:port`. */
+const isNatsUrl = (text: string): boolean => /^(?:nats|tls):\/\/[^\s/@?#]{1,255}$/.test(text);
 
 const noCertificate = 'needs a certificate; add one to tls.certificates';
 

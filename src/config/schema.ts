@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { logLevels } from '../lib/log.ts';
 import { applications, awayPolicies } from './application-settings.ts';
+import { cluster } from './cluster-settings.ts';
 import { features } from './feature-settings.ts';
 import { http } from './http-settings.ts';
 import { listening } from './listening-settings.ts';
@@ -247,6 +248,7 @@ export const ConfigSchema = group(
     bans,
     recorder,
     state_store: stateStore,
+    cluster,
     supervisor,
     stuck,
     alarms,

@@ -13,6 +13,7 @@ import { bearerToken } from './auth.ts';
 import { type Checks, createChecks, type Next, type OperationOf } from './checks.ts';
 import { type Connections, createConnections } from './connections.ts';
 import type { Deps } from './deps.ts';
+import { createElsewhere } from './elsewhere.ts';
 import type { AppDeps, Env, HttpOptions } from './env.ts';
 import { createEventsSocket, type EventsSocket } from './events-socket.ts';
 import { createIdempotency } from './idempotency.ts';
@@ -343,6 +344,7 @@ export function createApp(deps: AppDeps): HttpApp {
     requests,
     audit,
     idempotency,
+    elsewhere: deps.cluster && createElsewhere({ ...deps.cluster, responder }),
     log,
   });
 

@@ -5,9 +5,11 @@ import { requireMayDo } from './access/access.ts';
 import type { Audit, AuditedOperation } from './audit.ts';
 import { type Body, readBody } from './body.ts';
 import type { Connections } from './connections.ts';
+import type { Elsewhere } from './elsewhere.ts';
 import type { Env, HttpOptions } from './env.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { LogIn } from './log-in.ts';
+import type { Operation } from './operation.ts';
 import type { Origins } from './origins.ts';
 import { queryOf, type Sources } from './parameters.ts';
 import type { Requests } from './requests.ts';
@@ -37,6 +39,8 @@ type ChecksDeps = {
   audit?: Audit | undefined;
   /** Answers repeated requests; without it `Idempotency-Key` means nothing. */
   idempotency?: Idempotency | undefined;
+  /** Has other nodes carry requests out; left out: there are none. */
+  elsewhere?: Elsewhere | undefined;
   log: Logger;
 };
 
@@ -58,7 +62,12 @@ type Admitted = { next: Next; operationOf: OperationOf };
  * right to write. Exceptions of handlers become answers here.
  */
 export function createChecks(deps: ChecksDeps): Checks {
-  const { logIn, limits, connections, origins, responder, requests, audit, idempotency, log } = deps;
+  const { logIn, limits, connections, origins, responder, requests, audit, idempotency, elsewhere, log } = deps;
+  /** Carries a request out on this node. */
+  const here = (c: Context<Env>, user: HttpUser, next: Next, operation: AuditedOperation) => (sources: Sources) =>
+    idempotency
+      ? idempotency.once(c, { user, operation, sources }, () => next(c, sources, user))
+      : next(c, sources, user);
   const proceed = (c: Context<Env>, sources: Sources, user: HttpUser, { next, operationOf }: Admitted): Answer => {
     if (c.env?.incoming) connections.proved(c.env.incoming.socket);
     const operation = operationOf(c.req.method);
@@ -67,8 +76,10 @@ export function createChecks(deps: ChecksDeps): Checks {
       // Here, so that what is refused is recorded as well.
       try {
         requireMayDo(user, c.req.method, operation);
-        if (!idempotency || !operation) return next(c, sources, user);
-        return idempotency.once(c, { user, operation, sources }, () => next(c, sources, user));
+        if (!operation) return next(c, sources, user);
+        const run = here(c, user, next, operation);
+        if (!elsewhere || !('paths' in operation)) return run(sources);
+        return elsewhere(c, { operation: operation as Operation, sources, user, run });
       } catch (error) {
         return refuse(c, error);
       }

@@ -15,6 +15,7 @@ import type { Snoops } from '../actors/snoops.ts';
 import type { Watchers } from '../actors/watchers.ts';
 import type { WebrtcCalls } from '../actors/webrtc-calls.ts';
 import type { Transfers } from '../calls/transfers.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import type { Alarm, History } from '../models/alarm.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import type { Usage } from '../models/usage.ts';
@@ -99,6 +100,8 @@ export type Owners = {
   tokens: TokenOperations;
   /** Browsers that call and are called without SIP. */
   webrtc: WebrtcCalls;
+  /** The nodes of the cluster. */
+  cluster: Pick<Cluster, 'nodes'>;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

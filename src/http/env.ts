@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Kind } from '../cluster/claims.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
@@ -94,6 +96,10 @@ export type AppDeps = {
   answers?: AnswerCounts;
   /** Counts limits that were reached. */
   hit?: LimitHit | undefined;
+  /** The cluster that this server is a node of, and whether this node has an object; left out: none. */
+  cluster?:
+    | { cluster: Cluster; isHere(kind: Kind, id: string): boolean; isActive(application: string): boolean }
+    | undefined;
   /** Left out: neither metrics nor health. */
   monitoring?: Monitoring;
 };
@@ -109,8 +115,10 @@ export type Env = {
     overWebSocket?: true;
     /** The body of a GET that came over a WebSocket. */
     getBody?: string;
-    /** Whose request it is, when it came over a WebSocket that this system has opened. */
+    /** Whose request it is, when it came over a WebSocket that this system has opened, or from another node. */
     localUser?: HttpUser;
+    /** Another node of the cluster has let it in and decided that it is carried out here. */
+    forwarded?: true;
     /** The application whose WebSocket it came over. */
     application?: string;
     /** Address of the WebSocket's peer. */

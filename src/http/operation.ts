@@ -37,6 +37,8 @@ export type Param = {
   names?: Named;
   /** The id of a new object under this path: reserved words are refused. */
   newIn?: `/${string}`;
+  /** The id or name that the client chooses for a new object of this kind. */
+  creates?: Exclude<ThingNamed, 'call'>;
   /** Private content: digits, texts, values. It is never logged. */
   hidden?: true;
 };
@@ -236,7 +238,7 @@ export const pathParam = (description: string, names?: Named) =>
   ({ in: 'path', type: 'string', required: true, description, ...(names && { names }) }) as const;
 
 /** Ids of new channels, whose operations are found under `/channels/<id>`. */
-export const newChannel = { newIn: '/channels' } as const;
+export const newChannel = { newIn: '/channels', creates: 'channel' } as const;
 
 /** A parameter of the query; also accepted in a form or JSON body. */
 export const queryParam = <const T extends ParamType, const O extends Omit<Param, 'in' | 'type' | 'description'>>(

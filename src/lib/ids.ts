@@ -22,11 +22,24 @@ export interface CountedIds extends Ids {
   goOn(channels: number): void;
 }
 
-/** @param systemName put in front of channel ids when several servers share a database; '' for none. */
-export function createIds(clock: Clock, systemName = ''): CountedIds {
+/** Between the mark of a node and the rest of an id: RFC 3986 lets it stand in a path. */
+const markEnd = '~';
+
+/** The node that made an id, as its mark says; undefined for an id without one. */
+export function markOf(id: string): string | undefined {
+  const end = id.indexOf(markEnd);
+  return end < 1 ? undefined : id.slice(0, end);
+}
+
+/**
+ * @param systemName put in front of channel ids when several servers share a database; '' for none.
+ * @param node put in front of all ids of objects in a cluster; '' for none.
+ */
+export function createIds(clock: Clock, systemName = '', node = ''): CountedIds {
+  const mark = node && `${node}${markEnd}`;
   const hexDigits = customAlphabet('0123456789abcdef', 8);
   const letters = customAlphabet('ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789', 20);
-  const prefix = systemName && `${systemName}-`;
+  const prefix = mark + (systemName && `${systemName}-`);
   let counter = 0;
   return {
     channel: () => `${prefix}${Math.floor(clock.now() / 1000)}.${counter++}`,
@@ -36,7 +49,7 @@ export function createIds(clock: Clock, systemName = ''): CountedIds {
     goOn(channels) {
       counter = channels;
     },
-    uuid: () => randomUUID(),
+    uuid: () => mark + randomUUID(),
     hex: (digits) => hexDigits(digits),
     secret: (length) => letters(length),
   };

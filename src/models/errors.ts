@@ -42,6 +42,16 @@ export const ariErrors = {
   storageFailed: { status: 507, message: 'The change was undone: it could not be written to disk' },
   internalServerError: { status: 500, message: 'Internal Server Error' },
   serviceTimeout: { status: 503, message: '{service} did not answer in time' },
+  /** Objects of a cluster: docs/guides/cluster.md. */
+  nodeUnavailable: { status: 503, message: "The node '{node}' of the cluster cannot be asked: {why}" },
+  clusterUnavailable: { status: 503, message: 'The cluster cannot be asked: {why}' },
+  clusterBusy: { status: 503, message: 'The limit of {most} is reached (cluster.{limit}). Try again later' },
+  spansNodes: {
+    status: 409,
+    message: "The objects are on different nodes: {one} on '{node}', {other} on '{otherNode}'. Create them on one node",
+  },
+  idOnOtherNode: { status: 409, message: "The id '{id}' is in use on the node '{node}' of the cluster" },
+  tooManyIds: { status: 409, message: 'The limit of {most} ids that clients have chosen is reached (cluster.ids)' },
   applicationTaken: {
     status: 403,
     message: "Application '{name}' is registered by another user. A read-only user cannot take it over",

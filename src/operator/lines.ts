@@ -1,5 +1,6 @@
 import type { Application } from '../models/application.ts';
 import type { Call, CallChannel, WaitingFor } from '../models/call.ts';
+import type { ClusterNode } from '../models/cluster-node.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import { eventName } from '../models/event-name.ts';
@@ -25,8 +26,9 @@ const plural = (count: number, noun: string): string => `${count} ${noun}${count
 const toneOf = (state: string): Tone | undefined =>
   (
     ({
-      ...{ up: 'good', online: 'good', Registered: 'good', live: 'good' },
+      ...{ up: 'good', online: 'good', Registered: 'good', live: 'good', member: 'good' },
       ...{ ring: 'lit', ringing: 'lit', dialing: 'lit', unknown: 'lit', Trying: 'lit', Unregistered: 'lit' },
+      ...{ joining: 'lit', suspect: 'lit', away: 'bad' },
       ...{ busy: 'bad', Rejected: 'bad', offline: 'quiet', ended: 'quiet', destroyed: 'quiet' },
     }) as Record<string, Tone>
   )[state];
@@ -145,6 +147,21 @@ export const phoneCells = (
     { text: where.join(', ') || '-' },
   ];
 };
+
+export const nodeHeads = ['NODE', 'STATE', 'HEARD', 'VERSION', 'CHANNELS', 'BRIDGES', 'APPLICATIONS', 'LOAD'] as const;
+
+/** A node of the cluster in columns. */
+export function nodeCells({ name, self, state, heard, figures }: ClusterNode, now: number): Cell[] {
+  const { version, channels, bridges, applications, draining, load } = figures ?? {};
+  const count = (value: number | undefined): Cell => ({ text: value === undefined ? '-' : String(value) });
+  return [
+    { text: self ? `${name} *` : name, tone: 'strong' },
+    { text: draining ? `${state} (drains)` : state, tone: toneOf(state) },
+    { text: heard === undefined ? '-' : span(Math.max(0, now - Date.parse(heard))) },
+    { text: version ?? '-' },
+    ...[channels, bridges, applications, load].map(count),
+  ];
+}
 
 export const visibilityHeads = ['BRIDGE', 'MEMBER', 'SEES', 'DOES NOT SEE'] as const;
 

@@ -3,6 +3,7 @@ import type { Application } from '../models/application.ts';
 import type { Bridge } from '../models/bridge.ts';
 import type { Call, CallDetail, CallPage, WaitingFor } from '../models/call.ts';
 import type { Channel } from '../models/channel.ts';
+import type { ClusterNode } from '../models/cluster-node.ts';
 import type { ContactView } from '../models/contact.ts';
 import type { Endpoint } from '../models/endpoint.ts';
 import type { LiveApplicationEvents, LiveCall, LiveOverview } from '../models/live.ts';
@@ -19,6 +20,8 @@ import {
   entryCells,
   entryWidths,
   type ListedApplication,
+  nodeCells,
+  nodeHeads,
   phoneCells,
   phoneHeads,
   stuckCells,
@@ -58,6 +61,7 @@ export const commands: Readonly<Record<string, Command>> = {
   call: { about: 'show the recorded history of a call', needsId: true },
   apps: { about: 'list applications', none: 'no applications' },
   phones: { about: 'list endpoints', none: 'no endpoints' },
+  nodes: { about: 'list the nodes of the cluster', none: 'no nodes' },
   'video-visibility': {
     about: 'list who sees whom in a bridge (default: in all), and why not',
     takesBridge: true,
@@ -102,6 +106,8 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
         : ((await unlessRefused(client.get<ContactView[]>('/hookswitch/contacts'))) ?? []);
       list(endpoints, phoneHeads, (endpoint) => phoneCells(endpoint, contacts));
     },
+    nodes: async () =>
+      list(await client.get<ClusterNode[]>('/hookswitch/nodes'), nodeHeads, (node) => nodeCells(node, now())),
     async 'video-visibility'() {
       const found = await videoVisibilityIn(client, asked.id);
       if (asked.json)

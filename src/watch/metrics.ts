@@ -49,6 +49,21 @@ export type Figures = {
   bans: number;
   process: { rss: number; heapUsed: number; external: number; cpuUser: number; cpuSystem: number; uptime: number };
   loopDelay: { mean: number; p99: number; max: number };
+  /** Of a node of a cluster. */
+  cluster:
+    | {
+        link: string;
+        members: number;
+        ids: number;
+        forwarded: number;
+        failed: number;
+        timeouts: number;
+        pending: number;
+        eventsOut: number;
+        eventsIn: number;
+        eventsLost: number;
+      }
+    | undefined;
 };
 
 /** The metrics of a server. */
@@ -286,6 +301,65 @@ function declareInterface({ gauge, counter }: Declaring): void {
   gauge('banned_addresses', 'Addresses that wrong log-ins count against.', [], ({ bans }) => one(bans));
 }
 
+/** The cluster, from the view of this node. */
+function declareCluster({ gauge, counter }: Declaring): void {
+  const figure =
+    (read: (cluster: NonNullable<Figures['cluster']>) => number) =>
+    ({ cluster }: Figures): readonly Value[] =>
+      cluster ? one(read(cluster)) : [];
+  gauge(
+    'cluster_connected',
+    'Whether NATS is connected.',
+    [],
+    figure(({ link }) => Number(link === 'up')),
+  );
+  gauge(
+    'cluster_members',
+    'Nodes that are heard, this one included.',
+    [],
+    figure(({ members }) => members),
+  );
+  gauge(
+    'cluster_ids',
+    'Objects of this node whose ids clients have chosen.',
+    [],
+    figure(({ ids }) => ids),
+  );
+  gauge(
+    'cluster_requests_pending',
+    'Requests under way to other nodes.',
+    [],
+    figure(({ pending }) => pending),
+  );
+  counter(
+    'cluster_requests_total',
+    'Requests that other nodes were asked to carry out.',
+    [],
+    figure(({ forwarded }) => forwarded),
+  );
+  counter(
+    'cluster_requests_failed_total',
+    'Those of them that no node has answered.',
+    [],
+    figure(({ failed }) => failed),
+  );
+  counter(
+    'cluster_request_timeouts_total',
+    'Those of them that were not answered in time.',
+    [],
+    figure(({ timeouts }) => timeouts),
+  );
+  counter('cluster_events_total', 'Events by direction.', ['direction'], ({ cluster }) =>
+    cluster ? each({ in: cluster.eventsIn, out: cluster.eventsOut }, 'direction') : [],
+  );
+  counter(
+    'cluster_events_lost_total',
+    'Events that did not reach the node of their application.',
+    [],
+    figure(({ eventsLost }) => eventsLost),
+  );
+}
+
 /** Memory, time and delays of the process. */
 function declareProcess({ gauge, counter }: Declaring): void {
   gauge(
@@ -326,7 +400,7 @@ function createFigureMetrics(registry: Registry): (figures: Figures) => void {
       for (const [labels, value] of read(figures)) metric.inc(labels, value);
     });
   };
-  for (const declare of [declareCalls, declareSip, declareMedia, declareInterface, declareProcess])
+  for (const declare of [declareCalls, declareSip, declareMedia, declareInterface, declareCluster, declareProcess])
     declare({ gauge, counter });
   return (figures) => {
     for (const update of shown) update(figures);

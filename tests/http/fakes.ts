@@ -117,6 +117,16 @@ export const samples = {
     records: { made: 7, lost: 1, waiting_octets: 300 },
     audit: { lines: 12, lost: 0 },
   },
+  node: {
+    name: 'a',
+    self: true,
+    state: 'member',
+    heard: timestamp,
+    figures: {
+      ...{ version: '1.2.3', started: timestamp, channels: 3, bridges: 1, applications: 2, draining: false },
+      load: 0.25,
+    },
+  },
   watcher: { endpoint: 'PJSIP/bob', topics: ['device:pjsip/alice'], state: 'settled', told: 3 },
   contact: {
     endpoint: 'PJSIP/alice',
@@ -251,6 +261,7 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
   },
   playbacks: { playOnChannel: samples.playback, get: samples.playback, possible: samples.possible },
   server: { get: samples.server },
+  cluster: { nodes: [samples.node] },
   contacts: { list: [samples.contact] },
   watchers: { list: [samples.watcher] },
   sessions: { open: samples.session, ticket: samples.ticket },

@@ -23,6 +23,7 @@ import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { localLegMachine } from '../../src/machines/local-leg.ts';
 import { mediaQueueMachine } from '../../src/machines/media-queue.ts';
 import { memberMusicMachine } from '../../src/machines/member-music.ts';
+import { nodeMemberMachine } from '../../src/machines/node-member.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { outsideReferMachine } from '../../src/machines/outside-refer.ts';
 import { ownRefersMachine } from '../../src/machines/own-refers.ts';
@@ -507,6 +508,10 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'notify.last', end: 'timeout', told: () => {} },
       ...plain(...(['last.answered', 'watcher.ended'] as const)),
     ],
+  }),
+  samplesOf(nodeMemberMachine, {
+    inputs: [{} as never],
+    events: plain(...(['heard', 'overdue', 'lost', 'left'] as const)),
   }),
   samplesOf(connectionCallMachine, {
     inputs: [{} as never],

@@ -10,3 +10,14 @@ export function refusal(run: () => unknown): readonly [status: number, message: 
   }
   return undefined;
 }
+
+/** Status and message of the refusal that a promise rejects with. @throws Error if it does not; other errors go through. */
+export async function refusalOf(run: () => Promise<unknown>): Promise<{ status: number; message: string }> {
+  try {
+    await run();
+  } catch (error) {
+    if (error instanceof AriError) return { status: error.status, message: error.message };
+    throw error;
+  }
+  throw new Error('it was not refused');
+}

@@ -57,7 +57,7 @@ const lifeOperations = [
     summary: 'Make a bridge.',
     notes: 'The bridge exists until it is destroyed, also when it is empty.',
     owner: 'bridges',
-    params: { ...creation, bridgeId: queryParam('string', 'Id for the bridge.') },
+    params: { ...creation, bridgeId: queryParam('string', 'Id for the bridge.', { creates: 'bridge' }) },
     returns: Bridge,
     errors: [...creationErrors, 'bridgeTypeInvalid'],
     handle: (bridges, params) => bridges.create(params),
@@ -68,7 +68,7 @@ const lifeOperations = [
     nickname: 'createWithId',
     summary: 'Make a bridge with an id of your own.',
     owner: 'bridges',
-    params: { ...creation, bridgeId: pathParam('Id for the bridge.') },
+    params: { ...creation, bridgeId: { ...pathParam('Id for the bridge.'), creates: 'bridge' } },
     returns: Bridge,
     errors: [...creationErrors, 'bridgeTypeInvalidWithId'],
     handle: (bridges, { bridgeId: id, ...params }) => bridges.createWithId(id, params),
@@ -175,8 +175,12 @@ const mediaOperations = [
   }),
   ...(
     [
-      ['/bridges/{bridgeId}/play', 'play', queryParam('string', 'Id for the playback.')],
-      ['/bridges/{bridgeId}/play/{playbackId}', 'playWithId', pathParam('Id for the playback.')],
+      ['/bridges/{bridgeId}/play', 'play', queryParam('string', 'Id for the playback.', { creates: 'playback' })],
+      [
+        '/bridges/{bridgeId}/play/{playbackId}',
+        'playWithId',
+        { ...pathParam('Id for the playback.'), creates: 'playback' },
+      ],
     ] as const
   ).map(([path, nickname, playbackId]) =>
     operation({

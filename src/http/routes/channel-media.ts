@@ -53,7 +53,11 @@ export const mediaOperations = [
   ...(
     [
       ['/channels/{channelId}/play', 'play', queryParam('string', 'Id for the playback.')],
-      ['/channels/{channelId}/play/{playbackId}', 'playWithId', pathParam('Id for the playback.')],
+      [
+        '/channels/{channelId}/play/{playbackId}',
+        'playWithId',
+        { ...pathParam('Id for the playback.'), creates: 'playback' },
+      ],
     ] as const
   ).map(([path, nickname, playbackId]) =>
     operation({

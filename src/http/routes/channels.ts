@@ -108,7 +108,10 @@ const creationOperations = [
     nickname: 'originateWithId',
     summary: 'Call an endpoint, with an id of your own for the channel.',
     owner: 'channels',
-    params: { ...origination, channelId: pathParam('Id for the new channel; up to 149 characters.') },
+    params: {
+      ...origination,
+      channelId: { ...pathParam('Id for the new channel; up to 149 characters.'), creates: 'channel' },
+    },
     returns: Channel,
     errors: originateErrors,
     handle: (channels, params) => channels.originate(params),

@@ -16,6 +16,7 @@ import { listening } from './listening.ts';
 import { live } from './live.ts';
 import { logging } from './logging.ts';
 import { mailboxes } from './mailboxes.ts';
+import { nodes } from './nodes.ts';
 import { playbacks } from './playbacks.ts';
 import { recordings } from './recordings.ts';
 import { server } from './server.ts';
@@ -65,6 +66,7 @@ export const hookswitch: Api = {
     listening,
     live,
     logging,
+    nodes,
     server,
     sessions,
     videoVisibility,

@@ -18,7 +18,10 @@ export const playErrors = ['skipNegative', 'offsetNegative', 'mediaRequired', 'p
 export const playbackLocation = ({ id }: { id: string }): string => `/ari/playbacks/${encodeURIComponent(id)}`;
 
 export const recordParams = {
-  name: queryParam('string', 'Name to store it by; parts of it may be directories.', { required: true }),
+  name: queryParam('string', 'Name to store it by; parts of it may be directories.', {
+    required: true,
+    creates: 'recording',
+  }),
   format: queryParam('string', 'Format of the file: wav, wav16, ulaw, alaw, sln, sln16, g722 or ogg.', {
     required: true,
   }),

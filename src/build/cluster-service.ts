@@ -1,0 +1,74 @@
+import { cpus } from 'node:os';
+import type { Kind } from '../cluster/claims.ts';
+import type { RemoteRequest } from '../cluster/forwards.ts';
+import { packageVersion as version } from '../config/package-files.ts';
+import type { HttpApp } from '../http/app.ts';
+import type { AppDeps, Env } from '../http/env.ts';
+import type { HttpUser } from '../http/user.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { Base } from './base.ts';
+import type { CallControl } from './call-control.ts';
+import type { State } from './state.ts';
+
+/** Whether this node has an object. */
+const objectsHere =
+  ({ channels, meeting, playbacks, recordings }: CallControl) =>
+  (kind: Kind, id: string): boolean => {
+    switch (kind) {
+      case 'channel':
+        return channels.find(id) !== undefined;
+      case 'bridge':
+        return meeting.bridges.find(id) !== undefined;
+      case 'playback':
+        return playbacks.has(id);
+      case 'recording':
+        return recordings.has(id);
+    }
+  };
+
+/** What the interface needs of the cluster; undefined for a server on its own. */
+export const clusterParts = ({ cluster, applications }: State, calls: CallControl): AppDeps['cluster'] =>
+  cluster && { cluster, isHere: objectsHere(calls), isActive: applications.isActive };
+
+/** Measures the CPU time of the process per second since it was last asked. */
+function loadMeter(now: () => number): () => number {
+  let before = { at: now(), ...process.cpuUsage() };
+  return () => {
+    const next = { at: now(), ...process.cpuUsage() };
+    const spentMs = (next.user + next.system - before.user - before.system) / 1000;
+    const load = spentMs / Math.max(1, next.at - before.at);
+    before = next;
+    return Math.round(Math.min(load, cpus().length) * 1000) / 1000;
+  };
+}
+
+/** Begins to take part in the cluster, if there is one. */
+export function serveCluster(
+  { clock, lifecycle }: Base,
+  { cluster, applications }: State,
+  { calls, app }: { calls: CallControl; app: HttpApp['app'] },
+): void {
+  const { channels, meeting } = calls;
+  const started = formatTimestamp(clock.now());
+  const load = loadMeter(() => clock.monotonic());
+  const carryOut = async ({ method, url, headers, body, user, application, overWebSocket }: RemoteRequest) => {
+    const isGet = method === 'GET' || method === 'HEAD';
+    const bindings: Env['Bindings'] = {
+      ...{ forwarded: true, localUser: user as HttpUser },
+      ...(application !== undefined && { application }),
+      ...(overWebSocket && { overWebSocket }),
+      ...(isGet && body !== undefined && { getBody: body }),
+    };
+    const init = { method, headers, ...(!isGet && body !== undefined && { body }) };
+    return app.request(new Request(`http://localhost${url}`, init), undefined, bindings);
+  };
+  cluster?.serve({
+    carryOut,
+    isHere: objectsHere(calls),
+    figures: () => ({
+      ...{ version, started, channels: channels.size, bridges: meeting.bridges.list().length },
+      ...{ applications: applications.names().filter(applications.isConnected).length },
+      ...{ draining: lifecycle.draining, load: load() },
+    }),
+  });
+}

@@ -1,0 +1,41 @@
+import type { Applications } from '../actors/applications.ts';
+import { type Cluster, createCluster } from '../cluster/cluster.ts';
+import type { ClusterLink } from '../cluster/link.ts';
+import { createNatsLink } from '../cluster/nats-link.ts';
+import type { Config } from '../config/schema.ts';
+import type { Base } from './base.ts';
+
+const kilo = 1024;
+const mega = kilo * kilo;
+
+const settingsOf = ({ cluster }: Config) => ({
+  ...{ name: cluster.name, cluster: cluster.cluster, requestTimeoutMs: cluster.request_timeout * 1000 },
+  ...{ heartbeatMs: cluster.heartbeat * 1000, suspectAfterMs: cluster.suspect_after * 1000 },
+  ...{ awayAfterMs: cluster.away_after * 1000, requests: cluster.requests, octets: cluster.octets * mega },
+  ...{ piece: cluster.piece * kilo, streams: cluster.streams, ids: cluster.ids, nodes: cluster.nodes },
+});
+
+function linkOf({ config: { cluster }, clock, log, io }: Base): ClusterLink {
+  if (io.clusterLink) return io.clusterLink;
+  const { user, password, ca, certificate, key } = cluster;
+  return createNatsLink(
+    {
+      ...{ servers: cluster.nats, cluster: cluster.cluster, name: cluster.name, user, password, ca, certificate, key },
+      ...{ retryMs: cluster.retry * 1000, timeoutMs: cluster.request_timeout * 1000 },
+      mostUnsent: cluster.unsent * mega,
+    },
+    { clock, log: log.child({ part: 'cluster' }) },
+  );
+}
+
+/** Makes this server a node of a cluster; undefined if it is on its own. It takes part when `serveCluster` is called. */
+export function buildCluster(base: Base, applications: Applications): Cluster | undefined {
+  const { config, clock, ids, log, scope, tables, limitCounts } = base;
+  if (config.cluster.nats.length === 0) return undefined;
+  const cluster = createCluster({
+    ...{ settings: settingsOf(config), link: linkOf(base), clock, log: log.child({ part: 'cluster' }) },
+    ...{ tables, applications, newId: () => ids.secret(12), hit: limitCounts.hit },
+  });
+  scope.defer(() => cluster.close());
+  return cluster;
+}

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
+import { AriError } from '../models/errors.ts';
+import { type ClusterLink, LinkError } from './link.ts';
+
+/** Kinds of objects whose ids clients can choose. */
+export type Kind = 'channel' | 'bridge' | 'playback' | 'recording';
+
+/** Ids without a node's mark: who has them. No two nodes have the same one. */
+export interface Claims {
+  /**
+   * Takes an id for a new object of this node.
+   * @returns whether it is new; false if this node has it already.
+   * @throws (rejects) AriError idOnOtherNode, tooManyIds, clusterUnavailable
+   */
+  claim(kind: Kind, id: string): Promise<boolean>;
+  /** The request that claimed an id is answered: without an object the id is free again. */
+  settle(kind: Kind, id: string, isThere: boolean): void;
+  /** Gives back the ids of objects that are gone. */
+  sweep(isHere: (kind: Kind, id: string) => boolean): void;
+  /** The node that has an id; undefined if no node has. @throws (rejects) AriError clusterUnavailable */
+  nodeOf(kind: Kind, id: string): Promise<string | undefined>;
+  /** Takes the ids of this node again, and gives back those that an earlier process had. */
+  renew(isHere: (kind: Kind, id: string) => boolean): Promise<void>;
+  readonly size: number;
+}
+
+type ClaimsOptions = {
+  link: Pick<ClusterLink, 'claim' | 'find' | 'release' | 'keys'>;
+  node: string;
+  most: number;
+  hit(): void;
+  log: Logger;
+};
+
+/** Ids are of any length and letters, keys are not. */
+const keyOf = (kind: Kind, id: string): string => `id.${kind}.${createHash('sha256').update(id).digest('base64url')}`;
+
+/** An id of this node, whether its object is still being created, and what other requests for it wait for. */
+type Held = { kind: Kind; id: string; creating: boolean; claimed: Promise<unknown> };
+type Row = { node: string; kind: Kind; id: string };
+const readRow = (row: string): Row | undefined => {
+  try {
+    return JSON.parse(row) as Row;
+  } catch {
+    return undefined;
+  }
+};
+
+export function createClaims({ link, node, most, hit, log }: ClaimsOptions): Claims {
+  const held = new SlotMap<string, Held>();
+  const unavailable = (error: unknown): AriError => {
+    const why =
+      error instanceof LinkError && error.failure === 'timeout'
+        ? 'NATS does not answer in time'
+        : 'NATS with JetStream is not connected';
+    return new AriError('clusterUnavailable', { why }, { cause: error });
+  };
+  const take = async (key: string, row: Row): Promise<Row | undefined> => {
+    const found = await link.claim(key, JSON.stringify(row)).catch((error: unknown) => {
+      throw unavailable(error);
+    });
+    return found === undefined ? undefined : (readRow(found) ?? { ...row, node: '' });
+  };
+  const letGo = (key: string): void => {
+    held.delete(key);
+    // A row that stays is given back behind the next connection with NATS.
+    link.release(key).catch((error: unknown) => log.warn({ error }, 'an id of the cluster could not be given back'));
+  };
+
+  return {
+    async claim(kind, id) {
+      const key = keyOf(kind, id);
+      const before = held.get(key);
+      if (before) {
+        await before.claimed;
+        return false;
+      }
+      if (held.size >= most) {
+        hit();
+        throw new AriError('tooManyIds', { most: String(most) });
+      }
+      const claimed = take(key, { node, kind, id }).then((holder) => {
+        if (holder && holder.node !== node) throw new AriError('idOnOtherNode', { id, node: holder.node });
+      });
+      held.set(key, { kind, id, creating: true, claimed });
+      try {
+        await claimed;
+        return true;
+      } catch (error) {
+        held.delete(key);
+        throw error;
+      }
+    },
+    settle(kind, id, isThere) {
+      const key = keyOf(kind, id);
+      const claimed = held.get(key);
+      if (!claimed) return;
+      claimed.creating = false;
+      if (!isThere) letGo(key);
+    },
+    sweep(isHere) {
+      for (const [key, { kind, id, creating }] of [...held]) if (!creating && !isHere(kind, id)) letGo(key);
+    },
+    async nodeOf(kind, id) {
+      const row = await link.find(keyOf(kind, id)).catch((error: unknown) => {
+        throw unavailable(error);
+      });
+      return row === undefined ? undefined : readRow(row)?.node;
+    },
+    async renew(isHere) {
+      for (const [key, { kind, id }] of [...held]) {
+        const holder = await take(key, { node, kind, id });
+        if (holder && holder.node !== node) log.error({ kind, id, node: holder.node }, 'an id is in use on two nodes');
+      }
+      for (const key of await link.keys('id')) {
+        if (held.has(key)) continue;
+        const row = readRow((await link.find(key)) ?? '');
+        if (row?.node !== node) continue;
+        if (isHere(row.kind, row.id))
+          held.set(key, { kind: row.kind, id: row.id, creating: false, claimed: Promise.resolve() });
+        else await link.release(key);
+      }
+    },
+    get size() {
+      return held.size;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** What carries the messages of a cluster. */
+
+export type LinkState = 'connecting' | 'up' | 'lost' | 'closed';
+
+/** Why another node could not be asked. */
+export type LinkFailure = 'timeout' | 'nobody' | 'down' | 'tooLarge';
+
+export class LinkError extends Error {
+  readonly failure: LinkFailure;
+
+  constructor(failure: LinkFailure, cause?: unknown) {
+    super(`the other node could not be asked: ${failure}`, { cause });
+    this.failure = failure;
+  }
+}
+
+/** Answers a request of another node. It never throws. */
+export type Answerer = (data: Uint8Array) => Promise<Uint8Array>;
+
+/**
+ * Carries messages between nodes and keeps a table that they share. Messages of one node under one subject keep their
+ * order. While it is down everything is refused, and nothing is kept for later.
+ */
+export interface ClusterLink {
+  readonly state: LinkState;
+  /** Largest message, in octets. */
+  readonly largest: number;
+  /** Why it is not up; undefined if it is. */
+  readonly reason: string | undefined;
+  /** Hears changes of {@link state}. */
+  onState(listener: (state: LinkState) => void): void;
+  /** Sends to all that {@link hear} the subject. @returns false if the message was dropped. */
+  publish(subject: string, data: Uint8Array): boolean;
+  /** Hears what is published under a subject, from other nodes and from this one. @returns a function that ends it. */
+  hear(subject: string, listener: (data: Uint8Array) => void): () => void;
+  /** Asks the one node that serves the subject. @throws (rejects) LinkError */
+  request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array>;
+  /** Answers the requests of a subject. @returns a function that ends it. */
+  serve(subject: string, answerer: Answerer): () => void;
+  /** Puts a row into the shared table if there is none. @returns the row that was there. @throws (rejects) LinkError */
+  claim(key: string, value: string): Promise<string | undefined>;
+  /** A row of the shared table. @throws (rejects) LinkError */
+  find(key: string): Promise<string | undefined>;
+  /** Removes a row. @throws (rejects) LinkError */
+  release(key: string): Promise<void>;
+  /** All keys below a prefix. @throws (rejects) LinkError */
+  keys(prefix: string): Promise<string[]>;
+  close(): Promise<void>;
+}

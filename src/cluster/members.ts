@@ -1,0 +1,128 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { type NodeMemberEvent, nodeMemberTable } from '../machines/node-member.ts';
+import { TableRun, type TableWatch } from '../machines/table-run.ts';
+import type { NodeFigures } from '../models/cluster-node.ts';
+
+type MemberState = keyof typeof nodeMemberTable;
+
+/** What a node tells about itself with each heartbeat. */
+export type Beat = {
+  name: string;
+  /** Names the process: another one begins anew. */
+  epoch: string;
+  /** Counts changes of the applications that are connected to it. */
+  revision: number;
+  figures: NodeFigures;
+  /** It ends. */
+  leaves?: true;
+};
+
+/** Another node. */
+type Member = {
+  readonly name: string;
+  readonly state: MemberState;
+  readonly beat: Beat | undefined;
+  /** When it was heard last, in ms since the Unix epoch. */
+  readonly heardAt: number | undefined;
+};
+
+export interface Members {
+  /** All other nodes that are known, by name. */
+  list(): Member[];
+  find(name: string): Member | undefined;
+  /** A node is known by its name alone. */
+  know(name: string): void;
+  /** Takes a heartbeat of another node. */
+  hear(beat: Beat): void;
+  close(): void;
+}
+
+type MembersOptions = {
+  clock: Clock;
+  log: Logger;
+  tables: TableWatch | undefined;
+  suspectAfterMs: number;
+  awayAfterMs: number;
+  most: number;
+  hit(): void;
+  /** A node is there, maybe as a new process. */
+  greet(name: string): void;
+  /** A node is away. */
+  drop(name: string): void;
+  /** A heartbeat of a node that was greeted. */
+  heard(beat: Beat): void;
+};
+
+type Held = {
+  name: string;
+  run: TableRun<MemberState, NodeMemberEvent, 'greetNode' | 'dropApplications'>;
+  beat: Beat | undefined;
+  heardAt: number | undefined;
+  timer: unknown;
+};
+
+/** Keeps the other nodes of the cluster, each with its chart. */
+export function createMembers(options: MembersOptions): Members {
+  const { clock, log, suspectAfterMs, awayAfterMs } = options;
+  const held = new Map<string, Held>();
+
+  const tell = (node: Held, event: NodeMemberEvent): void => {
+    const before = node.run.state;
+    node.run.send(event);
+    const { state } = node.run;
+    if (state !== before) log.info({ node: node.name, before, state }, 'a node of the cluster has another state');
+  };
+  const wait = (node: Held): void => {
+    clock.clearTimeout(node.timer);
+    const lose = () => tell(node, { type: 'lost' });
+    node.timer = clock.setTimeout(() => {
+      tell(node, { type: 'overdue' });
+      node.timer = clock.setTimeout(lose, awayAfterMs - suspectAfterMs);
+    }, suspectAfterMs);
+  };
+  const add = (name: string): Held | undefined => {
+    if (held.size >= options.most) {
+      options.hit();
+      return undefined;
+    }
+    const effects = { greetNode: () => options.greet(name), dropApplications: () => options.drop(name) };
+    const run: Held['run'] = new TableRun(nodeMemberTable, 'joining', effects, { watch: options.tables, id: name });
+    const node: Held = { name, run, beat: undefined, heardAt: undefined, timer: undefined };
+    held.set(name, node);
+    wait(node);
+    return node;
+  };
+
+  const shown = ({ name, run, beat, heardAt }: Held): Member => ({ name, state: run.state, beat, heardAt });
+  return {
+    list: () => [...held.values()].map(shown).sort((one, other) => (one.name < other.name ? -1 : 1)),
+    find(name) {
+      const node = held.get(name);
+      return node && shown(node);
+    },
+    know(name) {
+      if (!held.has(name)) add(name);
+    },
+    hear(beat) {
+      const node = held.get(beat.name) ?? add(beat.name);
+      if (!node) return;
+      const { beat: before } = node;
+      node.beat = beat;
+      node.heardAt = clock.now();
+      if (beat.leaves) {
+        clock.clearTimeout(node.timer);
+        tell(node, { type: 'left' });
+        return;
+      }
+      wait(node);
+      // Another process has its name: what the one before had is gone.
+      if (before && before.epoch !== beat.epoch) tell(node, { type: 'left' });
+      tell(node, { type: 'heard' });
+      options.heard(beat);
+    },
+    close() {
+      for (const { timer } of held.values()) clock.clearTimeout(timer);
+    },
+  };
+}

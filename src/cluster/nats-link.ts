@@ -1,0 +1,343 @@
+import type { JetStreamManager } from '@nats-io/jetstream';
+import type { KV } from '@nats-io/kv';
+import type { Msg, NatsConnection, NodeConnectionOptions, Subscription } from '@nats-io/transport-node';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { type Answerer, type ClusterLink, LinkError, type LinkState } from './link.ts';
+
+type NatsSettings = {
+  servers: readonly string[];
+  /** Begins the name of the bucket. */
+  cluster: string;
+  /** This node, as NATS shows it. */
+  name: string;
+  user: string;
+  password: string;
+  ca: string;
+  certificate: string;
+  key: string;
+  /** Pause before NATS is tried again, in ms. */
+  retryMs: number;
+  /** How long NATS may take to answer, in ms. */
+  timeoutMs: number;
+  /** Octets of published messages that NATS has not confirmed. */
+  mostUnsent: number;
+};
+
+type Loaded = {
+  nats: typeof import('@nats-io/transport-node');
+  kv: typeof import('@nats-io/kv');
+  jetstream: typeof import('@nats-io/jetstream');
+};
+
+/** The packages take memory and time, so only a node of a cluster loads them. */
+const load = async (): Promise<Loaded> => ({
+  nats: await import('@nats-io/transport-node'),
+  kv: await import('@nats-io/kv'),
+  jetstream: await import('@nats-io/jetstream'),
+});
+
+const optionsOf = (settings: NatsSettings): NodeConnectionOptions => {
+  const { servers, name, user, password, ca, certificate, key, retryMs, timeoutMs } = settings;
+  return {
+    servers: [...servers],
+    name: `hookswitch ${name}`,
+    ...(user !== '' && { user, pass: password }),
+    ...((ca !== '' || certificate !== '') && {
+      tls: { ...(ca !== '' && { caFile: ca }), ...(certificate !== '' && { certFile: certificate, keyFile: key }) },
+    }),
+    timeout: timeoutMs,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: retryMs,
+    // A NATS server that has stopped without closing its connections is noticed.
+    pingInterval: timeoutMs,
+    maxPingOut: 2,
+    ignoreAuthErrorAbort: true,
+  };
+};
+
+type SharedTable = Pick<ClusterLink, 'claim' | 'find' | 'release' | 'keys'>;
+
+/** The connection that is open now. */
+type Open = { connection: NatsConnection; table: Table | undefined };
+/** The bucket, and what removes rows without leaving a marker of each. */
+type Table = { bucket: KV; manager: JetStreamManager };
+
+const codeOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The error of NATS as ours. */
+function failureOf(error: unknown): LinkError {
+  if (error instanceof LinkError) return error;
+  const name = error instanceof Error ? error.name : '';
+  const message = codeOf(error);
+  if (name === 'TimeoutError' || /timeout/i.test(message)) return new LinkError('timeout', error);
+  if (/no responders/i.test(message)) return new LinkError('nobody', error);
+  if (/max_?payload/i.test(message)) return new LinkError('tooLarge', error);
+  return new LinkError('down', error);
+}
+
+/** The messages under a subject that one side takes, on every connection that is made. */
+type Taken = { subject: string; take(message: Msg): void; subscription?: Subscription };
+
+/** Counts the octets that NATS has not confirmed yet: behind so many of them it is asked for a sign. */
+class Unsent {
+  octets = 0;
+  readonly #most: number;
+  #flushing = false;
+  #sinceFlush = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Whether so many octets more may be sent. */
+  takes(octets: number): boolean {
+    return this.octets + octets <= this.#most;
+  }
+
+  sent(octets: number, connection: NatsConnection): void {
+    this.octets += octets;
+    this.#sinceFlush += octets;
+    if (!this.#flushing) this.#flush(connection);
+  }
+
+  forget(): void {
+    this.octets = 0;
+    this.#sinceFlush = 0;
+  }
+
+  #flush(connection: NatsConnection): void {
+    const confirmed = this.#sinceFlush;
+    this.#sinceFlush = 0;
+    this.#flushing = true;
+    const done = (): void => {
+      this.#flushing = false;
+      this.octets = Math.max(0, this.octets - confirmed);
+      if (this.#sinceFlush > 0 && !connection.isClosed()) this.#flush(connection);
+    };
+    connection.flush().then(done, done);
+  }
+}
+
+/** Connects with NATS, now or as soon as it is there. It goes on trying until it is closed. */
+export const createNatsLink = (settings: NatsSettings, services: { clock: Clock; log: Logger }): ClusterLink => {
+  const link = new NatsLink(settings, services);
+  link.start();
+  return Object.assign(
+    link,
+    createTable(() => link.table(), settings.cluster),
+  );
+};
+
+class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
+  state: LinkState = 'connecting';
+  reason: string | undefined = 'not connected yet';
+  readonly #settings: NatsSettings;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #listeners: ((state: LinkState) => void)[] = [];
+  readonly #taken = new Set<Taken>();
+  readonly #unsent: Unsent;
+  #open: Open | undefined;
+  #timer: unknown;
+  /** The last reason that was logged. */
+  #told = '';
+
+  constructor(settings: NatsSettings, { clock, log }: { clock: Clock; log: Logger }) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+    this.#unsent = new Unsent(settings.mostUnsent);
+  }
+
+  get largest(): number {
+    return this.#open?.connection.info?.max_payload ?? 0;
+  }
+
+  onState(listener: (state: LinkState) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  publish(subject: string, data: Uint8Array): boolean {
+    if (this.state !== 'up' || !this.#open || data.length > this.largest || !this.#unsent.takes(data.length))
+      return false;
+    this.#open.connection.publish(subject, data);
+    this.#unsent.sent(data.length, this.#open.connection);
+    return true;
+  }
+
+  hear(subject: string, listener: (data: Uint8Array) => void): () => void {
+    return this.#add(subject, ({ data }) => listener(data));
+  }
+
+  async request(subject: string, data: Uint8Array, timeoutMs: number): Promise<Uint8Array> {
+    if (data.length > this.largest && this.state === 'up') throw new LinkError('tooLarge');
+    try {
+      const { data: answered } = await this.#connected().request(subject, data, { timeout: timeoutMs });
+      return answered;
+    } catch (error) {
+      throw failureOf(error);
+    }
+  }
+
+  serve(subject: string, answerer: Answerer): () => void {
+    const answer = async (message: Msg): Promise<void> => {
+      const data = await answerer(message.data);
+      if (this.state === 'up') message.respond(data);
+    };
+    return this.#add(subject, (message) => {
+      answer(message).catch((error: unknown) => this.#log.error({ error, subject }, 'an answer was not sent'));
+    });
+  }
+
+  /** The shared table. @throws LinkError */
+  table(): Table {
+    const connection = this.#connected();
+    if (!this.#open?.table) throw new LinkError('down', `no JetStream at ${connection.getServer()}`);
+    return this.#open.table;
+  }
+
+  async close(): Promise<void> {
+    this.#become('closed', 'closed');
+    this.#clock.clearTimeout(this.#timer);
+    const { connection } = this.#open ?? {};
+    this.#open = undefined;
+    await connection
+      ?.close()
+      .catch((error: unknown) => this.#log.warn({ error }, 'the connection with NATS did not close'));
+  }
+
+  start(): void {
+    this.#begin().catch((error: unknown) => {
+      const why = codeOf(error);
+      // Once for each reason: it goes on for as long as NATS is away.
+      if (why !== this.#told)
+        this.#log.error({ servers: this.#settings.servers, reason: why }, 'NATS cannot be reached; trying again');
+      this.#told = why;
+      this.#become(this.state === 'up' ? 'lost' : this.state, why);
+      this.#again();
+    });
+  }
+
+  async #begin(): Promise<void> {
+    const loaded = await load();
+    const connection = await loaded.nats.connect(optionsOf(this.#settings));
+    if (this.state === 'closed') return void connection.close().catch(() => {});
+    const now: Open = { connection, table: undefined };
+    this.#open = now;
+    await this.#openTable(now, loaded);
+    for (const each of this.#taken) this.#subscribe(each, connection);
+    this.#log.info({ server: connection.getServer() }, 'connected with NATS');
+    this.#become('up');
+    void connection.closed().then((error) => {
+      if (this.#open === now) this.#open = undefined;
+      this.#lose(error ?? undefined);
+      this.#again();
+    });
+    for await (const status of connection.status()) {
+      if (status.type === 'disconnect' || status.type === 'staleConnection') this.#lose(undefined);
+      else if (status.type === 'reconnect') {
+        await this.#openTable(now, loaded);
+        this.#log.info({ server: connection.getServer() }, 'connected with NATS again');
+        this.#become('up');
+      }
+    }
+  }
+
+  /** Opens the bucket. A NATS server that was started again may have lost it. */
+  async #openTable(now: Open, { kv, jetstream }: Loaded): Promise<void> {
+    now.table = undefined;
+    try {
+      const bucket = await new kv.Kvm(now.connection).create(this.#settings.cluster, { history: 1 });
+      now.table = { bucket, manager: await jetstream.jetstreamManager(now.connection) };
+    } catch (error) {
+      this.#log.error(
+        { error },
+        'NATS has no JetStream for this cluster: objects whose ids clients choose are refused',
+      );
+    }
+  }
+
+  #become(next: LinkState, why?: string): void {
+    if (this.state === 'closed' || (this.state === next && this.reason === why)) return;
+    const changed = this.state !== next;
+    this.state = next;
+    this.reason = why;
+    if (!changed) return;
+    for (const listener of this.#listeners) listener(next);
+  }
+
+  #lose(error: Error | undefined): void {
+    this.#unsent.forget();
+    if (this.state === 'up') this.#log.warn({ error }, 'the connection with NATS is lost');
+    this.#become('lost', error?.message ?? 'the connection is lost');
+  }
+
+  #again(): void {
+    if (this.state === 'closed') return;
+    this.#clock.clearTimeout(this.#timer);
+    this.#timer = this.#clock.setTimeout(() => this.start(), this.#settings.retryMs);
+  }
+
+  #connected(): NatsConnection {
+    if (this.state !== 'up' || !this.#open) throw new LinkError('down');
+    return this.#open.connection;
+  }
+
+  #subscribe(each: Taken, connection: NatsConnection): void {
+    each.subscription = connection.subscribe(each.subject, {
+      callback: (error, message) => {
+        if (error) this.#log.warn({ subject: each.subject, error }, 'a subscription of NATS failed');
+        else each.take(message);
+      },
+    });
+  }
+
+  #add(subject: string, take: (message: Msg) => void): () => void {
+    const each: Taken = { subject, take };
+    this.#taken.add(each);
+    if (this.#open && !this.#open.connection.isClosed()) this.#subscribe(each, this.#open.connection);
+    return () => {
+      this.#taken.delete(each);
+      if (!this.#open?.connection.isClosed()) each.subscription?.unsubscribe();
+    };
+  }
+}
+
+/** The shared table, in a key-value bucket. */
+function createTable(table: () => Table, name: string): SharedTable {
+  const ours = async <T>(run: (open: Table) => Promise<T>): Promise<T> => {
+    try {
+      return await run(table());
+    } catch (error) {
+      throw failureOf(error);
+    }
+  };
+  /** Code of JetStream: there is a row already. */
+  const isThere = (error: unknown): boolean => (error as { code?: number }).code === 10071;
+  return {
+    claim: (key, value) =>
+      ours(async ({ bucket }) => {
+        try {
+          await bucket.create(key, value);
+          return undefined;
+        } catch (error) {
+          if (!isThere(error)) throw error;
+          // Removed in between: the next try gets it.
+          return (await bucket.get(key))?.string() ?? '';
+        }
+      }),
+    find: (key) => ours(async ({ bucket }) => (await bucket.get(key))?.string()),
+    release: (key) =>
+      ours(async ({ bucket, manager }) => {
+        const row = await bucket.get(key);
+        if (row) await manager.streams.deleteMessage(`KV_${name}`, row.revision, false);
+      }),
+    keys: (prefix) =>
+      ours(async ({ bucket }) => {
+        const found: string[] = [];
+        for await (const key of await bucket.keys(`${prefix}.>`)) found.push(key);
+        return found;
+      }),
+  };
+}

@@ -1,0 +1,87 @@
+import { Type } from 'typebox';
+import { group, list, number, text, whole } from './setting.ts';
+
+/** The settings of a node of a cluster. */
+export const cluster = group(
+  {
+    nats: list(Type.String({ minLength: 1 }), {
+      default: [],
+      commaList: true,
+      description: 'NATS servers, e.g. nats://10.0.0.5:4222. Empty: this server is on its own.',
+    }),
+    name: text({
+      default: '',
+      pattern: '^(?:[a-z][a-z0-9-]{0,31})?$',
+      description:
+        'Name of this node: a letter, then letters, digits and hyphens. No other node may have it. The ids of its objects begin with it.',
+    }),
+    cluster: text({
+      default: 'hookswitch',
+      pattern: '^[A-Za-z0-9_-]{1,32}$',
+      description: 'Name of the cluster. All subjects and the bucket of NATS begin with it.',
+    }),
+    user: text({ default: '', description: 'User for NATS. Empty: none.' }),
+    password: text({ default: '', description: 'Password for NATS.' }),
+    ca: text({
+      default: '',
+      rule: 'file',
+      description: 'File with the authority of the certificates of NATS. It turns on TLS.',
+    }),
+    certificate: text({ default: '', rule: 'file', description: 'File with the certificate that NATS is shown.' }),
+    key: text({ default: '', rule: 'file', description: 'File with its private key.' }),
+    request_timeout: number(0.05, 60, {
+      default: 5,
+      unit: 's',
+      description: 'How long another node may take to answer. Then the client gets 503 with the name of the node.',
+    }),
+    heartbeat: number(0.05, 60, {
+      default: 1,
+      unit: 's',
+      description: 'How often this node tells the others its state.',
+    }),
+    suspect_after: number(0.1, 300, {
+      default: 3,
+      unit: 's',
+      description: 'Silence of a node after which it is suspected to be lost.',
+    }),
+    away_after: number(0.1, 3_600, {
+      default: 10,
+      unit: 's',
+      description: 'Silence of a node after which it is away. Requests for its objects are refused at once then.',
+    }),
+    retry: number(0.05, 60, { default: 1, unit: 's', description: 'Pause before NATS is tried again.' }),
+    requests: whole(1, 1_000_000, {
+      default: 1_000,
+      unit: 'requests',
+      description: 'Requests under way to other nodes, and as many from other nodes. More get 503.',
+    }),
+    octets: whole(1, 65_536, {
+      default: 64,
+      unit: 'MB',
+      description: 'Size of the answers that are gathered from other nodes at the same time. More get 503.',
+    }),
+    piece: whole(1, 65_536, {
+      default: 512,
+      unit: 'kB',
+      description: 'Size of one piece of an answer. It must be below `max_payload` of NATS, with room for the headers.',
+    }),
+    streams: whole(1, 100_000, {
+      default: 100,
+      unit: 'answers',
+      description:
+        'Answers of several pieces, such as recordings, that other nodes read at the same time. More get 503.',
+    }),
+    unsent: whole(1, 65_536, {
+      default: 16,
+      unit: 'MB',
+      description: 'Size of the events that NATS has not confirmed yet. More are dropped and counted.',
+    }),
+    ids: whole(1, 10_000_000, {
+      default: 100_000,
+      unit: 'ids',
+      description: 'Objects of this node whose ids clients have chosen. More get 409.',
+    }),
+    nodes: whole(1, 10_000, { default: 100, unit: 'nodes', description: 'Nodes that are known. Others are ignored.' }),
+  },
+  'This server as a node of a cluster: docs/guides/cluster.md.',
+);

@@ -1,0 +1,141 @@
+import type { Context } from 'hono';
+import type { Claims, Kind } from '../cluster/claims.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { AriError } from '../models/errors.ts';
+import type { Env } from './env.ts';
+import { type Gather, gatherings, splitSources } from './gathering.ts';
+import { type Answer, type Asked, type NamedObject, type ObjectReader, objectReaderOf } from './named-objects.ts';
+import type { Operation } from './operation.ts';
+import { remoteOf } from './remote-request.ts';
+import type { Responder } from './responses.ts';
+
+/** Carries out a request of a cluster: here, where its object is, or on all nodes. @throws AriError */
+export type Elsewhere = (c: Context<Env>, asked: Asked) => Answer;
+
+type ElsewhereDeps = {
+  cluster: Pick<
+    Cluster,
+    'name' | 'ask' | 'claims' | 'markedNode' | 'isAway' | 'others' | 'mostOctets' | 'hit' | 'refreshApplications'
+  >;
+  /** Whether this node has an object. */
+  isHere(kind: Kind, id: string): boolean;
+  /** Whether an application is connected, as far as this node knows. */
+  isActive(application: string): boolean;
+  responder: Pick<Responder, 'empty'>;
+};
+
+/** The applications that a request names in its path or query, or in its body. */
+function applicationsOf(c: Context<Env>, { operation: { params }, sources: { query, form, json } }: Asked): string[] {
+  return Object.entries(params).flatMap(([name, { names }]) => {
+    if (names !== 'application') return [];
+    const member = (json as Record<string, unknown> | undefined)?.[name];
+    const given = c.req.param(name) ?? (typeof member === 'string' ? member : (query?.get(name) ?? form?.get(name)));
+    return given === undefined || given === '' ? [] : [given];
+  });
+}
+
+/** Where an object is: on a node, or on none that is known. */
+type Place = { object: NamedObject; node: string | undefined };
+
+/** The one node of all these objects; undefined if none is placed. @throws AriError spansNodes */
+export function nodeOfAll(places: readonly Place[]): string | undefined {
+  let first: (Place & { node: string }) | undefined;
+  for (const { object, node } of places) {
+    if (node === undefined) continue;
+    first ??= { object, node };
+    if (node !== first.node)
+      throw new AriError('spansNodes', {
+        ...{ one: first.object.id, node: first.node, other: object.id, otherNode: node },
+      });
+  }
+  return first?.node;
+}
+
+/** Takes the ids that clients have chosen, before their objects are created. */
+async function withIds(
+  { claims, isHere }: { claims: Claims; isHere: ElsewhereDeps['isHere'] },
+  objects: readonly NamedObject[],
+  run: () => Answer,
+): Promise<Response> {
+  const taken: { kind: Kind; id: string }[] = [];
+  try {
+    for (const { kind, id, isNew } of objects)
+      if (isNew && kind !== 'call' && (await claims.claim(kind, id))) taken.push({ kind, id });
+    return await run();
+  } finally {
+    for (const { kind, id } of taken) claims.settle(kind, id, isHere(kind, id));
+  }
+}
+
+/** Decides for each request where it is carried out. */
+export function createElsewhere({ cluster, isHere, isActive, responder }: ElsewhereDeps): Elsewhere {
+  const { claims } = cluster;
+  const readers = new Map<Operation, ObjectReader>();
+
+  const objectsOf = (c: Context<Env>, { operation, sources }: Asked): NamedObject[] => {
+    let reader = readers.get(operation);
+    if (!reader) {
+      reader = objectReaderOf(operation);
+      readers.set(operation, reader);
+    }
+    return reader(c, sources);
+  };
+
+  const placeOf = (object: NamedObject): Place | Promise<Place> => {
+    const { kind, id, isNew } = object;
+    if (kind !== 'call' && !isNew && isHere(kind, id)) return { object, node: cluster.name };
+    const marked = cluster.markedNode(id);
+    if (marked !== undefined || isNew || kind === 'call') return { object, node: marked };
+    return claims.nodeOf(kind, id).then((node) => ({ object, node }));
+  };
+
+  const ask: Gather['ask'] = async (node, c, asked) => {
+    if (cluster.isAway(node)) throw new AriError('nodeUnavailable', { node, why: 'it is away' });
+    const answer = await cluster.ask(node, remoteOf(c, asked));
+    // What browsers need is decided here, where the request came in.
+    for (const [name, value] of responder.empty(c.req.raw, 204).headers)
+      if (name.startsWith('access-control-') || name === 'vary') answer.headers.set(name, value);
+    if (c.env?.outgoing && answer.statusText !== '') c.env.outgoing.statusMessage = answer.statusText;
+    return answer;
+  };
+
+  const perform = (objects: readonly NamedObject[], { run, sources }: Asked): Answer =>
+    objects.some(({ isNew }) => isNew) ? withIds({ claims, isHere }, objects, () => run(sources)) : run(sources);
+
+  /** On this node. An application may have connected to another one a moment ago. */
+  const here = (c: Context<Env>, objects: readonly NamedObject[], asked: Asked): Answer => {
+    const applications = asked.operation.changesNothing ? [] : applicationsOf(c, asked);
+    if (applications.every(isActive)) return perform(objects, asked);
+    return cluster.refreshApplications().then(() => perform(objects, asked));
+  };
+
+  const go = (c: Context<Env>, asked: Asked, places: readonly Place[]): Answer => {
+    const node = nodeOfAll(places);
+    if (node !== undefined && node !== cluster.name) return ask(node, c, asked);
+    return here(
+      c,
+      places.map(({ object }) => object),
+      asked,
+    );
+  };
+
+  const gather: Gather = { ...{ cluster, ask }, octets: { held: 0 } };
+
+  return (c, asked) => {
+    const { operation } = asked;
+    if (operation.upgrade) return asked.run(asked.sources);
+    const objects = objectsOf(c, asked);
+    // It was decided by the node that sent it.
+    if (c.env?.forwarded) return here(c, objects, asked);
+    const name = `${operation.resource}.${operation.nickname}`;
+    if (name === 'applications.subscribe' || name === 'applications.unsubscribe')
+      return splitSources(gather, c, asked, async (object) => (await placeOf(object)).node);
+    const gathering = gatherings[name];
+    if (gathering) return gathering(gather, c, asked);
+    if (objects.length === 0) return here(c, objects, asked);
+    const places = objects.map(placeOf);
+    if (places.some((place) => place instanceof Promise))
+      return Promise.all(places).then((known) => go(c, asked, known));
+    return go(c, asked, places as Place[]);
+  };
+}

@@ -1,0 +1,176 @@
+import type { Context } from 'hono';
+import type { Cluster } from '../cluster/cluster.ts';
+import { AriError } from '../models/errors.ts';
+import type { Env } from './env.ts';
+import { type Merge, mergeObjects, merges } from './merging.ts';
+import { type Asked, type NamedObject, objectOfSource } from './named-objects.ts';
+import { splitList } from './parameters.ts';
+import { remoteOf } from './remote-request.ts';
+
+/** Asks other nodes. */
+export type Gather = {
+  cluster: Pick<Cluster, 'name' | 'ask' | 'others' | 'mostOctets' | 'hit' | 'isAway'>;
+  /** Has a node carry the request out. @throws (rejects) AriError nodeUnavailable, clusterBusy */
+  ask(node: string, c: Context<Env>, asked: Asked): Promise<Response>;
+  /** Octets of answers that are being gathered. */
+  octets: { held: number };
+};
+
+type Gathering = (gather: Gather, c: Context<Env>, asked: Asked) => Promise<Response>;
+
+/** Names the nodes whose objects a list lacks. */
+const missingHeader = 'Hookswitch-Missing-Nodes';
+
+/** The JSON of an answer, as far as there is room. @throws AriError clusterBusy */
+async function readJson({ cluster, octets }: Gather, response: Response, room: { octets: number }): Promise<unknown> {
+  const parts: Uint8Array[] = [];
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    room.octets += part.length;
+    octets.held += part.length;
+    if (octets.held > cluster.mostOctets) {
+      cluster.hit('octets');
+      throw new AriError('clusterBusy', { most: `${cluster.mostOctets} octets`, limit: 'octets' });
+    }
+    parts.push(part);
+  }
+  return JSON.parse(Buffer.concat(parts).toString('utf8'));
+}
+
+type Collected = { answers: Response[]; missing: string[] };
+
+/** The answers of this node and of all others that answer. */
+async function collect({ cluster, ask }: Gather, c: Context<Env>, asked: Asked): Promise<Collected> {
+  const { asked: nodes, away } = cluster.others();
+  const missing = [...away];
+  const others = nodes.map(async (node) => {
+    try {
+      return await ask(node, c, asked);
+    } catch {
+      missing.push(node);
+      return undefined;
+    }
+  });
+  const answers = await Promise.all([asked.run(asked.sources), ...others]);
+  return { answers: answers.filter((each) => each !== undefined), missing: missing.sort() };
+}
+
+/** One answer of several, in the form of the first good one. Without a good one it is that of this node. */
+async function merged(gather: Gather, { answers, missing }: Collected, merge: Merge): Promise<Response> {
+  const good = answers.filter(({ ok }) => ok);
+  const [first = answers[0] as Response] = good;
+  for (const each of answers) if (!each.ok && each !== first) void each.body?.cancel().catch(() => {});
+  const headers = new Headers(first.headers);
+  if (missing.length > 0) headers.set(missingHeader, missing.join(','));
+  const { status, statusText } = first;
+  if (good.length === 0) return new Response(first.body, { status, statusText, headers });
+  headers.delete('content-length');
+  const room = { octets: 0 };
+  try {
+    const bodies: unknown[] = [];
+    for (const each of good) bodies.push(await readJson(gather, each, room));
+    return new Response(JSON.stringify(merge(bodies)), { status, statusText, headers });
+  } finally {
+    gather.octets.held -= room.octets;
+  }
+}
+
+/** All nodes answer, and their answers are one. */
+const everywhere =
+  (merge: Merge): Gathering =>
+  async (gather, c, asked) =>
+    merged(gather, await collect(gather, c, asked), merge);
+
+/** The first node that has it answers, this one first. @throws (rejects) AriError nodeUnavailable if one that is away may have it */
+const anywhere: Gathering = async ({ cluster, ask }, c, asked) => {
+  const own = await asked.run(asked.sources);
+  if (own.status !== 404) return own;
+  const { asked: nodes, away } = cluster.others();
+  let unknown = away.map((node) => new AriError('nodeUnavailable', { node, why: 'it is away' }) as Error)[0];
+  for (const node of nodes) {
+    try {
+      const answer = await ask(node, c, asked);
+      if (answer.status !== 404) return answer;
+      await answer.body?.cancel();
+    } catch (error) {
+      unknown ??= error as Error;
+    }
+  }
+  if (unknown) throw unknown;
+  if (c.env?.outgoing) c.env.outgoing.statusMessage = own.statusText;
+  return own;
+};
+
+/** Operations that concern several nodes, and how. */
+export const gatherings: Readonly<Record<string, Gathering>> = {
+  ...Object.fromEntries(Object.entries(merges).map(([name, merge]) => [name, everywhere(merge)])),
+  'recordings.getStored': anywhere,
+  'recordings.getStoredFile': anywhere,
+  'recordings.deleteStored': anywhere,
+  'recordings.copyStored': anywhere,
+};
+
+/** The event sources of a request. */
+function sourcesIn({ sources: { query, form, json } }: Asked): string[] {
+  const member = (json as { eventSource?: unknown } | undefined)?.eventSource;
+  if (Array.isArray(member)) return member.filter((each) => typeof each === 'string');
+  const text = typeof member === 'string' ? member : (query?.get('eventSource') ?? form?.get('eventSource'));
+  return text === undefined ? [] : splitList(text);
+}
+
+type Divided = { own: string[]; common: string[]; byNode: Map<string, string[]> };
+
+/** Event sources by the node that has the object. Sources that are no object of a node are common. */
+async function divide(
+  sources: readonly string[],
+  self: string,
+  nodeOf: (object: NamedObject) => Promise<string | undefined>,
+): Promise<Divided> {
+  const divided: Divided = { own: [], common: [], byNode: new Map() };
+  for (const source of sources) {
+    const object = objectOfSource(source);
+    const node = object && (await nodeOf(object));
+    if (!object) divided.common.push(source);
+    else if (node === undefined || node === self) divided.own.push(source);
+    else divided.byNode.set(node, [...(divided.byNode.get(node) ?? []), source]);
+  }
+  return divided;
+}
+
+/** The query of a part of the sources. */
+const queryFor = (sources: readonly string[]): URLSearchParams =>
+  new URLSearchParams({ eventSource: sources.map((each) => `"${each}"`).join(',') });
+
+/**
+ * Subscribes or unsubscribes at each node for its own objects; sources that are no object of a node concern all. The
+ * first node that refuses ends it, as the first source does on one node.
+ */
+export async function splitSources(
+  gather: Gather,
+  c: Context<Env>,
+  asked: Asked,
+  nodeOf: (object: NamedObject) => Promise<string | undefined>,
+): Promise<Response> {
+  const { cluster } = gather;
+  const { own, common, byNode } = await divide(sourcesIn(asked), cluster.name, nodeOf);
+  if (byNode.size === 0 && common.length === 0) return asked.run(asked.sources);
+  const answers: Response[] = [];
+  const forAll = common.length > 0;
+  const { asked: others, away } = cluster.others();
+  if (own.length > 0 || forAll) {
+    const query = new Map(queryFor([...own, ...common]));
+    const answer = await asked.run({ query, form: undefined, json: undefined });
+    if (!answer.ok && own.length > 0) return answer;
+    answers.push(answer);
+  }
+  const path = new URL(c.req.raw.url).pathname;
+  for (const node of forAll ? new Set([...others, ...byNode.keys()]) : byNode.keys()) {
+    const theirs = byNode.get(node) ?? [];
+    if (cluster.isAway(node)) throw new AriError('nodeUnavailable', { node, why: 'it is away' });
+    const answer = await cluster.ask(node, remoteOf(c, asked, `${path}?${queryFor([...theirs, ...common])}`));
+    if (!answer.ok && theirs.length > 0) return answer;
+    answers.push(answer);
+  }
+  return merged(gather, { answers, missing: forAll ? away : [] }, (bodies) =>
+    mergeObjects(bodies as Record<string, unknown>[]),
+  );
+}

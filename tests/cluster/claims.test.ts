@@ -1,0 +1,95 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createClaims } from '../../src/cluster/claims.ts';
+import { ClusterHub } from '../support/cluster-hub.ts';
+import { silentLog } from '../support/log.ts';
+import { refusalOf } from '../support/refusal.ts';
+
+const claims = suite('chosen ids of a cluster');
+
+function nodes(most = 3) {
+  const hub = new ClusterHub();
+  const hits: string[] = [];
+  const of = (node: string) => {
+    const link = hub.link();
+    return Object.assign(createClaims({ link, node, most, hit: () => void hits.push(node), log: silentLog }), { link });
+  };
+  return { hub, hits, of, a: of('a'), b: of('b') };
+}
+
+claims('an id belongs to one node, which all nodes find', async () => {
+  const { a, b } = nodes();
+  assert.is(await a.claim('bridge', 'lobby'), true);
+  assert.is(await a.claim('bridge', 'lobby'), false);
+  assert.equal(await refusalOf(() => b.claim('bridge', 'lobby')), {
+    status: 409,
+    message: "The id 'lobby' is in use on the node 'a' of the cluster",
+  });
+  assert.is(await b.nodeOf('bridge', 'lobby'), 'a');
+  assert.is(await b.nodeOf('channel', 'lobby'), undefined);
+  assert.is(await b.claim('channel', 'lobby'), true);
+});
+
+claims(
+  'of two nodes that want an id at the same time one gets it, and later requests of the other do not',
+  async () => {
+    const { a, b } = nodes();
+    const wanted = [a, b, b, b].map((node) =>
+      node.claim('channel', 'x').then(
+        () => 'taken',
+        () => 'refused',
+      ),
+    );
+    assert.equal(await Promise.all(wanted), ['taken', 'refused', 'refused', 'refused']);
+  },
+);
+
+claims('an id without an object is free again', async () => {
+  const { a, b } = nodes();
+  await a.claim('channel', 'x');
+  a.sweep(() => false);
+  assert.is(a.size, 1, 'it is being created');
+  a.settle('channel', 'x', false);
+  assert.is(await b.claim('channel', 'x'), true);
+  b.settle('channel', 'x', true);
+  b.sweep(() => true);
+  assert.is(b.size, 1);
+  b.sweep(() => false);
+  assert.is(await a.claim('channel', 'x'), true);
+});
+
+claims('there is a bound', async () => {
+  const { a, hits } = nodes(1);
+  await a.claim('channel', 'x');
+  assert.equal(await refusalOf(() => a.claim('channel', 'y')), {
+    status: 409,
+    message: 'The limit of 1 ids that clients have chosen is reached (cluster.ids)',
+  });
+  assert.equal(hits, ['a']);
+});
+
+claims('without the table nothing is claimed, and the id stays free', async () => {
+  const { a } = nodes();
+  a.link.become('lost');
+  const refusal = { status: 503, message: 'The cluster cannot be asked: NATS with JetStream is not connected' };
+  assert.equal(await refusalOf(() => a.claim('channel', 'x')), refusal);
+  assert.equal(await refusalOf(() => a.nodeOf('channel', 'x')), refusal);
+  assert.is(a.size, 0);
+});
+
+claims('a process gives back what the one before it had, and takes its own again when the table was lost', async () => {
+  const { a, b, of, hub } = nodes();
+  await a.claim('channel', 'gone');
+  await a.claim('channel', 'stays');
+  await b.claim('channel', 'other');
+  const next = of('a');
+  await next.renew((_kind, id) => id === 'stays');
+  assert.is(await b.nodeOf('channel', 'gone'), undefined);
+  assert.is(await b.nodeOf('channel', 'stays'), 'a');
+  assert.is(await b.nodeOf('channel', 'other'), 'b');
+  hub.table.clear();
+  await next.renew(() => true);
+  assert.is(await b.nodeOf('channel', 'stays'), 'a');
+});
+
+claims.run();

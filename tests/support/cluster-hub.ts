@@ -1,0 +1,74 @@
+import { type Answerer, type ClusterLink, LinkError, type LinkState } from '../../src/cluster/link.ts';
+
+/** What connects nodes inside the process of a test, in place of NATS. Messages arrive in the order of sending. */
+export class ClusterHub {
+  readonly table = new Map<string, string>();
+  readonly #listeners: { subject: string; take(data: Uint8Array): void }[] = [];
+  readonly #answerers = new Map<string, Answerer>();
+  /** Subjects whose requests are never answered. */
+  readonly silent = new Set<string>();
+  readonly largest = 1_000_000;
+
+  /** The link of one node. */
+  link(): ClusterLink & { become(state: LinkState): void } {
+    let state: LinkState = 'up';
+    const hearing: ((state: LinkState) => void)[] = [];
+    const require = (): void => {
+      if (state !== 'up') throw new LinkError('down');
+    };
+    return {
+      become(next) {
+        state = next;
+        for (const listener of hearing) listener(next);
+      },
+      get state() {
+        return state;
+      },
+      largest: this.largest,
+      reason: undefined,
+      onState: (listener) => void hearing.push(listener),
+      publish: (subject, data) => {
+        if (state !== 'up' || data.length > this.largest) return false;
+        for (const each of [...this.#listeners]) if (each.subject === subject) each.take(data);
+        return true;
+      },
+      hear: (subject, take) => {
+        const listener = { subject, take };
+        this.#listeners.push(listener);
+        return () => void this.#listeners.splice(this.#listeners.indexOf(listener), 1);
+      },
+      request: async (subject, data) => {
+        require();
+        if (this.silent.has(subject)) throw new LinkError('timeout');
+        const answerer = this.#answerers.get(subject);
+        if (!answerer) throw new LinkError('nobody');
+        return answerer(data);
+      },
+      serve: (subject, answerer) => {
+        this.#answerers.set(subject, answerer);
+        return () => void this.#answerers.delete(subject);
+      },
+      claim: async (key, value) => {
+        require();
+        const before = this.table.get(key);
+        if (before === undefined) this.table.set(key, value);
+        return before;
+      },
+      find: async (key) => {
+        require();
+        return this.table.get(key);
+      },
+      release: async (key) => {
+        require();
+        this.table.delete(key);
+      },
+      keys: async (prefix) => {
+        require();
+        return [...this.table.keys()].filter((key) => key.startsWith(`${prefix}.`));
+      },
+      close: async () => {
+        state = 'closed';
+      },
+    };
+  }
+}

@@ -1,0 +1,220 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ClusterNode } from '../../src/models/cluster-node.ts';
+import { AriClient } from './ari-client.ts';
+import { freePort } from './free-port.ts';
+import { untilAsked } from './waiting.ts';
+
+const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+/** A process that a test starts, stops for a while, and kills. */
+class Child {
+  #process: ChildProcess | undefined;
+  written = '';
+
+  start(command: string, args: readonly string[], cwd: string): void {
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
+    const child = spawn(command, args, { cwd, env: Object.fromEntries(inherited), stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (this.written += text));
+    this.#process = child;
+  }
+
+  get pid(): number {
+    return this.#process!.pid!;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
+  /** Ends it by a signal. */
+  async end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill(signal);
+    await ended;
+  }
+
+  requireAlive(): void {
+    if (this.#process?.exitCode !== null) throw new Error(`it has ended: ${this.written}`);
+  }
+}
+
+/** A NATS server with JetStream, on one port for its life. */
+export class NatsServer {
+  readonly child = new Child();
+  readonly #directory = mkdtempSync(join(tmpdir(), 'hookswitch-nats-'));
+  readonly #command: string;
+  readonly port: number;
+
+  private constructor(command: string, port: number) {
+    this.#command = command;
+    this.port = port;
+  }
+
+  static async start(command: string): Promise<NatsServer> {
+    const server = new NatsServer(command, await freePort());
+    await server.begin();
+    return server;
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  /** Starts it, again with what it has kept. */
+  async begin(): Promise<void> {
+    const args = ['-js', '-a', '127.0.0.1', '-p', String(this.port), '-sd', this.#directory];
+    this.child.start(this.#command, args, this.#directory);
+    const isUp = async (): Promise<boolean> => {
+      this.child.requireAlive();
+      const socket = connect(this.port, '127.0.0.1');
+      const up = await Promise.race([
+        once(socket, 'connect').then(
+          () => true,
+          () => false,
+        ),
+      ]);
+      socket.destroy();
+      return up;
+    };
+    await untilAsked(isUp, () => `NATS does not listen: ${this.child.written}`);
+  }
+
+  async close(): Promise<void> {
+    this.child.signal('SIGCONT');
+    await this.child.end('SIGKILL');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** A server that is a node, in a process of its own. */
+export class NodeProcess {
+  readonly child = new Child();
+  readonly name: string;
+  readonly #directory = mkdtempSync(join(tmpdir(), 'hookswitch-node-'));
+  readonly #port: number;
+  readonly #clients: AriClient[] = [];
+
+  private constructor(name: string, port: number, settings: object) {
+    this.name = name;
+    this.#port = port;
+    writeFileSync(join(this.#directory, 'hookswitch.yaml'), JSON.stringify(settings));
+  }
+
+  static async start(name: string, nats: string, cluster: object = {}): Promise<NodeProcess> {
+    const [port, sip] = [await freePort(), await freePort()];
+    const node = new NodeProcess(name, port, {
+      general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
+      http: { bind: '127.0.0.1', port, users: [{ name: 'tester', password: 'secret' }] },
+      sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints: {} },
+      media: { rtp_ports: [0, 0], warm_up: false },
+      dialplan: {
+        default: { 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
+      },
+      cluster: { nats: [nats], name, heartbeat: 0.2, suspect_after: 1, away_after: 3, retry: 0.2, ...cluster },
+    });
+    await node.begin();
+    return node;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async begin(): Promise<void> {
+    this.child.start(process.execPath, [program, 'serve', '--config', 'hookswitch.yaml'], this.#directory);
+    const isUp = async (): Promise<boolean> => {
+      this.child.requireAlive();
+      return (await fetch(`${this.url}/ari/asterisk/ping`).catch(() => undefined)) !== undefined;
+    };
+    await untilAsked(isUp, () => `the node ${this.name} does not answer: ${this.child.written}`);
+  }
+
+  client(): AriClient {
+    const client = new AriClient(`${this.url}/ari`, 'tester:secret');
+    this.#clients.push(client);
+    return client;
+  }
+
+  app(name: string, options: { subscribeAll?: boolean } = {}): Promise<AriClient> {
+    return this.client().connect(name, options);
+  }
+
+  /** The nodes and their states, as this one sees them. */
+  async states(): Promise<Record<string, string>> {
+    const response = await fetch(`${this.url}/hookswitch/nodes`, {
+      headers: { authorization: `Basic ${Buffer.from('tester:secret').toString('base64')}` },
+    });
+    const nodes = (await response.json()) as ClusterNode[];
+    return Object.fromEntries(nodes.map(({ name, state }) => [name, state]));
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) await client.close();
+    this.child.signal('SIGCONT');
+    await this.child.end('SIGKILL');
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** NATS and nodes on it, each of which knows all others. */
+export class TestCluster {
+  readonly nats: NatsServer;
+  readonly nodes: Readonly<Record<string, NodeProcess>>;
+
+  private constructor(nats: NatsServer, nodes: readonly NodeProcess[]) {
+    this.nats = nats;
+    this.nodes = Object.fromEntries(nodes.map((node) => [node.name, node]));
+  }
+
+  static async start(command: string, names: readonly string[], settings: object = {}): Promise<TestCluster> {
+    const nats = await NatsServer.start(command);
+    const nodes: NodeProcess[] = [];
+    try {
+      for (const name of names) nodes.push(await NodeProcess.start(name, nats.url, settings));
+      const cluster = new TestCluster(nats, nodes);
+      await cluster.whole();
+      return cluster;
+    } catch (error) {
+      for (const node of nodes) await node.close();
+      await nats.close();
+      throw error;
+    }
+  }
+
+  node(name: string): NodeProcess {
+    return this.nodes[name]!;
+  }
+
+  /** Waits until each node sees all as members. */
+  async whole(): Promise<void> {
+    const names = Object.keys(this.nodes);
+    for (const node of Object.values(this.nodes))
+      await this.sees(node, Object.fromEntries(names.map((name) => [name, 'member'])));
+  }
+
+  /** Waits until a node sees these states of nodes. */
+  async sees(node: NodeProcess, wanted: Record<string, string>): Promise<void> {
+    let seen: Record<string, string> = {};
+    await untilAsked(
+      async () => {
+        seen = await node.states();
+        return Object.entries(wanted).every(([name, state]) => seen[name] === state);
+      },
+      () => `node ${node.name} sees ${JSON.stringify(seen)}: ${node.child.written}`,
+    );
+  }
+
+  async close(): Promise<void> {
+    for (const node of Object.values(this.nodes)) await node.close();
+    await this.nats.close();
+  }
+}
