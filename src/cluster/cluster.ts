@@ -270,6 +270,8 @@ export function createCluster(options: ClusterOptions): Cluster {
     async close() {
       telling.end();
       members.close();
+      // Without NATS the others keep it as a node that is away.
+      if (link.state === 'up') await link.release(nodeKey(name)).catch(() => {});
       await link.close();
     },
   };

@@ -113,6 +113,8 @@ export function createMembers(options: MembersOptions): Members {
       if (beat.leaves) {
         clock.clearTimeout(node.timer);
         tell(node, { type: 'left' });
+        // It has ended its calls: nothing of it is missing.
+        held.delete(beat.name);
         return;
       }
       wait(node);

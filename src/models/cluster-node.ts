@@ -20,7 +20,7 @@ export const ClusterNode = model('ClusterNode', 'A node of the cluster, as the a
   self: Type.Boolean({ description: 'Whether it is the node that answers.' }),
   state: Type.Enum(['joining', 'member', 'suspect', 'away'], {
     description:
-      '`member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`, or it has left. `joining`: not heard yet. The answering node is `away` while NATS cannot be reached.',
+      '`member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`. A node that ends in an orderly way is listed no more. `joining`: not heard yet. The answering node is `away` while NATS cannot be reached.',
   }),
   heard: Type.Optional(Timestamp),
   figures: Type.Optional(NodeFigures),

@@ -229,6 +229,19 @@ onThree(
   { request_timeout: 2 },
 );
 
+onThree('a node that ends in an orderly way is forgotten, until it comes again', async (cluster) => {
+  const a = cluster.node('a');
+  await cluster.node('c').child.end('SIGTERM');
+  await untilAsked(
+    async () => !('c' in (await a.states())),
+    () => 'a node that has left is still listed',
+  );
+  const listed = await a.client().request<Bridge[]>('GET', '/bridges');
+  assert.is(listed.headers.get('hookswitch-missing-nodes'), null);
+  await cluster.node('c').begin();
+  await cluster.whole();
+});
+
 onThree(
   'a node that does not run is waited for no longer than the time-out, and serves again afterwards',
   async (cluster) => {

@@ -474,8 +474,9 @@ export interface ClusterNode {
   /** Whether it is the node that answers. */
   self: boolean;
   /**
-   * `member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`,
-   * or it has left. `joining`: not heard yet. The answering node is `away` while NATS cannot be reached.
+   * `member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`.
+   * A node that ends in an orderly way is listed no more. `joining`: not heard yet. The answering node is `away` while
+   * NATS cannot be reached.
    */
   state: 'joining' | 'member' | 'suspect' | 'away';
   /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
