@@ -90,7 +90,10 @@ const bases: Readonly<Record<Kind, string>> = {
   recording: '/ari/recordings/live',
 };
 
-const grave: ReadonlySet<string> = new Set(['hangup', 'destroy', 'cancel']);
+/** By kind and operation: what nothing brings back. */
+const grave: ReadonlySet<string> = new Set([
+  ...['channel hangup', 'bridge destroy', 'recording stop', 'recording cancel'],
+]);
 
 /** Commands of channels and bridges that control an application's flow. An operator needs none of them. */
 const forDevelopers: ReadonlySet<string> = new Set([
@@ -108,7 +111,7 @@ export function actionOf(kind: Kind, id: string, operation: string): Action | un
     method,
     path: `${bases[kind]}/${encodeURIComponent(id)}${path}`,
     fields,
-    grave: grave.has(operation),
+    grave: grave.has(`${kind} ${operation}`),
     who: forDevelopers.has(operation) ? 'developer' : 'operator',
   };
 }

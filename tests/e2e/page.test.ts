@@ -36,7 +36,7 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   await app.waitFor('ChannelDtmfReceived');
   await shown.getByText('ChannelDtmfReceived 5').first().waitFor();
   await shown.getByRole('heading', { name: 'Audio' }).waitFor();
-  await picture(shown, 'call');
+  await picture(shown, 'call', shown.getByLabel('Summary'));
   // What is measured of the audio is drawn, and somebody listens.
   peer.hum(440);
   await shown.getByText('Level (dB)').waitFor();

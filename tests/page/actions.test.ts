@@ -75,6 +75,15 @@ actions('each operation of the charts is known by the name of the operation that
     }
 });
 
+actions('what nothing brings back is asked for first', () => {
+  const asks = Object.entries(operations).flatMap(([kind, names]) =>
+    names
+      .filter((name) => actionOf(kind as AllowedOperations['kind'], 'x', name)?.grave)
+      .map((name) => `${kind} ${name}`),
+  );
+  assert.equal(asks, ['channel hangup', 'bridge destroy', 'recording stop', 'recording cancel']);
+});
+
 actions('what was not filled in is not sent', () => {
   const action = actionOf('playback', 'p/1', 'pause');
   assert.ok(action);
