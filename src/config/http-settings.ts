@@ -143,10 +143,10 @@ export const http = group(
           description: 'Requests that may wait on one connection while an earlier one is answered.',
         }),
         busy_poll: whole(0, 10_000, {
-          default: 0,
+          default: 400,
           unit: 'µs',
           description:
-            'Time to poll for the next request before sleeping, while requests follow closely. It uses one core while it waits. Set it (400) only if cores are free and the machine wakes up slowly. 0: never poll.',
+            'Time to poll for the next request before sleeping, while requests follow closely and cores are free (`/proc/pressure/cpu`). It uses one core while it waits. 0: never poll.',
         }),
         websocket_message: whole(1_024, 16_777_216, {
           default: 65_535,

@@ -14,9 +14,11 @@ const retryEvery = 32;
 /**
  * Polls for the next request instead of sleeping, for up to `microseconds` after each one. Commands of a call follow
  * each other within a fraction of a millisecond. On an idle virtual machine a wake-up can cost more than polling, as with
- * halt polling of kernels. Where cores are shared, polling takes time from clients and other threads. It adapts: if requests are rare, it only polls now and then, so that a quiet server stays idle.
+ * halt polling of kernels. It adapts: if requests are rare, it only polls now and then, so that a quiet server stays idle.
+ * Where others wait for a core, polling takes time from clients and other threads.
+ * @param areFree whether cores are free: without a free one it does not poll
  */
-export function createBusyPoll(clock: Clock, microseconds: number): BusyPoll {
+export function createBusyPoll(clock: Clock, microseconds: number, areFree: () => boolean): BusyPoll {
   let until = 0;
   let polling = false;
   /** Moments without a request in a row, and requests since the last probe. */
@@ -37,6 +39,7 @@ export function createBusyPoll(clock: Clock, microseconds: number): BusyPoll {
       if (microseconds === 0) return;
       if (polling) fruitless = 0;
       else if (fruitless >= patience && ++skipped < retryEvery) return;
+      if (!areFree()) return;
       skipped = 0;
       until = clock.monotonic() + microseconds / 1000;
       if (polling) return;

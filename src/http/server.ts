@@ -10,6 +10,7 @@ import { isIP, Server as NetServer, type Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { atMost } from '../lib/at-most.ts';
 import type { Clock } from '../lib/clock.ts';
+import { watchCores } from '../lib/core-pressure.ts';
 import { handshakeFailure } from '../lib/handshake-failure.ts';
 import type { ListeningSockets } from '../lib/listening-sockets.ts';
 import type { Logger } from '../lib/log.ts';
@@ -180,7 +181,7 @@ export async function startHttpServer(
   if (options.tls) followCertificates(server as HttpsServer, deps);
   limit(server, options.limits);
   sockets.attach(server);
-  const busyPoll = createBusyPoll(clock, options.limits.busy_poll);
+  const busyPoll = createBusyPoll(clock, options.limits.busy_poll, watchCores(clock).areFree);
   server.on('request', () => busyPoll.awake());
   server.on('clientError', (error, socket) => unreadable(error, socket as Socket, limits));
   const address = await listen(server, options, deps.held);

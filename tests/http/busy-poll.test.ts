@@ -27,7 +27,7 @@ function pass(clock: TurnClock): void {
 
 test('after a request the loop stays awake for the time given, and no longer', () => {
   const clock = new TurnClock();
-  createBusyPoll(clock, 400).awake();
+  createBusyPoll(clock, 400, () => true).awake();
   assert.is(clock.turn(), true);
   clock.advance(0.3);
   assert.is(clock.turn(), true);
@@ -38,7 +38,7 @@ test('after a request the loop stays awake for the time given, and no longer', (
 
 test('a request that follows prolongs it, without a second poll beside the first', () => {
   const clock = new TurnClock();
-  const poll = createBusyPoll(clock, 400);
+  const poll = createBusyPoll(clock, 400, () => true);
   poll.awake();
   clock.advance(0.3);
   poll.awake();
@@ -50,7 +50,7 @@ test('a request that follows prolongs it, without a second poll beside the first
 
 test('where requests come far apart it is left out but for a probe, and comes back when one bears fruit', () => {
   const clock = new TurnClock();
-  const poll = createBusyPoll(clock, 400);
+  const poll = createBusyPoll(clock, 400, () => true);
   const polls = (requests: number): number => {
     let count = 0;
     for (let request = 0; request < requests; request++) {
@@ -71,8 +71,19 @@ test('where requests come far apart it is left out but for a probe, and comes ba
 
 test('turned off it never polls', () => {
   const clock = new TurnClock();
-  createBusyPoll(clock, 0).awake();
+  createBusyPoll(clock, 0, () => true).awake();
   assert.is(clock.waiting.length, 0);
+});
+
+test('it does not poll while others wait for a core, and does again afterwards', () => {
+  const clock = new TurnClock();
+  let free = false;
+  const poll = createBusyPoll(clock, 400, () => free);
+  for (let request = 0; request < 3; request++) poll.awake();
+  assert.is(clock.waiting.length, 0);
+  free = true;
+  poll.awake();
+  assert.is(clock.waiting.length, 1);
 });
 
 test.run();
