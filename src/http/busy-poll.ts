@@ -20,13 +20,15 @@ const retryEvery = 32;
  */
 export function createBusyPoll(clock: Clock, microseconds: number, areFree: () => boolean): BusyPoll {
   let until = 0;
+  /** Turns of the event loop since then: each takes more than 1 µs, so a clock that stands still ends it as well. */
+  let turns = 0;
   let polling = false;
   /** Moments without a request in a row, and requests since the last probe. */
   let fruitless = 0;
   let skipped = 0;
 
   const poll = (): void => {
-    if (clock.monotonic() < until) {
+    if (clock.monotonic() < until && ++turns <= microseconds) {
       clock.soon(poll);
       return;
     }
@@ -42,6 +44,7 @@ export function createBusyPoll(clock: Clock, microseconds: number, areFree: () =
       if (!areFree()) return;
       skipped = 0;
       until = clock.monotonic() + microseconds / 1000;
+      turns = 0;
       if (polling) return;
       polling = true;
       clock.soon(poll);

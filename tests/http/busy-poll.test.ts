@@ -69,6 +69,14 @@ test('where requests come far apart it is left out but for a probe, and comes ba
   assert.is(polls(3), 3);
 });
 
+test('it ends also where the clock stands still', () => {
+  const clock = new TurnClock();
+  createBusyPoll(clock, 400, () => true).awake();
+  let turns = 0;
+  while (clock.turn()) turns++;
+  assert.is(turns, 401);
+});
+
 test('turned off it never polls', () => {
   const clock = new TurnClock();
   createBusyPoll(clock, 0, () => true).awake();

@@ -78,7 +78,9 @@ export class HttpWatch {
       this.#follow(server as Server);
       served.connections.attach(server);
     };
-    const http = await startHttpServer({ ...served, app, connections }, { ...options, port: this.#port }, deps);
+    // Simulated time stands still while the event loop polls.
+    const limits = { ...options.limits, busy_poll: 0 };
+    const http = await startHttpServer({ ...served, app, connections }, { ...options, limits, port: this.#port }, deps);
     this.#port = http.address.port;
     return http;
   };
