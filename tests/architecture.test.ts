@@ -89,6 +89,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:http': ['http', 'sip/transport', 'operator/ready.ts', 'packages/testing'],
   'node:https': ['http', 'operator/ready.ts'],
   'node:fs': [
+    'lib/core-pressure.ts',
     'lib/open-within.ts',
     'config',
     'packages/importer/src/directory.ts',
