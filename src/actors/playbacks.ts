@@ -99,9 +99,9 @@ export interface Playbacks {
     dumps: readonly PlaybackDump[],
     targetOf: (kind: PlayTarget['kind'], id: string) => PlayTarget | undefined,
   ): void;
-  /** Number of playbacks, also quiet ones, that run or wait: for tests and metrics. */
   /** Whether a playback is running or waiting. */
   has(id: string): boolean;
+  /** Number of playbacks, also quiet ones, that run or wait: for tests and metrics. */
   readonly size: number;
 }
 

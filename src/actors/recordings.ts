@@ -71,9 +71,9 @@ export interface Recordings {
     dumps: readonly RecordingDump[],
     targetOf: (kind: RecordTarget['kind'], id: string) => RecordTarget | undefined,
   ): void;
-  /** Number of running and waiting recordings: for tests and metrics. */
   /** Whether there is a live recording of that name. */
   has(name: string): boolean;
+  /** Number of running and waiting recordings: for tests and metrics. */
   readonly size: number;
 }
 

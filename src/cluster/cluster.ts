@@ -134,8 +134,8 @@ function presenceOf({ settings, link, clock, log, applications }: ClusterOptions
   });
 }
 
-/** Hears what other nodes say, and answers what they ask. */
-function listen({ options, epoch, subjects, presence, members, hit }: Parts, { carryOut }: Served): void {
+/** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
+function listen({ options, epoch, subjects, presence, members, hit }: Parts, { carryOut }: Served): () => void {
   const { settings, link, clock, log } = options;
   const { name } = settings;
   const hear = (subject: string, take: (data: Uint8Array) => void): void =>
@@ -165,6 +165,7 @@ function listen({ options, epoch, subjects, presence, members, hit }: Parts, { c
     const heard = beatOf(head, name);
     if (heard) members.hear(heard);
   });
+  return answers.close;
 }
 
 /** Tells the others about this node, from when it serves to its end. */
@@ -174,6 +175,7 @@ function createTelling(parts: Parts) {
   const { name } = settings;
   let served: Served | undefined;
   let timer: unknown;
+  let dropAnswers = (): void => {};
   const beat = (leaves?: true): void => {
     if (!served) return;
     const own: Beat = {
@@ -204,7 +206,7 @@ function createTelling(parts: Parts) {
     beat,
     begin(given: Served): void {
       served = given;
-      listen(parts, given);
+      dropAnswers = listen(parts, given);
       const whenUp = (state: LinkState): void => {
         if (state !== 'up') return;
         join(given.isHere).catch((error: unknown) =>
@@ -219,6 +221,7 @@ function createTelling(parts: Parts) {
     end(): void {
       beat(true);
       clock.clearTimeout(timer);
+      dropAnswers();
       served = undefined;
     },
   };
