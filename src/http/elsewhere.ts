@@ -102,12 +102,14 @@ export function createElsewhere({ cluster, isHere, isActive, responder }: Elsewh
   const perform = (objects: readonly NamedObject[], { run, sources }: Asked): Answer =>
     objects.some(({ isNew }) => isNew) ? withIds({ claims, isHere }, objects, () => run(sources)) : run(sources);
 
-  /** On this node. An application may have connected to another one a moment ago. */
-  const here = (c: Context<Env>, objects: readonly NamedObject[], asked: Asked): Answer => {
+  /** An application may have connected to another node a moment ago. */
+  const withApplications = (c: Context<Env>, asked: Asked, run: () => Answer): Answer => {
     const applications = asked.operation.changesNothing ? [] : applicationsOf(c, asked);
-    if (applications.every(isActive)) return perform(objects, asked);
-    return cluster.refreshApplications().then(() => perform(objects, asked));
+    return applications.every(isActive) ? run() : cluster.refreshApplications().then(run);
   };
+
+  const here = (c: Context<Env>, objects: readonly NamedObject[], asked: Asked): Answer =>
+    withApplications(c, asked, () => perform(objects, asked));
 
   const go = (c: Context<Env>, asked: Asked, places: readonly Place[]): Answer => {
     const node = nodeOfAll(places);
@@ -129,7 +131,9 @@ export function createElsewhere({ cluster, isHere, isActive, responder }: Elsewh
     if (c.env?.forwarded) return here(c, objects, asked);
     const name = `${operation.resource}.${operation.nickname}`;
     if (name === 'applications.subscribe' || name === 'applications.unsubscribe')
-      return splitSources(gather, c, asked, async (object) => (await placeOf(object)).node);
+      return withApplications(c, asked, () =>
+        splitSources(gather, c, asked, async (object) => (await placeOf(object)).node),
+      );
     const gathering = gatherings[name];
     if (gathering) return gathering(gather, c, asked);
     if (objects.length === 0) return here(c, objects, asked);

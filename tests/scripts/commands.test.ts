@@ -66,6 +66,7 @@ class Desk {
     if (script !== undefined) return assert.type(scripts[script], 'string', printed);
     if (/\bnpm start$|\bcli\.js serve$/.test(printed)) return this.#serve(printed);
     if (/\btest-server$/.test(printed)) return void (await this.#begin(printed, /"token"/));
+    if (printed.startsWith('nats-server ')) return void (await this.#begin(printed, /Server is ready/));
     if (/(npx tsx|python3) examples\//.test(printed)) return void (await this.#begin(printed, /waiting for calls/));
     const { written, code } = await this.#end(this.#spawn(this.#adapted(printed)));
     assert.is(code, 0, `${printed}\n${written()}`);
@@ -76,7 +77,8 @@ class Desk {
     return printed
       .replaceAll('127.0.0.1:8088', this.#http)
       .replaceAll('127.0.0.1:5060', this.#sip)
-      .replaceAll('/etc/asterisk', './asterisk');
+      .replaceAll('/etc/asterisk', './asterisk')
+      .replace(/^nats-server (.*)\/var\/lib\/nats$/, 'nats-server $1nats -a 127.0.0.1 -p -1');
   }
 
   async #serve(printed: string): Promise<void> {
@@ -161,7 +163,7 @@ for (const page of ['README.md', ...guides]) {
   const text = readFileSync(join(root, page), 'utf8');
   const printed = commandsOf(text);
   if (printed.length === 0) continue;
-  need('sipp').test(commands, `${page}: ${printed.length} commands`, async () => {
+  need(printed.some((command) => command.startsWith('nats-server ')) ? 'nats-server' : 'sipp').test(commands, `${page}: ${printed.length} commands`, async () => {
     const desk = new Desk(text);
     try {
       for (const command of printed) await desk.run(command);

@@ -40,11 +40,14 @@ async function application(login: Login, { prompt = 'hello-world', key = '#' }: 
 }
 
 async function toBob(ari: Ari, caller: string): Promise<void> {
+  // Events are awaited before the request that leads to them: they may come before its answer.
+  const up = ari.next('ChannelStateChange', ({ channel }) => channel.id !== caller && channel.state === 'Up');
   const { id } = await ari.channels.originate({ endpoint: 'PJSIP/bob', app: 'callee', originator: caller });
-  await ari.next('ChannelStateChange', ({ channel }) => channel.id === id && channel.state === 'Up');
+  await up;
+  const gone = ari.next('ChannelDestroyed', ({ channel }) => channel.id === id);
   const { id: bridgeId } = await ari.bridges.create({ type: 'mixing' });
   await ari.bridges.addChannel({ bridgeId, channel: [caller, id] });
-  await ari.next('ChannelDestroyed', ({ channel }) => channel.id === id);
+  await gone;
   await ari.bridges.destroy({ bridgeId });
 }
 
