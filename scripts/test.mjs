@@ -137,7 +137,11 @@ async function runTests() {
   const told = (text, result) => {
     results.push(result);
     process.stdout.write(withoutTotals(text));
-    failures.push(...[...text.matchAll(/^ *FAIL +(.*)$/gm)].map(([, title]) => `${result.file}: ${title}`));
+    const failed = [...text.matchAll(/^ *FAIL +(.*)$/gm)].map(([, title]) => `${result.file}: ${title}`);
+    // uvu says nothing where a hook fails: the rest of its suite does not run.
+    const untold = result.total - result.passed - failed.length;
+    if (untold > 0) failed.push(`${result.file}: ${untold} tests did not run: a hook failed`);
+    failures.push(...failed);
   };
   const lane = async () => {
     while (files.length > 0) {

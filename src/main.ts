@@ -85,7 +85,7 @@ export async function startServer(config: Config, io: ServerIo = {}, from?: unkn
     await scope.close();
     if (!(error instanceof RestoreError) || !base?.stateStore) throw error;
     // Calls that cannot go on must not keep the server from starting.
-    base.log.error({ reason: error.message }, 'the saved state cannot be restored; calls of the last run are lost');
+    base.log.error({ reason: error.message }, 'cannot restore the saved state; calls of the last run are lost');
     base.stateStore.setAside();
     return startServer(config, io);
   }

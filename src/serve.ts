@@ -77,7 +77,7 @@ export async function serve(
 async function warmUp(isWanted: () => boolean, log: Logger): Promise<void> {
   const { warmUpRestore } = await import('./virtual/warm-up.ts');
   await warmUpRestore(isWanted).catch((error: unknown) =>
-    log.warn({ error }, 'the code of a restart is not warmed up: calls are silent for longer behind it'),
+    log.warn({ error }, 'the warm-up of restart code failed: the next restart is slower'),
   );
 }
 

@@ -133,7 +133,7 @@ export function createAwayPolicies(options: AwayPoliciesOptions): AwayPolicies {
   const release = (application: string, { action, moveTo }: AwayPolicy): void => {
     const channels = channelsOf(application).length;
     if (channels === 0) return;
-    log.warn({ application, channels, action }, 'an application has not come back');
+    log.warn({ application, channels, action }, 'an application did not reconnect in time');
     each(application, (id) => {
       lost(id);
       if (action === 'hangup') hangup(id);

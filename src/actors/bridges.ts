@@ -137,7 +137,7 @@ const mixReports =
         videos.tell(id, { type: 'mix.videoSource', channelId });
     }
     if (report.type !== 'mix.lost') return;
-    log.error({ bridge: id, reason: report.reason }, 'the media plane lost a bridge; it is joined again');
+    log.error({ bridge: id, reason: report.reason }, 'the media plane lost a bridge; its members are joined again');
     bridge?.actor.send({ type: 'mix.lost' });
   };
 

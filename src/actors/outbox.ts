@@ -39,7 +39,8 @@ export function createOutbox({ limit, log, hit = uncounted }: OutboxOptions): Ou
     // Once something is missing nothing may follow it unseen: the gap stays in one place.
     if (dropped > 0 || bytes + size > limit) {
       hit('http.limits.websocket_queue');
-      if (++dropped === 1) log.warn({ bytes, limit }, 'an application is away for too long: its events are lost');
+      if (++dropped === 1)
+        log.warn({ bytes, limit }, 'an application was away too long: its queued events are dropped');
       return;
     }
     bytes += size;
@@ -59,7 +60,7 @@ export function createOutbox({ limit, log, hit = uncounted }: OutboxOptions): Ou
       const events = waiting;
       waiting = [];
       bytes = 0;
-      if (dropped > 0) log.warn({ dropped }, 'an application is back and has lost events');
+      if (dropped > 0) log.warn({ dropped }, 'an application reconnected; some of its events were lost');
       dropped = 0;
       // If the connection is lost meanwhile, the rest waits again.
       for (const json of events) take(json);

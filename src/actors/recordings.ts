@@ -144,7 +144,7 @@ function createTargetEffects({ log }: RecordingsOptions, registry: Registry<Entr
     const { actor, target, plan, path } = entry;
     const told = (report: RecordReport): void => {
       if (report.type === 'record.failed')
-        log.warn({ [target.kind]: target.id, recording: name, reason: report.reason }, 'a recording could not be made');
+        log.warn({ [target.kind]: target.id, recording: name, reason: report.reason }, 'cannot create a recording');
       actor.send(report);
     };
     const { name: _, ...how } = plan;

@@ -81,7 +81,7 @@ function logChange(log: Logger, snapshot: RegistrationSnapshot): void {
   const { registration, reason, waitMs } = snapshot.context;
   const about = { endpoint: registration.endpoint, server: registration.server, client: registration.client };
   if (snapshot.value === 'registered') log.info(about, 'registered');
-  else if (snapshot.value === 'rejected') log.warn({ ...about, reason }, 'a registrar refuses us');
+  else if (snapshot.value === 'rejected') log.warn({ ...about, reason }, 'a registrar refused the registration');
   else if (snapshot.value === 'backingOff')
     log.warn({ ...about, reason, again_in_s: Math.round(waitMs / 1000) }, 'not registered');
 }

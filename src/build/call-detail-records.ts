@@ -52,7 +52,7 @@ export function buildCallDetailRecords(base: Base, { certificates }: Pick<Networ
     for (const output of outputs) {
       if (output.take(line)) continue;
       figures.lost++;
-      budget.write((untold) => log.error({ lost: untold + 1 }, 'call detail records are lost'));
+      budget.write((untold) => log.error({ lost: untold + 1 }, 'call detail records were lost'));
     }
   };
   const open = openJournal(base, log);
@@ -105,7 +105,7 @@ function recover({ from }: Base, open: OpenEntries<CallDetailRecord>, take: (lin
     if (isRecord(entry)) take(lineOf(lostRecord(entry, aliveAt)));
     open.delete(key);
   }
-  if (lost.length > 0) log.warn({ records: lost.length }, 'wrote call detail records of calls that a crash ended');
+  if (lost.length > 0) log.warn({ records: lost.length }, 'wrote the call detail records of calls that a crash ended');
 }
 
 function toFile({ config: { cdr }, clock, scope }: Base, log: Logger) {
@@ -117,7 +117,7 @@ function toFile({ config: { cdr }, clock, scope }: Base, log: Logger) {
       maximumOctets: cdr.file_size * 1_000_000,
       keep: cdr.files,
       tellLost: (lost) => `${JSON.stringify({ lost })}\n`,
-      onFailed: (error) => log.error({ error, file: cdr.file }, 'call detail records cannot be written'),
+      onFailed: (error) => log.error({ error, file: cdr.file }, 'cannot write call detail records'),
       onStuck: (error) => log.error({ error, file: cdr.file }, 'cannot rotate the file of call detail records'),
     }),
   );
@@ -156,8 +156,8 @@ function toWebhook(
     batch: settings.batch,
     onFailed: (error, lost) =>
       lost
-        ? log.error({ error }, 'call detail records that waited cannot be read and are lost')
-        : log.error({ error }, 'call detail records that wait cannot be written; they are kept in memory'),
+        ? log.error({ error }, 'cannot read queued call detail records; they are lost')
+        : log.error({ error }, 'cannot write queued call detail records; they are kept in memory'),
   });
   const { post, abort, close } = createJsonPost({ ...settings, clock, tls: certificates });
   const chance = () => Number.parseInt(ids.hex(6), 16) / 2 ** 24;

@@ -107,7 +107,7 @@ export async function buildInterface({ base, network, state, calls, technologies
   const { listening } = technologies;
   let listeningSettings = config.listening;
   const page = readPageFiles(pageDirectory);
-  if (!page) log.warn({ directory: pageDirectory }, 'the web page is not served: it was not built');
+  if (!page) log.warn({ directory: pageDirectory }, 'the web page was not built and is not served');
   const owners = {
     ...(await buildOwners(base, state, calls, technologies)),
     ...views,

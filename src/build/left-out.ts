@@ -105,7 +105,7 @@ export function leaveOut(
   for (const mark of marks) {
     const left = removeCall(data, mark);
     if (!left) {
-      log.warn({ workedOn: mark }, 'the server crashed several times at something that belongs to no call');
+      log.warn({ workedOn: mark }, 'the server crashed repeatedly outside any call');
       continue;
     }
     const file = join(directory, `${clock.now()}-${encodeURIComponent(left.call)}.json`);
@@ -119,11 +119,11 @@ export function leaveOut(
       prepareDirectory(directory, 0o700);
       writeDurablySync(file, text, 0o600);
     } catch (error) {
-      log.error({ file, error }, 'what was known of a call that crashed the server could not be written');
+      log.error({ file, error }, 'cannot write the bundle of a call that crashed the server');
     }
     log.error(
       { call: left.call, channels: left.channels, file },
-      'a call that crashed the server several times is not taken up again; its phones hear nothing more',
+      'a call that crashed the server repeatedly is not restored; its phones get no more audio',
     );
   }
   return data;

@@ -53,10 +53,7 @@ const trafficOf = (recorder: Base['recorder']): TrafficWatch => ({
 async function checkDirectories({ config, log, io, from }: Base): Promise<void> {
   await tryMediaAddress(audioAddress(config), io.openUdp);
   for (const directory of await unreadableDirectories(soundDirectories(config)))
-    log.warn(
-      { directory },
-      'a directory of prompts cannot be read (sounds.directories); what is only there is not played',
-    );
+    log.warn({ directory }, 'cannot read a prompt directory (sounds.directories); its prompts are not played');
   const unusable = reasonUnusable(config.recordings.directory);
   if (unusable !== undefined)
     log.warn({ reason: unusable }, 'recordings cannot be stored (recordings.directory); requested ones will fail');

@@ -64,7 +64,7 @@ export async function buildOutside({ config, clock, ids, log: parent, scope, io 
       learned?.close().catch((error: unknown) => log.warn({ error }, 'a socket of STUN could not be closed'));
       learned = undefined;
       if (server !== '')
-        learn(server).catch((error: unknown) => log.error({ error, server }, 'a STUN server cannot be asked'));
+        learn(server).catch((error: unknown) => log.error({ error, server }, 'cannot send to a STUN server'));
     },
   };
 }

@@ -27,7 +27,7 @@ export function savedIn(
     for (const { leg } of data.calls.channels) moveAhead(leg, elapsedMs, spare);
     return data;
   } catch (error) {
-    log.error({ reason: (error as Error).message }, 'the saved state cannot be read; calls of the last run are lost');
+    log.error({ reason: (error as Error).message }, 'cannot read the saved state; calls of the last run are lost');
     return undefined;
   }
 }

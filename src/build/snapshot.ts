@@ -52,7 +52,7 @@ function restoreServer(floors: Floors, { sip, others }: Drivers, data: ServerDat
     } catch (error) {
       if (!(error instanceof DriverError) || error.part === 'data')
         throw new Error(`the channel ${channel.id} cannot be restored: ${(error as Error).message}`, { cause: error });
-      log.warn({ channel: channel.id, reason: error.message }, 'a channel cannot go on and is ended');
+      log.warn({ channel: channel.id, reason: error.message }, 'a channel cannot continue and is hung up');
       const substitute = new LostLeg(network.media, channel.id, report);
       lost.push(substitute);
       return substitute;

@@ -349,7 +349,10 @@ function createAttachments(
       if (!receiver) return;
       narrow(receiver, connection.narrow);
       if (receiver.missed > 0)
-        log.warn({ application: name, missed: receiver.missed }, 'an application is back and has lost events');
+        log.warn(
+          { application: name, missed: receiver.missed },
+          'an application reconnected; some of its events were lost',
+        );
       receiver.connection = connection;
       receiver.missed = 0;
       if (!subscribeAll) return;
@@ -465,7 +468,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       receivers.delete(name);
       subscriptions.remove(receiver);
       if (receiver.missed > 0)
-        log.warn({ application: name, missed: receiver.missed }, 'an application ended with lost events');
+        log.warn(
+          { application: name, missed: receiver.missed },
+          'an application disconnected; some of its events were lost',
+        );
     },
 
     send(name, connection, event) {

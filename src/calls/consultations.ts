@@ -252,7 +252,7 @@ class ConsultationOwner implements Consultations {
   #attempt<T>(channel: string, what: () => T): T | undefined {
     const { log } = this.#options;
     return unlessLimited(what, ({ message: reason }) =>
-      log.warn({ channel, reason }, 'a party could not be joined with whom it puts others through to'),
+      log.warn({ channel, reason }, 'a transfer could not join the transferor and the target'),
     );
   }
 }

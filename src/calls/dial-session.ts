@@ -310,7 +310,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
       countLimit(error, hit);
-      log.warn({ channel: this.#caller.id, reason: error.message }, 'two parties could not be joined');
+      log.warn({ channel: this.#caller.id, reason: error.message }, 'cannot bridge two parties');
       if (bridge) bridges.destroy(bridge);
       this.#send({ type: 'joining.failed' });
       return;

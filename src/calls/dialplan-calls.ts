@@ -68,7 +68,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): void {
   const attempt = <T>(entry: ChannelEntry, what: () => T): T | undefined =>
     unlessLimited(what, (error) => {
       countLimit(error, hit);
-      log.warn({ channel: entry.id, reason: error.message }, 'a channel could not be joined with others');
+      log.warn({ channel: entry.id, reason: error.message }, 'cannot add a channel to a bridge');
     });
 
   const join = (entry: ChannelEntry, name: string): Ongoing<void> | undefined => {

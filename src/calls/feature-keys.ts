@@ -105,7 +105,7 @@ function bindEffects({ options, listeners, recording, settings, indicate }: Shar
 
   const putThrough = ({ actor, channel }: Listener, number: string, consults: boolean): void => {
     if (!mayBePutTo(channel, number)) {
-      log.info({ channel: channel.id, extension: number }, 'a party may not put others through to there');
+      log.info({ channel: channel.id, extension: number }, 'transfer refused: the transferor may not call this target');
       return void actor.send({ type: 'transfer.told', status: 403 });
     }
     const request = { id: ids.uuid(), extension: number, context: contextOf(channel), target: number };

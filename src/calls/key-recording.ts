@@ -43,7 +43,7 @@ export function createKeyRecording({
     } catch (error) {
       if (!(error instanceof AriError)) throw error;
       countLimit(error, hit);
-      log.warn({ channel: channel.id, reason: error.message }, 'a call could not be recorded');
+      log.warn({ channel: channel.id, reason: error.message }, 'cannot record a call');
     }
   };
 

@@ -47,7 +47,7 @@ export function createReplacing({
       else channels.tell(newcomer, { type: 'finish', cause: Cause.normalClearing });
     };
     up.then(whenUp).catch((error: unknown) => {
-      log.warn({ channel: newcomer.id, replaces, error }, 'a call could not replace another');
+      log.warn({ channel: newcomer.id, replaces, error }, 'cannot replace one call with another');
       channels.tell(newcomer, { type: 'finish', cause: Cause.temporaryFailure });
     });
   });

@@ -123,7 +123,7 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
       for (const each of new Set([bridge, from])) if (each) watchOver(each);
       log.debug(
         { channel: newcomer.id, replaced: old.id, ...(bridge && { bridge: bridge.id }) },
-        'a channel has taken the place of another',
+        'a channel replaced another',
       );
     },
 

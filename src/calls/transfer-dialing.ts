@@ -86,10 +86,7 @@ export function createTransferDialing(options: TransfersOptions, table: Transfer
       channels.tell(target, { type: 'dial', timeoutMs: noTimeout });
     } catch (error) {
       if (!(error instanceof DriverError || error instanceof AriError)) throw error;
-      log.info(
-        { channel: transfererId, extension, reason: error.message },
-        'the target of a transfer cannot be called',
-      );
+      log.info({ channel: transfererId, extension, reason: error.message }, 'cannot call the target of a transfer');
       fail(id, 503, 'Fail');
     }
   };
@@ -105,10 +102,10 @@ export function createTransferDialing(options: TransfersOptions, table: Transfer
       swaps.replace(newcomer, old);
       watch.callBack(id, newcomer);
       channels.tell(newcomer, { type: 'dial', timeoutMs: patience });
-      log.info({ channel: newcomer.id, target: back.target }, 'who asked for a transfer is called back');
+      log.info({ channel: newcomer.id, target: back.target }, 'calling the transferor back');
     } catch (error) {
       if (!(error instanceof DriverError || error instanceof AriError)) throw error;
-      log.info({ target: back.target, reason: error.message }, 'who asked for a transfer cannot be called back');
+      log.info({ target: back.target, reason: error.message }, 'cannot call the transferor back');
       send(id, { type: 'transferer.lost' });
     }
   };

@@ -174,7 +174,7 @@ export function createTransfers(options: TransfersOptions): Transfers {
     const attended = Boolean(request.replaces ?? transferor?.consults);
     log.info(
       { channel: channel.id, target: request.target, attended, handling: input.handling },
-      'a party asks for a transfer',
+      'a party requested a transfer',
     );
     start(input.id, partyOf(channel), { input }, transferor?.notify);
   };

@@ -66,7 +66,7 @@ export function createClaims({ link, node, most, hit, log }: ClaimsOptions): Cla
   const letGo = (key: string): void => {
     held.delete(key);
     // A row that stays is given back behind the next connection with NATS.
-    link.release(key).catch((error: unknown) => log.warn({ error }, 'an id of the cluster could not be given back'));
+    link.release(key).catch((error: unknown) => log.warn({ error }, 'cannot release an id of the cluster'));
   };
 
   return {

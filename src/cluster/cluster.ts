@@ -126,7 +126,7 @@ function presenceOf({ settings, link, clock, log, applications }: ClusterOptions
         return answered?.head as PresenceList | undefined;
       } catch (error) {
         // The next heartbeat asks again.
-        log.warn({ node, error }, 'the applications of a node are not known');
+        log.warn({ node, error }, 'cannot get the applications of a node');
         return undefined;
       }
     },
@@ -210,7 +210,7 @@ function createTelling(parts: Parts) {
       const whenUp = (state: LinkState): void => {
         if (state !== 'up') return;
         join(given.isHere).catch((error: unknown) =>
-          log.warn({ error }, 'the ids of the cluster are not known yet; the next connection asks again'),
+          log.warn({ error }, 'cannot read the ids of the cluster; the next connection tries again'),
         );
       };
       link.onState(whenUp);

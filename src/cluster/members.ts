@@ -71,7 +71,7 @@ export function createMembers(options: MembersOptions): Members {
     const before = node.run.state;
     node.run.send(event);
     const { state } = node.run;
-    if (state !== before) log.info({ node: node.name, before, state }, 'a node of the cluster has another state');
+    if (state !== before) log.info({ node: node.name, before, state }, 'the state of a cluster node changed');
   };
   const wait = (node: Held): void => {
     clock.clearTimeout(node.timer);

@@ -204,7 +204,7 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
     this.#open = undefined;
     await connection
       ?.close()
-      .catch((error: unknown) => this.#log.warn({ error }, 'the connection with NATS did not close'));
+      .catch((error: unknown) => this.#log.warn({ error }, 'the connection to NATS did not close'));
   }
 
   start(): void {
@@ -227,7 +227,7 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
     this.#open = now;
     await this.#openTable(now, loaded);
     for (const each of this.#taken) this.#subscribe(each, connection);
-    this.#log.info({ server: connection.getServer() }, 'connected with NATS');
+    this.#log.info({ server: connection.getServer() }, 'connected to NATS');
     this.#become('up');
     void connection.closed().then((error) => {
       if (this.#open === now) this.#open = undefined;
@@ -238,7 +238,7 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
       if (status.type === 'disconnect' || status.type === 'staleConnection') this.#lose(undefined);
       else if (status.type === 'reconnect') {
         await this.#openTable(now, loaded);
-        this.#log.info({ server: connection.getServer() }, 'connected with NATS again');
+        this.#log.info({ server: connection.getServer() }, 'reconnected to NATS');
         this.#become('up');
       }
     }
@@ -251,10 +251,7 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
       const bucket = await new kv.Kvm(now.connection).create(this.#settings.cluster, { history: 1 });
       now.table = { bucket, manager: await jetstream.jetstreamManager(now.connection) };
     } catch (error) {
-      this.#log.error(
-        { error },
-        'NATS has no JetStream for this cluster: objects whose ids clients choose are refused',
-      );
+      this.#log.error({ error }, 'NATS has no JetStream: objects with ids that clients choose are refused');
     }
   }
 
@@ -269,7 +266,7 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
 
   #lose(error: Error | undefined): void {
     this.#unsent.forget();
-    if (this.state === 'up') this.#log.warn({ error }, 'the connection with NATS is lost');
+    if (this.state === 'up') this.#log.warn({ error }, 'the connection to NATS is lost');
     this.#become('lost', error?.message ?? 'the connection is lost');
   }
 

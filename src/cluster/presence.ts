@@ -260,7 +260,7 @@ class ClusterPresence implements Presence {
       const list = await this.#options.ask(holder);
       if (list) this.#replaceAll(holder, list);
     } catch (error) {
-      this.#options.log.error({ node: holder, error }, 'the applications of a node cannot be read');
+      this.#options.log.error({ node: holder, error }, 'cannot read the applications of a node');
     } finally {
       known.asking = undefined;
     }

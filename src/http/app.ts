@@ -236,7 +236,7 @@ function warnOfNames({ tokens, log }: Pick<AppDeps, 'tokens' | 'log'>, users: re
     if (hasForeignName({ name, user }, users))
       log.warn(
         { token: name, user },
-        'a token has the name of another user and is not accepted: make another, revoke this one',
+        'a token has the name of another user and is refused: create another and revoke this one',
       );
 }
 
@@ -251,7 +251,7 @@ const responderOf = ({ options, answers, hit, clock, log }: AppDeps, origins: Or
     ...{ serverName, origins, pretty: options.pretty, realm: options.auth_realm, counts: answers, hit },
     lists: {
       soon: (task) => clock.soon(task),
-      failed: (error) => log.error({ error }, 'a list failed while it was sent'),
+      failed: (error) => log.error({ error }, 'a list response failed while it was sent'),
     },
   });
 

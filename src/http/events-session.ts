@@ -90,7 +90,7 @@ export function createSession(
       carries: { applications: names, resumed: session.resume !== undefined || session.acknowledges === true },
       unread,
       cut: (excess, bytes) => {
-        log.warn({ applications: names, client: describe, bytes, excess }, 'slow consumer is cut off');
+        log.warn({ applications: names, client: describe, bytes, excess }, 'disconnected a slow consumer');
         // A goodbye would wait behind everything that is not read.
         if (excess === 'socket') writer.close(1013, 'events are not read fast enough');
         else raw.terminate();

@@ -50,7 +50,7 @@ export function createLiveSocket({ live, visibilityOf, guard, sockets, responder
         address: sourceNetwork(socket.remoteAddress ?? ''),
         unread: () => raw.bufferedAmount,
         cut: (excess, bytes) => {
-          log.warn({ client, bytes, excess }, 'who watches live and does not read is cut off');
+          log.warn({ client, bytes, excess }, 'disconnected a live-view client that does not read');
           raw.terminate();
           unwatch();
         },

@@ -40,7 +40,10 @@ export function createWebrtcSocket({ calls, sockets, responder, unread, log, gua
           address: sourceNetwork(socket.remoteAddress ?? ''),
           unread: () => raw.bufferedAmount,
           cut: (excess, bytes) => {
-            log.warn({ user: user.name, bytes, excess }, 'a page that waits for calls and does not read is cut off');
+            log.warn(
+              { user: user.name, bytes, excess },
+              'disconnected a browser that waits for calls and does not read',
+            );
             raw.terminate();
           },
         });

@@ -69,7 +69,7 @@ export function hostEngine(
   const music = new MusicOnHold({ directories: config.musicDirectories });
   const openMusic: OpenMusic = (musicClass, codec, about) =>
     new MusicReader(music, { musicClass, codec, clock }, (error) =>
-      tell({ type: 'log', level: 'warn', fields: { ...about, error, musicClass }, message: 'there is no such music' }),
+      tell({ type: 'log', level: 'warn', fields: { ...about, error, musicClass }, message: 'unknown music class' }),
     );
   const options: MediaEngineOptions = {
     config,

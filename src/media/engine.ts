@@ -488,7 +488,7 @@ export class MediaEngine {
   }
 
   #faultMix(mix: number, error: unknown): void {
-    this.#options.log.error({ error, mix }, 'a mix failed');
+    this.#options.log.error({ error, mix }, 'a media mix failed');
     this.#closeMix(mix, reasonOf(error));
     this.#options.report({ type: 'mixFaulted', mix, reason: reasonOf(error) });
   }

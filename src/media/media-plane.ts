@@ -309,7 +309,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const next = running?.alive ? running : this.#start(place);
     for (const each of [...sessions, ...mixes]) each.moveTo(next);
     for (const mix of this.#mixes) mix.followMembers();
-    this.#options.log.warn({ sessions: sessions.length, mixes: mixes.length }, 'media goes on in a new thread');
+    this.#options.log.warn({ sessions: sessions.length, mixes: mixes.length }, 'media continues in a new thread');
   }
 
   #losesTooOften(place: number): boolean {

@@ -107,7 +107,7 @@ export class ThreadLink {
           this.#hear(message);
         } catch (thrown) {
           // A listener's mistake must not cost the other sessions of this batch their reports.
-          this.#log.error({ error: thrown, message: message.type }, 'a listener of the media plane threw');
+          this.#log.error({ error: thrown, message: message.type }, 'a listener of the media plane failed');
         }
       }
       countHeard(heard);

@@ -62,7 +62,7 @@ export class CallArchive<Place> {
   #run(rest: number): void {
     if (this.#running || this.#options.most() === 0 || !this.#options.recorder.on) return;
     this.#running = this.#write(rest)
-      .catch((error) => this.#options.log.error({ error }, 'ended calls cannot be stored'))
+      .catch((error) => this.#options.log.error({ error }, 'cannot store ended calls'))
       .finally(() => {
         this.#running = undefined;
       });

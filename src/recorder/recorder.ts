@@ -368,7 +368,7 @@ export class Recorder {
   }
 
   #failed(error: unknown): void {
-    this.#log.error({ error }, 'something could not be recorded');
+    this.#log.error({ error }, 'cannot record an entry');
   }
 
   #guarded(file: () => void): void {
@@ -418,7 +418,7 @@ export class Recorder {
       try {
         listener(entry, call);
       } catch (error) {
-        this.#log.error({ error }, 'a listener of what is recorded failed');
+        this.#log.error({ error }, 'a listener of the recorder failed');
       }
     }
   }

@@ -91,7 +91,7 @@ function createReports(
     entry.untold = 0;
     log.warn(
       { source, new: untold, attempts, users: [...users.keys()], protocols: [...protocols], ignored: isIgnored(entry) },
-      'wrong passwords',
+      'failed log-ins',
     );
   };
 
@@ -102,7 +102,7 @@ function createReports(
     const others = untold.slice(LINES_PER_REPORT);
     if (others.length > 0) {
       const attempts = others.reduce((sum, entry) => sum + entry.untold, 0);
-      log.warn({ sources: others.length, new: attempts }, 'wrong passwords from further sources');
+      log.warn({ sources: others.length, new: attempts }, 'failed log-ins from more addresses');
       for (const entry of others) entry.untold = 0;
     }
     for (const entry of entries.values()) if (isOver(entry)) entries.delete(entry.source);

@@ -209,7 +209,7 @@ class Files implements CallFiles {
 
   readonly #failed = (error: unknown): undefined => {
     this.#known = undefined;
-    if (!this.#failing) this.#options.log.warn({ error }, 'ended calls cannot be written to the disk');
+    if (!this.#failing) this.#options.log.warn({ error }, 'cannot write ended calls to disk');
     this.#failing = true;
   };
 

@@ -89,10 +89,7 @@ export function createCertificates(
     } catch (error) {
       // Told once for each change of the files, not at every look.
       stamp = stampOf(settings);
-      log.error(
-        { reason: (error as Error).message },
-        'certificates were read anew and cannot be used: the old ones stay',
-      );
+      log.error({ reason: (error as Error).message }, 'the new certificates cannot be used: the old ones stay in use');
     }
   };
 

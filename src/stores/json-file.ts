@@ -72,7 +72,7 @@ function load<T>({ directory, name, log, mode, read }: JsonFileOptions<T>): T[] 
   const aside = setAside(path);
   log.error(
     { file: path, aside, kept: good.length, problems: problems.slice(0, 10) },
-    'a file of the data directory is damaged: it was renamed, and its readable part is kept',
+    'a file of the data directory is damaged: it was renamed, and its readable part was kept',
   );
   try {
     writeDurablySync(path, format(good), mode);
@@ -178,7 +178,7 @@ class KeptFile implements JsonFile {
       try {
         undo();
       } catch (error) {
-        this.#options.log.error({ file: this.#path, error }, 'a change could not be stored, and not be undone');
+        this.#options.log.error({ file: this.#path, error }, 'a change could not be stored or undone');
       }
     }
     for (const { failed } of changes) failed(new AriError('storageFailed', {}, { cause }));

@@ -78,10 +78,7 @@ export function openKeptAnswers({ directory, clock, log, settings, hit }: KeptAn
   const journal = openEntries<Kept>({
     ...{ path: join(directory, 'idempotency'), clock, maximumOctets: journalOctets },
     onFailed: (error) =>
-      log.warn(
-        { error },
-        'answers to requests with an Idempotency-Key are not written: they do not outlive the process',
-      ),
+      log.warn({ error }, 'answers to requests with an Idempotency-Key are not written: a restart loses them'),
   });
 
   const ofUser = (user: string): OfUser => {

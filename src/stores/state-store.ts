@@ -170,7 +170,7 @@ class StateFile implements StateStore {
   check(): void {
     this.#expire();
     if (this.#descriptor === undefined || this.#retryAt !== undefined || !this.#isGone()) return;
-    this.#options.log.warn({ file: this.#path }, 'the file of the state was removed; it is written anew');
+    this.#options.log.warn({ file: this.#path }, 'the state file was removed; writing a new one');
     this.#rewriteOrFail();
   }
 
@@ -288,7 +288,7 @@ class StateFile implements StateStore {
   #failed(error: unknown): void {
     const { log, now, retryMs } = this.#options;
     if (this.#retryAt === undefined)
-      log.error({ file: this.#path, error }, 'the state cannot be written; a crash now would end all calls');
+      log.error({ file: this.#path, error }, 'cannot write the state store; a crash now would end all calls');
     this.#retryAt = now() + retryMs;
     // A crash must not find a state that is older than what peers know: better none.
     try {
@@ -302,7 +302,7 @@ class StateFile implements StateStore {
     if (this.#options.now() < this.#retryAt!) return;
     this.#rewrite();
     this.#retryAt = undefined;
-    this.#options.log.info({ file: this.#path }, 'the state can be written again');
+    this.#options.log.info({ file: this.#path }, 'the state store can be written again');
   }
 
   #load(): void {
@@ -322,7 +322,7 @@ class StateFile implements StateStore {
       const moved = setAside(this.#path);
       log.error(
         { file: this.#path, found, reads: `${format}.${version}`, moved },
-        'the state of another version cannot be read; calls of the server before this one are lost',
+        'cannot read the state of another version; calls of the previous server are lost',
       );
       return;
     }

@@ -145,7 +145,7 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
         await pipeline(octetsOf(path), (await open(unfinished, 'wx')).createWriteStream());
         await rename(unfinished, to.path);
       } catch (error) {
-        log.error({ recording: name, to: to.name, error }, 'a recording could not be copied');
+        log.error({ recording: name, to: to.name, error }, 'cannot copy a recording');
         await rm(unfinished, { force: true }).catch(() => undefined);
         throw new AriError('recordingCopyFailed', {}, { cause: error });
       }
@@ -155,7 +155,7 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
     async delete(name) {
       const { path } = await find(name);
       await rm(path).catch((error: unknown) => {
-        log.error({ recording: name, error }, 'a recording could not be deleted');
+        log.error({ recording: name, error }, 'cannot delete a recording');
         throw new AriError('recordingDeleteFailed', {}, { cause: error });
       });
     },
@@ -169,7 +169,7 @@ export function createStoredRecordings({ directory, log }: { directory: string; 
         mkdirSync(dirname(path), { recursive: true });
       } catch (error) {
         // The recorder announces each recording that it begins.
-        log.error({ recording: name, error }, 'the directory of a recording could not be made');
+        log.error({ recording: name, error }, 'cannot create the directory of a recording');
       }
       return path;
     },

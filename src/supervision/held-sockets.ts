@@ -45,7 +45,10 @@ export class HeldSockets {
     closeSync(descriptor);
     if (isKnown || this.#isFull) return;
     this.#isFull = true;
-    this.#log.warn({ most: this.most }, 'no more sockets are held (supervisor.sockets): a crash closes the others');
+    this.#log.warn(
+      { most: this.most },
+      'the limit of held sockets is reached (supervisor.sockets): a crash closes the others',
+    );
   }
 
   #drop(inode: number): void {

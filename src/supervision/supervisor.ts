@@ -79,13 +79,13 @@ class Supervisor {
         refuseUpgrade: (_, { reason }: { reason: string }) => this.#server?.tell({ type: 'upgradeRefused', reason }),
         askToLeave: () => this.#server?.tell({ type: 'leave' }),
         killServer: () => {
-          log.error({ pid: this.#server?.pid }, 'the server does not answer and is killed');
+          log.error({ pid: this.#server?.pid }, 'the server does not respond and is killed');
           this.#server?.kill('SIGKILL');
         },
         passReload: () => this.#server?.kill('SIGHUP'),
-        tellNoStandby: () => log.warn({}, 'no process stands by: a crash would cost the time of a whole start'),
+        tellNoStandby: () => log.warn({}, 'no standby process: a crash needs a full start'),
         passSignal: (_, { signal }: { signal: NodeJS.Signals }) => this.#server?.kill(signal),
-        tellGivenUp: () => log.error({}, 'the server crashes again and again and is not started any more'),
+        tellGivenUp: () => log.error({}, 'the server crashed repeatedly and is not restarted'),
       },
     });
   }
@@ -110,7 +110,7 @@ class Supervisor {
   #begin(server: ServerProcess): void {
     const messages = this.#held.sendTo(server.link);
     if (messages === undefined)
-      this.#options.log.error({ sockets: this.#held.size }, 'not all sockets could be handed to the next server');
+      this.#options.log.error({ sockets: this.#held.size }, 'cannot hand all sockets to the next server');
     server.tell({ type: 'begin', messages: messages ?? 0, leaveOut: this.#blame.left });
   }
 
@@ -146,8 +146,8 @@ class Supervisor {
 
   #tellCrash({ code, signal, mark }: Omit<ServerEnd, 'how'>): void {
     const { log } = this.#options;
-    log.error({ code, signal, workedOn: mark, sockets: this.#held.size }, 'the server has crashed');
+    log.error({ code, signal, workedOn: mark, sockets: this.#held.size }, 'the server crashed');
     if (mark !== undefined && this.#blame.count(mark, this.#bounds.callCrashes))
-      log.error({ workedOn: mark }, 'it has crashed several times at this: that call is not taken up again');
+      log.error({ workedOn: mark }, 'the server crashed repeatedly at one call: that call is not restored');
   }
 }

@@ -29,13 +29,13 @@ export const createCallLog = (log: Logger): CallListener => {
       line(leg, () => ({ application }), 'a call enters an application');
     },
     joined(leg, was) {
-      line(leg, () => ({ was }), 'a call belongs to an older one from now on');
+      line(leg, () => ({ was }), 'a call joins an older one');
     },
     ended(leg, end) {
       line(leg, () => endingOf(leg, end), 'a call has ended');
     },
     refused({ channel, call }, application) {
-      log.warn({ call, channel, application }, 'a call asks for an application that is not connected');
+      log.warn({ call, channel, application }, 'a call needs an application that is not connected');
     },
   };
 };

@@ -43,14 +43,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     try {
       const status = await post(`{"records":[${batch.lines.map((line) => line.trimEnd()).join(',')}]}`);
       if (status >= 200 && status < 300) {
-        if (failures > 0) log.info({ attempts: failures + 1 }, 'records are delivered again');
+        if (failures > 0) log.info({ attempts: failures + 1 }, 'the delivery of records resumed');
         failures = 0;
         spool.drop(batch);
         return true;
       }
       if (forGood.has(status)) {
         const file = spool.setAside(batch);
-        log.error({ status, records: batch.lines.length, file }, 'call detail records were refused and moved aside');
+        log.error({ status, records: batch.lines.length, file }, 'call detail records were refused and set aside');
         return true;
       }
       reason = `it answered ${status}`;
@@ -65,7 +65,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const waitMs = Math.min(longestRetryMs, retryMs * 2 ** Math.min(failures, 30)) * (1 - chance() / 2);
     failures++;
     const fields = { reason, attempts: failures, waiting_bytes: spool.octets, next_s: Math.round(waitMs) / 1000 };
-    log.warn(fields, 'records could not be delivered; they wait');
+    log.warn(fields, 'cannot deliver records; they are queued');
     timer = clock.setTimeout(() => {
       timer = undefined;
       start();

@@ -50,7 +50,7 @@ function readSeries(element: unknown): KeptSeries {
     !names.includes(name as HistoryFigure) ||
     numbers.some((each) => !Number.isFinite(each))
   )
-    throw new Error('no figures of minutes');
+    throw new Error('no history of figures');
   return { name: name as HistoryFigure, until, values: numbers };
 }
 

@@ -39,7 +39,7 @@ export function createLogLevels(log: RootLogger): LogLevelControl {
         level: level === undefined ? levels.level : readLevel(level),
         parts: parts === undefined ? levels.parts : readParts(parts),
       });
-      log.info({ levels: log.levels }, 'a client changed the log levels');
+      log.info({ levels: log.levels }, 'log levels changed by a client');
       return log.levels;
     },
   };

@@ -60,7 +60,7 @@ export function createOneWayAudio({ clock, log, afterMs, figuresOf }: OneWayAudi
     const { remote, since } = unheard;
     const fields = { channel, endpoint, remote, silent_s: Math.round((clock.now() - since) / 1000) };
     budget.write((untold) =>
-      log.warn({ ...fields, ...(untold > 0 && { untold }) }, 'no audio comes from the far side of an answered call'),
+      log.warn({ ...fields, ...(untold > 0 && { untold }) }, 'no audio from the far side of an answered call'),
     );
   };
 
@@ -72,7 +72,7 @@ export function createOneWayAudio({ clock, log, afterMs, figuresOf }: OneWayAudi
   const judge = (each: Watched, figures: RtpStatistics | undefined, limitMs: number): void => {
     const { leg } = each;
     if (!figures || figures.rxcount > 0) {
-      if (each.unheard) log.info({ channel: leg.channel, remote: figures?.remote }, 'the far side sends audio now');
+      if (each.unheard) log.info({ channel: leg.channel, remote: figures?.remote }, 'the far side began to send audio');
       forget(each);
       return;
     }

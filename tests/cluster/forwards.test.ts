@@ -110,7 +110,7 @@ forwards('more requests at a time than there may be are refused, here and there'
 forwards('a node that cannot be asked is named, with the reason', async () => {
   const { asking, hub, link } = pair(async () => new Response(null));
   const why = async (node: string) => (await refusalOf(() => asking.ask(node, request))).message;
-  assert.is(await why('c'), "The node 'c' of the cluster cannot be asked: it is not connected with NATS");
+  assert.is(await why('c'), "The node 'c' of the cluster cannot be asked: it is not connected to NATS");
   hub.silent.add('node.b');
   assert.is(await why('b'), "The node 'b' of the cluster cannot be asked: it does not answer in time");
   link.become('lost');

@@ -295,7 +295,7 @@ need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none on
     const filler = join(server.data, 'filler');
     assert.throws(() => writeFileSync(filler, Buffer.alloc(8_000_000)), /ENOSPC/);
     await first.ok('POST', `/channels/${channel.id}/variable?variable=FULL&value=1`);
-    await logged('the state cannot be written');
+    await logged('cannot write the state store');
     // Calls go on and begin.
     await late.call('echo');
     for (const { audio } of [echoing, dialing, called, late]) audio.hum(400);
@@ -306,7 +306,7 @@ need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none on
       ]);
     await untilHeard();
     rmSync(filler);
-    await logged('the state can be written again');
+    await logged('the state store can be written again');
     const before = await states();
     assert.is(before.length, 6);
     await server.kill();

@@ -130,7 +130,7 @@ supervised('what stands by reads a changed configuration, and is replaced when i
     await untilStandby(running, second);
     // The line may be read later than the next process is seen.
     await untilAsked(
-      async () => running.logged().includes('no process stands by'),
+      async () => running.logged().includes('no standby process'),
       () => `nothing tells of it: ${running.logged()}`,
     );
   } finally {

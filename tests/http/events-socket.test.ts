@@ -231,7 +231,7 @@ socket('many clients that do not read are cut off before together they take more
     for (const { connection } of held) connection.send(event);
     await new Promise((resolve) => setImmediate(resolve));
   }
-  assert.is(server.logged.find(({ msg }) => msg === 'slow consumer is cut off')?.['excess'], 'total');
+  assert.is(server.logged.find(({ msg }) => msg === 'disconnected a slow consumer')?.['excess'], 'total');
   for (const { client } of held) client.ws.terminate();
   await Promise.all(held.map(({ connection }) => connection.closed));
 });
@@ -253,7 +253,7 @@ socket('a client that does not read is cut off with 1013, by name in the log', a
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.ok(over, 'the application was disconnected');
-  const line = server.logged.find(({ msg }) => msg === 'slow consumer is cut off');
+  const line = server.logged.find(({ msg }) => msg === 'disconnected a slow consumer');
   assert.equal(line?.['applications'], ['slow']);
   client.ws.resume();
   assert.is((await client.closed)[0], 1013);

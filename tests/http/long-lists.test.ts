@@ -97,7 +97,7 @@ lists('a list that fails in the middle closes its connection and nothing else', 
   };
   const response = await fetch(`http://${base}/ari/channels`, { headers });
   assert.is(await response.text().catch(() => 'cut'), 'cut');
-  assert.is(logged[0]?.['msg'], 'a list failed while it was sent');
+  assert.is(logged[0]?.['msg'], 'a list response failed while it was sent');
   fakes.instead = () => samples.ping;
   assert.is((await fetch(`http://${base}/ari/asterisk/ping`, { headers })).status, 200);
   await server.close();

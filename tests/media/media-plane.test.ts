@@ -252,7 +252,7 @@ test('a media thread that dies takes no call with it: port, stream and item go o
   assert.equal((await session.statistics())?.txcount, phone.heard.length);
   assert.is(threads.length, threadCount() === 1 ? 2 : 3, 'nothing but the lost one is started again');
   assert.equal(
-    log.lines.filter(({ message }) => message.startsWith('media goes on')).map(({ level }) => level),
+    log.lines.filter(({ message }) => message.startsWith('media continues')).map(({ level }) => level),
     ['warn'],
   );
   phone.socket.close();

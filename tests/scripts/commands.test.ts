@@ -163,14 +163,18 @@ for (const page of ['README.md', ...guides]) {
   const text = readFileSync(join(root, page), 'utf8');
   const printed = commandsOf(text);
   if (printed.length === 0) continue;
-  need(printed.some((command) => command.startsWith('nats-server ')) ? 'nats-server' : 'sipp').test(commands, `${page}: ${printed.length} commands`, async () => {
-    const desk = new Desk(text);
-    try {
-      for (const command of printed) await desk.run(command);
-    } finally {
-      await desk.close();
-    }
-  });
+  need(printed.some((command) => command.startsWith('nats-server ')) ? 'nats-server' : 'sipp').test(
+    commands,
+    `${page}: ${printed.length} commands`,
+    async () => {
+      const desk = new Desk(text);
+      try {
+        for (const command of printed) await desk.run(command);
+      } finally {
+        await desk.close();
+      }
+    },
+  );
 }
 
 commands('every configuration of the page about providers can be read', () => {

@@ -124,7 +124,7 @@ test('the first wrong password is logged at once, all others once a minute per s
   guess(1);
   const line = (source: string, fields: object) => ({
     level: 'warn',
-    message: 'wrong passwords',
+    message: 'failed log-ins',
     fields: { source, users: ['alice'], protocols: ['sip'], ignored: false, ...fields },
   });
   assert.equal(lines.splice(0), [line('192.0.2.1', { new: 1, attempts: 1 })]);

@@ -35,7 +35,7 @@ const clear = (directory: string) => rmSync(join(directory, 'n.json.new'), { rec
 const sentences = (lines: LoggedLine[]) => lines.map(({ message }) => message);
 
 const unwritten = 'a file of the data directory could not be written';
-const damaged = 'a file of the data directory is damaged: it was renamed, and its readable part is kept';
+const damaged = 'a file of the data directory is damaged: it was renamed, and its readable part was kept';
 
 keeping('changes are on the disk when it says so, and those of a moment go together', async (world) => {
   const directory = join(world.directory, 'new');

@@ -45,7 +45,7 @@ store.before.each((context) => {
       }),
   });
 });
-store.after.each(({ directory }) => rmSync(directory, { recursive: true }));
+store.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
 
 const file = (directory: string): string => join(directory, 'state.log');
 
@@ -154,7 +154,7 @@ store('is written anew when somebody has removed it', ({ open, directory, logged
   first.commit([['a', '1']]);
   rmSync(file(directory));
   first.check();
-  assert.equal(logged, ['the file of the state was removed; it is written anew']);
+  assert.equal(logged, ['the state file was removed; writing a new one']);
   assert.equal([...open().left], [['a', '1']]);
 });
 
@@ -164,14 +164,14 @@ store('a directory that is gone never throws, and is tried again', ({ open, dire
   rmSync(directory, { recursive: true });
   first.check();
   first.commit([['a', '1']]);
-  assert.is(logged.filter((line) => line.includes('cannot be written')).length, 1);
+  assert.is(logged.filter((line) => line.includes('cannot write the state store')).length, 1);
   now = 1_000;
   first.commit([['b', '2']]);
-  assert.is(logged.filter((line) => line.includes('cannot be written')).length, 1);
+  assert.is(logged.filter((line) => line.includes('cannot write the state store')).length, 1);
   mkdirSync(directory);
   now = 2_000;
   first.commit([['c', '3']]);
-  assert.is(logged.at(-1), 'the state can be written again');
+  assert.is(logged.at(-1), 'the state store can be written again');
   assert.equal(Object.fromEntries(open().left), { a: '1', b: '2', c: '3' });
 });
 
@@ -198,8 +198,8 @@ store('a disk that takes a second for a write is left alone between two tries', 
   now += 1_000;
   slow.commit([['a', 'last']]);
   assert.equal(
-    logged.filter((line) => line.includes('written')),
-    ['the state cannot be written; a crash now would end all calls', 'the state can be written again'],
+    logged.filter((line) => line.includes('state store')),
+    ['cannot write the state store; a crash now would end all calls', 'the state store can be written again'],
   );
   slow.close();
   assert.equal([...open().left], [['a', 'last']]);

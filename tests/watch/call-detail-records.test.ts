@@ -254,7 +254,7 @@ records('an answered call that dies with the process has its record after the re
     await clock.run(25 * seconds);
     while (aliveAt() < clock.now()) await clock.run(0);
     await world.crash();
-    assert.ok(lines.some(({ msg }) => msg === 'wrote call detail records of calls that a crash ended'));
+    assert.ok(lines.some(({ msg }) => msg === 'wrote the call detail records of calls that a crash ended'));
     await clock.run(1 * seconds);
     await world.server.close();
     await world.crash();

@@ -45,7 +45,7 @@ log('a call through an application to another phone is told line by line', () =>
       'a call goes out: call #3, channel #3, from 100, to bob, endpoint bob, name PJSIP/bob-x, protocol_id #4',
       'a call is answered: call #3, channel #3, after_s 0, codec ulaw',
       'a call enters an application: call #3, channel #3, application desk',
-      'a call belongs to an older one from now on: call #1, channel #3, was #3',
+      'a call joins an older one: call #1, channel #3, was #3',
       'a call has ended: call #1, channel #1, outcome answered, outcome_reason answered, by farSide, cause 16, cause_text Normal Clearing, duration_s 14, talk_s 13, applications desk, rx 650, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 500, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
       'a call has ended: call #1, channel #3, outcome answered, outcome_reason answered, by application, cause 16, cause_text Normal Clearing, duration_s 12, talk_s 12, applications desk, rx 600, rx_lost 0, rx_late 0, rx_jitter_ms 0, tx 550, tx_lost 0, tx_jitter_ms 0, rtt_ms 0',
     ]);
@@ -58,7 +58,7 @@ log('an application that is called but not connected is named, and who ended the
     await clock.run(5 * seconds);
     assert.equal(readable(partOf('calls', lines)).map(written), [
       'a call comes in: call #1, channel #1, from 100, from_name Alice, to desk, endpoint alice, name PJSIP/alice-x, protocol_id #2, source 10.0.0.2:5060',
-      'a call asks for an application that is not connected: call #1, channel #1, application desk',
+      'a call needs an application that is not connected: call #1, channel #1, application desk',
       'a call has ended: call #1, channel #1, outcome failed, outcome_reason the application desk is not connected, by dialplan, cause 20, cause_text Subscriber absent, reason the application desk is not connected, duration_s 0, talk_s 0',
     ]);
   }),
@@ -103,7 +103,7 @@ log('music that is missing is a warning with the call and the channel, or the br
     await clock.run(1 * seconds);
     const [channel] = await ask<{ id: string }[]>('GET', '/ari/channels');
     await ask('POST', `/ari/channels/${channel?.id}/answer`);
-    const missing = () => lines.filter(({ msg }) => msg === 'there is no such music');
+    const missing = () => lines.filter(({ msg }) => msg === 'unknown music class');
     await ask('POST', `/ari/channels/${channel?.id}/moh?mohClass=nothere`);
     // Files are looked for in the time of the system.
     while (missing().length === 0) await clock.run(20);

@@ -88,11 +88,11 @@ delivery('tries again later and later, a part by chance, no longer than it may, 
   assert.equal(
     lines.map(({ message, fields }) => [message, fields['reason'], fields['attempts'], fields['next_s']]),
     [
-      ['records could not be delivered; they wait', 'it answered 503', 1, 0.75],
-      ['records could not be delivered; they wait', 'refused', 2, 1.5],
-      ['records could not be delivered; they wait', 'it answered 404', 3, 2.25],
-      ['records could not be delivered; they wait', 'it answered 500', 4, 2.25],
-      ['records are delivered again', undefined, 5, undefined],
+      ['cannot deliver records; they are queued', 'it answered 503', 1, 0.75],
+      ['cannot deliver records; they are queued', 'refused', 2, 1.5],
+      ['cannot deliver records; they are queued', 'it answered 404', 3, 2.25],
+      ['cannot deliver records; they are queued', 'it answered 500', 4, 2.25],
+      ['the delivery of records resumed', undefined, 5, undefined],
     ],
   );
 });
@@ -105,7 +105,7 @@ delivery('what would be refused for ever is put aside, and the next goes on', as
   assert.equal([posted.length, told], [2, ['set aside 1', 'drop 2']]);
   assert.equal(
     lines.map(({ message, fields }) => [message, fields]),
-    [['call detail records were refused and moved aside', { status: 422, records: 1, file: '1.refused' }]],
+    [['call detail records were refused and set aside', { status: 422, records: 1, file: '1.refused' }]],
   );
 });
 

@@ -12,7 +12,7 @@ import { inWorld, type World } from './world.ts';
 const audio = suite('one-way audio');
 const seconds = 1_000;
 const ringing = { watch: { dialplan: { default: { desk: ['Stasis(desk)'], wait: ['Wait(300)'] } } } };
-const sentence = 'no audio comes from the far side of an answered call';
+const sentence = 'no audio from the far side of an answered call';
 
 const stuckIn = ({ ask }: World) => ask<WaitingFor[]>('GET', '/hookswitch/stuck');
 const warned = ({ lines }: World) => lines.filter(({ msg }) => msg === sentence);
@@ -65,7 +65,7 @@ audio('an answered call of which no packet comes is logged, stuck and counted, u
     lose(world, 0);
     await clock.run(6 * seconds);
     assert.equal([await stuckIn(world), await counted(world)], [[], '1']);
-    assert.ok(world.lines.some(({ msg }) => msg === 'the far side sends audio now'));
+    assert.ok(world.lines.some(({ msg }) => msg === 'the far side began to send audio'));
   }),
 );
 

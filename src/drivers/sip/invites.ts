@@ -77,7 +77,7 @@ export function createInviteReceiver(
       tellRefusal(transaction, 503, 'call control takes no calls');
       call.refuse(503);
     } catch (error) {
-      stack.log.error({ error, endpoint: endpoint.name }, 'call control could not take a call');
+      stack.log.error({ error, endpoint: endpoint.name }, 'call control failed to accept a call');
       call.refuse(500);
     }
   };

@@ -375,7 +375,7 @@ export class LegCore {
       onUpdated: (message) => this.identify(message),
       acceptAnswer: (sdp) => this.#negotiation?.accept(sdp) ?? false,
       onOfferRefused: (status) => {
-        log.info({ channel: channelId, status }, 'a new offer was refused');
+        log.info({ channel: channelId, status }, 'a re-offer was refused');
         this.video?.refused();
       },
       onRequestEnded: (label, status) => {

@@ -114,7 +114,7 @@ export function createProvisioning(options: ProvisioningOptions): Provisioning {
       const problem = refuses('endpoint', endpoint);
       if (problem === undefined && !known) set(endpoint);
       if (problem === undefined) continue;
-      log.warn({ endpoint: endpoint.id, problem }, 'an endpoint created at run time is no longer valid');
+      log.warn({ endpoint: endpoint.id, problem }, 'an endpoint that was created at run time is no longer valid');
       if (known) remove(endpoint.id);
     }
   };

@@ -48,7 +48,7 @@ export function transferableChannel(
   if (owner.name === transferor.name || mayReplace(transferor, owner)) return channelId;
   services.stack.log.warn(
     { endpoint: transferor.name, channel: channelId },
-    'a transfer names a call of another endpoint, which allow_replaces does not let it join',
+    'transfer refused: it replaces a call of another endpoint (allow_replaces)',
   );
   return undefined;
 }

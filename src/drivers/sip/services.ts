@@ -109,7 +109,7 @@ export const mediaHosts =
     const take = guarded(stack.log, 'taking the address of a host in SDP', (address: string | undefined) => {
       if (isOver()) return;
       if (address === undefined)
-        stack.log.warn({ channel, host, version }, 'a host in SDP has no address: nothing is sent there');
+        stack.log.warn({ channel, host, version }, 'a host in SDP cannot be resolved: no media is sent to it');
       found(address);
     });
     // Never rejects: what it awaits is caught there.

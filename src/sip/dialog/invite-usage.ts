@@ -440,7 +440,7 @@ class Usage implements InviteUsage {
 
   #neverAcknowledged(): void {
     this.#repeats.stop();
-    this.#options.stack.log.info({ callId: this.dialog.callId }, 'the answer was never acknowledged');
+    this.#options.stack.log.info({ callId: this.dialog.callId }, 'the answer was not acknowledged (no ACK)');
     if (!this.#byeHeaders) this.#end({ by: 'lost', status: 408 });
     this.#sendBye(this.#byeHeaders ?? []);
   }

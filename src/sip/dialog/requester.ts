@@ -127,7 +127,7 @@ class Sender implements Sent {
     if (!digest?.challenged(challengesOf(response))) return false;
     if (++this.#challenges <= mostChallenges) return true;
     const { method } = this.#transaction!.request;
-    this.#stack.log.info({ method, target }, 'a server asks for a password again and again; the request is given up');
+    this.#stack.log.info({ method, target }, 'a server repeats its challenge; the request is abandoned');
     return false;
   }
 
@@ -164,7 +164,7 @@ class Sender implements Sent {
       stopWaiting();
       givenUp = true;
       targets?.failed(target);
-      this.#stack.log.info({ target, reason }, 'a server does not answer; another one is asked');
+      this.#stack.log.info({ target, reason }, 'a server does not answer; trying the next one');
       // An INVITE that arrives after all is cancelled as soon as that shows.
       this.#transaction?.cancel();
       handlers.onFailure(408);

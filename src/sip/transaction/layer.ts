@@ -345,7 +345,7 @@ class Transactions implements TransactionLayer {
       if (this.#onRequest) this.#onRequest(arrived);
       else arrived.reply(503);
     } catch (error) {
-      this.#log.error({ error, method: request.method }, 'the receiver of SIP requests threw');
+      this.#log.error({ error, method: request.method }, 'the receiver of SIP requests failed');
       arrived.reply(500);
     }
     arrived.settle();
@@ -433,7 +433,7 @@ class Transactions implements TransactionLayer {
     try {
       call();
     } catch (error) {
-      this.#log.error({ error }, 'a handler of a SIP transaction threw');
+      this.#log.error({ error }, 'the handler of a SIP transaction failed');
     }
   }
 }

@@ -71,7 +71,7 @@ export async function learnExternalAddress(options: ExternalAddressOptions): Pro
     options.server().then(
       (to) => closed || send(to, REQUESTS, FIRST_WAIT_MS),
       (error: unknown) => {
-        log.warn({ reason: (error as Error).message }, 'a STUN server cannot be found');
+        log.warn({ reason: (error as Error).message }, 'cannot resolve a STUN server');
         later(ASK_EVERY_MS, ask);
       },
     );

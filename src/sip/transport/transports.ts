@@ -160,7 +160,7 @@ class SocketTransports implements Transports {
       onDistrusted: ({ address, port, serverName: name }, error) =>
         log.warn(
           { address, port, name, reason: error.message },
-          'a SIP peer has not proved over TLS who it is: nothing was sent to it',
+          'a SIP peer has no valid TLS certificate: nothing was sent to it',
         ),
       maxQueuedBytesInAll: all.maxQueuedBytesInAll,
       hit,
@@ -384,7 +384,7 @@ class SocketTransports implements Transports {
     try {
       call();
     } catch (error) {
-      this.#log.error({ error }, 'a receiver of SIP messages threw');
+      this.#log.error({ error }, 'a receiver of SIP messages failed');
     }
   }
 }

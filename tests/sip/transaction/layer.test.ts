@@ -222,7 +222,7 @@ test('a receiver that throws has the request answered 500, and the error is logg
   });
   transports.deliver(incoming('INVITE'));
   assert.equal(transports.take(), [[0, '500 INVITE']]);
-  assert.equal(errors, ['the receiver of SIP requests threw']);
+  assert.equal(errors, ['the receiver of SIP requests failed']);
   layer.close();
 });
 
@@ -237,7 +237,7 @@ test('a handler that throws hurts no one', () => {
   transports.deliver(answer(request, 100));
   transports.deliver(answer(request, 200));
   assert.equal(told, ['final 200']);
-  assert.equal(errors, ['a handler of a SIP transaction threw']);
+  assert.equal(errors, ['the handler of a SIP transaction failed']);
   layer.close();
 });
 

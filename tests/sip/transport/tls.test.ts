@@ -101,7 +101,7 @@ test('whoever we connect to must show a certificate that is believed, and for it
     ['connect', 'connect'],
   );
   const about = { address: '127.0.0.1', port: target.port };
-  const sentence = 'a SIP peer has not proved over TLS who it is: nothing was sent to it';
+  const sentence = 'a SIP peer has no valid TLS certificate: nothing was sent to it';
   assert.equal(lines, [
     { ...about, name: undefined, reason: 'unable to verify the first certificate', sentence },
     {
