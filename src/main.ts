@@ -48,7 +48,7 @@ export type RunningServer = {
   compact(): void;
   /** Hangs up every call, so that a drain comes to its end. */
   hangupAll(): void;
-  /** Begins files anew that another program has renamed: call detail records, audit log, log files. */
+  /** Opens files again that another program has renamed: call detail records, audit log, log files. */
   reopenFiles(): void;
   /**
    * Applies a reloaded configuration without disturbing calls. Reports settings in force, failed ones, and those that

@@ -72,7 +72,7 @@ function describe<E extends AriErrorCode>(
   return { operation, allowed: false, error, status, message, reason: why(error), chart, allowed_in: allowedIn };
 }
 
-/** Hanging up and the like: what may be done to anything that is there, so that no chart refuses it. */
+/** Operations such as hang-up that every live object accepts, so no chart refuses them. */
 const always = (operation: string): AllowedOperation => ({ operation, allowed: true });
 
 const lifeDecides: ReadonlySet<string> = new Set(channelOperations);

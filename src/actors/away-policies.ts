@@ -111,7 +111,7 @@ class Awaited {
   }
 }
 
-/** What a policy that is no more stands for: the music ends. */
+/** The policy has ended: its music stops. */
 const noPolicy: AwayPolicy = { afterMs: 0, action: 'keep' };
 
 /** Creates the timers that apply away policies. */
@@ -169,7 +169,7 @@ export function createAwayPolicies(options: AwayPoliciesOptions): AwayPolicies {
       const policy = policyOf(application);
       if (!policy || (policy.action === 'keep' && !policy.music))
         return mine && send(application, mine, { type: 'application.kept' });
-      // It is awaited anew: the policy may have changed.
+      // The wait begins again, because the policy may have changed.
       if (mine) send(application, mine, { type: 'application.kept' });
       send(application, begin(application, policy), { type: 'application.lost' });
     },

@@ -43,7 +43,7 @@ export const bridgeSnapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.
 /** The channels in a bridge, in the order of entering. */
 export const staysIn = ({ stays }: BridgeEntry): Stay[] => [...stays.values()];
 
-/** What is to be heard of a bridge: the facts of its chart, and, after those of a step, that its snapshot has changed. */
+/** Notifications of a bridge: the facts of its chart and, after the facts of a step, the change of its snapshot. */
 type BridgeNews = BridgeFact | { type: 'bridge.changed'; snapshot: BridgeSnapshot };
 /** The facts of all bridges. */
 export type BridgeFacts = Facts<BridgeEntry, BridgeNews>;

@@ -73,7 +73,10 @@ function forgetPeers(channels: Tells, present: readonly Present[]): void {
         channels.tell(channel, { type: 'variable.set', name, value: undefined });
 }
 
-/** All of them belong to the oldest of their calls; who has no account gets that of the first who has one. */
+/**
+ * All members join the oldest of their calls. A member without an account code gets that of the first member that has
+ * one.
+ */
 function join(channels: Tells, present: readonly Present[]): void {
   const contexts = present.map(({ channel }) => snapshotOf(channel).context);
   const [first, ...rest] = contexts.map(({ linked }) => linked);

@@ -48,7 +48,7 @@ export type BridgeMembers = ReturnType<typeof createBridgeMembers>;
 
 type Music = MemberMusicEvent<ChannelEntry>;
 
-/** What the music of all members does to their audio. @param changed is told first. */
+/** How music for all members affects their audio. @param changed is called first. */
 const musicEffects = (audio: Pick<ChannelAudio, 'tell'>, changed: (member: ChannelEntry) => void) => ({
   startMusic({ member, musicClass }: Extract<Music, { musicClass: string }>): void {
     changed(member);

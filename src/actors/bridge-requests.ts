@@ -7,7 +7,7 @@ export type BridgeRequest = {
   type?: string | undefined;
   bridgeId?: string | undefined;
   name?: string | undefined;
-  /** `{ mute, suppress_dtmf }`: what who enters is, unless the request to enter says more. */
+  /** `{ mute, suppress_dtmf }`: defaults for members, unless the request that adds one says more. */
   features?: unknown;
   variables?: unknown;
 };

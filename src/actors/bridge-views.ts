@@ -21,14 +21,14 @@ type Source = { id: string; media: MediaSession; codec: VideoCodec; h264?: H264T
 /** Sources that a member cannot see, or may be unable to decode, and why. */
 type Unseen = { channel: string; sources: readonly { channel: string; why: string }[] };
 
-/** Members that are named of those whom one does not see. */
+/** How many of the members that one does not see are named. */
 const mostTold = 10;
 
 /**
- * Decides who sees whom in one bridge. The mix itself follows the talker, or shows one member to all. In the mode `sfu`
- * each member sees the others, one in each of its streams. With too few streams it sees those that joined first. A
- * source keeps its stream as long as both stay. When one leaves, the last one takes its stream. Calls without video
- * cost nothing.
+ * Decides which member sees which in one bridge. The mix itself follows the talker, or shows one member to all. In the
+ * mode `sfu` each member sees the others, one in each of its streams. With too few streams it sees those that joined
+ * first. A source keeps its stream as long as both stay. When one leaves, the last one takes its stream. Calls without
+ * video cost nothing.
  */
 export class BridgeViews {
   /** Sources of each member, by stream. */

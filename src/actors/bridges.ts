@@ -65,7 +65,7 @@ type BridgesOptions = {
   };
 };
 
-/** Owns every bridge and who is in it: a channel is in one at most. */
+/** Owns every bridge and its members. A channel is in one bridge at most. */
 export interface Bridges {
   /** The facts of all bridges. */
   readonly facts: Pick<BridgeFacts, 'of'>;
@@ -91,7 +91,7 @@ export interface Bridges {
   /** The bridge that a channel is in. */
   bridgeOf(channelId: string): BridgeEntry | undefined;
   tell(bridge: BridgeEntry, command: BridgeCommand): void;
-  /** Says whom it is to show. */
+  /** Sets which members it shows. */
   tellVideo(bridge: BridgeEntry, command: BridgeVideoCommand): void;
   snapshot(bridge: BridgeEntry): BridgeSnapshot;
   /** Its video snapshot; undefined without video. */
@@ -123,7 +123,7 @@ const withoutFeatureKeys = (dump: BridgeDump['actor']): BridgeDump['actor'] => {
 type BridgeRegistry = Registry<BridgeEntry>;
 type Models = { model(bridge: BridgeEntry, leaving?: string): Bridge };
 
-/** What the media plane reports of a mix goes to the charts of its bridge. */
+/** Sends reports of the media plane about a mix to the charts of its bridge. */
 const mixReports =
   (registry: BridgeRegistry, videos: BridgeVideos, log: Logger) =>
   (id: string) =>

@@ -226,7 +226,7 @@ class Story implements CallStory {
     void told.then(() => this.#ending.delete(told));
   }
 
-  /** What became of a leg; the first one of a call has that of the call. */
+  /** The outcome of a leg. The first leg of a call has the call's outcome. */
   #outcomeOf({ channel, call }: CallLeg, facts: LegFacts): CallOutcome {
     const called = this.#called.get(channel) ?? [];
     this.#called.delete(channel);

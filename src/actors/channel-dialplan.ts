@@ -32,7 +32,7 @@ export function stopDialplan(entry: ChannelEntry): void {
   entry.run = undefined;
 }
 
-/** A priority that no extension has: who comes back there has come to the end. */
+/** A priority that no extension has: a channel that returns there is at its end. */
 const beyond = 1_000_000;
 
 /** Makes what runs the dialplan on channels. */

@@ -65,7 +65,7 @@ export class ChartRun {
   readonly #logic: AnyStateMachine;
   readonly #scope: AnyActorScope;
 
-  /** The facts of the transition. Those of the next one are collected anew. */
+  /** The facts of the transition. Those of the next step are collected separately. */
   takeFacts(): readonly EventObject[] {
     if (this.#facts.length === 0) return none;
     const facts = this.#facts;

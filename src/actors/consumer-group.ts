@@ -301,7 +301,7 @@ export class ConsumerGroup {
     this.#forgetChannel(call, channel);
   }
 
-  /** What is saved of a channel's call has changed. */
+  /** The saved part of a channel's call has changed. */
   #changedOf(channel: string): void {
     const key = this.#keyOfChannel.get(channel);
     if (key !== undefined) this.#options.changed?.(key);

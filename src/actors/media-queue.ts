@@ -80,7 +80,7 @@ export class MediaQueue {
     this.#add({ type: 'work.added', work, at: this.#run?.takes('work.ended') ? Math.max(at, 1) : at });
   }
 
-  /** The last work that has a name: what something would wait behind that is added now. */
+  /** The last named work: work that is added now waits behind it. */
   get last(): { kind: 'playback' | 'recording'; id: string } | undefined {
     for (let at = this.#works.length - 1; at >= 0; at--) {
       const { kind, id } = this.#works[at] as QueuedWork;

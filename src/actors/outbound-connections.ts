@@ -90,7 +90,7 @@ const createBegin =
     });
   };
 
-/** The socket of a connection that was restored is made anew, or counts as lost. */
+/** Opens the socket of a restored connection again, or counts it as lost. */
 function revive({ actor }: Connection): void {
   if (actor.getSnapshot().matches('connecting')) actor.send({ type: 'socket.failed' });
   else if (isConnected(actor.getSnapshot())) actor.send({ type: 'socket.closed' });
@@ -116,7 +116,7 @@ export function createOutboundConnections(options: OutboundConnectionsOptions): 
     });
   };
 
-  /** The socket is open: what waited goes out, behind the word that the application is registered. */
+  /** The socket is open: sends the registration of the application, then the queued events. */
   const connected = (connection: Connection): void => {
     connection.complained = false;
     log.info(describeConnection(connection), 'connected to applications');

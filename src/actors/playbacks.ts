@@ -94,7 +94,7 @@ export interface Playbacks {
   isBusy(kind: PlayTarget['kind'], id: string): boolean;
   /** Every playback that clients know of, in the order of asking; the dialplan's begin again with its step. */
   dump(id?: string): PlaybackDump[];
-  /** Takes playbacks up again; the item under way begins anew at `heardMs`. One whose target is not there is forgotten. */
+  /** Restores playbacks. The current item starts again at `heardMs`. One whose target is not there is forgotten. */
   restore(
     dumps: readonly PlaybackDump[],
     targetOf: (kind: PlayTarget['kind'], id: string) => PlayTarget | undefined,

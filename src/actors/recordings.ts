@@ -54,8 +54,8 @@ export interface Recordings {
   /** @throws AriError recordingNotFound, recordingNotInSession. */
   command(name: string, command: RecordingCommand): void;
   /**
-   * The target is about to go: what is recorded of it is completed, what waits vanishes without an event. Told after
-   * the target's queue was closed, before its media are.
+   * The target is about to end: completes its recordings, and drops waiting ones without an event. Told after the
+   * target's queue was closed, before its media are.
    */
   targetGone(kind: RecordTarget['kind'], id: string): void;
   /** Calls back once no recording of a target runs or waits. */

@@ -10,9 +10,9 @@ import {
 } from './transition-table.ts';
 
 /**
- * Runs charts as tables. xstate computes each transition anew: states to leave and enter, in sets and sorted lists,
- * and a snapshot for every assignment. In a flat chart all of that follows from source and target. A table gives the
- * same guards, actions, facts and timers in the same order, at a tenth of the cost (docs/decisions/0006). The chart
+ * Runs charts as tables. xstate computes each transition from scratch: sets and sorted lists of states to leave and
+ * enter, and a snapshot for every assignment. In a flat chart all of that follows from source and target. A table gives
+ * the same guards, actions, facts and timers in the same order, at a tenth of the cost (docs/decisions/0006). The chart
  * stays the only description. The tests of each chart compare both step by step.
  */
 
@@ -65,12 +65,12 @@ function makeLogic(machine: AnyStateMachine): AnyStateMachine {
   return Object.assign(Object.create(machine) as AnyStateMachine, { getInitialSnapshot, transition });
 }
 
-/** Actors of call control have no children: what one needs of another is an effect. */
+/** Actors of call control have no children. They reach each other by effects. */
 const spawn = (): never => {
   throw new Error('a chart makes no actors');
 };
 
-/** What an action is told, an assignment besides how to make actors. */
+/** The arguments of an action. An assignment also gets `spawn`. */
 type Info = Arguments & { self: unknown; system: unknown; spawn: typeof spawn };
 
 /** With parameters as they are for this context and event. */
@@ -167,7 +167,7 @@ class Macrostep {
     if (actions.length === 0) return;
     const scope = this.#scope;
     const { self, system } = scope;
-    // Nobody changes what an action is told: as long as the context stays, all get the same.
+    // Actions do not change their arguments, so all get the same object while the context stays.
     let info: Info = { context: this.#context, event: this.#event, self, system, spawn };
     for (const action of actions) {
       if (info.context !== this.#context) info = { ...info, context: this.#context };

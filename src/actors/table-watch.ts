@@ -5,7 +5,7 @@ import { type CommittedStep, describeStep, type Step } from './step.ts';
 
 /**
  * Lists the runs of tables among the actors and shows them to inspectors. The recorder and other listeners hear of
- * their steps. A run ends in a final state. The recorder is told from the first step on: by then its object is known.
+ * their steps. A run ends in a final state. The recorder hears of it from the first step on, when its object is known.
  */
 export const createTableWatch = (runtime: Runtime): TableWatch => ({
   begin: (machine, object, state) => new WatchedTable(runtime, machine, object, state),

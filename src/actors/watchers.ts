@@ -25,7 +25,7 @@ export interface Watchers extends WatcherHost {
   close(): Promise<void>;
 }
 
-/** Who watches which topic. */
+/** The watchers of each topic. */
 class TopicIndex {
   readonly #topicsOf = new Map<string, readonly string[]>();
   readonly #byTopic = new Map<string, Set<string>>();
@@ -42,7 +42,7 @@ class TopicIndex {
     for (const topic of topics) this.#byTopic.set(topic, (this.#byTopic.get(topic) ?? new Set()).add(id));
   }
 
-  /** A copy: watchers may go while each of them is told. */
+  /** A copy, because watchers may leave while the list is notified. */
   watchersOf(topic: string): string[] {
     return [...(this.#byTopic.get(topic) ?? [])];
   }

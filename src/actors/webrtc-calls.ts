@@ -14,7 +14,7 @@ import type { Channels } from './channels.ts';
 import type { Listening } from './listening.ts';
 import type { Turn } from './turn.ts';
 
-/** Who asks, with the token that stands for it, and the address of the request where it is known. */
+/** The user, its token, and the address of the request if known. */
 type BrowserUser = {
   user: { name: string; read_only: boolean; token?: { readonly name: string } | undefined };
   address?: string | undefined;

@@ -121,7 +121,7 @@ export type Base = {
   inForce: { config: Config };
   /** Replacements of the system's own services. */
   io: ServerIo;
-  /** What has changed and is not written yet. */
+  /** Changes that are not written yet. */
   changes: TurnChanges;
   /** The state that survives this process; undefined when it is off. */
   stateStore: StateStore | undefined;

@@ -11,7 +11,10 @@ export const outsideSettings = ['sip.external_address', 'sip.stun_server', 'sip.
 
 /** Our address as others see it. */
 interface Outside {
-  /** To a peer, where it is not ours; undefined for who is in one of our own networks, and before anything is known. */
+  /**
+   * The address that a peer must use, if it is not our own. Undefined for peers in our own networks, and while nothing
+   * is known.
+   */
   of(peer: string | undefined): string | undefined;
   /** Applies other settings. The previous STUN result holds until the next one. */
   reconfigure(next: Config): void;

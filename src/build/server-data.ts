@@ -127,7 +127,7 @@ export type ServerData = Static<typeof ServerData>;
 
 type Shape = { type?: string; const?: unknown; required?: string[]; properties?: Record<string, Shape> };
 
-/** What a schema requires, without objects: lists are empty, numbers 0. */
+/** The least value that a schema accepts: lists are empty, numbers 0. */
 const emptyOf = ({ type, const: only, required = [], properties = {} }: Shape): unknown =>
   type === 'object'
     ? Object.fromEntries(required.map((name) => [name, emptyOf(properties[name] as Shape)]))

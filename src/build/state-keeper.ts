@@ -20,7 +20,7 @@ const plainId = /^[\w.-]+$/;
 /** An entry of each element of a list: the element, or a member of it. */
 type Item = { readonly path: string; readonly member?: string; one(id: string): readonly unknown[] };
 
-/** What a kind of mark is about: entries of the object with its id, and parts that are written whole. */
+/** The scope of a kind of mark: entries of the object with its id, and parts that are written whole. */
 type Place = { items: Item[]; wholes: string[] };
 
 type Part = (typeof savedParts)[string];
@@ -75,7 +75,7 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): { 
     base.clock.clearTimeout(timer);
     unsubscribe();
     base.runtime.turn.changed = undefined;
-    // What follows is the end of this server's objects: phones stay registered, and applications may resume.
+    // From here on the objects of this server end. Phones stay registered, and applications may resume.
     base.changes.writeWith(undefined);
     keeper.leave();
     store.close();

@@ -147,7 +147,7 @@ const keptIn =
 /** Before there are calls. */
 const nothingHeld: HeldObjects = { channels: [], bridges: [], playbacks: [], recordings: [], complete: true };
 
-/** Who keeps what changes of applications: set when the server has been built. */
+/** Stores the changes of applications. Set when the server has been built. */
 type Keeping = {
   keeper?: {
     event(application: string, seq: number, json: string): void;

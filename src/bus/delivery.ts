@@ -291,7 +291,7 @@ function createWriter(options: DeliveryOptions) {
   return { open, write, miss };
 }
 
-/** What applications are subscribed to. */
+/** The subscriptions of applications. */
 function createInterests(
   receivers: ReadonlyMap<string, Receiver>,
   subscriptions: Subscriptions<Receiver>,

@@ -36,7 +36,7 @@ export type DialsOptions = EarlyAudioOptions & {
   runtime: Runtime;
   ids: Pick<Ids, 'uuid'>;
   bridges: Bridges;
-  /** Sessions, to find who replaces whom. */
+  /** Sessions, to find replacements. */
   dialSessions: DialSessions;
   /** Feature keys of the parties; left out: none. */
   featureKeys?: Pick<FeatureKeys, 'hasCode' | 'attend'> | undefined;
@@ -83,7 +83,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
     return { actor: this.actor.dump() as DialDump['actor'], keys };
   }
 
-  /** Hears again whom it is about, after it was restored. */
+  /** Listens to its channels again after a restore. */
   resume(keys: DialDump['keys']): void {
     const { value, context } = this.actor.getSnapshot();
     const { channels, bridges } = this.#options;
@@ -198,7 +198,7 @@ export class DialSession implements Session, Ongoing<DialResult> {
     this.#send({ type: 'targets.opened', callees, failures });
   }
 
-  /** Brings all who are to be called through a subroutine; who does not come to its end is not called. */
+  /** Runs a subroutine for every called channel. A channel that does not reach its end is not called. */
   async prepareTargets({ callees, preparation }: DialContext): Promise<void> {
     const { channels, dialplans, callsOf } = this.#options;
     const prepare = async ({ channelId }: Callee): Promise<void> => {

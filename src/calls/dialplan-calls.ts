@@ -33,7 +33,7 @@ type DialplanCallsOptions = {
   audio: DialsOptions['audio'];
   dialplans: ChannelDialplans;
   bridges: Bridges;
-  /** Sessions, to find who replaces whom. */
+  /** Sessions, to find replacements. */
   dialSessions: DialSessions;
   /** Listens to channels. */
   snoops: Pick<Snoops, 'open' | 'targetOf'>;

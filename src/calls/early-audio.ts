@@ -26,7 +26,7 @@ export class EarlyAudio {
   readonly #caller: ChannelEntry;
   readonly #options: EarlyAudioOptions;
   readonly #run: TableRun<keyof typeof earlyAudioTable, EarlyAudioEvent<ChannelEntry>, EarlyAudioEffect>;
-  /** Who is heard, and where. */
+  /** Whose audio goes where. */
   #heard: { readonly channelId: string; readonly mix: Mix } | undefined;
 
   constructor(caller: ChannelEntry, options: EarlyAudioOptions) {

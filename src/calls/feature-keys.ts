@@ -45,7 +45,7 @@ export type KeyListener = {
 /** A party that is listened to. */
 type Listener = { actor: Actor<typeof featureKeysMachine>; channel: ChannelEntry; call: FeatureCall; stop(): void };
 
-/** Whether a party talks to whom it may put the others through to. */
+/** Whether a party talks to a target that it may transfer the others to. */
 const isAway = ({ actor }: Listener): boolean => {
   const { value } = actor.getSnapshot();
   return value === 'consulting' || value === 'collectingThere';
@@ -81,7 +81,7 @@ type Shared = {
 function bindEffects({ options, listeners, recording, settings, indicate }: Shared) {
   const { ids, log, channels, bridges, transfers, dialplan } = options;
 
-  /** Those whom a party talks to. */
+  /** The peers of a party. */
   const othersOf = ({ channel }: Listener): ChannelEntry[] =>
     [...(bridges.bridgeOf(channel.id)?.stays.values() ?? [])]
       .map((stay) => stay.channel)

@@ -19,7 +19,7 @@ type SpyingOptions = {
   attempt<T>(entry: ChannelEntry, what: () => T): T | undefined;
 };
 
-/** What comes from a channel's party is its `in`, what that party hears its `out`. */
+/** `in` is the audio from a channel's party, `out` the audio to it. */
 const sidesHeard = { party: 'in', both: 'both', none: 'none' } as const;
 const sidesTold = { nobody: 'none', party: 'out', both: 'both' } as const;
 

@@ -5,7 +5,7 @@ import type { Channel } from '../models/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { TransferResult } from '../models/transfer.ts';
 
-/** A channel and whom it is with, as they are shown in the events of a transfer. */
+/** A channel and its peer or bridge, as the events of a transfer show them. */
 export type PartySnapshot = {
   channel: Channel;
   bridge?: Bridge;

@@ -7,7 +7,7 @@ import { type ClusterLink, LinkError } from './link.ts';
 /** Kinds of objects whose ids clients can choose. */
 export type Kind = 'channel' | 'bridge' | 'playback' | 'recording';
 
-/** Ids without a node's mark: who has them. No two nodes have the same one. */
+/** The owners of ids without a node's mark. No two nodes have the same one. */
 export interface Claims {
   /**
    * Takes an id for a new object of this node.

@@ -29,7 +29,7 @@ type ClusterSettings = {
   nodes: number;
 };
 
-/** What the server gives to the cluster when it has been built. */
+/** The parts of the server that the cluster needs, given when the server has been built. */
 type Served = {
   /** Carries out a request of another node. */
   carryOut(request: RemoteRequest): Promise<Response>;
@@ -192,7 +192,7 @@ function createTelling(parts: Parts) {
     if (served) claims.sweep(served.isHere);
     timer = clock.setTimeout(beatOn, settings.heartbeatMs);
   };
-  /** What has to be done each time the link is up. */
+  /** Runs each time the link is up. */
   const join = async (isHere: Served['isHere']): Promise<void> => {
     beat();
     await link.claim(nodeKey(name), name);

@@ -9,7 +9,7 @@ type MemberState = keyof typeof nodeMemberTable;
 /** What a node tells about itself with each heartbeat. */
 export type Beat = {
   name: string;
-  /** Names the process: another one begins anew. */
+  /** Names the process. Another process starts with another epoch. */
   epoch: string;
   /** Counts changes of the applications that are connected to it. */
   revision: number;
@@ -118,7 +118,7 @@ export function createMembers(options: MembersOptions): Members {
         return;
       }
       wait(node);
-      // Another process has its name: what the one before had is gone.
+      // Another process has this name: the objects of the previous one are gone.
       if (before && before.epoch !== beat.epoch) tell(node, { type: 'left' });
       tell(node, { type: 'heard' });
       options.heard(beat);

@@ -157,7 +157,7 @@ class ClusterPresence implements Presence {
       return;
     }
     const place = `${String(from)} ${application}`;
-    // The first one after a connection was made begins anew.
+    // The first event of a connection starts the count again.
     const before = made === 1 ? 0 : (this.#received.get(place) ?? made - 1);
     this.#received.set(place, made);
     const lost = Math.max(0, made - before - 1);

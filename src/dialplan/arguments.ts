@@ -102,9 +102,9 @@ function sealed(template: string, expand: (text: string) => string): string {
 }
 
 /**
- * Options of text that is not expanded yet. What stands in parentheses is replaced after the letters are read, so that a
- * variable there adds no option; a variable outside of them may hold options. A variable adds no part to an argument either,
- * unless it is the whole argument: split what is returned, then read each part with `unsealed`.
+ * Options of text that is not expanded yet. Variables in parentheses are replaced after the letters are read, so they
+ * cannot add options. Variables outside parentheses can. A variable adds no part to an argument either, unless it is
+ * the whole argument: split what is returned, then read each part with `unsealed`.
  */
 export function readOptionsOf(template: string, expand: (text: string) => string): ReadonlyMap<string, string> {
   const options = new Map<string, string>();

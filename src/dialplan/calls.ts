@@ -94,7 +94,7 @@ export interface DialplanCalls {
   join(channel: string): Ongoing<void> | undefined;
   /** Listens to another channel until it ends; undefined when there is no such one. */
   spy(request: SpyRequest): Ongoing<void> | undefined;
-  /** Joins everyone who is in the room of that name, until it leaves. */
+  /** Joins the conference of that name until it leaves. */
   enterConference(name: string): Ongoing<void>;
   /** Music on hold of a class until it is stopped. */
   music(musicClass: string): Stop;

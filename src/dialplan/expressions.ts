@@ -62,7 +62,7 @@ const isChoice = ({ text, parts }: Template): boolean =>
 const expandChoice = (template: Template, scope: Scope): string =>
   isChoice(template) ? expandEach(template, scope, sealedValue) : expand(template, scope);
 
-/** A calculation: what stands in quotes is one word, whatever its variables hold. */
+/** A calculation. A quoted part is one word, whatever its variables hold. */
 const expandQuoted = (template: Template, scope: Scope): string =>
   expandEach(template, scope, (value, before) => (isInQuotes(before) ? sealedValue(value) : value));
 

@@ -63,7 +63,10 @@ const responseHeaders: DialplanFunction = {
   read: (channel, text) => channel.sip()?.responseHeaderNames(text.trim().replace(/\*$/, '')).join(','),
 };
 
-/** `PJSIP_SEND_SESSION_REFRESH()=invite`: offers anew; `update` tells only that the session lives, where that is understood. */
+/**
+ * `PJSIP_SEND_SESSION_REFRESH()=invite` sends a re-offer. `update` refreshes the session timer, if the peer supports
+ * UPDATE.
+ */
 const sessionRefresh: DialplanFunction = {
   takes: 'it is invite or update, on a SIP channel that is Up',
   write: (channel, _text, value) => {
@@ -80,7 +83,7 @@ const dtmfMode: DialplanFunction = {
   write: (channel, _text, value) => channel.sip()?.setDigitMode(value.trim().toLowerCase()) ?? false,
 };
 
-/** Formats of a list such as `!all,alaw,ulaw`: what is excluded is not among them. */
+/** Formats of a list such as `!all,alaw,ulaw`, without the excluded ones. */
 function offered(value: string): string[] {
   let chosen: string[] = [];
   for (const item of value.toLowerCase().split(/[,&|]/)) {

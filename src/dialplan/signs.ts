@@ -1,4 +1,6 @@
-/** What has a meaning where a text is split or calculated, and the signs that stand for it in values meanwhile. */
+/**
+ * Characters with a meaning when a text is split or calculated, and the signs that replace them in values meanwhile.
+ */
 const meanings = '^&:?"()[]{}\\';
 const firstSign = 0xe000;
 

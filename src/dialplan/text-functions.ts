@@ -41,7 +41,7 @@ const cut: TextFunction = (text, { value }) => {
   return found.join(mark);
 };
 
-/** Fields that one CUT gives at most: a list of ranges may name the same ones again and again. */
+/** The most fields of one CUT: a list of ranges can repeat fields. */
 const longestList = 8_192;
 
 /** `FIELDQTY(name,separator)`: how many fields there are. */

@@ -32,8 +32,8 @@ const closed = 'the session is closed';
 type Witnesses = { readonly log: Logger; readonly tables?: TableWatch | undefined };
 
 /**
- * Stands in for an RTP session until its port is open: what is asked before is done then, in the same order.
- * Closing it closes the session, also one that opens later.
+ * Queues the commands of an RTP session until its port is open, in order. Closing it closes the session, also one that
+ * opens later.
  */
 export class PendingSession extends SessionCommands implements MediaSession {
   readonly id: string;
@@ -81,7 +81,7 @@ export class PendingSession extends SessionCommands implements MediaSession {
   }
 
   #runWaiting(): void {
-    // Nobody hears the promise: what one throws is logged, and the others are done all the same.
+    // Nobody awaits the promise: an error of one command is logged, and the others run.
     for (const { run, failed } of this.#waiting.splice(0))
       guarded(this.#log, 'what was asked of an RTP session', run, () => failed('the session could not do it'))(
         this.#session!,

@@ -74,7 +74,7 @@ export type Client = {
   gone(): boolean;
 };
 
-/** Says whom credentials belong to. */
+/** Returns the user of the credentials. */
 interface Authenticator {
   /** The user of a text with credentials (a header, a key) that was verified before. */
   recall(carrier: string): HttpUser | undefined;
@@ -94,9 +94,9 @@ const maxRemembered = 1024;
 
 /**
  * Creates the check of credentials. Passwords are compared in constant time. A hash is computed once for valid
- * credentials; later the carrying text is looked up in a map. The map compares texts only if their hashes are equal,
- * which are seeded anew in every process. So timing reveals nothing. Hashes are computed one after another in `queue`,
- * so wrong passwords use one thread at most. Parallel requests with the same credentials share one computation.
+ * credentials; later the carrying text is looked up in a map. The map compares texts only if their hashes are equal.
+ * Each process has its own hash seed. So timing reveals nothing. Hashes are computed one after another in `queue`, so
+ * wrong passwords use one thread at most. Parallel requests with the same credentials share one computation.
  * @throws Error for an unreadable hash.
  */
 export function createAuthenticator(users: readonly HttpUser[], queue: PasswordQueue): Authenticator {

@@ -92,7 +92,7 @@ export function createElsewhere({ cluster, isHere, isActive, responder }: Elsewh
   const ask: Gather['ask'] = async (node, c, asked) => {
     if (cluster.isAway(node)) throw new AriError('nodeUnavailable', { node, why: 'it is away' });
     const answer = await cluster.ask(node, remoteOf(c, asked));
-    // What browsers need is decided here, where the request came in.
+    // The CORS headers are those of the node that received the request.
     for (const [name, value] of responder.empty(c.req.raw, 204).headers)
       if (name.startsWith('access-control-') || name === 'vary') answer.headers.set(name, value);
     if (c.env?.outgoing && answer.statusText !== '') c.env.outgoing.statusMessage = answer.statusText;

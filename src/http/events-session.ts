@@ -46,7 +46,7 @@ export type SessionOptions = {
   authorization: string;
   /** User of its requests in place of `authorization`: for sockets that this system opened. */
   localUser?: HttpUser;
-  /** Registers the applications in place of their owner, who has done so already. */
+  /** Registers the applications for their owner, who is authorised already. */
   connect?: Connect | undefined;
   socket: Socket;
   /** Called when the socket is open; true: close it again. */

@@ -111,7 +111,7 @@ export function createIdempotency(answers: KeptAnswers): Idempotency {
       const [, quoted, bare] = keyForm.exec(header.trim()) ?? [];
       const text = quoted ?? bare;
       if (text === undefined) throw new AriError('idempotencyKeyInvalid');
-      // Tokens of one user may cover different things: none is told what another was answered.
+      // Tokens of one user can have different scopes, so none gets the answer of another.
       const key = user.token ? `${user.token.name} ${text}` : text;
       const state = answers.begin(user.name, key, printOf(c, operation, sources));
       if (state === 'other') throw new AriError('idempotencyKeyReused');

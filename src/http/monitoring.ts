@@ -28,7 +28,7 @@ export function mountMonitoring(app: Hono<Env>, parts: Monitoring, checked: Chec
     },
     (method) => (method === 'GET' || method === 'HEAD' ? readMetrics : undefined),
   );
-  // Read anew only when the networks are others.
+  // Parsed again only if the networks have changed.
   let matchers = { of: networks.allowed, all: networks.allowed.map(addressMatcher) };
   const isAllowed = (c: Context<Env>): boolean => {
     const address = c.env?.incoming?.socket.remoteAddress;

@@ -23,7 +23,7 @@ export interface OutboundSockets {
   open: OpenSocket;
   /** Event filter of a user's application, by its present rights. */
   narrowOf: NarrowOf;
-  /** Users or tokens are others now: sockets whose rights have changed are closed (1008), and may be opened anew. */
+  /** Users or tokens have changed: closes sockets whose rights have changed (1008). They may be opened again. */
   review(): void;
   /** Sends 1001 to every socket and closes those that do not answer within `graceMs`; resolves when all are closed. */
   close(graceMs: number): Promise<void>;

@@ -73,7 +73,7 @@ type Prepared = {
   operation: Operation;
   owner: unknown;
   names: readonly string[];
-  /** What a request goes through: made by the first one. */
+  /** The steps of a request, created by the first one. */
   steps(): Steps;
 };
 type Steps = { read: ParamReader; check: Check; guard: Guard; stateCheck: StateCheck };
@@ -216,7 +216,7 @@ function createRunner({ responder, clock, log, validate, refusalForm, limits, co
   };
 
   const sendFile = (prepared: Prepared, c: Context, file: FileAnswer): Response => {
-    // A WebSocket carries JSON: what it answers instead does not need the file to be read.
+    // A WebSocket carries JSON: it gets another answer, so the file is not read.
     if ((c.env as { overWebSocket?: true } | undefined)?.overWebSocket)
       return new Response('-', { headers: { 'Content-Type': 'application/octet-stream' } });
     try {

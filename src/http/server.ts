@@ -133,7 +133,7 @@ class Answering {
 
   /**
    * Tells clients with each answer that the connection ends. Resolves when no request has come or been answered for a
-   * moment: who sends one request after another has changed to a new connection by then.
+   * moment. By then, clients that send requests one after another use a new connection.
    */
   async quiet(): Promise<void> {
     this.#isLeaving = true;

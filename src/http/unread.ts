@@ -48,8 +48,9 @@ type Source = { total: number; entries: Set<Entry> };
 type Entry = { output: Output; source: Source; counted: number; cut: boolean };
 
 /**
- * Counts what outputs hold when they are written to, so that writing costs the same however many there are. A client
- * that reads in between is counted too high until then; all are counted anew before one is cut because of others.
+ * Counts what outputs hold when they are written to, so that writing costs the same however many there are. The count
+ * of a client that reads meanwhile is too high until then. All are counted again before a client is disconnected
+ * because of others.
  */
 export function createUnread(limits: UnreadLimits, hit: LimitHit = uncounted): Unread {
   const sources = new Map<string, Source>();

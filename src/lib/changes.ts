@@ -38,7 +38,7 @@ export class TurnChanges {
 
   /** Writes what has changed and lets outputs leave. Not from within an actor's step. */
   commit(): void {
-    // What an output changes is written before the next output leaves.
+    // Changes by an output are written before the next output leaves.
     while (this.#marks.size > 0 || this.#outputs.length > 0) {
       const marks = this.#marks;
       if (marks.size > 0) {

@@ -22,7 +22,7 @@ export function guarded<Args extends unknown[]>(
   };
 }
 
-/** A clock whose timers cannot end the process: what they throw is logged. */
+/** A clock whose timers cannot end the process: their errors are logged. */
 export const guardedClock = (clock: Clock, log: Pick<Logger, 'error'>, what: string): Clock => ({
   now: () => clock.now(),
   monotonic: () => clock.monotonic(),

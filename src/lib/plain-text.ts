@@ -1,7 +1,7 @@
 /** Text from outside, made so that it cannot steer a terminal: without control characters (C0, DEL and C1). */
 export const plain = (text: string): string => text.replaceAll(/\p{Cc}/gu, '?');
 
-/** JSON for a terminal: what JSON itself leaves as it is of control characters (DEL and C1) is escaped, too. */
+/** JSON for a terminal: also escapes the control characters that JSON leaves (DEL and C1). */
 export const plainJson = (json: string): string => json.replaceAll(/[\u007f-\u009f]/g, escaped);
 
 const escaped = (character: string): string => `\\u00${character.charCodeAt(0).toString(16)}`;

@@ -23,11 +23,11 @@ export type ClientTls = {
   readonly key?: string;
 };
 
-/** Certificates, keys and authorities; read anew, they hold from the next handshake on. */
+/** Certificates, keys and authorities. Reloaded ones apply from the next handshake on. */
 export interface TlsKeys {
   /** Undefined where no certificate is configured. */
   readonly server: ServerTls | undefined;
-  /** The same for listeners that ask clients for a certificate: it names whom these have to be signed by. */
+  /** The same for listeners that request client certificates, with the accepted authorities. */
   readonly askingServer: ServerTls | undefined;
   readonly client: ClientTls;
   /** Hears that any of it is another now. */

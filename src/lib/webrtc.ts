@@ -10,13 +10,13 @@ export type IceCredentials = { readonly ufrag: string; readonly password: string
 export type BundledLine = {
   /** Its name. */
   readonly mid: string;
-  /** Number of the header extension that has the name in packets; left out: packets are told apart by payload types. */
+  /** Number of the header extension with the mid of a packet. Without it, payload types distinguish packets. */
   readonly midExtension?: number;
 };
 
 /**
- * What DTLS has agreed on with a browser, and where ICE has found it: another thread or process goes on with that, because
- * the browser does not repeat its handshake. Never log it.
+ * The keys that DTLS agreed on with a browser, and the address that ICE found. Another thread or process continues with
+ * them, because the browser does not repeat its handshake. Never log it.
  */
 export type EstablishedDtls = {
   /** Of the browser's certificate. */

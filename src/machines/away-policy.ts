@@ -29,7 +29,7 @@ const effects = {
 };
 const policy = setup({ types: { events: {} as AwayPolicyEvent }, actions: effects });
 
-/** What happens to the channels of an application that is away. */
+/** The policy for the channels of an application that is away. */
 export const awayPolicyMachine = policy.createMachine({
   id: 'awayPolicy',
   initial: 'idle',

@@ -48,7 +48,7 @@ const video = setup({
     emitted: {} as BridgeVideoFact,
   },
   actions: {
-    /** Has the mix show whom the mode says; of one that follows who talks it tells whom that is. */
+    /** Has the mix show the members that the mode selects, and reports the current talker in `talker` mode. */
     showVideo: effect('showVideo'),
     /** Sets up the mix for the members, and shows each the others in the mode `sfu`. */
     arrangeVideo: effect('arrangeVideo'),

@@ -233,7 +233,9 @@ export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
 
 export type BridgeSnapshot = SnapshotFrom<typeof bridgeMachine>;
 
-/** The video mode that it begins in. Only applications say who is seen; elsewhere two see each other all the same. */
+/**
+ * The video mode that it begins in. Only applications select who is seen. In other bridges two members see each other.
+ */
 export function firstVideoMode({ class: kind, flags }: Pick<BridgeInput, 'class' | 'flags'>): VideoMode {
   if (kind === 'basic') return 'none';
   if (flags.includes('video_sfu')) return 'sfu';

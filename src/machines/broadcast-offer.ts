@@ -13,7 +13,7 @@ export type BroadcastOfferEvent =
   | { type: 'time.over' };
 
 const effects = {
-  /** Tells the other applications who has the call, if the dialplan wants that. */
+  /** Tells the other applications which one got the call, if the dialplan requests it. */
   tellLosers: effect('tellLosers'),
   /** The dialplan goes on with the application that has it. */
   settleClaimed: effect('settleClaimed'),

@@ -10,7 +10,7 @@ import type { Ignores } from './ignores.ts';
 export type Direction = 'both' | 'in' | 'out';
 
 export type ChannelAudioEvent =
-  /** `in`: what comes from the channel is dropped; `out`: what goes to it is silenced. Directions add up. */
+  /** `in` drops audio from the channel; `out` silences audio to it. Directions add up. */
   | { type: 'mute'; direction: Direction }
   | { type: 'unmute'; direction: Direction }
   | { type: 'hold' }

@@ -76,7 +76,7 @@ export type ChannelContext = ChannelInput & {
   /** Q.850 cause the channel ends with; 0 until one is known. */
   cause: number;
   techCause?: number;
-  /** Who ended it, once its end has begun. */
+  /** Who ended it, once it is ending. */
   endedBy?: EndedBy;
   /** ms until an unanswered dial is given up. */
   dialTimeoutMs: number;
@@ -139,7 +139,7 @@ export type DialplanReport =
   | { type: 'dialplan.ended'; cause: number }
   | { type: 'application.entered'; app: string; args: readonly string[] };
 
-/** Told by the bridge that the channel is in, or no longer is in. */
+/** Sent by the bridge that the channel enters or leaves. */
 export type BridgeReport = { type: 'bridge.entered'; bridgeId: string } | { type: 'bridge.left' };
 
 /** Told by the owner of effects: one of them threw. */

@@ -20,7 +20,7 @@ const setVariable = assign(({ context, event }) => {
   return { variables, ...withInheritance(context, name, stored, value), ...withReport(context, stored, report) };
 });
 
-/** The underscores of a name say anew how far its variable is inherited; a plain name or a removal ends it. */
+/** The underscores of a name set how far its variable is inherited. A plain name or a removal ends inheritance. */
 function withInheritance(context: ChannelContext, name: string, stored: string, value: string | undefined) {
   const inherits = name !== stored && value !== undefined;
   if (!inherits && !Object.hasOwn(context.inheritance, stored)) return {};

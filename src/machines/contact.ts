@@ -70,7 +70,7 @@ const keepRoundtrip = contact.assign({
     event.type === 'qualify.answered' ? event.roundtripUsec : context.roundtripUsec,
 });
 
-/** Lets the registration run out anew. One timer for all states, which come and go meanwhile. */
+/** Restarts the expiry of the registration. One timer for all states, which come and go meanwhile. */
 const armExpiry = contact.enqueueActions(({ context, enqueue }) => {
   enqueue.cancel('expiry');
   if (context.contact.expiresMs !== undefined)

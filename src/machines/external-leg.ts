@@ -39,7 +39,7 @@ export const externalLegMachine = leg.createMachine({
     /** Not dialed yet. */
     connected: { on: { ...living, dial: { target: 'up', actions: 'tellAnswered' } } },
     up: { on: living },
-    /** Nothing is told any more. */
+    /** No more events are sent. */
     ended: { type: 'final' },
   },
 });

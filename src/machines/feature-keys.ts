@@ -35,7 +35,7 @@ export type FeatureKeysContext = FeatureKeysInput & {
 
 export type FeatureKeysEvent =
   | ({ type: 'key' } & PressedKey)
-  /** What the dialplan says of a number: there is such an extension and no longer one, or there is none that begins so. */
+  /** The dialplan's answer for a number: a complete extension without longer ones, or no extension with this prefix. */
   | { type: 'number.complete' }
   | { type: 'number.unknown' }
   /** How putting through goes, as a SIP status; 183 once the party talks to the target. */
@@ -63,7 +63,7 @@ const featureKeys = setup({
     weighNumber: effect<{ number: string }>('weighNumber'),
     /** Has the others put through to a number; answers with `transfer.told`. */
     askTransfer: effect<{ number: string; consults: boolean }>('askTransfer'),
-    /** Has them put through to whom the party calls or talks to, or not; answers with `transfer.told`. */
+    /** Transfers them to the party's consultation, or refuses. Answers with `transfer.told`. */
     completeTransfer: effect('completeTransfer'),
     abortTransfer: effect('abortTransfer'),
     /** The party hears that the target rings. */
@@ -236,7 +236,7 @@ export const featureKeysMachine = featureKeys.createMachine({
         ],
       },
     },
-    /** Is to dial to whom the others are to be put through. */
+    /** Waits for the number of the transfer target. */
     invited: {
       entry: [assign({ number: '' }), 'inviteNumber'],
       exit: 'stopTone',

@@ -123,7 +123,7 @@ export const legMachine = leg.createMachine({
     held: { on: { ...standing, 'far.unheld': { target: 'up', actions: ['tellUnheld', 'noteChange'] } } },
     /** The far side has ended it; `hangup` is awaited. */
     gone: { on: over },
-    /** Nothing is told any more. */
+    /** No more events are sent. */
     ended: { type: 'final' },
   },
 });

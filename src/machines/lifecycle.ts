@@ -19,7 +19,7 @@ export const lifecycleMachine = lifecycle.createMachine({
   states: {
     made: { on: { start: 'serving', drain: 'draining', close: 'closed' } },
     serving: { on: { drain: 'draining', close: 'closed' } },
-    /** What it has goes on. */
+    /** Its objects continue. */
     draining: { on: { close: 'closed' } },
     closed: { type: 'final' },
   },

@@ -102,9 +102,9 @@ const ends = {
 } as const;
 
 /**
- * A recording of a channel or bridge. It waits for its turn on a channel, as playbacks do. The recorder is told to
- * start and reports it. A started recording ends with exactly one event: RecordingFinished (state `done`, or `canceled`
- * if discarded) or RecordingFailed.
+ * A recording of a channel or bridge. It waits for its turn on a channel, as playbacks do. The recorder gets the
+ * command to start and reports it. A started recording ends with exactly one event: RecordingFinished (state `done`, or
+ * `canceled` if discarded) or RecordingFailed.
  */
 export const liveRecordingMachine = recording.createMachine({
   id: 'liveRecording',

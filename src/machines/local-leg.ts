@@ -55,7 +55,7 @@ export const localLegMachine = leg.createMachine({
       },
     },
     up: { on: { ...living, ring: { actions: 'playRinging' } } },
-    /** Nothing is told any more. */
+    /** No more events are sent. */
     ended: { type: 'final' },
   },
 });

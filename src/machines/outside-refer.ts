@@ -8,7 +8,7 @@ import type { TableRun } from './table-run.ts';
 type Notice = { headers: readonly (readonly [name: string, value: string])[]; fragment: string };
 
 export type OutsideReferEvent =
-  /** The transfer goes on: its sender is told, the first time with the answer to the REFER. */
+  /** The transfer continues: notifies its sender, the first time with the response to the REFER. */
   | ({ type: 'transfer.progressed' } & Notice)
   /** Its outcome is known. */
   | ({ type: 'transfer.ended' } & Notice)
@@ -56,7 +56,7 @@ export const outsideReferMachine = refer.createMachine({
         'system.closing': { target: 'over', actions: 'forgetSubscription' },
       },
     },
-    /** The sender is told no more. The transfer may go on. */
+    /** The sender gets no more notifications. The transfer may go on. */
     over: { type: 'final' },
   },
 });

@@ -37,7 +37,9 @@ const effects = {
 };
 const subscription = setup({ types: { events: {} as PhoneSubscriptionEvent }, actions: effects });
 
-/** The dialog of a phone that watches extensions or mailboxes (RFC 6665 4.2). Its watcher says when it is told. */
+/**
+ * The dialog of a phone that watches extensions or mailboxes (RFC 6665 4.2). Its watcher decides when it is notified.
+ */
 export const phoneSubscriptionMachine = subscription.createMachine({
   id: 'phoneSubscription',
   initial: 'asked',

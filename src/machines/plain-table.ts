@@ -1,6 +1,6 @@
 import type { AnyStateMachine, EventFrom, StateValueFrom } from 'xstate';
 
-/** What an event does in a state of a plain chart: the next state, and the effects in order. */
+/** The result of an event in a state of a plain chart: the next state, and the effects in order. */
 type Row<State, Effect> = { readonly to: State; readonly effects: readonly Effect[] };
 
 /** A plain chart by state and event. Without a row an event changes nothing. */

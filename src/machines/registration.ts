@@ -174,7 +174,7 @@ const answers = {
   ],
   'register.unanswered': { guard: ofThisAttempt, target: 'backingOff', actions: keepFailure },
 } as const;
-/** While it is asked for anew: a longer time is asked for once. */
+/** While a request with a longer expiry is under way. It is made once. */
 const firstAnswers = {
   ...answers,
   'register.tooBrief': [

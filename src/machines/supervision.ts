@@ -120,13 +120,13 @@ const onCrash = [
 
 const reloadLater = supervision.assign({ reloadsLater: true });
 const forgetCrashes = supervision.assign({ crashes: 0 });
-/** A server that ran steadily has ended. What is prepared goes on behind a crash. */
+/** A server that ran steadily has ended. A prepared process continues after a crash. */
 const onSteadyEnd = [
   { guard: 'isOneTooMany', target: 'gaveUp', actions: [countCrash, 'tellGivenUp', 'dropSuccessor'] },
   { guard: 'isCrash', target: 'starting', actions: countCrash },
   { target: 'ended', actions: [keepCode, 'dropSuccessor'] },
 ] as const;
-/** What is prepared has read an old configuration, or is of an old version. */
+/** The prepared process has an old configuration or version. */
 const onStandby = {
   'server.ended': onSteadyEnd,
   stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },

@@ -24,7 +24,7 @@ export interface SeenRun {
   take(event: { type: string }, to: string, effects: readonly string[], perform: () => void): void;
 }
 
-/** Who watches a run, and of which object it is. */
+/** The watcher of a run, and the object of the run. */
 export type Watched = {
   readonly watch: TableWatch | undefined;
   readonly id: string;

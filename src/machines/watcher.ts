@@ -108,7 +108,7 @@ const keepReason = watcher.assign(({ event }) => ({
   reason: event.type === 'notify.lost' ? event.reason : 'no answer',
 }));
 
-/** Lets the subscription run out anew. One timer for all states, which come and go meanwhile. */
+/** Restarts the expiry of the subscription. One timer for all states, which come and go meanwhile. */
 const armExpiry = watcher.enqueueActions(({ enqueue }) => {
   enqueue.cancel('expiry');
   enqueue.raise({ type: 'watcher.expired' }, { id: 'expiry', delay: 'expiryTimeout' });

@@ -66,7 +66,7 @@ export const webrtcLegMachine = leg.createMachine({
     held: { on: { ...living, 'far.unheld': { target: 'up', actions: 'tellUnheld' } } },
     /** The browser has ended it; `hangup` is awaited. */
     gone: { on: { hangup: { target: 'ended', actions: 'tellEnded' }, release: 'ended' } },
-    /** Nothing is told any more. */
+    /** No more events are sent. */
     ended: { type: 'final' },
   },
 });

@@ -51,7 +51,7 @@ export class ItemLoader {
     }
   }
 
-  /** Music on hold of a class. @param about whom the log names where there is no such music */
+  /** Music on hold of a class. @param about the object that the log names if the music class is unknown */
   music(musicClass: string, codec: StoredCodec, about: LoggedAbout): EndlessSource {
     return this.#openMusic(musicClass, codec, about);
   }

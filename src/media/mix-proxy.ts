@@ -113,7 +113,7 @@ export class MixProxy implements Mix, Linked {
     this.#members.get(session)?.as.pipe?.openVideo(this.#options.videoPipeBytes);
   }
 
-  /** Threads were lost: members that live elsewhere now are joined anew. */
+  /** Threads were lost: joins members again that are in other threads now. */
   followMembers(): void {
     if (this.#ended || !this.#link) return;
     for (const [session, { member, as }] of [...this.#members]) {

@@ -188,7 +188,7 @@ export class Mixing implements Meeting {
     return this.#options.kind === 'mixing' && this.#listeners === 0 && !this.#player.active;
   }
 
-  /** What it played without members is over; music does not count: nobody hears it. */
+  /** A playback without members has ended. Music does not count, because nobody hears it. */
   get #hasEnded(): boolean {
     return this.#members.size === 0 && this.#state === 'mixing' && !this.#player.playing;
   }

@@ -10,7 +10,7 @@ import { tickMs } from './ticker.ts';
 const sampleRate = 8_000;
 const ticksInPiece = 5;
 const samplesInTick = (sampleRate * tickMs) / 1000;
-/** Pieces that may be on their way: who takes nothing for a second hears what comes then. */
+/** Pieces that may be in flight. A listener that takes none for a second gets only newer ones. */
 const mostUntaken = 10;
 
 /** Takes what both sides of an end say together. */

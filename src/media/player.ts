@@ -54,7 +54,7 @@ export class Player {
     return done;
   }
 
-  /** Goes on in another codec, where it is; at another rate what it plays is loaded anew. */
+  /** Continues in another codec at the same position. At another rate the item is loaded again. */
   convert(codec: StoredCodec): void {
     if (this.ended || codec === this.#codec) return;
     const positionMs = this.positionMs;

@@ -222,7 +222,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
     }
   }
 
-  /** Says by its id who is shown, and who is to be. */
+  /** Reports the shown and the selected member by id. */
   protected showing<Told extends { shown?: number; awaited?: number }>({
     shown,
     awaited,

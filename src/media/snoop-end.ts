@@ -10,7 +10,7 @@ type SnoopEndOptions = EndOptions & { target: End; spy: AudioDirection; whisper:
 const includes = (directions: AudioDirection, direction: 'in' | 'out') =>
   directions === 'both' || directions === direction;
 
-/** Hears what a target's far side says or hears, and is heard by it or by whom it talks to. */
+/** Hears the audio from or to a target's far side, and speaks to the far side or to its peer. */
 export class SnoopEnd extends End implements Whisper {
   readonly #target: End;
   readonly #spy: AudioDirection;

@@ -18,7 +18,7 @@ export class Snoops {
     this.#oldestFirst.push(snoop);
   }
 
-  /** Last phase of a tick for snoops, before that of others: what is whispered to a far side is sent in the same tick. */
+  /** Last phase of a tick for snoops, before others: whispered audio is sent in the same tick. */
   send(): void {
     // The newest first: a snoop may whisper to an older one.
     for (let index = this.#oldestFirst.length - 1; index >= 0; index--) {

@@ -12,13 +12,13 @@ const address = '127.0.0.1';
 /** Legs that echo, as many in bridges of two, and as many in one conference. */
 const legsOfEach = 8;
 const legs = 3 * legsOfEach;
-/** How often all are called anew: as fast as time goes by, then faster. */
+/** How often all calls are placed again: in real time, then faster. */
 const roundsInTime = 2;
 const rounds = 60;
 /** Ticks of a call, and ticks until its far side is another one, whose first packets miss the fast relay. */
 const ticksOfRound = 12;
 const ticksOfSource = 3;
-/** How long others have the thread, again and again, in ms. */
+/** How long other work gets the thread in each pause, in ms. */
 const restMs = 1;
 /** Samples, and octets, of a packet of G.711. */
 const samples = tickMs * 8;
@@ -40,11 +40,10 @@ type Phone = {
 };
 
 /**
- * Plays warm-up calls through an engine of its own: echoes, bridges of two and a conference, on real sockets, whose
- * far ends are sockets of this thread as well. What packets and ticks run is compiled by that before many calls come
- * at once: without it the first packets of a thousand calls take 60 ms, and all wait for that
- * (docs/decisions/0026-native-sockets.md). It goes on for about two seconds, a tick at a time. Real calls hardly wait
- * for it.
+ * Plays warm-up calls through an engine of its own: echoes, bridges of two and a conference, on real sockets, whose far
+ * ends are sockets of this thread as well. This compiles the code of packets and ticks before many calls come at once.
+ * Without it the first packets of a thousand calls take 60 ms, and all wait (docs/decisions/0026-native-sockets.md). It
+ * goes on for about two seconds, a tick at a time. Real calls hardly wait for it.
  */
 export class WarmUp {
   readonly #options: MediaEngineOptions;

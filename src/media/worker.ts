@@ -72,7 +72,7 @@ function createRandom32(): () => number {
   };
 }
 
-/** What a thread starts with: at once, or when it is used (`prepareThreads`). */
+/** The modules that a thread loads: at once, or when it is used (`prepareThreads`). */
 async function startOf(data: SystemWorkerStart | { awaited: MessagePort }): Promise<SystemWorkerStart> {
   if (!('awaited' in data)) return data;
   const { awaited } = data;

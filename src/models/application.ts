@@ -7,7 +7,7 @@ export const longestApplicationName = 73;
 /** An event type that a filter names; further members are kept as the client gave them. */
 const FilteredType = anyObject('An object whose `type` names an event.');
 
-/** An application: what it is subscribed to and which events it lets through. */
+/** An application: its subscriptions and its event filter. */
 export const Application = model('Application', 'A client application and what it listens to.', {
   name: text('Name it connected with.'),
   channel_ids: texts('Channels it is subscribed to.'),

@@ -55,6 +55,6 @@ export function createTimestampFormatter(): (epochMs: number) => string {
 
 /**
  * `epochMs` (ms since the Unix epoch) as `2026-01-31T12:00:00.123+0000`, in the process's time zone. One formatter is
- * shared: what it remembers is a pure function of its input, so sharing cannot be observed.
+ * shared: its cache is a pure function of the input, so sharing cannot be observed.
  */
 export const formatTimestamp: (epochMs: number) => string = createTimestampFormatter();

@@ -88,7 +88,7 @@ export const ResumePoint = model('ResumePoint', 'Where the events of a connectio
 });
 export type ResumePoint = Static<typeof ResumePoint>;
 
-/** What an application has and controls, at one moment. */
+/** The objects that an application holds at one moment. */
 export const HeldObjects = model('HeldObjects', 'The objects of an application.', {
   channels: Type.Array(Channel, { description: 'Channels in the application, and those that it is subscribed to.' }),
   bridges: Type.Array(Bridge, { description: 'Bridges that it is subscribed to, and those with its channels.' }),

@@ -26,7 +26,7 @@ export type LinkMessage = { text: string; descriptors: number[] };
 
 /**
  * One end of a pair of sockets over which two processes pass messages and copies of their descriptors. Messages stay
- * whole and in order. What was sent is received even when the sender has been killed meanwhile.
+ * whole and in order. Sent messages arrive even if the sender was killed meanwhile.
  */
 export class DescriptorLink {
   readonly descriptor: number;

@@ -7,7 +7,7 @@ const gatherMs = 100;
 /** Numbers of inodes in one message: it holds 8 KB. */
 const mostDropped = 500;
 
-/** What the holder is told beside the descriptors that it holds from now on. */
+/** The message to the holder beside the descriptors that it now holds. */
 export type HoldMessage = { drop?: readonly number[] };
 
 /**
@@ -54,7 +54,7 @@ export class HeldDescriptors {
     this.#plan();
   }
 
-  /** Sends what waits. What the link does not take is not held. */
+  /** Sends what waits. Descriptors that the link refuses are not held. */
   readonly flush = (): void => {
     this.#isPlanned = false;
     while (this.#going.length > 0) {

@@ -32,7 +32,7 @@ type Options = {
 
 /**
  * Opens sockets of the main thread by system calls: those of Node cannot be held by another process, which would read
- * them. Each stays open until this process ends, and is given again to who asks for its address.
+ * them. Each stays open until this process ends, and is reused for its address.
  */
 export class HeldListeningSockets implements ListeningSockets {
   readonly #options: Options;

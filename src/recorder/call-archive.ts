@@ -25,7 +25,7 @@ type ArchiveOptions<Place> = {
 const restMs = 3_000;
 /** How often calls are written, in s: `Recorder.onExpiry`. */
 const passSeconds = 5;
-/** Rows of an ordinary call: what is filed for one that is written. */
+/** Rows of an ordinary call, written to the file of a stored one. */
 const rowsOfCall = 100;
 
 /**

@@ -262,7 +262,7 @@ export class CallStore {
     this.#ofCharts[history.chart]?.set(history.object, history);
   }
 
-  /** Takes from a step what says which call its chart is in, and who is in control. */
+  /** Reads the call of a chart and its controlling application from a step. */
   #look(step: CommittedStep, history: ObjectHistory): void {
     const { role } = history;
     if (role === 'channel') {

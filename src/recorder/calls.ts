@@ -30,7 +30,7 @@ export type CallFilter = {
   limit?: number | undefined;
   /** Another condition. */
   fits?: ((call: Call) => boolean) | undefined;
-  /** Whether who asks sees what belongs to these applications; left out, everything is seen. */
+  /** Whether the user may see objects of these applications; left out, all are visible. */
   seen?: ((applications: Iterable<string>) => boolean) | undefined;
 };
 

@@ -469,7 +469,7 @@ function unread(ring: Ring): CaptureSegment | undefined {
   return ring.segments[0];
 }
 
-/** Which way a SIP message went, and between whom. */
+/** The direction of a SIP message, and its addresses. */
 type SipWay = Placed & { direction: 'in' | 'out'; protocol: string; local: SipPlace; remote: SipPlace };
 
 /** Place in the order, and the time in ms since the epoch. */

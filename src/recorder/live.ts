@@ -27,7 +27,7 @@ type LiveVisibility = {
   sees(kind: 'call', id: string): boolean | undefined;
 };
 
-/** Tells who watches what happens, a few times a second. */
+/** Sends changes to watchers, a few times a second. */
 export interface Live {
   /**
    * Sends the present state, then changes. With `visibility` the overview is filtered.
@@ -64,8 +64,8 @@ const mostCalls = 500;
 const mostEvents = 200;
 
 /**
- * What a watcher is sent without a pause: calls at first, and in bursts; events as well. Then so many a message: beyond that
- * it gets a sample, because nobody reads more, and a browser would be busy with it.
+ * What a watcher gets at once: the first calls, bursts of calls, and events. Then so many a message: beyond that it
+ * gets a sample, because nobody reads more, and a browser would be busy with it.
  */
 const callsAllowed = { burst: 5_000, perMessage: 50 };
 const eventsAllowed = { burst: 2_000, perMessage: 25 };

@@ -55,7 +55,7 @@ export function causeNumber(cause: Step['causedBy'], request: string | undefined
 
 const ofRequest = requestCause('');
 
-/** Whether a cause is that of a request, without making it anew. */
+/** Whether a cause is that of a request, without building its text. */
 const isCause = (cause: string, request: string): boolean =>
   cause.length === ofRequest.length + request.length && cause.startsWith(ofRequest) && cause.endsWith(request);
 

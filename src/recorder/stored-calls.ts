@@ -73,7 +73,7 @@ export function withStored<Place>(
   server: ServerDescription,
   now: () => number,
 ): KnownCalls {
-  /** What only memory has, unless the call is not there: then what is made from the disk. */
+  /** The timeline in memory; if the call is not there, the one from disk. */
   const either = async <T>(
     ofMemory: () => T,
     id: string,

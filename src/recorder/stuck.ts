@@ -31,7 +31,7 @@ const expectations: Readonly<Record<string, Expectations<string>>> = {
   consultation: consultationExpectations,
 };
 
-/** A client that does not read: who it is, and the octets that wait for it. */
+/** A client that does not read: its name, and the octets that wait for it. */
 type Lagging = { readonly client: string; readonly octets: number };
 
 /**

@@ -29,7 +29,7 @@ export class CertificateError extends Error {
 interface Certificates extends TlsKeys {
   /** Reads all files again. On an error nothing changes. @throws CertificateError */
   take(settings: CertificateSettings): void;
-  /** Reads all files anew; what cannot be used changes nothing, and is logged. */
+  /** Reads all files again. Unusable files change nothing and are logged. */
   readAgain(): void;
   /** The certificates and when each ends, in ms since the Unix epoch. */
   ends(): { subject: string; until: number }[];

@@ -62,7 +62,7 @@ type Kept = { user: string; key: string; print: string; at: number; answer: Kept
 type Running = { print: string };
 type Entry = Running | Kept;
 
-/** Size at which the journal is written anew, in octets; it grows to twice the answers that are kept if they take more. */
+/** Size at which the journal is rewritten, in octets; at least twice the size of the kept answers. */
 const journalOctets = 4 * 1_048_576;
 
 const isKept = (entry: Entry): entry is Kept => 'answer' in entry;

@@ -43,7 +43,7 @@ export function openEntries<T extends object>(options: OpenEntriesOptions): Open
     ...{ path, clock, maximumOctets, keep: 1, onFailed, onStuck: onFailed },
     // Any of them may be what was lost.
     tellLost: head,
-    // It holds who calls whom.
+    // It contains caller and callee numbers.
     mode: 0o600,
     head,
   });

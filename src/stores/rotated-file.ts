@@ -77,7 +77,7 @@ export function openRotatedFile(options: RotatedFileOptions): RotatedFile {
     },
     write(line, done) {
       const size = Buffer.byteLength(line);
-      // What was lost is not in the file: it would put aside an empty one, and drop what was kept before.
+      // Lost lines are not in the file: rotating it would drop an older file for an empty one.
       if (file.failed || file.openings !== openings) octets = sizeOf(path);
       openings = file.openings;
       const limit = Math.max(maximumOctets, 2 * headOctets);

@@ -51,9 +51,9 @@ export interface StateStore {
   readonly size: number;
   /** Ends it. The entries stay. */
   close(): void;
-  /** Writes everything anew if somebody has removed or replaced the file. */
+  /** Rewrites the file if it was removed or replaced. */
   check(): void;
-  /** Writes everything anew if most of the file is outdated: the next process has less to read. */
+  /** Rewrites the file if most of it is outdated, so that the next process reads less. */
   compact(): void;
   /** Ends it and renames the file, so that the next start does not find it. */
   setAside(): void;
@@ -71,7 +71,9 @@ type FileOptions = {
   log: Logger;
   /** Changes that make it unreadable for earlier versions have another number. */
   version: number;
-  /** Octets of the file above which it is written anew without what is outdated; at least twice what is current. */
+  /**
+   * File size in octets above which it is rewritten without outdated entries; at least twice the size of current ones.
+   */
   compactAbove: number;
   /** Last events of each application that are kept. */
   mostEvents: number;
@@ -226,7 +228,7 @@ class StateFile implements StateStore {
     this.#current += events.characters - before;
   }
 
-  /** Drops events that are too old. In the file they stay until it is written anew. */
+  /** Drops events that are too old. They stay in the file until it is rewritten. */
   #expire(): void {
     const since = this.#options.wallClock() - this.#options.keepEventsMs;
     for (const events of this.#events.values()) {
@@ -294,7 +296,7 @@ class StateFile implements StateStore {
     try {
       if (this.#descriptor !== undefined) ftruncateSync(this.#descriptor, 0);
     } catch {
-      // It is told above.
+      // It is logged above.
     }
   }
 

@@ -16,7 +16,7 @@ export interface GlobalVariables {
    * limit.
    */
   set(name: string, value: string | undefined): boolean;
-  /** For clients: what is not set, and a function that cannot be read, is empty. @throws AriError variableNameRequired */
+  /** For clients: unset variables and unreadable functions are empty. @throws AriError variableNameRequired */
   getGlobalVar(variable: string | undefined): Variable;
   /**
    * For clients: a name that ends with `)` writes a function instead of a variable.

@@ -1,7 +1,7 @@
 /** Most things whose crashes are counted; the oldest goes first. */
 const mostCounted = 1_000;
 
-/** Counts the crashes of each call: one that crashes the server again and again must not be taken up again. */
+/** Counts the crashes of each call: a call that crashes the server repeatedly is not restored. */
 export class Blame {
   readonly #crashes = new Map<string, number>();
   readonly #left = new Set<string>();

@@ -69,7 +69,7 @@ export class ServerProcess {
   }
 
   tell(message: SupervisorMessage): void {
-    // One that ends meanwhile is told no more.
+    // A process that ends meanwhile gets no more messages.
     if (this.#child.connected) this.#child.send(message, () => {});
   }
 

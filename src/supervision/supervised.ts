@@ -18,7 +18,7 @@ import {
 /** How long sockets of the server before wait for their calls, in ms. */
 const claimMs = 10_000;
 
-/** What the supervisor has given. */
+/** The parts that the supervisor provides. */
 type Begin = {
   listening: ListeningSockets;
   media: { link: number; inherited: SharedArrayBuffer; inherit(descriptors: readonly number[]): void };

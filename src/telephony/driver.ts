@@ -115,7 +115,7 @@ export type LegVideoStream = {
 
 /** The source of one stream to the far side. */
 export type ShownStream = {
-  /** The codec of who is shown: nothing is decoded. */
+  /** The codec of the shown member: video is not decoded. */
   codec: VideoCodec;
   /** The stream's label in SDP (RFC 4574). */
   label?: string;
@@ -158,7 +158,7 @@ export interface SipAbilities {
   responseHeaderNames(beginning: string): string[];
   /** How digits travel, by Asterisk's word (`rfc4733`, `info`, `inband`, `auto`). */
   readonly digitMode: string;
-  /** False for no such word. A call that stands is negotiated anew. */
+  /** False for no such word. An established call gets a re-offer. */
   setDigitMode(mode: string): boolean;
   /** The formats that are offered and accepted from now on; false when there is one that we have not, or none. */
   setFormats(formats: readonly string[]): boolean;

@@ -239,7 +239,7 @@ export type RecordRequest = {
   format: string;
   /** Action if a file exists at `path`: refuse, replace at the end, or append. */
   ifExists: 'fail' | 'overwrite' | 'append';
-  /** Whether who is recorded hears a beep first. */
+  /** Whether the recorded party hears a beep first. */
   beep: boolean;
   /** 1 = what the far side says; 2 = both sides, one a track. A mix has one. */
   channels: 1 | 2;

@@ -1,4 +1,4 @@
-/** The port for text messages and referrals outside calls: what a technology does, and what it tells. */
+/** The port for text messages and referrals outside calls: the commands and reports of a technology. */
 
 /** A text message that came in. */
 export type ReceivedMessage = {

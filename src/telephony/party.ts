@@ -6,7 +6,7 @@ export type Party = {
   presentation?: number;
 };
 
-/** How a call came to be where it is now: whom it was meant for before (RFC 5806, RFC 7044). */
+/** The redirection of a call: its earlier targets (RFC 5806, RFC 7044). */
 export type Redirection = {
   /** The last redirecting party. */
   from: Party;

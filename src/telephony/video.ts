@@ -110,9 +110,9 @@ export type VideoMode<Session> =
   | { mode: 'none' }
   /** All are shown one source; while that sends nothing, the source that `talker` would show. */
   | { mode: 'single'; source: Session }
-  /** All are shown who talks, who is shown the one before; two see each other. */
+  /** All members see the talker, who sees the previous talker. Two members see each other. */
   | { mode: 'talker' }
-  /** Each is shown in each of its streams whom {@link VideoMix.show} says. */
+  /** Each stream of a member shows the source that {@link VideoMix.show} sets. */
   | { mode: 'sfu' };
 
 /** Its names. */
@@ -139,7 +139,7 @@ export interface VideoSession {
 
 /** Video of a mix. */
 export interface VideoMix<Session> {
-  /** Says whom its members are shown; `none` to begin with. */
+  /** Sets which sources its members see; initially `none`. */
   video(mode: VideoMode<Session>): void;
   /**
    * In the mode `sfu`: sources of a member by stream; undefined: none. Holds until the next call, or until the member

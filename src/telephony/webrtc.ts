@@ -1,6 +1,6 @@
 import type { Leg, Report } from './driver.ts';
 
-/** What a page is told of calls of its name. */
+/** Notifications to a page about calls to its name. */
 export type BrowserNews =
   /** A call waits for an offer; `call` names it. */
   | { type: 'incoming'; call: string; caller: { name: string; number: string } }
@@ -16,7 +16,7 @@ type BrowserOffer = {
   offer: string;
   /** Whose session it is: only it may change and end it. */
   owner: string;
-  /** Address of the browser's request, where it is known: it decides which address of ours is told. */
+  /** Address of the browser's request, if known. It decides which of our addresses is offered. */
   peer: string | undefined;
   /** Formats that may be used, by Asterisk's names, the preferred one first; undefined: all that are configured. */
   formats: readonly string[] | undefined;

@@ -39,7 +39,7 @@ export class ManualClock implements Clock {
     this.#timers.delete(id as number);
   }
 
-  /** Runs in real time: what ends a turn of the event loop is no matter of waiting. */
+  /** Runs in real time: the end of a turn of the event loop needs no wait. */
   soon(fn: () => void): void {
     this.#soon++;
     setImmediate(() => {

@@ -115,7 +115,7 @@ export class VirtualNetwork {
     this.counts.sent++;
     const own = { ...this.qualities.get(from.address), ...this.qualities.get(to) };
     const { delayMs, jitterMs, loss, reorders } = { ...this.quality, ...own };
-    // Both are drawn for every packet: what becomes of one does not change the chances of the next.
+    // Both are drawn for every packet, so that packets do not influence each other.
     const lost = this.#random() < loss;
     const arrives = this.#clock.monotonic() + delayMs + this.#random() * jitterMs;
     if (lost) {

@@ -29,7 +29,7 @@ type FigureHistoryOptions = {
   clock: Clock;
   /** Hours that are kept; 0: none, and no timer runs. */
   hours: number;
-  /** @param isMinute a minute ends: the event loop's delay is read only then, since reading it begins it anew. */
+  /** @param isMinute a minute ends: the event loop's delay is read only then, since reading it resets it. */
   read(isMinute: boolean): Promise<PresentFigures>;
   /** Where the minutes are kept over a restart, in `history.json`; left out: nowhere. */
   kept?: { directory: string; log: Logger };
@@ -92,7 +92,7 @@ export function createFigureHistory({ clock, hours, read, kept }: FigureHistoryO
     try {
       now = await read(isMinute);
     } catch {
-      // A media thread that does not answer is told of elsewhere: the figures stay as they were.
+      // A media thread that does not answer is reported elsewhere. The figures stay as they were.
     }
   };
 

@@ -96,7 +96,7 @@ function readSubroutines(options: ReadonlyMap<string, string>, step: Step): Part
   };
 }
 
-/** What the caller hears until the call is answered: music (m), ringing (r), or what the called phone tells. */
+/** What the caller hears until the answer: music (m), ringing (r), or the progress of the called phone. */
 function waitingOf(options: ReadonlyMap<string, string>): DialRequest['waiting'] {
   const music = options.get('m');
   if (music !== undefined) return { music: unsealed(music) || 'default' };

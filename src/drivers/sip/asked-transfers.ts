@@ -34,7 +34,7 @@ type AskedTransfersOptions = {
   endpoint: EndpointConfig;
   /** Whether the call is established: transfers need that. */
   isUp(): boolean;
-  /** Tells who has asked inside the call. */
+  /** Notifies the transferor inside the call. */
   send: TellSubscriber;
   /** Passes the request to call control. */
   ask(transfer: TransferRequest): void;

@@ -51,7 +51,7 @@ export interface Endpoints {
   remove(name: string): void;
   /**
    * Identifies the sender of a request. In order: the digest user, the token that a provider was given, the user of
-   * From (who must authenticate), and the source address. Several endpoints at one address are told apart by From.
+   * From (who must authenticate), and the source address. Several endpoints at one address are distinguished by From.
    * Responses do not reveal which users exist: unknown ones are challenged too. A proven identity from a forbidden
    * source, or with another endpoint's name and no `trustIdentity`, is forbidden.
    */

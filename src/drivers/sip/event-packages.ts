@@ -50,7 +50,7 @@ const escapes: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&apos;',
 };
-/** Text for XML: what XML cannot hold at all is left out. */
+/** Escapes text for XML. Leaves out characters that XML cannot hold. */
 const xml = (text: string): string =>
   [...text]
     .filter((char) => char >= ' ' && char !== '\u{fffe}' && char !== '\u{ffff}')

@@ -17,7 +17,7 @@ import type { Services } from './services.ts';
 /** What inbound and outbound legs have in common, as plain data. */
 export type LegCoreData = {
   readonly phase: 'setup' | 'up' | 'gone' | 'ended';
-  /** What is to be done as soon as the port is open, in order. */
+  /** Commands to run as soon as the port is open, in order. */
   readonly intents: readonly string[];
   readonly negotiation?: NegotiationData;
   /** What several called ones have answered the offer with. */
@@ -25,9 +25,9 @@ export type LegCoreData = {
   /** How digits travel and which formats there may be, where they are not as the endpoint has them. */
   readonly digits?: EndpointConfig['digits'];
   readonly codecs?: readonly AudioCodec[];
-  /** Who the far side last said that it is. */
+  /** The last identity that the far side sent. */
   readonly connected?: Party;
-  /** Who the far side was told last that it is connected to. */
+  /** The last connected line that was sent to the far side. */
   readonly presented?: Party;
   /** The far side holds us, and that was told. */
   readonly heldTold: boolean;
@@ -43,10 +43,10 @@ export type LegCoreData = {
   readonly media: MediaSessionDump;
 };
 
-/** Finds who is called; undefined if nobody can be found. */
+/** Resolves the target of the call; undefined if there is none. */
 export type FindPeer = () => Promise<Target | undefined>;
 
-/** What a leg is made of. */
+/** The data of a leg. */
 export type LegCoreOptions = {
   services: Services;
   endpoint: EndpointConfig;
@@ -56,16 +56,16 @@ export type LegCoreOptions = {
   codecs: readonly AudioCodec[];
   /** Codecs of video; without any there is none. And how many streams of it are in the offer that the call came with. */
   video: { codecs: readonly VideoFormatName[]; offered: number };
-  /** Towards whom the address in our SDP must make sense; undefined when there is nobody. */
+  /** The peer that must be able to reach the address in our SDP; undefined if there is none. */
   peer: Target | undefined;
   /** Finds the peer, if the address in our SDP depends on it; never rejects. */
   findPeer?: FindPeer | undefined;
   report: Report;
-  /** What is done when `when` was asked for it and the port is open, by name. */
+  /** The commands that run once the port is open, by name. */
   intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;
-  /** Who the far side is told is calling it. */
+  /** The caller identity that the far side gets. */
   presented?: Party | undefined;
-  /** The far side is called: who it is connected to is who calls it. */
+  /** The far side is the callee: its connected line is the caller. */
   calls?: boolean;
   /** Where another process left off, with the call inside its dialog when it stood. */
   from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;

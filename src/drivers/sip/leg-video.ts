@@ -40,9 +40,9 @@ type VideoOffers = {
   timers: Timers;
   /** Time to collect changes, and shortest interval between renegotiations, in ms. */
   pace: { delayMs: number; intervalMs: number };
-  /** Whether the call stands, so that it can be negotiated anew. */
+  /** Whether the call is up, so that a re-offer is possible. */
   canOffer(): boolean;
-  /** Negotiates anew. */
+  /** Sends a re-offer. */
   offer(): void;
 };
 
@@ -96,7 +96,7 @@ export class VideoStreams implements LegVideo {
   readonly #disliked = new Set<VideoFormatName>();
   #agreed: readonly AgreedVideo[];
   #wanted: readonly ShownStream[];
-  /** Others for whom it has no streams. */
+  /** Members that it has no streams for. */
   #others = 0;
   #asked: number;
   #limit: number;

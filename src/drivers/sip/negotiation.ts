@@ -75,7 +75,7 @@ export interface Negotiation {
   accept(sdp: string): boolean;
   /** Holds the far side or ends that: on hold we may send, but ask it not to. */
   hold(on: boolean): void;
-  /** Tells the session once more what is agreed: it then waits anew for the far side's audio. */
+  /** Gives the session the agreed parameters again, so that it waits for the far side's audio again. */
   renew(): void;
   /**
    * Copies the negotiation for another branch that answers the same offer (RFC 3261 13.2.2.4).

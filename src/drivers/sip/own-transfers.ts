@@ -12,7 +12,7 @@ type OwnTransfersOptions = {
   readonly watched: Watched;
   /** Sends a REFER inside the call. */
   send(headers: HeaderLines): void;
-  /** It has called whom it was to call. */
+  /** It has called the target. */
   succeeded(): void;
 };
 

@@ -123,7 +123,7 @@ export class PictureUpdates {
       this.#run.send({ type: neverTaken.has(status) ? 'info.refused' : 'info.ended' });
   }
 
-  /** An INFO of the far side: what it is answered with; undefined when it is not about video. */
+  /** The response to an INFO of the far side; undefined if it is not about video. */
   receive(request: SipRequest): number | undefined {
     const control = readMediaControl(request);
     if (control === 'picture_fast_update') this.#options.show();

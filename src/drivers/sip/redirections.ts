@@ -212,7 +212,7 @@ function diversion(party: Party, reason: RedirectReason, host: string, counter: 
   return formatNameAddr({ displayName: printable(party.name), uri, params });
 }
 
-/** RFC 7044 8: who it was meant for, why it went on, and where it is going now. */
+/** RFC 7044 8: the original target, the reason, and the new target. */
 function history({ from }: Redirection, reason: RedirectReason, host: string, target: Uri): string {
   const cause = causeOfReason.get(reason) ?? 302;
   const headers = {

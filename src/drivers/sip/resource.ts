@@ -9,7 +9,7 @@ import { localHost, type Services } from './services.ts';
 /** One place to send an INVITE (or OPTIONS, MESSAGE) to. */
 export type Destination = { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
 
-/** A dial string understood: the endpoint, and where to find it, which is asked anew when the call is placed. */
+/** A parsed dial string: the endpoint and its location, which is looked up when the call is placed. */
 export type Resolved = { endpoint: EndpointConfig; destinations(): Destination[] };
 
 /**

@@ -112,7 +112,7 @@ export const mediaHosts =
         stack.log.warn({ channel, host, version }, 'a host in SDP cannot be resolved: no media is sent to it');
       found(address);
     });
-    // Never rejects: what it awaits is caught there.
+    // Never rejects: it catches the errors of what it awaits.
     void addressOfHost(stack, host, version).then(take);
   };
 

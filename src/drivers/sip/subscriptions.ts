@@ -224,7 +224,7 @@ function createOpening(parts: Parts) {
   };
 }
 
-/** What a phone may watch at an address; undefined where there is nothing. */
+/** The objects that a phone may subscribe to at an address; undefined if there are none. */
 function subjectOf(
   hint: Watched['hint'],
   endpoint: EndpointConfig,
@@ -285,7 +285,7 @@ function createReceiver({ services, watched, subscriptions }: Parts, open: Retur
   ): EndpointConfig | undefined => {
     const identity = endpoints.identify(transaction);
     if ('endpoint' in identity) return identity.endpoint;
-    // RFC 4538 4: who shows to be the far side of a call has proved who it is with that.
+    // RFC 4538 4: a request that names a dialog is authorised as its far side.
     const known = typeof related === 'object' && related.isPeer ? endpoints.named(related.leg.endpoint) : undefined;
     const isUnproved = 'challenge' in identity && identity.guessed === undefined && identity.forbidden === undefined;
     if (isUnproved && known) return known;

@@ -27,7 +27,7 @@ export type Watched = {
 
 type Extension = { readonly context: string; readonly extension: string };
 
-/** Who watches what. */
+/** The watched objects of each subscription. */
 type Watching = {
   readonly subject: Subject;
   readonly dialog: Dialog;

@@ -74,7 +74,7 @@ type WebrtcLegOptions = {
   /** Tells pages of the call. @returns whether there is any. */
   call(caller: Party): boolean;
   answered(): void;
-  /** The call is over: it is forgotten, and pages are told. */
+  /** The call is over: it is removed, and pages are notified. */
   ended(cause: number): void;
 };
 
@@ -144,7 +144,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     this.#past.push(...past);
     this.#caller = caller;
     if (negotiation === undefined) return;
-    // Why it could not be opened is told by the session.
+    // The session reports why it could not be opened.
     this.#opened.then(
       async (session) => {
         this.#negotiation ??= this.#begin(session, undefined);
@@ -166,7 +166,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     return codec ? [codec] : this.#options.codecs;
   }
 
-  /** Whether pages are told of it, and none has taken it. */
+  /** Whether pages were notified of it and none has taken it. */
   get isCalling(): boolean {
     return this.#life.state === 'calling' && this.#offer === '';
   }
@@ -316,7 +316,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     return new VideoStreams({
       ...{ log: services.log, hit: services.hit, channelId, bundled: true },
       ...{ codecs: videoCodecs, most: services.video.most },
-      // What came before the channel was told goes nowhere, and is not missed.
+      // Digits and audio before the channel exists are dropped.
       changed: () => this.#report({ type: 'leg.videoChanged' }),
       from: from?.video,
     });

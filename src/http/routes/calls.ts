@@ -14,7 +14,7 @@ const readsConfiguration: OperationName = { resource: 'asterisk', nickname: 'get
 /** What the requesting user sees of calls on the disk, as the guard of scopes says; undefined without limits. */
 const seenOf = (params: object) => (params as { seen?: (applications: Iterable<string>) => boolean }).seen;
 
-/** Calls: what the server has recorded of them. */
+/** Recorded calls. */
 export const calls: Resource = {
   name: 'calls',
   description: 'Calls: channels that belong together, live and ended, with everything that was recorded of them.',

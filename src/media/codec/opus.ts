@@ -12,7 +12,7 @@ export type OpusOptions = {
   fec?: boolean;
   /** Packets out of a hundred that get lost: how much of the bit rate goes into copies. */
   lossPercent?: number;
-  /** `maxplaybackrate`: what is above half of this rate in Hz is not sent. */
+  /** `maxplaybackrate`: no audio above half of this rate in Hz is sent. */
   maxPlaybackRate?: number;
   /** `cbr`: the bit rate is constant. */
   cbr?: boolean;

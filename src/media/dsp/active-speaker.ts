@@ -39,7 +39,7 @@ export class ActiveSpeaker<Id> {
     return this.#current;
   }
 
-  /** Takes the mean level of a member's frame; who is not heard in a tick was silent. */
+  /** Takes the mean level of a member's frame. A member without a frame in a tick is silent. */
   hear(id: Id, level: number): void {
     const speaker = this.#speakers.get(id);
     if (speaker) speaker.heard = level;

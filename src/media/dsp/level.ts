@@ -1,4 +1,4 @@
-/** The mean magnitude of samples, 0 to 32,768: what thresholds of talking are measured in. */
+/** The mean magnitude of samples, 0 to 32,768. Thresholds of talking have this unit. */
 export function meanLevel(samples: Int16Array): number {
   if (samples.length === 0) return 0;
   let sum = 0;

@@ -1,6 +1,6 @@
 import { Goertzel } from './goertzel.ts';
 
-/** A signal of the network: what sounds, in its order; one that is over and over the same has one part. */
+/** A network signal: its tones in order. A signal that repeats one tone has one part. */
 export type SignalPattern<Name extends string> = {
   name: Name;
   /** Frequencies that sound together, in Hz, and for how long, in ms; Infinity = without an end. */

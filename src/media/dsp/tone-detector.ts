@@ -18,7 +18,7 @@ const blockMs = 20;
 const usualShare = 0.6;
 /** Weakest tone, as amplitude. */
 const weakest = 250;
-/** Blocks without the tone that are passed over: a click in the line does not make it begin anew. */
+/** Blocks without the tone that are skipped, so that a click does not restart detection. */
 const forgiven = 1;
 
 /** Tells when a tone of one frequency (a fax's, a modem's, a beep) has sounded long enough. */

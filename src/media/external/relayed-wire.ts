@@ -2,7 +2,7 @@ import type { RelayedIn, RelayedOut } from '../protocol.ts';
 import { Tally, weightOf } from './tally.ts';
 import type { Wire, WireListener } from './wires.ts';
 
-/** A connection whose socket another thread holds: what is said goes there and comes from there as messages. */
+/** A connection whose socket another thread holds. Its data are exchanged as messages. */
 export class RelayedWire implements Wire {
   readonly #listener: WireListener;
   readonly #tell: (relay: RelayedOut) => void;

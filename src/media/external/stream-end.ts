@@ -87,7 +87,7 @@ export abstract class StreamEnd extends End {
     return this.incoming.droppedMs;
   }
 
-  /** What the server sends waits until it is asked for. */
+  /** Data from the server wait until they are read. */
   protected get held(): boolean {
     return false;
   }

@@ -18,8 +18,8 @@ import { type RecordingContainer, recordingFormats } from './recording-formats.t
 export class RecordingError extends Error {
   override readonly name = 'RecordingError';
   /**
-   * `exists`: a file or a recording of that path; `format`: nothing records so; `disk`: full, slow, not writable;
-   * `complete`: what was to be gone on with is in its place already.
+   * `exists`: a file or a recording has that path; `format`: it cannot be recorded; `disk`: full, slow or not writable;
+   * `complete`: the file to continue is already in its final place.
    */
   readonly code: 'exists' | 'format' | 'disk' | 'complete';
 

@@ -28,7 +28,7 @@ export class FrameQueue {
   readonly #clock: Pick<Clock, 'monotonic'> | undefined;
   /** When the last tick should have been, monotonic ms. */
   #tickedAt: number | undefined;
-  /** Ticks for which nothing was there: what was meant for them may wait when it comes. */
+  /** Ticks without a frame: late frames for them may wait. */
   #missed = 0;
 
   /** @param clock tells how late ticks are: frames for those that are owed wait as well. */

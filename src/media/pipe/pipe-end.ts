@@ -23,7 +23,7 @@ export class PipeEnd extends End implements PipeListener {
   /** Present target of packets, and the previous one for packets in transit. */
   #partner: PacketTaker | undefined;
   #partnerBefore: PacketTaker | undefined;
-  /** Who is given what comes when it comes, and what the other side was told last of that. */
+  /** The receiver of incoming data, and the last state that the other side got of it. */
   #hearer: Hearer | undefined;
   #told = { speaks: false, hears: false };
   /** Something was given on since the last tick. */
@@ -146,7 +146,7 @@ export class PipeEnd extends End implements PipeListener {
   #turn(mode: PipeMode): void {
     if (mode === this.#mode) return;
     this.#mode = mode;
-    // The other side begins anew as well.
+    // The other side restarts as well.
     this.#told = { speaks: false, hears: false };
     this.#wire.tell({ type: 'mode', mode });
   }

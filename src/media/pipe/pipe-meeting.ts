@@ -19,7 +19,7 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
   readonly #header = emptyHeader();
   #mode: PipeMode | undefined;
   #offered: string | undefined;
-  /** What the end says is passed when it comes. */
+  /** Audio of the end is passed on when it arrives. */
   #speaksAtOnce = false;
 
   constructor(end: End, plan: PipePlan, { clock, wakeUps }: { clock: Clock; wakeUps: WakeUps }) {

@@ -2,7 +2,7 @@
 const readWord = 0;
 const writeWord = 16;
 const dataAt = 128;
-/** The rest of the data is left out: what follows is at its beginning. */
+/** Skips the rest of the buffer: the next entry is at its beginning. */
 const skip = 0;
 
 /** A record of a ring: kind 1 to 255, a flag, and octets that are valid until the next call. */

@@ -29,7 +29,7 @@ export class AtOnce {
     return this.#steadiness.steady;
   }
 
-  /** Sets who is given it; what waits for a tick comes first. @param now monotonic ms. */
+  /** Sets the receiver. Packets that wait for a tick come first. @param now monotonic ms. */
   sayTo(hearer: Hearer | undefined, playout: Playout | undefined, now: number): void {
     if (hearer === this.#hearer) return;
     this.#hearer = hearer;

@@ -168,7 +168,7 @@ export class RtcpControl {
     const arrival = ((seconds & 0xffff) * 0x1_0000 + (fraction >>> 16)) >>> 0;
     const units = (arrival - sent - report.getDelaySinceLastSR()) | 0;
     const trip = units / 0x1_0000;
-    // Clocks are read with limited precision, and reports may be forged: what cannot be is not counted.
+    // Clocks have limited precision, and reports may be forged, so impossible values are not counted.
     if (trip < 0 || trip > 60) return;
     this.#trips.add(trip);
   }

@@ -1,7 +1,7 @@
 /** Octets of an RTP header without contributing sources and extension. */
 export const headerLength = 12;
 
-/** What an RTP packet says about itself; `payloadStart` and `payloadEnd` are offsets into the packet. */
+/** The header of an RTP packet; `payloadStart` and `payloadEnd` are offsets into the packet. */
 export type RtpHeader = {
   marker: boolean;
   payloadType: number;

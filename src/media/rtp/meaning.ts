@@ -3,7 +3,7 @@ import type { RtpFlow } from '../../telephony/media.ts';
 /** The number of comfort noise where none was agreed on (RFC 3389 section 4). */
 const usualComfortNoise = 13;
 
-/** What a packet of the far side is, by its payload type. */
+/** The meaning of a packet of the far side, by its payload type. */
 export type Content = 'audio' | 'event' | 'noise' | 'other';
 
 /**

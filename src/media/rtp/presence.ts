@@ -11,7 +11,7 @@ export class Presence {
     this.#given = given;
   }
 
-  /** When it was heard, or expected anew; monotonic ms. */
+  /** When it was last heard or expected; monotonic ms. */
   get heardAt(): number {
     return this.#heardAt;
   }

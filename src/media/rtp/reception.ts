@@ -38,7 +38,7 @@ export class Reception {
   ssrc: number | undefined;
   packets = 0;
   octets = 0;
-  /** How often a source began, or began its numbers anew. */
+  /** How often a source started or restarted its sequence numbers. */
   starts = 0;
   #lostBefore = 0;
   #baseSequence = 0;
@@ -161,7 +161,7 @@ export class Reception {
     } else if (ahead <= 0 && ahead > -maximumMisorder) {
       // A duplicate or a packet out of order: counted as received, as RFC 3550 A.1 does.
     } else if (sequence === this.#badSequence) {
-      // Two in a row: the source started its numbers anew.
+      // Two in a row: the source restarted its sequence numbers.
       this.#lostBefore = this.lost;
       this.#restart(sequence);
     } else {

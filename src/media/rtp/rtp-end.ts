@@ -233,7 +233,7 @@ export class RtpEnd extends End {
 
   override skipped(): void {
     this.#digitReceiver.stoodStill();
-    // The timeline went on without us: what follows starts anew on it, as after a silence.
+    // The timeline advanced meanwhile: the next packet starts as after a silence.
     if (!this.echoing && !this.#partner) this.#sender.pause();
   }
 

@@ -7,7 +7,7 @@ const { begun, ssrc, sequence, timestamp, origin, clockZero, clockRate, packets,
 
 /** Power of the digits we send, −10 dBm0. */
 const digitVolume = 10;
-/** Farther behind than this a forwarded packet is not late, but of a stream that began anew. */
+/** A forwarded packet that is farther behind belongs to a restarted stream. */
 export const longestDisorder = 64;
 /** A jump of the timestamps by more than this many seconds is another timeline. */
 export const longestJumpS = 10;

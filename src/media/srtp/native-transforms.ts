@@ -20,7 +20,7 @@ class Work {
   readonly packet: Uint8Array;
   readonly start: Uint8Array;
   readonly tag: Uint8Array;
-  /** What is proved and not encrypted, where that is not one piece of the packet. */
+  /** The authenticated but unencrypted data, if they are not one piece of the packet. */
   readonly clear: Uint8Array;
   readonly at: number;
   readonly startAt: number;

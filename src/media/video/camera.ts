@@ -14,7 +14,7 @@ export type VideoPacket = {
   /** Sequence number and timestamp, never wrapped; they go on while `generation` is the same. */
   index: number;
   time: number;
-  /** Another one = the camera began anew: what it sends goes on from nothing that was shown before. */
+  /** Another number means that the camera restarted: its pictures do not depend on earlier ones. */
   generation: number;
   /** Decoding can begin here; with `sets` before it, where it has any. */
   key: boolean;

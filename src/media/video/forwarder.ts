@@ -60,7 +60,7 @@ export class Forwarder {
     this.#told = command.mode === 'single' ? command.source : undefined;
   }
 
-  /** To be called once a tick. @param speaker who has the floor. @param now monotonic ms. */
+  /** To be called once a tick. @param speaker the active speaker. @param now monotonic ms. */
   tick(speaker: number | undefined, now: number): void {
     switch (this.#mode) {
       case 'none':

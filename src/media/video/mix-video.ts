@@ -14,7 +14,7 @@ export class MixVideo {
   #asked: Asked = { mode: 'none', source: undefined };
   readonly #shows = new Map<string, readonly (string | undefined)[]>();
 
-  /** @param numberOf a member's number in the mix's thread; undefined for who is none. */
+  /** @param numberOf a member's number in the mix's thread; undefined if it is no member. */
   constructor(send: (command: MixCommand) => void, numberOf: (session: string) => number | undefined) {
     this.#send = send;
     this.#numberOf = numberOf;
@@ -39,7 +39,7 @@ export class MixVideo {
       if (session === member || sources.includes(member)) this.#sendShow(session, sources);
   }
 
-  /** A member has left: what it was shown is forgotten. */
+  /** A member has left: drops the state of its view. */
   left(session: string): void {
     this.#shows.delete(session);
   }

@@ -67,7 +67,7 @@ export class ShownStream implements Viewer, SentStream {
   /** Packets of the next one that wait for the end of the frame under way. */
   #held: VideoPacket[] | undefined;
   #heldSince = 0;
-  /** Nothing is sent before a key frame: the numbers of the source begin anew with it. */
+  /** Nothing is sent before a key frame, which restarts the numbers of the source. */
   #waits = true;
   /** More came than the far side takes: that has to be over first. */
   #tooMuch = false;

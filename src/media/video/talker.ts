@@ -1,4 +1,4 @@
-/** When who is shown changes. */
+/** Time of the last change of the shown member. */
 type TalkerOptions = {
   /** Time as active speaker before it is shown, in ms: coughs are shorter. */
   afterMs: number;

@@ -75,7 +75,7 @@ export class VideoLines {
     if (lives && this.any) lives.link.send({ type: 'askKeyFrame', session: lives.place.session });
   }
 
-  /** See {@link VideoSession.videoStatistics}; who is shown is a number yet. */
+  /** See {@link VideoSession.videoStatistics}; the shown member is still a number. */
   async statistics(): Promise<Showing<VideoStatistics>[]> {
     const lives = this.#lives();
     if (!lives || !this.any) return [];

@@ -70,7 +70,7 @@ export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer
   }
 
   protected override changed(stream: number, camera: Camera | undefined): void {
-    // A session's camera that was opened anew keeps its number and its viewers.
+    // A session's camera keeps its number and its viewers when it is opened again.
     if (camera && this.#watched.has(camera.session)) this.#watch(camera.session, true);
     this.#wire.tell({ type: 'show', stream, ...(camera && { camera: camera.session }) });
   }

@@ -16,7 +16,7 @@ export class VideoSide extends ShownCameras implements VideoMember {
     return this.streams.get(ownCamera)?.camera;
   }
 
-  /** A stream is open: it shows whom it was to show. */
+  /** A stream is open: it shows the selected member. */
   opened(stream: VideoStream): void {
     this.streams.set(stream.stream, stream);
     stream.shown.show(this.shown[stream.stream]);

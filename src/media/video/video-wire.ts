@@ -14,10 +14,10 @@ export type VideoPipeMessage =
   | { type: 'watch'; on: boolean; camera?: number }
   /** Bit/s that those take who are shown a camera there, or the session's own; left out = all there is. */
   | { type: 'takes'; bitrate?: number; camera?: number }
-  /** Of the mix: whom the session is to be shown in a stream. */
+  /** From the mix: the member that a stream of the session shows. */
   | { type: 'show'; stream: number; camera?: number };
 
-/** A packet that was carried between threads: what was known of it goes with it. */
+/** A packet that was carried between threads, with its metadata. */
 export type CarriedPacket = Pick<VideoPacket, 'codec' | 'octets' | 'index' | 'time' | 'generation' | 'key' | 'sets'>;
 
 /** Hears what the other side sent, in its order. */

@@ -75,7 +75,7 @@ export class WholeUnits {
     this.#skip();
   }
 
-  /** What came before the next packet is lost: that picture, and maybe the beginning of the one that the packet is of. */
+  /** Packets before the next one are lost: their picture, and maybe the beginning of the next picture. */
   #skip(): void {
     this.#generation++;
     this.#isGap = true;

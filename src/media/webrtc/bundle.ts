@@ -140,7 +140,7 @@ export class BundledPair implements PortPair {
     const close = () => this.#close();
     this.rtp = {
       port: options.port,
-      // What is sealed is another packet.
+      // The encrypted packet is a copy.
       copies: true,
       send: (packet) => this.#secure?.rtp.send(this.#line ? withMid(packet, this.#line) : packet, 0, ''),
       listen: (listener) => {

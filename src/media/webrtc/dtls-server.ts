@@ -127,7 +127,7 @@ export class DtlsServer {
     for (const record of readRecords(datagram)) this.#receive(record);
   }
 
-  /** Says goodbye, if there is anybody, and forgets the timers. Nothing is told. */
+  /** Says goodbye, if there is anybody, and forgets the timers. Nothing is reported. */
   close(): void {
     if (this.#state === 'connected') this.#flight.sendAlert(alertLevel.warning, alerts.closeNotify);
     this.#leave('closed');

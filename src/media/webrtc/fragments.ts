@@ -53,8 +53,8 @@ export class Fragments {
 
   /**
    * Takes the fragments in the content of one record.
-   * @returns the types of repeated messages, which came before; undefined when the content is malformed: what was read
-   *   so far stays.
+   * @returns the types of repeated messages; undefined if the content is malformed. Messages that were read so far are
+   * kept.
    */
   take(content: Uint8Array): number[] | undefined {
     const octets = Buffer.from(content.buffer, content.byteOffset, content.length);

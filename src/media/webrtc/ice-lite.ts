@@ -8,7 +8,7 @@ const longestConsentMs = 30_000;
 /** Addresses of the far side that are known at once. */
 const maximumAddresses = 16;
 
-/** What a lite agent has of its far side. Before the first nomination media may come from any proved address. */
+/** The far side as a lite agent knows it. Before the first nomination media may come from any proved address. */
 type IceState = 'new' | 'checked' | 'nominated' | 'expired';
 
 type IceLiteOptions = {

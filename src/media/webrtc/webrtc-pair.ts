@@ -31,7 +31,7 @@ type WebrtcPairOptions = {
   readonly faulted: (error: unknown) => void;
 };
 
-/** How often at most a move is told, in ms: a browser could make one with every packet. */
+/** The least time between two reports of a new address, in ms: a browser could change it with every packet. */
 const movesMs = 1000;
 
 /** Payload types of RTCP packets that share a port with RTP (RFC 5761 section 4), without the mark. */
@@ -47,7 +47,7 @@ export class WebrtcPair implements PortPair {
   readonly #plain: PacketSocket;
   readonly #options: WebrtcPairOptions;
   readonly #ice: IceLite;
-  /** What SRTP is put on: this port without STUN and DTLS. */
+  /** The transport of SRTP: this port without STUN and DTLS. */
   readonly #inner: PortPair;
   #transport: WebrtcTransport;
   /** None while the keys of another process hold. */

@@ -7,7 +7,7 @@ type NonceVerdict = 'fresh' | 'stale' | 'foreign';
 
 /** Makes and checks nonces. */
 interface Nonces {
-  /** @param holder whom it is for: from anybody else it is foreign. */
+  /** @param holder the only source that may use it. */
   create(holder: string): string;
   /** Tells the result without using the nonce. */
   check(nonce: string, holder: string): NonceVerdict;

@@ -144,7 +144,7 @@ class Incoming implements IncomingCall {
           this.#provisional && this.provisional(this.#provisional.status, this.#provisional.options),
         expired: () => this.#giveUp(undefined),
         repeatReliable: () => this.#reliable?.repeat(),
-        // RFC 3262 3: who never acknowledges has not heard it either.
+        // RFC 3262 3: a peer that never sends PRACK did not get the response.
         reliableLost: () => this.#fail(504),
       },
     });

@@ -99,7 +99,7 @@ export interface InviteUsage {
   bye(headers?: HeaderLines): void;
   /** The peer is about to send a BYE: ours waits for it, `ms` at most. */
   expectBye(ms: number): void;
-  /** Offers anew by re-INVITE, now or when what is under way is done; several wishes meanwhile become one. */
+  /** Sends a re-offer by re-INVITE, now or after the current request. Several requests meanwhile become one. */
   reinvite(): void;
   /** The standing headers are other than before: tells the peer, by UPDATE when it takes that, else by re-INVITE. */
   announce(): void;

@@ -70,7 +70,7 @@ export abstract class OneAtATime<Data extends OneAtATimeData, Options extends On
     this.proceed();
   }
 
-  /** Nothing stands in the way: what was wanted is done, which the data then say. */
+  /** No request is under way: sends the pending one, as the data say then. */
   protected abstract begin(): void;
 
   /** The peer asks for a later retry: after `ms`, or after the glare time of RFC 3261 14.1. */

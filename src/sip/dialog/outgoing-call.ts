@@ -25,7 +25,7 @@ export type OutgoingHandlers = UsageHandlers & {
   onProvisional(response: SipResponse, branch: string): void;
   /** An early dialog is over, while others may go on (199, RFC 6228). */
   onBranchEnded?(branch: string, response: SipResponse): void;
-  /** The peer offers anew in an early dialog (UPDATE). */
+  /** The peer sends a re-offer in an early dialog (UPDATE). */
   answerEarlyOffer?(sdp: string, request: SipRequest, branch: string): OfferAnswer;
   /** The first 2xx: the call stands, the ACK has been sent. */
   onAnswered(response: SipResponse, branch: string): void;
@@ -311,7 +311,7 @@ class Outgoing implements OutgoingCall {
     this.#closeWhenDone();
   }
 
-  /** Undefined for one branch too many: who forks without end is not followed. */
+  /** Undefined above the limit of branches of a forking proxy. */
   #usageOf(request: SipRequest, response: SipResponse, target: Target): InviteUsage | undefined {
     const key = keyOfResponse(response);
     const { symmetric } = this.#options.request;

@@ -65,7 +65,7 @@ export class Refreshes {
     return this.#reinviting?.busy === true;
   }
 
-  /** Offers anew, now or when what is under way is done. */
+  /** Sends a re-offer, now or after the current request. */
   reinvite(): void {
     this.#reinviter.start();
   }
@@ -149,7 +149,7 @@ export class Refreshes {
       repeated: (response) => requests.acknowledge(response),
       answered: (sdp) => {
         if (!isConfirmed()) return;
-        // As in Asterisk: who says nothing of our offer goes on with the session as it was.
+        // As in Asterisk: without an answer to our offer the session stays as it was.
         if (sdp === undefined) handlers.onOfferRefused?.(488);
         else if (!handlers.acceptAnswer(sdp)) unusable();
       },

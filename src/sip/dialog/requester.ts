@@ -8,7 +8,7 @@ import type { Stack } from './stack.ts';
 
 /** A request that may have to be sent more than once until its credentials satisfy. */
 export type Sending = {
-  /** Makes the request anew for every try: each has its own CSeq (RFC 3261 22.2). */
+  /** Builds the request for every try, because each has its own CSeq (RFC 3261 22.2). */
   build(): SipRequest;
   target: Target;
   /** Answers 401 and 407; without it they are final. */

@@ -95,7 +95,7 @@ export class SessionTimer {
     return this.#data;
   }
 
-  /** A re-INVITE, UPDATE or first INVITE of the peer's is accepted: the headers for its 2xx; time starts anew. */
+  /** The peer's INVITE, re-INVITE or UPDATE is accepted: returns the headers of the 2xx and restarts the timer. */
   accept(request: SipRequest): HeaderLines {
     const able = isAble(request);
     const requested = this.#terms === 'off' ? undefined : (sessionExpires(request) ?? this.#ownRequest(request, able));
@@ -134,7 +134,7 @@ export class SessionTimer {
     ];
   }
 
-  /** Our re-INVITE was accepted: time starts anew. */
+  /** Our re-INVITE was accepted: restarts the timer. */
   renew(): void {
     const { seconds, ours } = this.#data;
     this.#times.clear('refreshSession');

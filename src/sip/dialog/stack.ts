@@ -38,7 +38,7 @@ export type Stack = {
   announceDelayMs?: () => number;
   /** Value of User-Agent and Server. */
   userAgent: string;
-  /** Hears who is known by a live dialog. */
+  /** Learns the peers of live dialogs. */
   peers?: Pick<KnownPeers, 'hold' | 'release'>;
   /** DNS lookups; left out: only addresses of hosts. */
   names?: NameServer;

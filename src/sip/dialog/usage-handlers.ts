@@ -20,7 +20,7 @@ export type OfferAnswer = string | OfferRefusal | undefined;
 export type UsageHandlers = {
   /** The user's own name of the call, for lookups by dialog. */
   owner?(): string | undefined;
-  /** The peer offers anew (re-INVITE, UPDATE, PRACK). */
+  /** The peer sends a re-offer (re-INVITE, UPDATE, PRACK). */
   answerOffer(sdp: string, request: SipRequest): OfferAnswer;
   /** Answers an offer that has to have an answer by refusing all of its streams; undefined when it cannot be read. */
   rejectOffer?(sdp: string): string | undefined;
@@ -28,7 +28,7 @@ export type UsageHandlers = {
   makeOffer(): string;
   /** The peer's answer to it. False when it is of no use. */
   acceptAnswer(sdp: string): boolean;
-  /** Headers of what we tell the peer of its call beside offers (re-INVITE, UPDATE): who it is connected to. */
+  /** Headers of our re-INVITE or UPDATE without an offer: the connected line. */
   standingHeaders?(): HeaderLines;
   /** An UPDATE without an offer was taken: it may tell who the peer is. */
   onUpdated?(request: SipRequest): void;

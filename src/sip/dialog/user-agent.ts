@@ -170,7 +170,7 @@ const createContactFor =
     const local = transports.localAddress(target);
     if (!local) return undefined;
     const { uriTransport, secure } = kindOf(target.protocol);
-    // RFC 5630 4.1, 4.2: who was asked for by SIPS, or asks so, is to be reached by SIPS; there TLS goes without saying.
+    // RFC 5630 4.1, 4.2: a dialog that was set up by SIPS has a SIPS contact, which implies TLS.
     const scheme = asked?.scheme === 'sips' && secure ? 'sips' : 'sip';
     const isUnsaid = uriTransport === 'udp' || (scheme === 'sips' && uriTransport === 'tls');
     const params = isUnsaid ? {} : { transport: uriTransport };

@@ -169,7 +169,7 @@ function continueHeader(text: string, start: number, end: number, raw: RawHeader
   if (last < 0) return false;
   const more = text.slice(skipSpace(text, start, end), trimEnd(text, start, end));
   const value = raw.values[last]!;
-  // No trimming of the whole: that would look at it anew for each of thousands of lines.
+  // Does not trim the whole text: that would scan it again for each of thousands of lines.
   if (more !== '') raw.values[last] = value === '' ? more : `${value} ${more}`;
   return true;
 }

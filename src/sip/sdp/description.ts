@@ -30,7 +30,7 @@ export type AudioStream = {
   secret?: true;
   /** It has the fingerprint of a certificate and no keys: DTLS-SRTP (RFC 5764). */
   dtls?: true;
-  /** What it says of ICE and DTLS, where that is all that a browser has to say. */
+  /** Its ICE and DTLS attributes, for a fragment that has only these. */
   webrtc?: RemoteWebrtc;
   /** Keys of SRTP that we understand (RFC 4568), when there are any. */
   keys?: readonly SdesLine[];
@@ -81,7 +81,7 @@ const bundledPort = 9;
 let latest: { text: string; result: DescriptionResult } | undefined;
 
 /**
- * Reads a session description (RFC 8866). Never throws: what cannot be read comes back as a `problem` in words. Do not
+ * Reads a session description (RFC 8866). Never throws: the result of unreadable SDP is a `problem` in words. Do not
  * change the result: the same text gives the same object again.
  */
 export function parseDescription(text: string): DescriptionResult {

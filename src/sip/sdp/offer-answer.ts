@@ -270,7 +270,7 @@ export function acceptAnswer(
   };
 }
 
-/** What an answer lacks: a secure stream stays secure, and a secure profile needs a key. */
+/** The error of an answer: a secure stream must stay secure, and a secure profile needs a key. */
 function missingKeys(remote: AudioStream, line: SdesLine | undefined, { srtp }: LocalAudio): string | undefined {
   const isBrowser = srtp?.mode === 'webrtc';
   if (isBrowser !== (remote.webrtc !== undefined)) return 'only one side wants ICE and DTLS-SRTP';

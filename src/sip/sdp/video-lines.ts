@@ -91,7 +91,7 @@ type WrittenVideo = {
   maxBitrate?: number;
 };
 
-/** The keys told so far, by the number of the stream: each has its own. */
+/** The keys sent so far, by the number of the stream. Each stream has its own. */
 export type VideoKeys = Readonly<Record<string, ToldKeys>>;
 
 /** Memory of a session's streams by number: our keys, and payload types. */

@@ -103,7 +103,7 @@ export class ArrivedRequest implements ServerTransaction {
     this.#kept?.repeat();
   }
 
-  /** Called when the user had its turn: what is not answered by then has to be remembered, or refused. */
+  /** Called after the transaction user ran: an unanswered request must be stored or refused. */
   settle(): void {
     if (!this.#kept && !this.#over && !this.keep('pending')) this.refuseForRoom();
   }

@@ -45,7 +45,7 @@ export function createAcceptor({ protocol, clientCertificates = 'none' }: Listen
   return { enter: (socket, entered) => outer.enter(socket, (stream) => inner.enter(stream as Socket, entered)) };
 }
 
-/** The options that a TLS server is made with, and given anew when certificates change. */
+/** The options of a TLS server, set again when certificates change. */
 function tlsOptions(keys: TlsKeys | undefined, clientCertificates: ClientCertificates) {
   const asks = clientCertificates !== 'none';
   const server = asks ? keys?.askingServer : keys?.server;

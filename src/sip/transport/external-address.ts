@@ -30,7 +30,7 @@ const REQUESTS = 7;
 const FIRST_WAIT_MS = 500;
 const ASK_EVERY_MS = 60_000;
 
-/** Asks a STUN server for our address, again and again. Nothing of it throws; what fails is logged. */
+/** Asks a STUN server for our address periodically. Nothing of it throws; what fails is logged. */
 export async function learnExternalAddress(options: ExternalAddressOptions): Promise<ExternalAddress> {
   const { clock, ids, log } = options;
   let known: string | undefined;

@@ -46,7 +46,7 @@ export function tracedTransports(
   };
 }
 
-/** Headers of which only who is meant is shown. */
+/** Headers with credentials: only the user and the realm are shown. */
 const credentials = new Set([
   'authorization',
   'proxy-authorization',
