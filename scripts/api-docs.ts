@@ -207,25 +207,25 @@ const conventions = `# API
 
 ${generated}
 
-Paths begin with \`/ari\`, but for [operations of our own](#operations-of-our-own). The same is described for programs
+Paths begin with \`/ari\`, except for [operations of our own](#operations-of-our-own). Descriptions for programs are
 under \`/ari/api-docs/resources.json\` (Swagger 1.2), \`/ari/openapi.json\` (OpenAPI 3.1) and \`/ari/asyncapi.json\`
-(AsyncAPI 3). An operation that a server does not carry out is a 404, and in none of the descriptions it serves.
+(AsyncAPI 3). An operation that a server has turned off answers 404 and is missing in its descriptions.
 
 **Credentials**: HTTP Basic, or \`api_key=user:password\` in the query or a form. A read-only user may GET and OPTIONS.
 
-**Parameters** come in the query, a form or a JSON object; of one given twice, JSON counts before the query and the query
-before the form. A list is comma-separated (quotes keep a comma, so do parentheses and brackets) or a JSON list of up to
-127 strings. Integers are read as far as they go, \`yes true y t 1 on\` are true. Unknown parameters are ignored. A body
-has at most 40,960 bytes unless configured otherwise.
+**Parameters** come in the query, a form or a JSON object. JSON takes precedence over the query, and the query over the
+form. A list is separated by commas, or is a JSON list of up to 127 strings. Quotes, parentheses and brackets protect
+commas. Integers are parsed as far as possible. \`yes true y t 1 on\` are true. Unknown parameters are ignored. A body
+has at most 40,960 bytes by default.
 
-**Refusals** have a JSON body \`{"message": "…"}\`. Any request may meet these:
+**Refusals** have a JSON body \`{"message": "…"}\`. Any request may get these:
 
 `;
 
 const ownOperations = `## Operations of our own
 
-What ARI has not is under \`${hookswitch.base}\`, with the same credentials, parameters and refusals, and described for programs
-under \`${hookswitch.base}/openapi.json\`.
+Operations that ARI lacks are under \`${hookswitch.base}\`. Credentials, parameters and refusals are the same.
+\`${hookswitch.base}/openapi.json\` describes them for programs.
 `;
 
 /** The file of a resource's page. */
@@ -260,7 +260,7 @@ function indexPage(): string {
   return [
     conventions + table(['Status', 'Message'], rows).join('\n'),
     ...listOf(ari),
-    '- [Event types](event-types.md): what applications are told.',
+    '- [Event types](event-types.md): events that applications get.',
     '- [Models](models.md): the objects in answers and events.',
     '- [Call detail record](call-detail-record.md): what is written and posted of each leg of a call.',
     '',

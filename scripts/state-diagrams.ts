@@ -107,12 +107,12 @@ export function renderPage(page: ChartPage): string {
     ...stateTable(machine),
     '## What each command and report does in each state',
     '',
-    'A state after the arrow is entered; words after `/` are effects, words in _italics_ facts.',
-    ...(reasons.length > 0 ? ['`—` with a number: it is ignored, for the reason of that number below.'] : []),
+    '`→` names the next state. Words after `/` are effects. Words in _italics_ are facts.',
+    ...(reasons.length > 0 ? ['`—` means ignored. Its number leads to the reason below.'] : []),
     ...(refusals.length > 0
       ? [
-          'In **bold**: the error that a client is given instead (`sometimes`: it depends on the object, not on its state).',
-          '`allowed`: it may be done, and changes nothing in this chart.',
+          '**Bold** is the error that a client gets instead. `sometimes` depends on the object, not on its state.',
+          '`allowed` is accepted, and changes nothing in this chart.',
         ]
       : []),
     '',

@@ -65,17 +65,17 @@ export interface AdditionalParam {
 }
 /** Something that an operator should look at now. */
 export interface Alarm {
-    /** What it is about. */
+    /** The kind of alarm. */
     kind: 'registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate' | 'phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit';
     /** `critical`: calls fail or are lost. */
     severity: 'critical' | 'warning';
-    /** What is wrong, in words. */
+    /** The problem, in words. */
     text: string;
     /** What to do about it. */
     advice: string;
     /** The endpoint, application, certificate or setting that it is about. */
     object?: string;
-    /** Since when, in ms since the Unix epoch; left out where it is not known. */
+    /** Its start in ms since the Unix epoch, if known. */
     since?: number;
     /** How many objects, calls or times. */
     count: number;
@@ -88,7 +88,7 @@ export interface AllowedOperation {
     operation: string;
     /** Whether it may be done now. */
     allowed: boolean;
-    /** Why it would change nothing, where it is allowed all the same. */
+    /** Why it changes nothing, although it is allowed. */
     without_effect?: string;
     /** Name of the refusal. */
     error?: string;
@@ -96,11 +96,11 @@ export interface AllowedOperation {
     status?: number;
     /** Words of the refusal. */
     message?: string;
-    /** The present state, and what has to happen first, in a sentence. */
+    /** A sentence with the current state and what must happen first. */
     reason?: string;
     /** The chart that refuses it. */
     chart?: string;
-    /** States of that chart that would allow it, everything else being as it is. */
+    /** States of that chart that would allow it, if nothing else changes. */
     allowed_in?: string[];
 }
 /** The operations that an object allows now, and reasons for the others. */
@@ -200,7 +200,7 @@ export interface Bridge {
     channels: string[];
     /** Whose video is shown: talker, single or sfu; none by default. */
     video_mode?: string;
-    /** Channel whose picture is shown, when it is known. */
+    /** Channel whose video is shown, if known. */
     video_source_id?: string;
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     creationtime: string;
@@ -238,7 +238,7 @@ export interface Call {
     ended?: number;
     /** How long it has been, or was, in ms. */
     duration_ms: number;
-    /** What became of a call or of a leg. */
+    /** The outcome of a call or of a leg. */
     outcome: CallOutcome;
     /** Its channels, in the order in which they came. */
     channels: CallChannel[];
@@ -269,11 +269,11 @@ export interface CallChannel {
     life: string;
     /** `technology/resource` of the endpoint that it belongs to. */
     endpoint?: string;
-    /** What its technology dialed: `bob`, or `0301234@provider`. Left out for incoming channels. */
+    /** The dialed target: `bob`, or `0301234@provider`. Left out for incoming channels. */
     dialed?: string;
-    /** A party of a call, as it presents itself. */
+    /** A party of a call, with the identity that it presents. */
     caller: CallerID;
-    /** A party of a call, as it presents itself. */
+    /** A party of a call, with the identity that it presents. */
     connected: CallerID;
     /** The application in control of it. */
     application?: string;
@@ -289,7 +289,7 @@ export interface CallChannel {
     cause: number;
     /** The SIP status that it ended with. */
     sip_status?: number;
-    /** What became of a call or of a leg. */
+    /** The outcome of a call or of a leg. */
     outcome: CallOutcome;
     /** Why it failed, where the cause does not say so: its application was not connected. */
     failure?: string;
@@ -306,7 +306,7 @@ export interface CallDetail {
     ended?: number;
     /** How long it has been, or was, in ms. */
     duration_ms: number;
-    /** What became of a call or of a leg. */
+    /** The outcome of a call or of a leg. */
     outcome: CallOutcome;
     /** Its channels, in the order in which they came. */
     channels: CallChannel[];
@@ -329,7 +329,7 @@ export interface CallDetail {
     /** In order. */
     timeline: (StepEntry | RequestEntry | EventEntry | SipEntry | MediaEntry)[];
 }
-/** A party of a call, as it presents itself. */
+/** A party of a call, with the identity that it presents. */
 export interface CallerID {
     /** Name to show; empty when unknown. */
     name: string;
@@ -343,7 +343,7 @@ export interface CallMask {
     /** Variables whose values are not shown. */
     variables: string[];
 }
-/** What became of a call or of a leg. */
+/** The outcome of a call or of a leg. */
 export interface CallOutcome {
     /**
      * `pending`: not decided yet. `answered`: the parties could talk. `refused`: turned down. `abandoned`: the calling
@@ -380,9 +380,9 @@ export interface Channel {
     name: string;
     /** The channel's state. */
     state: 'Down' | 'Rsrvd' | 'OffHook' | 'Dialing' | 'Ring' | 'Ringing' | 'Up' | 'Busy' | 'Dialing Offhook' | 'Pre-ring' | 'Mute' | 'Unknown';
-    /** A party of a call, as it presents itself. */
+    /** A party of a call, with the identity that it presents. */
     caller: CallerID;
-    /** A party of a call, as it presents itself. */
+    /** A party of a call, with the identity that it presents. */
     connected: CallerID;
     /** Account that the call is charged to. */
     accountcode: string;
@@ -430,9 +430,9 @@ export interface ChartDeadline {
 export interface ChartEvent {
     /** The command, report or operation. */
     event: string;
-    /** Asked from above, or told from below. */
+    /** `command` comes from above, `report` from below. */
     kind: 'command' | 'report';
-    /** By state, in words: what is done, the error a client is given, or why it is ignored. */
+    /** By state, in words: the action, the error for the client, or the reason why it is ignored. */
     in: {
         [name: string]: string;
     };
@@ -469,7 +469,7 @@ export interface ChartSummary {
 export interface ChartTransition {
     /** The state that declares it; `` for the chart as a whole. */
     from: string;
-    /** The state that is entered; the state is kept where it is left out. */
+    /** The next state. Left out if the state stays. */
     to?: string;
     /** The event, or `after …`, or `always`. */
     event: string;
@@ -496,7 +496,7 @@ export interface ClusterNode {
     state: 'joining' | 'member' | 'suspect' | 'away';
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     heard?: string;
-    /** What a node of the cluster tells about itself. */
+    /** Figures that a node of the cluster reports. */
     figures?: NodeFigures;
 }
 /** Configured values; unset limits are left out. */
@@ -546,7 +546,7 @@ export interface ContactView {
     roundtrip_usec?: string;
     /** Its state, as its chart names it: `reachable.resting`. */
     state: string;
-    /** What its chart is sent at a time, unless it changes before. */
+    /** The pending deadlines of its chart: event and time. */
     deadlines: ChartDeadline[];
 }
 /** How busy a device is. */
@@ -738,8 +738,8 @@ export interface LiveCall {
     /** In order. */
     entries: (StepEntry | RequestEntry | EventEntry | SipEntry | MediaEntry)[];
     /**
-     * Since when its entries are no longer kept, in ms since the Unix epoch (`recorder.off`, or it ended too long ago).
-     * Earlier messages stay valid, and no more follow.
+     * When its entries were dropped, in ms since the Unix epoch (`recorder.off`, or it ended too long ago). Earlier
+     * messages stay valid, and no more follow.
      */
     let_go?: number;
 }
@@ -755,7 +755,7 @@ export interface LiveFigures {
     evicted: number;
     /** Things that were recorded since the server started. */
     recorded: number;
-    /** Memory that what is kept takes, roughly. */
+    /** Approximate memory of the kept records. */
     octets: number;
     /** Whether anything is recorded (`recorder.off`); if not, no calls are shown. */
     recording: boolean;
@@ -769,11 +769,11 @@ export interface LiveOverview {
     seq: number;
     /**
      * Calls that began, changed or ended. The first message has the newest; the following ones add other live calls,
-     * 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. What a
-     * client was told of is always told on.
+     * 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. A call
+     * that a client has seen is always updated.
      */
     calls: Call[];
-    /** Ids of calls that are no longer kept, or have become part of others. */
+    /** Ids of calls that were dropped or merged into others. */
     removed: string[];
     /** The server in numbers. */
     figures: LiveFigures;
@@ -947,7 +947,7 @@ export interface NewToken {
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     expires: string;
 }
-/** What a node of the cluster tells about itself. */
+/** Figures that a node of the cluster reports. */
 export interface NodeFigures {
     /** Its version. */
     version: string;
@@ -1192,7 +1192,7 @@ export interface RTPstat {
         left_out: number;
     })[];
 }
-/** The server: what it is, and where phones reach it. */
+/** The server: its version and the addresses for phones. */
 export interface ServerInfo {
     /** Name of the program. */
     name: string;
@@ -1240,7 +1240,7 @@ export interface SipEntry {
     remote: string;
     /** First line. */
     first_line: string;
-    /** Headers, as they were written, without what authenticates anybody. */
+    /** Headers as they were written, without credentials. */
     headers: string;
     /** Body; left out unless bodies are recorded. */
     body?: string;
@@ -1274,7 +1274,7 @@ export interface SipUsage {
     lines: number;
     /** REFERs outside calls whose outcome is not known. */
     referrals: number;
-    /** Nonces remembered so that no answer to one is taken twice. */
+    /** Nonces that are remembered to detect replays. */
     nonces: number;
     /** Transactions, client and server. */
     transactions: number;
@@ -1301,7 +1301,7 @@ export interface StepChange {
     whole?: boolean;
     /** `done` or `error` when the chart came to its end. */
     status?: string;
-    /** The state, where it is another. */
+    /** The state, if it is different. */
     value?: unknown;
     /** Members of the context that are new or have another value. */
     set?: {
@@ -1486,7 +1486,7 @@ export interface WatcherView {
     /** Number of NOTIFYs. */
     told: number;
 }
-/** What a page is told of calls of its name. */
+/** A notification to a page about calls to its name. */
 export interface WebrtcNews {
     /** Which news it is. */
     type: 'listening' | 'incoming' | 'answered' | 'ended';
@@ -1728,7 +1728,7 @@ export interface BridgeVideoSourceChanged extends EventStamp {
     type: 'BridgeVideoSourceChanged';
     /** Channels that hear each other, or that wait together. */
     bridge: Bridge;
-    /** Channel whose picture it was. */
+    /** Channel whose video was shown. */
     old_video_source_id?: string;
 }
 /** A channel has sent those it was joined with somewhere else. */
@@ -2079,7 +2079,7 @@ export interface AriOperations {
             from: string;
             /** The target of the transfer. */
             refer_to: string;
-            /** Refer it to where it is called itself. */
+            /** Refer it to its own call. */
             to_self?: boolean;
             /** Additional variables: names and values. */
             variables?: object;
@@ -2119,7 +2119,7 @@ export interface AriOperations {
             from: string;
             /** The target of the transfer. */
             refer_to: string;
-            /** Refer it to where it is called itself. */
+            /** Refer it to its own call. */
             to_self?: boolean;
             /** Additional variables: names and values. */
             variables?: object;
@@ -2251,7 +2251,7 @@ export interface AriOperations {
             /** Format to play in; the best that the members have when left out. */
             announcer_format?: string;
         }, options?: RequestOptions): Promise<Playback>;
-        /** Record what all in a bridge say together. */
+        /** Record the mixed audio of a bridge. */
         record(params: {
             /** Id of the bridge. */
             bridgeId: string;
@@ -2342,7 +2342,7 @@ export interface AriOperations {
             appArgs?: string;
             /** Id for the second half of a Local channel. */
             otherChannelId?: string;
-            /** Id of the channel on whose behalf the new one is made; excludes formats. */
+            /** Id of the channel for which the new one is made. Excludes `formats`. */
             originator?: string;
             /** Formats the channel may use, comma-separated; excludes originator. */
             formats?: string;
@@ -2373,7 +2373,7 @@ export interface AriOperations {
             appArgs?: string;
             /** Id for the second half of a Local channel. */
             otherChannelId?: string;
-            /** Id of the channel on whose behalf the new one is made; excludes formats. */
+            /** Id of the channel for which the new one is made. Excludes `formats`. */
             originator?: string;
             /** Formats the channel may use, comma-separated; excludes originator. */
             formats?: string;
@@ -2397,7 +2397,7 @@ export interface AriOperations {
             appArgs?: string;
             /** Id for the second half of a Local channel. */
             otherChannelId?: string;
-            /** Id of the channel on whose behalf the new one is made; excludes formats. */
+            /** Id of the channel for which the new one is made. Excludes `formats`. */
             originator?: string;
             /** Formats the channel may use, comma-separated; excludes originator. */
             formats?: string;
@@ -2585,7 +2585,7 @@ export interface AriOperations {
             /** How far forward and reverse move, in ms. */
             skipms?: number;
         }, options?: RequestOptions): Promise<Playback>;
-        /** Record what a channel says. */
+        /** Record the audio from a channel. */
         record(params: {
             /** Id of the channel. */
             channelId: string;
@@ -2603,7 +2603,7 @@ export interface AriOperations {
             beep?: boolean;
             /** Digit that ends it. */
             terminateOn?: 'none' | 'any' | '*' | '#';
-            /** 2 records both sides, one a track; 1 what the channel says. */
+            /** Tracks: 2 records both sides, 1 only the audio from the channel. */
             channels?: number;
         }, options?: RequestOptions): Promise<LiveRecording>;
         /** Listen to a channel, or whisper to it, with a new channel. */
@@ -2612,9 +2612,9 @@ export interface AriOperations {
             channelId: string;
             /** Id for the channel that listens. */
             snoopId?: string;
-            /** Which side to hear: in is what the channel says, out what it hears. */
+            /** The side to hear: `in` is audio from the channel, `out` audio to it. */
             spy?: 'none' | 'both' | 'out' | 'in';
-            /** Which side hears what the new channel is played. */
+            /** The side that hears audio from the new channel. */
             whisper?: 'none' | 'both' | 'out' | 'in';
             /** Application that gets the new channel. */
             app: string;
@@ -2627,9 +2627,9 @@ export interface AriOperations {
             channelId: string;
             /** Id for the channel that listens. */
             snoopId: string;
-            /** Which side to hear: in is what the channel says, out what it hears. */
+            /** The side to hear: `in` is audio from the channel, `out` audio to it. */
             spy?: 'none' | 'both' | 'out' | 'in';
-            /** Which side hears what the new channel is played. */
+            /** The side that hears audio from the new channel. */
             whisper?: 'none' | 'both' | 'out' | 'in';
             /** Application that gets the new channel. */
             app: string;
@@ -2715,7 +2715,7 @@ export interface AriOperations {
             /** Name of the recording. */
             recordingName: string;
         }, options?: RequestOptions): Promise<void>;
-        /** Leave out what is said, until it goes on. */
+        /** Pause the recording: leaves audio out until it is unpaused. */
         pause(params: {
             /** Name of the recording. */
             recordingName: string;
@@ -2735,12 +2735,12 @@ export interface AriOperations {
             /** Name of the recording. */
             recordingName: string;
         }, options?: RequestOptions): Promise<void>;
-        /** Record what is said again. */
+        /** Unpause the recording. */
         unmute(params: {
             /** Name of the recording. */
             recordingName: string;
         }, options?: RequestOptions): Promise<void>;
-        /** Record what is said again. */
+        /** Unpause the recording. */
         unmuteByPost(params: {
             /** Name of the recording. */
             recordingName: string;
@@ -2935,7 +2935,7 @@ export interface OwnOperations {
             stored?: boolean;
             /** Words that its ids, names, numbers, applications and outcome contain. */
             text?: string;
-            /** What became of it: one of these. */
+            /** The outcome. */
             outcome?: string | readonly string[];
             /** Q.850 cause of one of its channels. */
             cause?: number;
@@ -2983,14 +2983,14 @@ export interface OwnOperations {
             /** Id of the call, or of a channel of it. */
             callId: string;
         }, options?: RequestOptions): Promise<Uint8Array>;
-        /** List what stays longer than it is expected to, and what it waits for. */
+        /** List stuck objects, and what each one waits for. */
         stuck(params?: Record<string, never>, options?: RequestOptions): Promise<WaitingFor[]>;
     };
     /** Charts: the states of every kind of object, and what is done in each. */
     charts: {
         /** List the charts. */
         list(params?: Record<string, never>, options?: RequestOptions): Promise<ChartSummary[]>;
-        /** Everything that a chart says: states, transitions, and what each event does in each state. */
+        /** A whole chart: states, transitions, and the result of each event in each state. */
         get(params: {
             /** Name of the chart, as steps have it, e.g. `channel`. */
             chartName: string;
@@ -3061,7 +3061,7 @@ export interface OwnOperations {
         /** List the nodes of the cluster, with their state and load. */
         list(params?: Record<string, never>, options?: RequestOptions): Promise<ClusterNode[]>;
     };
-    /** Server: what it is, where phones reach it, where they are and whom they watch. */
+    /** Server: version, addresses, contacts of phones and their subscriptions. */
     server: {
         /** The server's version, start time, and SIP addresses. */
         get(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
@@ -3070,7 +3070,7 @@ export interface OwnOperations {
          * about to.
          */
         upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
-        /** List what an operator should look at now: critical alarms first. */
+        /** List the alarms, critical ones first. */
         listAlarms(params?: Record<string, never>, options?: RequestOptions): Promise<Alarm[]>;
         /** Get the figures of each minute since the start, for as long as `alarms.history`. */
         getHistory(params?: Record<string, never>, options?: RequestOptions): Promise<History>;
@@ -3085,7 +3085,7 @@ export interface OwnOperations {
         open(params?: Record<string, never>, options?: RequestOptions): Promise<LogInSession>;
         /** Log out: the request's token becomes invalid. */
         close(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
-        /** Get a ticket, which opens one WebSocket (`?ticket=…`) as the user who asks. */
+        /** Get a ticket. It opens one WebSocket (`?ticket=…`) as the same user. */
         ticket(params?: Record<string, never>, options?: RequestOptions): Promise<Ticket>;
     };
     /** Video visibility: which member of a bridge sees which, and why not. */
@@ -3098,7 +3098,7 @@ export interface OwnOperations {
     };
     /** Tokens: what stands for a user in place of its password, narrower than that, until it expires. */
     tokens: {
-        /** List the tokens that are good; who is limited sees its own. */
+        /** List the valid tokens. A scoped user sees its own. */
         list(params?: Record<string, never>, options?: RequestOptions): Promise<Token[]>;
         /** Make a token. */
         make(params: {
@@ -3119,7 +3119,7 @@ export interface OwnOperations {
             /** Endpoints that it may call. */
             endpoints?: string | readonly string[];
         }, options?: RequestOptions): Promise<NewToken>;
-        /** End a token; what was opened with it is closed. */
+        /** Revoke a token. Its connections are closed. */
         revoke(params: {
             /** Name of the token. */
             tokenName: string;

@@ -71,7 +71,7 @@ export const describeStep = (step: CommittedStep, before: Contents | undefined):
 export type Change = {
   /** Left out while it stays `active`; `error` of an actor that crashed. */
   status?: 'done' | 'error';
-  /** The state, where it is another. */
+  /** The state, if it is different. */
   value?: StateValue;
   /** Members of the context that are new or have another value. */
   set?: Readonly<Record<string, unknown>>;

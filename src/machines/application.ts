@@ -91,7 +91,7 @@ export const applicationMachine = application.createMachine({
 /** Ignored events, with reasons. */
 export const applicationIgnores: Ignores<typeof applicationMachine> = [
   { events: ['disconnect'], in: ['inactive'], why: 'it has no connection that could close' },
-  { events: ['subscriptions.ended'], in: ['active'], why: 'being connected holds it' },
+  { events: ['subscriptions.ended'], in: ['active'], why: 'an open connection keeps it' },
 ];
 
 type ApplicationSnapshot = SnapshotFrom<typeof applicationMachine>;

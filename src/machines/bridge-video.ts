@@ -170,7 +170,7 @@ export const bridgeVideoIgnores: Ignores<typeof bridgeVideoMachine> = [
     in: ['none'],
     why: 'applications do not control it, and were refused before',
   },
-  { events: ['clearVideoSource'], in: ['talker'], why: 'it follows who talks' },
+  { events: ['clearVideoSource'], in: ['talker'], why: 'it follows the talker' },
   { events: ['mix.videoSource', 'member.leaving'], in: ['none', 'sfu'], why: 'no source is shown to all' },
 ];
 

@@ -226,7 +226,7 @@ export const bridgeIgnores: Ignores<typeof bridgeMachine> = [
     why: 'the bridge was open when the command was checked, and has closed since',
   },
   { events: ['leave', 'member.change'], in: ['empty', 'closing'], why: 'the bridge is empty' },
-  { events: ['member.change'], in: ['emptying'], why: 'everybody is about to be out of it' },
+  { events: ['member.change'], in: ['emptying'], why: 'all members are leaving' },
   { events: ['mix.lost'], in: ['emptying', 'closing'], why: 'the bridge is closing' },
   { events: ['works.ended'], in: ['empty', 'occupied', 'emptying'], why: 'no end was requested' },
 ];

@@ -154,11 +154,11 @@ export const channelAudioIgnores: Ignores<typeof channelAudioMachine> = [
   { events: ['unmute'], in: ['there.mute.unmuted'], why: 'nothing is muted' },
   { events: ['hold'], in: ['there.hold.onHold'], why: 'it is on hold' },
   { events: ['unhold'], in: ['there.hold.active'], why: 'it is not on hold' },
-  { events: ['startSilence'], in: ['there.background.silence'], why: 'silence is what it hears' },
+  { events: ['startSilence'], in: ['there.background.silence'], why: 'it hears silence' },
   {
     events: ['stopMoh', 'stopSilence', 'application.left'],
     in: ['there.background'],
-    why: 'that is not what it hears, so it goes on as it is',
+    why: 'it hears other audio, which continues',
   },
 ];
 

@@ -178,13 +178,13 @@ export const channelIgnores: Ignores<typeof channelMachine> = [
   {
     events: ['hangup', 'leg.hungUp', 'finish', 'dialplan.ended'],
     in: ['hangingUp', 'lingering'],
-    why: 'its end has begun, with a cause that stays',
+    why: 'it is ending, and its cause stays',
   },
   { events: ['leg.lingers'], why: 'no hang-up is in progress, or it was reported before' },
-  { events: ['leg.ended'], why: 'a leg tells its end in answer to a hang-up only' },
+  { events: ['leg.ended'], why: 'a leg reports its end after a hang-up only' },
   { events: ['answer', 'progress'], in: ['up'], why: 'audio flows both ways already' },
   { events: ['ring', 'ringStop', 'answer', 'progress'], in: ['busy'], why: 'the caller has received busy' },
-  { events: ['dial.soon'], why: 'it is asked once, of a channel that was just made' },
+  { events: ['dial.soon'], why: 'it is requested once, right after the channel was created' },
   { events: ['dial'], in: ['aboutToDial'], why: 'it is about to be dialed' },
   { events: ['busy'], why: 'only an unanswered inbound call can signal that' },
   {
@@ -196,7 +196,7 @@ export const channelIgnores: Ignores<typeof channelMachine> = [
   },
   {
     events: ['leg.held', 'leg.unheld', 'leg.transferAsked'],
-    why: 'the far side holds an answered call only, and is put through from one',
+    why: 'the far side can hold or transfer an answered call only',
   },
 ];
 

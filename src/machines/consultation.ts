@@ -106,8 +106,8 @@ export const consultationIgnores: Ignores<typeof consultationMachine> = [
     in: ['talking', 'completing', 'parted'],
     why: 'it was opened before',
   },
-  { events: ['party.elsewhere', 'target.elsewhere'], in: ['opening'], why: 'they are being brought together' },
-  { events: ['party.elsewhere', 'target.elsewhere'], in: ['completing'], why: 'they part because of the transfer' },
+  { events: ['party.elsewhere', 'target.elsewhere'], in: ['opening'], why: 'they are being bridged' },
+  { events: ['party.elsewhere', 'target.elsewhere'], in: ['completing'], why: 'the transfer separates them' },
   { events: ['party.elsewhere', 'target.elsewhere'], in: ['parted'], why: 'its transfer knows the result' },
   {
     events: ['complete'],

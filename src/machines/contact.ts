@@ -186,7 +186,7 @@ export const contactMachine = contact.createMachine({
 
 /** Ignored events, with reasons. */
 export const contactIgnores: Ignores<typeof contactMachine> = [
-  { events: ['qualify.answered', 'qualify.unanswered'], why: 'it comes too late: the request is over' },
+  { events: ['qualify.answered', 'qualify.unanswered'], why: 'it is too late: the request is over' },
 ];
 
 export type ContactSnapshot = SnapshotFrom<typeof contactMachine>;

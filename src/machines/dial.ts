@@ -406,7 +406,7 @@ export const dialIgnores: Ignores<typeof dialMachine> = [
     in: but('preparing', 'calling'),
     why: 'the targets have been released',
   },
-  { events: ['callee.replaced'], in: ['handedOver'], why: 'the parties were transferred away' },
+  { events: ['callee.replaced'], in: ['handedOver'], why: 'the parties were transferred' },
   { events: ['patience.over'], in: but('calling'), why: 'they are not called' },
   {
     events: ['peer.accepted', 'peer.declined'],
@@ -423,14 +423,14 @@ export const dialIgnores: Ignores<typeof dialMachine> = [
     in: ['preparing', 'calling'],
     why: 'a callee that goes elsewhere ends, and a caller stops',
   },
-  { events: ['party.departed'], in: ['handedOver'], why: 'it is known that one of them is elsewhere' },
+  { events: ['party.departed'], in: ['handedOver'], why: 'one of them is known to be elsewhere' },
   {
     events: ['party.absent', 'party.left', 'party.ends'],
     in: ['preparing', 'calling', 'answered', 'joining'],
     why: 'the parties are not connected yet',
   },
-  { events: ['limit.over'], in: but('together'), why: 'both are not together' },
-  { events: ['stop'], in: ['handedOver'], why: 'what becomes of the parties is not decided here' },
+  { events: ['limit.over'], in: but('together'), why: 'the two are not bridged' },
+  { events: ['stop'], in: ['handedOver'], why: 'this chart does not decide about the parties' },
 ];
 
 type DialSnapshot = SnapshotFrom<typeof dialMachine>;

@@ -58,9 +58,9 @@ export const earlyAudioMachine = audio.createMachine({
 
 /** What it ignores, and why. */
 export const earlyAudioIgnores: Ignores<typeof earlyAudioMachine> = [
-  { events: ['callee.audible'], in: ['hearing', 'hearingAndRinging'], why: 'the first called party is heard' },
+  { events: ['callee.audible'], in: ['hearing', 'hearingAndRinging'], why: 'the first called party is audible' },
   { events: ['callee.rings'], in: ['ringing', 'hearingAndRinging'], why: 'ringing was signalled' },
-  { events: ['heard.over'], in: ['quiet', 'ringing'], why: 'nobody is heard' },
+  { events: ['heard.over'], in: ['quiet', 'ringing'], why: 'no party is heard' },
 ];
 
 export type EarlyAudioEffect = keyof typeof effects;

@@ -103,7 +103,7 @@ export const externalConnectionIgnores: Ignores<typeof externalConnectionMachine
   {
     events: ['socket.cut'],
     in: ['connecting', 'arrived', 'reconnecting'],
-    why: 'it is being made, and has its time for that',
+    why: 'it is being opened, with a deadline of its own',
   },
 ];
 

@@ -47,7 +47,11 @@ export const externalLegMachine = leg.createMachine({
 /** What it ignores, and why. */
 export const externalLegIgnores: Ignores<typeof externalLegMachine> = [
   { events: ['dial'], in: ['dialed', 'up'], why: 'it was dialed before' },
-  { events: ['connection.made'], in: ['connected', 'up'], why: 'it was told before; a connection may be made again' },
+  {
+    events: ['connection.made'],
+    in: ['connected', 'up'],
+    why: 'it was reported before; a connection may be opened again',
+  },
 ];
 
 type ExternalLegEffect = keyof typeof effects;

@@ -316,11 +316,11 @@ export const featureKeysMachine = featureKeys.createMachine({
 
 /** Ignored events, with reasons. */
 export const featureKeysIgnores: Ignores<typeof featureKeysMachine> = [
-  { events: ['key'], in: ['puttingThrough', 'refused'], why: 'its number was dialed, and stands' },
+  { events: ['key'], in: ['puttingThrough', 'refused'], why: 'its number was dialed and stays' },
   {
     events: ['number.complete', 'number.unknown'],
     in: ['talking', 'collecting', 'invited', 'calling', 'consulting', 'collectingThere', 'puttingThrough', 'refused'],
-    why: 'no number is being weighed',
+    why: 'no number is being checked',
   },
   {
     events: ['transfer.told'],

@@ -74,7 +74,7 @@ export const groupMemberMachine = member.createMachine({
 export const groupMemberIgnores: Ignores<typeof groupMemberMachine> = [
   { events: ['member.left', 'member.lost'], in: ['away', 'drainingAway'], why: 'it has no connection' },
   { events: ['drain.requested'], in: ['draining', 'drainingAway'], why: 'it drains' },
-  { events: ['calls.over'], in: ['active', 'away', 'drainingAway'], why: 'nobody waits for it' },
+  { events: ['calls.over'], in: ['active', 'away', 'drainingAway'], why: 'no party waits for it' },
   { events: ['time.over'], in: ['active', 'draining'], why: 'it is connected' },
 ];
 

@@ -134,7 +134,7 @@ const changes = ['hold', 'unhold', 'renegotiate', 'refer'] as const;
 /** What it ignores, and why. */
 export const legIgnores: Ignores<typeof legMachine> = [
   { events: ['dial'], why: 'it was dialed before, or came in' },
-  { events: [...commands, 'deflect'], in: ['undialed'], why: 'nobody hears it yet' },
+  { events: [...commands, 'deflect'], in: ['undialed'], why: 'no party hears it yet' },
   { events: ['stopRinging'], in: ['setup', 'unheard'], why: 'the answer ends the ringing' },
   { events: changes, in: ['undialed', 'setup', 'unheard'], why: 'there is no dialog to change' },
   {
@@ -142,14 +142,14 @@ export const legIgnores: Ignores<typeof legMachine> = [
     in: ['undialed', 'setup', 'unheard'],
     why: 'a call that begins on hold is not put on hold',
   },
-  { events: ['media.silent', 'call.answered', 'call.forwarded'], in: ['undialed'], why: 'nobody was called' },
+  { events: ['media.silent', 'call.answered', 'call.forwarded'], in: ['undialed'], why: 'no party was called' },
   { events: ['media.silent'], in: ['unheard'], why: 'it is known' },
   {
     events: ['forwarding', 'progress', 'answer', 'deflect', 'call.answered', 'call.forwarded'],
     in: ['up', 'held'],
     why: 'it is answered',
   },
-  { events: ['far.held'], in: ['held'], why: 'it was told' },
+  { events: ['far.held'], in: ['held'], why: 'it was reported before' },
   { events: ['far.unheld'], in: ['up'], why: 'it was not held' },
   {
     events: [
@@ -157,7 +157,7 @@ export const legIgnores: Ignores<typeof legMachine> = [
       ...['media.silent', 'media.lost', 'far.held', 'far.unheld'],
     ] as LegEvent['type'][],
     in: ['gone'],
-    why: 'its end was told',
+    why: 'its end was reported before',
   },
 ];
 

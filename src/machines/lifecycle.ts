@@ -28,7 +28,7 @@ export const lifecycleMachine = lifecycle.createMachine({
 /** What it ignores, and why. */
 export const lifecycleIgnores: Ignores<typeof lifecycleMachine> = [
   { events: ['start'], in: ['serving', 'draining'], why: 'it was started, or is to end' },
-  { events: ['drain'], in: ['draining'], why: 'it takes nothing new' },
+  { events: ['drain'], in: ['draining'], why: 'it accepts no new calls' },
 ];
 
 /** The chart as a table. */

@@ -205,13 +205,13 @@ export const liveRecordingMachine = recording.createMachine({
 
 /** Ignored events, with reasons. */
 export const liveRecordingIgnores: Ignores<typeof liveRecordingMachine> = [
-  { events: ['turn'], why: 'it has had its turn' },
+  { events: ['turn'], why: 'it ran already' },
   { events: ['pause'], in: ['paused', 'pausedMuted'], why: 'it is paused' },
   { events: ['unpause'], in: ['recording', 'muted'], why: 'it is not paused' },
   { events: ['mute'], in: ['muted', 'pausedMuted'], why: 'it is muted' },
   { events: ['unmute'], in: ['recording', 'paused'], why: 'it is not muted' },
-  { events: ['stop', 'target.gone'], in: ['finishing', 'discarding'], why: 'its end has begun' },
-  { events: ['cancel'], in: ['discarding'], why: 'nothing of it is kept already' },
+  { events: ['stop', 'target.gone'], in: ['finishing', 'discarding'], why: 'it is ending' },
+  { events: ['cancel'], in: ['discarding'], why: 'nothing of it is kept' },
   {
     events: ['record.started', 'record.finished', 'record.discarded', 'record.failed'],
     in: ['queued', 'preparing'],

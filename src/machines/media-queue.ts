@@ -60,8 +60,8 @@ export const mediaQueueMachine = queue.createMachine({
 
 /** What it ignores, and why. */
 export const mediaQueueIgnores: Ignores<typeof mediaQueueMachine> = [
-  { events: ['work.due'], in: ['beginning', 'passing', 'busy'], why: 'works run one after another' },
-  { events: ['work.begun'], in: ['idle', 'busy'], why: 'no work is being begun' },
+  { events: ['work.due'], in: ['beginning', 'passing', 'busy'], why: 'the queue runs one item at a time' },
+  { events: ['work.begun'], in: ['idle', 'busy'], why: 'no work is starting' },
   { events: ['work.ended'], in: ['idle', 'passing'], why: 'no work runs' },
   { events: ['queue.emptied'], in: ['beginning', 'passing', 'busy'], why: 'a work has not ended yet' },
 ];

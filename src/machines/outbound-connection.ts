@@ -106,7 +106,7 @@ export const outboundConnectionMachine = outboundConnection.createMachine({
 
 /** Ignored events, with reasons. */
 export const outboundConnectionIgnores: Ignores<typeof outboundConnectionMachine> = [
-  { events: ['call.entered'], why: 'the call is on its way in, or in, already' },
+  { events: ['call.entered'], why: 'the call is entering or has entered' },
   { events: ['call.ended'], in: ['connected.lingering'], why: 'the call has left already' },
   { events: ['socket.opened', 'socket.failed'], why: 'it belongs to an attempt that is over' },
   { events: ['socket.closed'], why: 'it belongs to a socket that was abandoned' },

@@ -353,14 +353,14 @@ export const ownershipMachine = ownership.createMachine({
 
 /** Ignored events, with reasons. */
 export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
-  { events: ['enter.soon'], why: 'it is asked once, of a channel that was just made' },
+  { events: ['enter.soon'], why: 'it is requested once, right after the channel was created' },
   { events: ['run'], why: 'the channel has an owner: it was offered or entered before' },
   {
     events: ['enter'],
     in: ['aboutToEnter', 'entering', 'application', 'leaving', 'departing', 'moving'],
     why: 'it is in an application, or about to be',
   },
-  { events: ['continue', 'move'], in: ['moving'], why: 'what is asked of a channel that moves waits for its turn' },
+  { events: ['continue', 'move'], in: ['moving'], why: 'commands for a moving channel wait' },
   {
     events: ['leave'],
     in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'departing'],
@@ -369,16 +369,16 @@ export const ownershipIgnores: Ignores<typeof ownershipMachine> = [
   {
     events: ['turn'],
     in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'application', 'departing'],
-    why: 'nothing waits for its turn to leave',
+    why: 'no departure is queued',
   },
   { events: ['leg.offered', 'leg.answered'], why: 'the channel has an owner and keeps it' },
-  { events: ['dialplan.ended'], why: 'another has taken it from the dialplan' },
+  { events: ['dialplan.ended'], why: 'another channel took it from the dialplan' },
   {
     events: ['application.lost'],
     in: ['nobody', 'aboutToEnter', 'dialplan', 'entering', 'departing', 'moving'],
-    why: 'it is taken from an application alone, which it is not in',
+    why: 'it can be taken from an application only, and is in none',
   },
-  { events: ['application.accepted', 'application.refused'], why: 'nothing was asked, or the answer is there' },
+  { events: ['application.accepted', 'application.refused'], why: 'no request is pending' },
 ];
 
 /** Why a channel failed that an application did not take, in words. */

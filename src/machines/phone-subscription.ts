@@ -82,7 +82,7 @@ export const phoneSubscriptionIgnores: Ignores<typeof phoneSubscriptionMachine> 
   {
     events: ['subscribe.accepted', 'subscribe.withdrawn', 'notify', 'notify.last'],
     in: ['terminating'],
-    why: 'requests and watchers find it no longer',
+    why: 'requests and watchers cannot find it',
   },
   { events: ['watcher.ended'], in: ['terminating'], why: 'it waits for the answer to the last NOTIFY' },
 ];

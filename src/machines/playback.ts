@@ -162,15 +162,15 @@ export const playbackMachine = playback.createMachine({
 /** Ignored events, with reasons. */
 export const playbackIgnores: Ignores<typeof playbackMachine> = [
   { events: ['stop'], in: ['cancelled'], why: 'it was stopped before' },
-  { events: ['restart'], in: ['queued'], why: 'it begins with its beginning' },
+  { events: ['restart'], in: ['queued'], why: 'it starts with the call' },
   { events: ['pause'], in: ['paused'], why: 'it is paused' },
   { events: ['unpause'], in: ['playing'], why: 'it is not paused' },
   {
     events: ['restart', 'pause', 'unpause', 'forward', 'reverse'],
     in: ['continuing', 'itemFailed'],
-    why: 'nothing sounds between two items',
+    why: 'no item plays between two items',
   },
-  { events: ['turn'], in: ['playing', 'paused'], why: 'it has its turn' },
+  { events: ['turn'], in: ['playing', 'paused'], why: 'it runs already' },
   { events: ['media.finished', 'media.failed'], why: 'no item is playing: it belongs to a stopped one' },
 ];
 

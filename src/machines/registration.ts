@@ -244,10 +244,10 @@ export const registrationMachine = registration.createMachine({
 export const registrationIgnores: Ignores<typeof registrationMachine> = [
   {
     events: ['register.accepted', 'register.tooBrief', 'register.refused', 'register.unanswered'],
-    why: 'it comes too late: the request is over',
+    why: 'it is too late: the request is over',
   },
   { events: ['connection.lost'], why: 'nothing is registered over it' },
-  { events: ['registration.removed', 'system.closing'], in: ['unregistering'], why: 'it is on its way out already' },
+  { events: ['registration.removed', 'system.closing'], in: ['unregistering'], why: 'it is leaving already' },
 ];
 
 export type RegistrationSnapshot = SnapshotFrom<typeof registrationMachine>;

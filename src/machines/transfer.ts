@@ -322,7 +322,7 @@ export const transferIgnores: Ignores<typeof transferMachine> = [
     in: ['offered', 'progressing', 'joining', 'handedOver', 'settling', 'callingBack'],
     why: 'there is no consultation and no pending target',
   },
-  { events: ['target.ringing'], in: ['ringing'], why: 'who asked knows it' },
+  { events: ['target.ringing'], in: ['ringing'], why: 'the transferor knows it' },
   { events: ['target.ringing'], in: ['handedOver'], why: 'the transferor has hung up' },
   {
     events: ['parties.joined', 'parties.refused', 'parties.early'],
@@ -333,14 +333,14 @@ export const transferIgnores: Ignores<typeof transferMachine> = [
   {
     events: ['transferer.returned', 'transferer.lost'],
     in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'consulting', 'handedOver', 'settling'],
-    why: 'who asked is not called back',
+    why: 'the transferor is not called back',
   },
   {
     events: ['transferer.asksAgain'],
     in: ['offered', 'progressing', 'joining', 'dialing', 'ringing', 'consulting', 'handedOver', 'callingBack'],
-    why: 'this one goes on beside the other',
+    why: 'both continue side by side',
   },
-  { events: ['transferees.left'], in: ['offered', 'progressing'], why: 'the application sees to who is put through' },
+  { events: ['transferees.left'], in: ['offered', 'progressing'], why: 'the application completes the transfer' },
 ];
 
 type TransferSnapshot = SnapshotFrom<typeof transferMachine>;

@@ -78,12 +78,12 @@ export const webrtcLegIgnores: Ignores<typeof webrtcLegMachine> = [
   { events: ['answer', 'call.taken', 'call.refused'], in: ['up', 'held'], why: 'it is answered' },
   { events: ['call.taken', 'call.refused'], in: ['undialed', 'offered'], why: 'no browser was called' },
   { events: ['far.held', 'far.unheld'], in: ['undialed', 'calling', 'offered'], why: 'there is no call to hold yet' },
-  { events: ['far.held'], in: ['held'], why: 'it was told' },
+  { events: ['far.held'], in: ['held'], why: 'it was reported before' },
   { events: ['far.unheld'], in: ['up'], why: 'it was not held' },
   {
     events: ['answer', 'call.taken', 'call.refused', 'transport.lost', 'far.held', 'far.unheld'],
     in: ['gone'],
-    why: 'its end was told',
+    why: 'its end was reported before',
   },
 ];
 

@@ -11,12 +11,12 @@ export type AlarmKind =
   | ('phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit');
 
 export const Alarm = model('Alarm', 'Something that an operator should look at now.', {
-  kind: Type.Enum([...alarmKinds], { description: 'What it is about.' }),
+  kind: Type.Enum([...alarmKinds], { description: 'The kind of alarm.' }),
   severity: Type.Enum(['critical', 'warning'], { description: '`critical`: calls fail or are lost.' }),
-  text: text('What is wrong, in words.'),
+  text: text('The problem, in words.'),
   advice: text('What to do about it.'),
   object: Type.Optional(text('The endpoint, application, certificate or setting that it is about.')),
-  since: Type.Optional(double('Since when, in ms since the Unix epoch; left out where it is not known.')),
+  since: Type.Optional(double('Its start in ms since the Unix epoch, if known.')),
   count: int('How many objects, calls or times.'),
   calls: texts('Ids of its calls, newest first: 20 at most.'),
 });

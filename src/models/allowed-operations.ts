@@ -6,13 +6,13 @@ import { int, model, stringMap, text, texts } from './schema.ts';
 export const AllowedOperation = model('AllowedOperation', 'An operation, and whether it may be done now.', {
   operation: text('The command.'),
   allowed: Type.Boolean({ description: 'Whether it may be done now.' }),
-  without_effect: Type.Optional(text('Why it would change nothing, where it is allowed all the same.')),
+  without_effect: Type.Optional(text('Why it changes nothing, although it is allowed.')),
   error: Type.Optional(text('Name of the refusal.')),
   status: Type.Optional(int('HTTP status of the refusal.')),
   message: Type.Optional(text('Words of the refusal.')),
-  reason: Type.Optional(text('The present state, and what has to happen first, in a sentence.')),
+  reason: Type.Optional(text('A sentence with the current state and what must happen first.')),
   chart: Type.Optional(text('The chart that refuses it.')),
-  allowed_in: Type.Optional(texts('States of that chart that would allow it, everything else being as it is.')),
+  allowed_in: Type.Optional(texts('States of that chart that would allow it, if nothing else changes.')),
 });
 export type AllowedOperation = Static<typeof AllowedOperation>;
 

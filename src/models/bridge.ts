@@ -19,7 +19,7 @@ export const Bridge = model('Bridge', 'Channels that hear each other, or that wa
   name: text('Name given by the creator, or empty.'),
   channels: texts('Ids of the channels in it.'),
   video_mode: Type.Optional(text('Whose video is shown: talker, single or sfu; none by default.')),
-  video_source_id: Type.Optional(text('Channel whose picture is shown, when it is known.')),
+  video_source_id: Type.Optional(text('Channel whose video is shown, if known.')),
   creationtime: Timestamp,
   creation: Type.Optional(Timestamp),
   bridgevars: Type.Optional(stringMap('Variables that a client asked to see, with their values.')),

@@ -9,7 +9,7 @@ export const outcomeResults = ['pending', 'answered', 'failed', 'refused', 'aban
 
 const outcomeParties = ['caller', 'callee', 'application', 'dialplan', 'server', 'timeout', 'fault'] as const;
 
-export const CallOutcome = model('CallOutcome', 'What became of a call or of a leg.', {
+export const CallOutcome = model('CallOutcome', 'The outcome of a call or of a leg.', {
   result: Type.Enum([...outcomeResults], {
     description:
       '`pending`: not decided yet. `answered`: the parties could talk. `refused`: turned down. `abandoned`: the calling side gave it up. `failed`: everything else, also a call that was dropped.',

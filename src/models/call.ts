@@ -22,9 +22,7 @@ export const CallChannel = model('CallChannel', 'A channel of a call.', {
   state: text('The state that clients see.'),
   life: text("The state of its life's chart."),
   endpoint: Type.Optional(text('`technology/resource` of the endpoint that it belongs to.')),
-  dialed: Type.Optional(
-    text('What its technology dialed: `bob`, or `0301234@provider`. Left out for incoming channels.'),
-  ),
+  dialed: Type.Optional(text('The dialed target: `bob`, or `0301234@provider`. Left out for incoming channels.')),
   caller: CallerID,
   connected: CallerID,
   application: Type.Optional(text('The application in control of it.')),

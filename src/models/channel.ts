@@ -24,7 +24,7 @@ export const ChannelState = Type.Enum([...channelStates], {
 export type ChannelState = (typeof channelStates)[number];
 
 /** A party's identity. */
-export const CallerID = model('CallerID', 'A party of a call, as it presents itself.', {
+export const CallerID = model('CallerID', 'A party of a call, with the identity that it presents.', {
   name: text('Name to show; empty when unknown.'),
   number: text('Number to show; empty when unknown.'),
 });

@@ -18,7 +18,7 @@ export type ChartState = Static<typeof ChartState>;
 
 export const ChartTransition = model('ChartTransition', 'A transition of a state by an event.', {
   from: text('The state that declares it; `` for the chart as a whole.'),
-  to: optionalText('The state that is entered; the state is kept where it is left out.'),
+  to: optionalText('The next state. Left out if the state stays.'),
   event: text('The event, or `after …`, or `always`.'),
   guard: optionalText('Only when this holds.'),
   effects: texts('Its effects.'),
@@ -29,8 +29,8 @@ export type ChartTransition = Static<typeof ChartTransition>;
 
 export const ChartEvent = model('ChartEvent', 'The transitions of one event in each state.', {
   event: text('The command, report or operation.'),
-  kind: Type.Enum(['command', 'report'], { description: 'Asked from above, or told from below.' }),
-  in: stringMap('By state, in words: what is done, the error a client is given, or why it is ignored.'),
+  kind: Type.Enum(['command', 'report'], { description: '`command` comes from above, `report` from below.' }),
+  in: stringMap('By state, in words: the action, the error for the client, or the reason why it is ignored.'),
 });
 export type ChartEvent = Static<typeof ChartEvent>;
 

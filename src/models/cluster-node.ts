@@ -3,7 +3,7 @@ import { double, int, model, text } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
 /** What a node tells about itself. */
-export const NodeFigures = model('NodeFigures', 'What a node of the cluster tells about itself.', {
+export const NodeFigures = model('NodeFigures', 'Figures that a node of the cluster reports.', {
   version: text('Its version.'),
   started: Timestamp,
   channels: int('Its channels.'),

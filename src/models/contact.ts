@@ -36,6 +36,6 @@ export const ContactView = model('ContactView', 'An address that an endpoint is 
   contact_status: Type.Enum([...contactStatuses], { description: 'Result of the last check.' }),
   roundtrip_usec: Type.Optional(text('Round trip of the last answered check, in microseconds.')),
   state: text('Its state, as its chart names it: `reachable.resting`.'),
-  deadlines: Type.Array(ChartDeadline, { description: 'What its chart is sent at a time, unless it changes before.' }),
+  deadlines: Type.Array(ChartDeadline, { description: 'The pending deadlines of its chart: event and time.' }),
 });
 export type ContactView = Static<typeof ContactView>;

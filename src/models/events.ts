@@ -150,7 +150,7 @@ export const events = {
   BridgeMerged: ['The channels of a bridge have gone over to another.', { bridge: Bridge, bridge_from: Bridge }],
   BridgeVideoSourceChanged: [
     'The picture that a bridge shows is of another channel.',
-    { bridge: Bridge, old_video_source_id: Type.Optional(text('Channel whose picture it was.')) },
+    { bridge: Bridge, old_video_source_id: Type.Optional(text('Channel whose video was shown.')) },
   ],
   BridgeBlindTransfer: [
     'A channel has sent those it was joined with somewhere else.',

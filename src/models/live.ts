@@ -17,7 +17,7 @@ export const LiveFigures = model('LiveFigures', 'The server in numbers.', {
   kept_calls: int('Calls that are kept, live ones among them.'),
   evicted: int('Ended calls that went before their time because everything together took too much memory.'),
   recorded: int('Things that were recorded since the server started.'),
-  octets: int('Memory that what is kept takes, roughly.'),
+  octets: int('Approximate memory of the kept records.'),
   recording: Type.Boolean({
     description: 'Whether anything is recorded (`recorder.off`); if not, no calls are shown.',
   }),
@@ -52,9 +52,9 @@ export const LiveOverview = model('LiveOverview', 'Overview: the calls that have
   ...place,
   calls: Type.Array(Call, {
     description:
-      'Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. What a client was told of is always told on.',
+      'Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. A call that a client has seen is always updated.',
   }),
-  removed: texts('Ids of calls that are no longer kept, or have become part of others.'),
+  removed: texts('Ids of calls that were dropped or merged into others.'),
   figures: LiveFigures,
   applications: Type.Array(LiveApplication, { description: 'All applications.' }),
   stuck: Type.Array(WaitingFor, { description: 'Stuck objects.' }),
@@ -70,7 +70,7 @@ export const LiveCall = model('LiveCall', 'One call: what was recorded of it sin
   entries: Type.Array(TimelineEntry, { description: 'In order.' }),
   let_go: Type.Optional(
     double(
-      'Since when its entries are no longer kept, in ms since the Unix epoch (`recorder.off`, or it ended too long ago). Earlier messages stay valid, and no more follow.',
+      'When its entries were dropped, in ms since the Unix epoch (`recorder.off`, or it ended too long ago). Earlier messages stay valid, and no more follow.',
     ),
   ),
 });

@@ -59,7 +59,7 @@ const ThreadLoad = model('ThreadLoad', 'How a media thread keeps up: audio is ma
 });
 
 /** The server and its addresses. */
-export const ServerInfo = model('ServerInfo', 'The server: what it is, and where phones reach it.', {
+export const ServerInfo = model('ServerInfo', 'The server: its version and the addresses for phones.', {
   name: text('Name of the program.'),
   version: text('Its version.'),
   started: Timestamp,

@@ -12,7 +12,7 @@ const value = (description: string) => Type.Unknown({ description });
 const StepChange = model('StepChange', 'The changes of a step in the snapshot of its chart.', {
   whole: Type.Optional(flag('True when it holds the whole snapshot: nothing from before is left.')),
   status: Type.Optional(text('`done` or `error` when the chart came to its end.')),
-  value: Type.Optional(value('The state, where it is another.')),
+  value: Type.Optional(value('The state, if it is different.')),
   set: Type.Optional(anyObject('Members of the context that are new or have another value.')),
   unset: Type.Optional(Type.Array(Type.String(), { description: 'Members of the context that are gone.' })),
 });
@@ -68,7 +68,7 @@ const SipTimelineEntry = model('SipEntry', 'A SIP message.', {
   local: text('Our address and port.'),
   remote: text("The far side's address and port."),
   first_line: text('First line.'),
-  headers: text('Headers, as they were written, without what authenticates anybody.'),
+  headers: text('Headers as they were written, without credentials.'),
   body: Type.Optional(text('Body; left out unless bodies are recorded.')),
   body_length: int('Octets of the body.'),
 });

@@ -20,7 +20,7 @@ const SipUsage = model('SipUsage', 'Objects of the SIP side.', {
   subscriptions: int('Phones that watch a mailbox.'),
   lines: int('Lines that are or were registered at providers.'),
   referrals: int('REFERs outside calls whose outcome is not known.'),
-  nonces: int('Nonces remembered so that no answer to one is taken twice.'),
+  nonces: int('Nonces that are remembered to detect replays.'),
   transactions: int('Transactions, client and server.'),
 });
 

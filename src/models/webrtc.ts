@@ -15,7 +15,7 @@ export type WebrtcTerms = Static<typeof WebrtcTerms>;
 
 const call = text('The call: `/hookswitch/webrtc/sessions/<call>` is its session.');
 
-export const WebrtcNews = model('WebrtcNews', 'What a page is told of calls of its name.', {
+export const WebrtcNews = model('WebrtcNews', 'A notification to a page about calls to its name.', {
   type: Type.Enum(['listening', 'incoming', 'answered', 'ended'], { description: 'Which news it is.' }),
   name: Type.Optional(text('`listening`, the first message: the name that the page is called by.')),
   call: Type.Optional(call),

@@ -27,7 +27,7 @@ export const RESTRequest = model('RESTRequest', 'A REST request carried over the
   ),
   message_body: Type.Optional(text('Body of the request.')),
   traceparent: Type.Optional(text('Where in a trace the request is (W3C Trace Context), as the header over HTTP.')),
-  tracestate: Type.Optional(text('What others have added to that trace (W3C Trace Context).')),
+  tracestate: Type.Optional(text('The trace state of other systems (W3C Trace Context).')),
   idempotency_key: Type.Optional(text('As the header `Idempotency-Key` over HTTP.')),
   if_state: Type.Optional(text('As the header `If-State` over HTTP.')),
 });

@@ -31,7 +31,7 @@ type CallQuery = Omit<CallFilter, 'fits'> & {
   stored?: boolean | undefined;
   /** Words that its ids, names, numbers, applications and outcome contain, without regard to case. */
   text?: string | undefined;
-  /** What became of it: one of these. */
+  /** The outcome. */
   outcome?: readonly string[] | undefined;
   /** Q.850 cause of one of its channels. */
   cause?: number | undefined;

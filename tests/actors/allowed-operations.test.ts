@@ -116,7 +116,7 @@ allowed('bridges, playbacks and recordings tell it, and their refusals too', asy
   assert.equal(one(bridge, 'clearVideoSource'), {
     operation: 'clearVideoSource',
     allowed: true,
-    without_effect: 'it follows who talks',
+    without_effect: 'it follows the talker',
   });
   assert.equal(one(bridge, 'stopMoh'), {
     operation: 'stopMoh',

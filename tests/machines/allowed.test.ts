@@ -42,7 +42,7 @@ allowed('what is refused now comes with the states in which it would not be', ()
 allowed('what would change nothing comes with the reason', () => {
   assert.equal(verdicts(playbackMachine, queued, playback)(command('restart')), {
     allowed: true,
-    withoutEffect: 'it begins with its beginning',
+    withoutEffect: 'it starts with the call',
   });
   assert.equal(verdicts(playbackMachine, playing, playback)(command('pause')), { allowed: true });
   assert.equal(verdicts(playbackMachine, playing, playback)(command('unpause')), {

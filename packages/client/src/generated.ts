@@ -40,17 +40,17 @@ export interface AdditionalParam {
 
 /** Something that an operator should look at now. */
 export interface Alarm {
-  /** What it is about. */
+  /** The kind of alarm. */
   kind: 'registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate' | 'phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit';
   /** `critical`: calls fail or are lost. */
   severity: 'critical' | 'warning';
-  /** What is wrong, in words. */
+  /** The problem, in words. */
   text: string;
   /** What to do about it. */
   advice: string;
   /** The endpoint, application, certificate or setting that it is about. */
   object?: string;
-  /** Since when, in ms since the Unix epoch; left out where it is not known. */
+  /** Its start in ms since the Unix epoch, if known. */
   since?: number;
   /** How many objects, calls or times. */
   count: number;
@@ -64,7 +64,7 @@ export interface AllowedOperation {
   operation: string;
   /** Whether it may be done now. */
   allowed: boolean;
-  /** Why it would change nothing, where it is allowed all the same. */
+  /** Why it changes nothing, although it is allowed. */
   without_effect?: string;
   /** Name of the refusal. */
   error?: string;
@@ -72,11 +72,11 @@ export interface AllowedOperation {
   status?: number;
   /** Words of the refusal. */
   message?: string;
-  /** The present state, and what has to happen first, in a sentence. */
+  /** A sentence with the current state and what must happen first. */
   reason?: string;
   /** The chart that refuses it. */
   chart?: string;
-  /** States of that chart that would allow it, everything else being as it is. */
+  /** States of that chart that would allow it, if nothing else changes. */
   allowed_in?: string[];
 }
 
@@ -177,7 +177,7 @@ export interface Bridge {
   channels: string[];
   /** Whose video is shown: talker, single or sfu; none by default. */
   video_mode?: string;
-  /** Channel whose picture is shown, when it is known. */
+  /** Channel whose video is shown, if known. */
   video_source_id?: string;
   /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
   creationtime: string;
@@ -215,7 +215,7 @@ export interface Call {
   ended?: number;
   /** How long it has been, or was, in ms. */
   duration_ms: number;
-  /** What became of a call or of a leg. */
+  /** The outcome of a call or of a leg. */
   outcome: CallOutcome;
   /** Its channels, in the order in which they came. */
   channels: CallChannel[];
@@ -247,11 +247,11 @@ export interface CallChannel {
   life: string;
   /** `technology/resource` of the endpoint that it belongs to. */
   endpoint?: string;
-  /** What its technology dialed: `bob`, or `0301234@provider`. Left out for incoming channels. */
+  /** The dialed target: `bob`, or `0301234@provider`. Left out for incoming channels. */
   dialed?: string;
-  /** A party of a call, as it presents itself. */
+  /** A party of a call, with the identity that it presents. */
   caller: CallerID;
-  /** A party of a call, as it presents itself. */
+  /** A party of a call, with the identity that it presents. */
   connected: CallerID;
   /** The application in control of it. */
   application?: string;
@@ -267,7 +267,7 @@ export interface CallChannel {
   cause: number;
   /** The SIP status that it ended with. */
   sip_status?: number;
-  /** What became of a call or of a leg. */
+  /** The outcome of a call or of a leg. */
   outcome: CallOutcome;
   /** Why it failed, where the cause does not say so: its application was not connected. */
   failure?: string;
@@ -285,7 +285,7 @@ export interface CallDetail {
   ended?: number;
   /** How long it has been, or was, in ms. */
   duration_ms: number;
-  /** What became of a call or of a leg. */
+  /** The outcome of a call or of a leg. */
   outcome: CallOutcome;
   /** Its channels, in the order in which they came. */
   channels: CallChannel[];
@@ -309,7 +309,7 @@ export interface CallDetail {
   timeline: (StepEntry | RequestEntry | EventEntry | SipEntry | MediaEntry)[];
 }
 
-/** A party of a call, as it presents itself. */
+/** A party of a call, with the identity that it presents. */
 export interface CallerID {
   /** Name to show; empty when unknown. */
   name: string;
@@ -325,7 +325,7 @@ export interface CallMask {
   variables: string[];
 }
 
-/** What became of a call or of a leg. */
+/** The outcome of a call or of a leg. */
 export interface CallOutcome {
   /**
    * `pending`: not decided yet. `answered`: the parties could talk. `refused`: turned down. `abandoned`: the calling
@@ -364,9 +364,9 @@ export interface Channel {
   name: string;
   /** The channel's state. */
   state: 'Down' | 'Rsrvd' | 'OffHook' | 'Dialing' | 'Ring' | 'Ringing' | 'Up' | 'Busy' | 'Dialing Offhook' | 'Pre-ring' | 'Mute' | 'Unknown';
-  /** A party of a call, as it presents itself. */
+  /** A party of a call, with the identity that it presents. */
   caller: CallerID;
-  /** A party of a call, as it presents itself. */
+  /** A party of a call, with the identity that it presents. */
   connected: CallerID;
   /** Account that the call is charged to. */
   accountcode: string;
@@ -413,9 +413,9 @@ export interface ChartDeadline {
 export interface ChartEvent {
   /** The command, report or operation. */
   event: string;
-  /** Asked from above, or told from below. */
+  /** `command` comes from above, `report` from below. */
   kind: 'command' | 'report';
-  /** By state, in words: what is done, the error a client is given, or why it is ignored. */
+  /** By state, in words: the action, the error for the client, or the reason why it is ignored. */
   in: { [name: string]: string };
 }
 
@@ -453,7 +453,7 @@ export interface ChartSummary {
 export interface ChartTransition {
   /** The state that declares it; `` for the chart as a whole. */
   from: string;
-  /** The state that is entered; the state is kept where it is left out. */
+  /** The next state. Left out if the state stays. */
   to?: string;
   /** The event, or `after …`, or `always`. */
   event: string;
@@ -481,7 +481,7 @@ export interface ClusterNode {
   state: 'joining' | 'member' | 'suspect' | 'away';
   /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
   heard?: string;
-  /** What a node of the cluster tells about itself. */
+  /** Figures that a node of the cluster reports. */
   figures?: NodeFigures;
 }
 
@@ -535,7 +535,7 @@ export interface ContactView {
   roundtrip_usec?: string;
   /** Its state, as its chart names it: `reachable.resting`. */
   state: string;
-  /** What its chart is sent at a time, unless it changes before. */
+  /** The pending deadlines of its chart: event and time. */
   deadlines: ChartDeadline[];
 }
 
@@ -739,8 +739,8 @@ export interface LiveCall {
   /** In order. */
   entries: (StepEntry | RequestEntry | EventEntry | SipEntry | MediaEntry)[];
   /**
-   * Since when its entries are no longer kept, in ms since the Unix epoch (`recorder.off`, or it ended too long ago).
-   * Earlier messages stay valid, and no more follow.
+   * When its entries were dropped, in ms since the Unix epoch (`recorder.off`, or it ended too long ago). Earlier
+   * messages stay valid, and no more follow.
    */
   let_go?: number;
 }
@@ -757,7 +757,7 @@ export interface LiveFigures {
   evicted: number;
   /** Things that were recorded since the server started. */
   recorded: number;
-  /** Memory that what is kept takes, roughly. */
+  /** Approximate memory of the kept records. */
   octets: number;
   /** Whether anything is recorded (`recorder.off`); if not, no calls are shown. */
   recording: boolean;
@@ -772,11 +772,11 @@ export interface LiveOverview {
   seq: number;
   /**
    * Calls that began, changed or ended. The first message has the newest; the following ones add other live calls,
-   * 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. What a
-   * client was told of is always told on.
+   * 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. A call
+   * that a client has seen is always updated.
    */
   calls: Call[];
-  /** Ids of calls that are no longer kept, or have become part of others. */
+  /** Ids of calls that were dropped or merged into others. */
   removed: string[];
   /** The server in numbers. */
   figures: LiveFigures;
@@ -950,7 +950,7 @@ export interface NewToken {
   expires: string;
 }
 
-/** What a node of the cluster tells about itself. */
+/** Figures that a node of the cluster reports. */
 export interface NodeFigures {
   /** Its version. */
   version: string;
@@ -1181,7 +1181,7 @@ export interface RTPstat {
   video?: ({ stream: number; codec: string; txcount: number; rxcount: number; txjitter?: number; rxjitter?: number; txploss: number; rxploss: number; rtt?: number; local_ssrc: number; remote_ssrc: number; txoctetcount: number; rxoctetcount: number; key_frames: number; key_frames_asked: number; bitrate_asked?: number; bitrate_taken?: number; sent_again: number; asked_again: number; shows?: string; awaits?: string; unseen?: string; switches: number; left_out: number; })[];
 }
 
-/** The server: what it is, and where phones reach it. */
+/** The server: its version and the addresses for phones. */
 export interface ServerInfo {
   /** Name of the program. */
   name: string;
@@ -1231,7 +1231,7 @@ export interface SipEntry {
   remote: string;
   /** First line. */
   first_line: string;
-  /** Headers, as they were written, without what authenticates anybody. */
+  /** Headers as they were written, without credentials. */
   headers: string;
   /** Body; left out unless bodies are recorded. */
   body?: string;
@@ -1267,7 +1267,7 @@ export interface SipUsage {
   lines: number;
   /** REFERs outside calls whose outcome is not known. */
   referrals: number;
-  /** Nonces remembered so that no answer to one is taken twice. */
+  /** Nonces that are remembered to detect replays. */
   nonces: number;
   /** Transactions, client and server. */
   transactions: number;
@@ -1297,7 +1297,7 @@ export interface StepChange {
   whole?: boolean;
   /** `done` or `error` when the chart came to its end. */
   status?: string;
-  /** The state, where it is another. */
+  /** The state, if it is different. */
   value?: unknown;
   /** Members of the context that are new or have another value. */
   set?: { [name: string]: unknown };
@@ -1480,7 +1480,7 @@ export interface WatcherView {
   told: number;
 }
 
-/** What a page is told of calls of its name. */
+/** A notification to a page about calls to its name. */
 export interface WebrtcNews {
   /** Which news it is. */
   type: 'listening' | 'incoming' | 'answered' | 'ended';
@@ -1742,7 +1742,7 @@ export interface BridgeVideoSourceChanged extends EventStamp {
   type: 'BridgeVideoSourceChanged';
   /** Channels that hear each other, or that wait together. */
   bridge: Bridge;
-  /** Channel whose picture it was. */
+  /** Channel whose video was shown. */
   old_video_source_id?: string;
 }
 
@@ -2116,7 +2116,7 @@ export interface AriOperations {
       from: string;
       /** The target of the transfer. */
       refer_to: string;
-      /** Refer it to where it is called itself. */
+      /** Refer it to its own call. */
       to_self?: boolean;
       /** Additional variables: names and values. */
       variables?: object;
@@ -2156,7 +2156,7 @@ export interface AriOperations {
       from: string;
       /** The target of the transfer. */
       refer_to: string;
-      /** Refer it to where it is called itself. */
+      /** Refer it to its own call. */
       to_self?: boolean;
       /** Additional variables: names and values. */
       variables?: object;
@@ -2288,7 +2288,7 @@ export interface AriOperations {
       /** Format to play in; the best that the members have when left out. */
       announcer_format?: string;
     }, options?: RequestOptions): Promise<Playback>;
-    /** Record what all in a bridge say together. */
+    /** Record the mixed audio of a bridge. */
     record(params: {
       /** Id of the bridge. */
       bridgeId: string;
@@ -2379,7 +2379,7 @@ export interface AriOperations {
       appArgs?: string;
       /** Id for the second half of a Local channel. */
       otherChannelId?: string;
-      /** Id of the channel on whose behalf the new one is made; excludes formats. */
+      /** Id of the channel for which the new one is made. Excludes `formats`. */
       originator?: string;
       /** Formats the channel may use, comma-separated; excludes originator. */
       formats?: string;
@@ -2410,7 +2410,7 @@ export interface AriOperations {
       appArgs?: string;
       /** Id for the second half of a Local channel. */
       otherChannelId?: string;
-      /** Id of the channel on whose behalf the new one is made; excludes formats. */
+      /** Id of the channel for which the new one is made. Excludes `formats`. */
       originator?: string;
       /** Formats the channel may use, comma-separated; excludes originator. */
       formats?: string;
@@ -2434,7 +2434,7 @@ export interface AriOperations {
       appArgs?: string;
       /** Id for the second half of a Local channel. */
       otherChannelId?: string;
-      /** Id of the channel on whose behalf the new one is made; excludes formats. */
+      /** Id of the channel for which the new one is made. Excludes `formats`. */
       originator?: string;
       /** Formats the channel may use, comma-separated; excludes originator. */
       formats?: string;
@@ -2622,7 +2622,7 @@ export interface AriOperations {
       /** How far forward and reverse move, in ms. */
       skipms?: number;
     }, options?: RequestOptions): Promise<Playback>;
-    /** Record what a channel says. */
+    /** Record the audio from a channel. */
     record(params: {
       /** Id of the channel. */
       channelId: string;
@@ -2640,7 +2640,7 @@ export interface AriOperations {
       beep?: boolean;
       /** Digit that ends it. */
       terminateOn?: 'none' | 'any' | '*' | '#';
-      /** 2 records both sides, one a track; 1 what the channel says. */
+      /** Tracks: 2 records both sides, 1 only the audio from the channel. */
       channels?: number;
     }, options?: RequestOptions): Promise<LiveRecording>;
     /** Listen to a channel, or whisper to it, with a new channel. */
@@ -2649,9 +2649,9 @@ export interface AriOperations {
       channelId: string;
       /** Id for the channel that listens. */
       snoopId?: string;
-      /** Which side to hear: in is what the channel says, out what it hears. */
+      /** The side to hear: `in` is audio from the channel, `out` audio to it. */
       spy?: 'none' | 'both' | 'out' | 'in';
-      /** Which side hears what the new channel is played. */
+      /** The side that hears audio from the new channel. */
       whisper?: 'none' | 'both' | 'out' | 'in';
       /** Application that gets the new channel. */
       app: string;
@@ -2664,9 +2664,9 @@ export interface AriOperations {
       channelId: string;
       /** Id for the channel that listens. */
       snoopId: string;
-      /** Which side to hear: in is what the channel says, out what it hears. */
+      /** The side to hear: `in` is audio from the channel, `out` audio to it. */
       spy?: 'none' | 'both' | 'out' | 'in';
-      /** Which side hears what the new channel is played. */
+      /** The side that hears audio from the new channel. */
       whisper?: 'none' | 'both' | 'out' | 'in';
       /** Application that gets the new channel. */
       app: string;
@@ -2752,7 +2752,7 @@ export interface AriOperations {
       /** Name of the recording. */
       recordingName: string;
     }, options?: RequestOptions): Promise<void>;
-    /** Leave out what is said, until it goes on. */
+    /** Pause the recording: leaves audio out until it is unpaused. */
     pause(params: {
       /** Name of the recording. */
       recordingName: string;
@@ -2772,12 +2772,12 @@ export interface AriOperations {
       /** Name of the recording. */
       recordingName: string;
     }, options?: RequestOptions): Promise<void>;
-    /** Record what is said again. */
+    /** Unpause the recording. */
     unmute(params: {
       /** Name of the recording. */
       recordingName: string;
     }, options?: RequestOptions): Promise<void>;
-    /** Record what is said again. */
+    /** Unpause the recording. */
     unmuteByPost(params: {
       /** Name of the recording. */
       recordingName: string;
@@ -2973,7 +2973,7 @@ export interface OwnOperations {
       stored?: boolean;
       /** Words that its ids, names, numbers, applications and outcome contain. */
       text?: string;
-      /** What became of it: one of these. */
+      /** The outcome. */
       outcome?: string | readonly string[];
       /** Q.850 cause of one of its channels. */
       cause?: number;
@@ -3021,14 +3021,14 @@ export interface OwnOperations {
       /** Id of the call, or of a channel of it. */
       callId: string;
     }, options?: RequestOptions): Promise<Uint8Array>;
-    /** List what stays longer than it is expected to, and what it waits for. */
+    /** List stuck objects, and what each one waits for. */
     stuck(params?: Record<string, never>, options?: RequestOptions): Promise<WaitingFor[]>;
   };
   /** Charts: the states of every kind of object, and what is done in each. */
   charts: {
     /** List the charts. */
     list(params?: Record<string, never>, options?: RequestOptions): Promise<ChartSummary[]>;
-    /** Everything that a chart says: states, transitions, and what each event does in each state. */
+    /** A whole chart: states, transitions, and the result of each event in each state. */
     get(params: {
       /** Name of the chart, as steps have it, e.g. `channel`. */
       chartName: string;
@@ -3099,7 +3099,7 @@ export interface OwnOperations {
     /** List the nodes of the cluster, with their state and load. */
     list(params?: Record<string, never>, options?: RequestOptions): Promise<ClusterNode[]>;
   };
-  /** Server: what it is, where phones reach it, where they are and whom they watch. */
+  /** Server: version, addresses, contacts of phones and their subscriptions. */
   server: {
     /** The server's version, start time, and SIP addresses. */
     get(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
@@ -3108,7 +3108,7 @@ export interface OwnOperations {
      * about to.
      */
     upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
-    /** List what an operator should look at now: critical alarms first. */
+    /** List the alarms, critical ones first. */
     listAlarms(params?: Record<string, never>, options?: RequestOptions): Promise<Alarm[]>;
     /** Get the figures of each minute since the start, for as long as `alarms.history`. */
     getHistory(params?: Record<string, never>, options?: RequestOptions): Promise<History>;
@@ -3123,7 +3123,7 @@ export interface OwnOperations {
     open(params?: Record<string, never>, options?: RequestOptions): Promise<LogInSession>;
     /** Log out: the request's token becomes invalid. */
     close(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
-    /** Get a ticket, which opens one WebSocket (`?ticket=…`) as the user who asks. */
+    /** Get a ticket. It opens one WebSocket (`?ticket=…`) as the same user. */
     ticket(params?: Record<string, never>, options?: RequestOptions): Promise<Ticket>;
   };
   /** Video visibility: which member of a bridge sees which, and why not. */
@@ -3136,7 +3136,7 @@ export interface OwnOperations {
   };
   /** Tokens: what stands for a user in place of its password, narrower than that, until it expires. */
   tokens: {
-    /** List the tokens that are good; who is limited sees its own. */
+    /** List the valid tokens. A scoped user sees its own. */
     list(params?: Record<string, never>, options?: RequestOptions): Promise<Token[]>;
     /** Make a token. */
     make(params: {
@@ -3157,7 +3157,7 @@ export interface OwnOperations {
       /** Endpoints that it may call. */
       endpoints?: string | readonly string[];
     }, options?: RequestOptions): Promise<NewToken>;
-    /** End a token; what was opened with it is closed. */
+    /** Revoke a token. Its connections are closed. */
     revoke(params: {
       /** Name of the token. */
       tokenName: string;

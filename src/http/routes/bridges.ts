@@ -207,7 +207,7 @@ const mediaOperations = [
     method: 'POST',
     path: '/bridges/{bridgeId}/record',
     nickname: 'record',
-    summary: 'Record what all in a bridge say together.',
+    summary: 'Record the mixed audio of a bridge.',
     owner: 'bridges',
     params: {
       bridgeId,

@@ -79,13 +79,13 @@ export const mediaOperations = [
     method: 'POST',
     path: '/channels/{channelId}/record',
     nickname: 'record',
-    summary: 'Record what a channel says.',
+    summary: 'Record the audio from a channel.',
     notes: "The recording waits for the channel's playbacks. An unanswered call is answered.",
     owner: 'recordings',
     params: {
       channelId,
       ...recordParams,
-      channels: queryParam('int', '2 records both sides, one a track; 1 what the channel says.', {
+      channels: queryParam('int', 'Tracks: 2 records both sides, 1 only the audio from the channel.', {
         default: 1,
         own: true,
       }),
@@ -119,8 +119,8 @@ export const mediaOperations = [
       params: {
         channelId,
         snoopId,
-        spy: queryParam('string', 'Which side to hear: in is what the channel says, out what it hears.', listening),
-        whisper: queryParam('string', 'Which side hears what the new channel is played.', listening),
+        spy: queryParam('string', 'The side to hear: `in` is audio from the channel, `out` audio to it.', listening),
+        whisper: queryParam('string', 'The side that hears audio from the new channel.', listening),
         app: queryParam('string', 'Application that gets the new channel.', { required: true, names: 'application' }),
         appArgs: queryParam('string', 'Arguments for the application, comma-separated.'),
       },

@@ -32,7 +32,7 @@ const creation = {
   endpoint: queryParam('string', 'The target, as technology/resource.', { required: true, names: 'endpoint' }),
   appArgs: queryParam('string', 'Arguments for the application, comma-separated.'),
   otherChannelId: queryParam('string', 'Id for the second half of a Local channel.', newChannel),
-  originator: queryParam('string', 'Id of the channel on whose behalf the new one is made; excludes formats.', {
+  originator: queryParam('string', 'Id of the channel for which the new one is made. Excludes `formats`.', {
     names: 'channel',
   }),
   formats: queryParam('string', 'Formats the channel may use, comma-separated; excludes originator.'),

@@ -22,7 +22,7 @@ export const charts: Resource = {
       method: 'GET',
       path: '/charts/{chartName}',
       nickname: 'get',
-      summary: 'Everything that a chart says: states, transitions, and what each event does in each state.',
+      summary: 'A whole chart: states, transitions, and the result of each event in each state.',
       owner: 'charts',
       params: { chartName },
       returns: Chart,

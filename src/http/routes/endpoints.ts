@@ -20,7 +20,7 @@ const message = {
 const refer = {
   from: queryParam('string', 'The referring party: technology/resource or a URI.', { required: true }),
   refer_to: queryParam('string', 'The target of the transfer.', { required: true, names: 'endpoint' }),
-  to_self: queryParam('boolean', 'Refer it to where it is called itself.', { default: false }),
+  to_self: queryParam('boolean', 'Refer it to its own call.', { default: false }),
   variables: bodyParam('Additional variables: names and values.'),
 } as const;
 

@@ -104,15 +104,15 @@ const liveOperations = [
   }),
   control('DELETE', '', 'cancel', { summary: 'Stop a recording and throw it away.' }),
   control('POST', '/stop', 'stop', { summary: 'Stop a recording and keep it.' }),
-  control('POST', '/pause', 'pause', { summary: 'Leave out what is said, until it goes on.' }),
+  control('POST', '/pause', 'pause', { summary: 'Pause the recording: leaves audio out until it is unpaused.' }),
   control('DELETE', '/pause', 'unpause', { summary: 'Resume a paused recording.' }),
   control('POST', '/unpause', 'unpause', {
     summary: 'Resume a paused recording.',
     nickname: 'unpauseByPost',
   }),
   control('POST', '/mute', 'mute', { summary: 'Record silence.' }),
-  control('DELETE', '/mute', 'unmute', { summary: 'Record what is said again.' }),
-  control('POST', '/unmute', 'unmute', { summary: 'Record what is said again.', nickname: 'unmuteByPost' }),
+  control('DELETE', '/mute', 'unmute', { summary: 'Unpause the recording.' }),
+  control('POST', '/unmute', 'unmute', { summary: 'Unpause the recording.', nickname: 'unmuteByPost' }),
 ];
 
 /** Recordings: live and stored ones. */

@@ -8,7 +8,7 @@ import { operation, type Resource } from '../operation.ts';
 /** Server: its identity, registered endpoints, and subscribers. */
 export const server: Resource = {
   name: 'server',
-  description: 'Server: what it is, where phones reach it, where they are and whom they watch.',
+  description: 'Server: version, addresses, contacts of phones and their subscriptions.',
   operations: [
     operation({
       method: 'GET',
@@ -33,7 +33,7 @@ export const server: Resource = {
       method: 'GET',
       path: '/alarms',
       nickname: 'listAlarms',
-      summary: 'List what an operator should look at now: critical alarms first.',
+      summary: 'List the alarms, critical ones first.',
       notes: 'The settings `alarms` and `stuck` say when there is an alarm.',
       owner: 'alarms',
       returns: Type.Array(Alarm),

@@ -32,7 +32,7 @@ export const sessions: Resource = {
       method: 'POST',
       path: '/sessions/tickets',
       nickname: 'ticket',
-      summary: 'Get a ticket, which opens one WebSocket (`?ticket=…`) as the user who asks.',
+      summary: 'Get a ticket. It opens one WebSocket (`?ticket=…`) as the same user.',
       notes:
         'For browsers, which send no header with a WebSocket. It is good once, for `http.sessions.ticket_lifetime`.',
       owner: 'sessions',
