@@ -117,6 +117,7 @@ tables('what the caller of a Dial hears before the answer stands there', () => {
       [true, 'quiet'],
       [true, 'ringing'],
     ]);
+    phone.hangup();
   });
 });
 
