@@ -9,7 +9,7 @@ import { createCalls } from '../src/recorder/calls.ts';
 import { createLive, type LiveScope } from '../src/recorder/live.ts';
 import { createStuck } from '../src/recorder/stuck.ts';
 import { createCallControl } from '../tests/support/call-control.ts';
-import { createTestRecorder } from '../tests/support/recorder.ts';
+import { createTestRecorder, liveSettings } from '../tests/support/recorder.ts';
 
 const [rate = 500, callSeconds = 4, rounds = 3] = process.argv.slice(2).map(Number);
 const warmUp = 15;
@@ -22,7 +22,7 @@ function run(scope: LiveScope): { cpu: number; octets: number } {
   const recorder = createTestRecorder(world.runtime, clock, { octets: 64_000_000, keepEndedMs: 300_000 });
   const stuck = createStuck({ recorder, lagging: () => [] });
   const calls = createCalls(recorder, stuck, { versions: {}, config: () => ({}) });
-  const desk = { name: 'desk', connected: true, events: 0, missed: 0 };
+  const desk = { name: 'desk', connected: true, state: 'active', events: 0, missed: 0 };
   let [octets, made, cpu] = [0, 0, 0];
   const timed: Clock = {
     now: () => clock.now(),
@@ -43,6 +43,7 @@ function run(scope: LiveScope): { cpu: number; octets: number } {
     application: () => desk,
     refused: () => [],
     stuck: () => stuck.all(),
+    settings: () => liveSettings,
   });
   world.connect('desk');
   live.watch(scope, (json) => void (octets += json.length));

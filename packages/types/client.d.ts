@@ -703,6 +703,8 @@ export interface LiveApplication {
     name: string;
     /** Whether its WebSocket is there. */
     connected: boolean;
+    /** Its state, as its chart names it: `inactive`. */
+    state: string;
     /** Events made for it so far. */
     events: number;
     /** How many of these it missed since its connection went. */
@@ -747,8 +749,11 @@ export interface LiveCall {
 export interface LiveFigures {
     /** Calls with a channel. */
     live_calls: number;
-    /** Calls that began since recording started; left out for users that do not see all calls. */
-    begun_calls?: number;
+    /**
+     * Calls that began since recording started. For a user that does not see all calls: those that the user sees, since
+     * the WebSocket opened.
+     */
+    begun_calls: number;
     /** Calls that are kept, live ones among them. */
     kept_calls: number;
     /** Ended calls that went before their time because everything together took too much memory. */
@@ -768,9 +773,9 @@ export interface LiveOverview {
     /** Place in the order of the last thing that it knows of. */
     seq: number;
     /**
-     * Calls that began, changed or ended. The first message has the newest; the following ones add other live calls,
-     * 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. A call
-     * that a client has seen is always updated.
+     * Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, as
+     * many as `recorder.live.calls_burst` allows. While more change than `recorder.live.calls_per_second` for long, it is
+     * a sample: failures and new live calls. A call that a client has seen is always updated.
      */
     calls: Call[];
     /** Ids of calls that were dropped or merged into others. */
@@ -779,8 +784,10 @@ export interface LiveOverview {
     figures: LiveFigures;
     /** All applications. */
     applications: LiveApplication[];
-    /** Stuck objects. */
+    /** Stuck objects, longest first; at most `recorder.live.stuck`. */
     stuck: WaitingFor[];
+    /** Further stuck objects; left out where `stuck` has all. */
+    stuck_left_out?: number;
     /** Inbound calls that were refused before they had a channel, the newest first; up to `recorder.refused_calls`. */
     refused?: RefusedCall[];
 }
@@ -1062,6 +1069,23 @@ export interface Registration {
     status: 'Unregistered' | 'Registered' | 'Rejected';
     /** Why it does not, as of the last try. */
     reason?: string;
+}
+/** A registration of ours at a provider, and how it is doing. */
+export interface RegistrationView {
+    /** Endpoint that it belongs to, as `technology/resource`. */
+    endpoint: string;
+    /** The registrar. */
+    server: string;
+    /** The registered address of record. */
+    client: string;
+    /** Whether the registrar knows where we are. */
+    status: 'Unregistered' | 'Registered' | 'Rejected';
+    /** Why it does not, as of the last try. */
+    reason?: string;
+    /** Its state, as its chart names it: `backingOff`. */
+    state: string;
+    /** What its chart is sent at a time, unless it changes before. */
+    deadlines: ChartDeadline[];
 }
 /** A request of a client, with its answer. */
 export interface RequestEntry {
@@ -3076,6 +3100,8 @@ export interface OwnOperations {
         getHistory(params?: Record<string, never>, options?: RequestOptions): Promise<History>;
         /** List the contacts of all endpoints, registered and configured, with the result of their last check. */
         listContacts(params?: Record<string, never>, options?: RequestOptions): Promise<ContactView[]>;
+        /** List our registrations at providers, with their state and its next deadlines. */
+        listRegistrations(params?: Record<string, never>, options?: RequestOptions): Promise<RegistrationView[]>;
         /** List the subscriptions of phones to BLF and to waiting messages. */
         listWatchers(params?: Record<string, never>, options?: RequestOptions): Promise<WatcherView[]>;
     };
@@ -3353,6 +3379,7 @@ export declare const ownOperations: {
         readonly listAlarms: 'GET /hookswitch/alarms';
         readonly getHistory: 'GET /hookswitch/history';
         readonly listContacts: 'GET /hookswitch/contacts';
+        readonly listRegistrations: 'GET /hookswitch/registrations';
         readonly listWatchers: 'GET /hookswitch/watchers';
     };
     readonly sessions: {

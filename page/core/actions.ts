@@ -92,7 +92,7 @@ const bases: Readonly<Record<Kind, string>> = {
 
 /** By kind and operation: what nothing brings back. */
 const grave: ReadonlySet<string> = new Set([
-  ...['channel hangup', 'bridge destroy', 'recording stop', 'recording cancel'],
+  ...['channel hangup', 'bridge destroy', 'playback stop', 'recording stop', 'recording cancel'],
 ]);
 
 /** Commands of channels and bridges that control an application's flow. An operator needs none of them. */

@@ -1,5 +1,6 @@
 import type { AnyStateMachine } from 'xstate';
 import type { SnapshotImage } from '../../src/actors/step.ts';
+import { applicationMachine } from '../../src/machines/application.ts';
 import { bridgeMachine } from '../../src/machines/bridge.ts';
 import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
@@ -11,18 +12,20 @@ import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
+import { registrationMachine } from '../../src/machines/registration.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
 import { eventName } from '../../src/models/event-name.ts';
 
 /** What decides the next transitions of a chart: its own guards, and its deadlines. */
 
-/** The charts of calls and contacts that have guards: the others have nothing to decide. */
+/** The charts of calls, contacts, registrations and applications that have guards: the others have nothing to decide. */
 const machines: ReadonlyMap<string, AnyStateMachine> = new Map<string, AnyStateMachine>(
   Object.entries({
     ...{ bridge: bridgeMachine, channel: channelMachine, consultation: consultationMachine, dial: dialMachine },
     ...{ bridgeVideo: bridgeVideoMachine, channelAudio: channelAudioMachine, featureKeys: featureKeysMachine },
     ...{ liveRecording: liveRecordingMachine, ownership: ownershipMachine, playback: playbackMachine },
     ...{ transfer: transferMachine, contact: contactMachine },
+    ...{ application: applicationMachine, registration: registrationMachine },
   }),
 );
 

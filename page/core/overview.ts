@@ -14,6 +14,8 @@ export type OverviewState = {
   figures: LiveFigures | undefined;
   applications: readonly LiveApplication[];
   stuck: readonly WaitingFor[];
+  /** Further stuck objects, which are only counted. */
+  stuckLeftOut: number;
   /** Calls that were refused before they had a channel. */
   refused: readonly RefusedCall[];
   /** Figures of the last five minutes, oldest first. */
@@ -37,7 +39,16 @@ const historyMs = 300_000;
 const mostCalls = 5_000;
 
 const empty: OverviewState = {
-  ...{ at: 0, calls: new Map(), figures: undefined, applications: [], stuck: [], refused: [], history: [] },
+  ...{
+    at: 0,
+    calls: new Map(),
+    figures: undefined,
+    applications: [],
+    stuck: [],
+    stuckLeftOut: 0,
+    refused: [],
+    history: [],
+  },
 };
 export const overview = cell<OverviewState>(empty);
 
@@ -56,6 +67,7 @@ function tellStuck(calls: Map<string, Call>, before: readonly WaitingFor[], now:
 /** Applies a message. */
 export function takeOverview(message: LiveOverview): void {
   const { at, calls: changed, removed, figures, applications, stuck, refused = [] } = message;
+  const stuckLeftOut = message.stuck_left_out ?? 0;
   const before = overview.get();
   const calls = new Map(before.calls);
   for (const id of removed) calls.delete(id);
@@ -73,13 +85,13 @@ export function takeOverview(message: LiveOverview): void {
     recorded: figures.recorded,
     events,
     made,
-    begun: figures.begun_calls ?? 0,
+    begun: figures.begun_calls,
   };
   const last = before.history.at(-1);
   // One a second is enough for a curve.
   const kept = before.history.filter((each) => each.at > at - historyMs);
   const history = last !== undefined && at - last.at < 1000 ? kept : [...kept, moment];
-  overview.set({ at, calls, figures, applications, stuck, refused, history });
+  overview.set({ at, calls, figures, applications, stuck, stuckLeftOut, refused, history });
 }
 
 /** Keeps {@link overview} up to date as long as the component is there. */

@@ -6,6 +6,8 @@ import { session } from './session.ts';
 export type PagePhone = {
   /** The name by which it can be called, once it can. */
   name: string | undefined;
+  /** Whether a call is being placed: no further one is meanwhile. */
+  placing: boolean;
   /** Its calls, the newest last. */
   calls: readonly PhoneCall[];
   /** Why the last thing did not work, in words. */
@@ -18,7 +20,7 @@ export type PhoneCall = { call: Call; peer: string; incoming: boolean; muted: bo
 /** The Q.850 cause of a normal end. */
 const normal = 16;
 
-const off: PagePhone = { name: undefined, calls: [], problem: '' };
+const off: PagePhone = { name: undefined, placing: false, calls: [], problem: '' };
 
 /** Undefined while the page is no phone. */
 export const pagePhone = cell<PagePhone | undefined>(undefined);
@@ -106,15 +108,20 @@ function connected(): Promise<Phone> {
   return line.phone;
 }
 
-/** Makes a call, unless the phone is turned off meanwhile. */
-const place = (make: (phone: Phone) => Promise<Call>, peer: string): Promise<void> =>
-  attempt(async () => {
-    const before = turnedOff;
+/** Makes a call, unless the phone is turned off meanwhile, or another call is being placed. */
+async function place(make: (phone: Phone) => Promise<Call>, peer: string): Promise<void> {
+  if (pagePhone.get()?.placing) return;
+  const before = turnedOff;
+  const made = attempt(async () => {
+    change({ placing: true });
     const phone = await connected();
     if (before !== turnedOff) return;
     const call = await make(phone);
     if (before === turnedOff) add(call, peer, false);
   });
+  await made;
+  if (before === turnedOff) change({ placing: false });
+}
 
 /** Makes the page a phone. */
 export const turnOn = (): Promise<void> => attempt(connected);

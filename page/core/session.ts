@@ -5,8 +5,11 @@ import { cell } from './cell.ts';
 /** The log-in. Scripts hold its token in memory only; a cookie that they cannot read keeps it over a reload. */
 export const session = cell<Session | undefined>(undefined);
 
-/** A log-in, and the operations that its user may call, as `resource:operation`. */
-export type Session = LogInSession & { operations: ReadonlySet<string> };
+/**
+ * A log-in, and the operations that its user may call, as `resource:operation`. `limited`: the user sees the calls of some
+ * applications only.
+ */
+export type Session = LogInSession & { operations: ReadonlySet<string>; limited: boolean };
 
 /** Whether the user may call the operation. */
 export const may = (operation: string): boolean => session.get()?.operations.has(operation) === true;
@@ -18,6 +21,7 @@ const behind: Readonly<Record<string, string>> = {
   '/hookswitch/charts': 'charts:list',
   '/hookswitch/bans': 'bans:list',
   '/hookswitch/contacts': 'server:listContacts',
+  '/hookswitch/registrations': 'server:listRegistrations',
   '/hookswitch/tokens': 'tokens:list',
   '/hookswitch/watchers': 'server:listWatchers',
   '/hookswitch/server': 'server:get',
@@ -71,10 +75,11 @@ const keeping = (method: string, token?: string): Promise<Response> =>
 /** Takes a log-in: asks what its user may do. @throws Refused. */
 async function begin(body: LogInSession): Promise<void> {
   const access = await request('/hookswitch/access', 'GET', `Bearer ${body.token}`);
-  const { operations, message } = (await access.json()) as Access & { message?: string };
+  const { operations, scopes = [], message } = (await access.json()) as Access & { message?: string };
   if (!access.ok) throw new Refused(access.status, message === undefined ? {} : { message });
   loggedOut.set(undefined);
-  session.set({ ...body, operations: new Set(operations) });
+  const limited = scopes.some(({ applications }) => applications !== undefined);
+  session.set({ ...body, operations: new Set(operations), limited });
 }
 
 /** Goes on with the log-in of before a reload, if there is one. */

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { useFocusAtFirst } from '../core/focus.ts';
 import type { LiveState } from '../core/live.ts';
 import { ask, mayLookAt, Refused } from '../core/session.ts';
 
@@ -174,6 +175,31 @@ export const reasonOf = (problem: unknown): string =>
     : problem instanceof Error
       ? problem.message
       : String(problem);
+
+/** Asks before something that nothing brings back. Escape and Cancel leave it undone; the first button has the focus. */
+export function Asks({ label, children, verb, onYes, onNo }: AsksProps) {
+  const confirm = useFocusAtFirst<HTMLButtonElement>();
+  return (
+    <fieldset class="fields asks" aria-label={label} onKeyDown={(event) => event.key === 'Escape' && onNo()}>
+      <p class="grow">{children}</p>
+      <button type="button" class="grave small" ref={confirm} onClick={onYes}>
+        {verb} now
+      </button>
+      <button type="button" class="small" onClick={onNo}>
+        Cancel
+      </button>
+    </fieldset>
+  );
+}
+
+type AsksProps = {
+  label: string;
+  /** What is lost. */
+  children: ComponentChildren;
+  verb: string;
+  onYes(): void;
+  onNo(): void;
+};
 
 /** JSON for people. */
 export function Json({ value }: { value: unknown }) {

@@ -203,7 +203,7 @@ export function NextTransitions({
 }: {
   name: string;
   states: readonly string[];
-  image?: SnapshotImage;
+  image?: SnapshotImage | undefined;
   at?: number | undefined;
 }) {
   const drawn = useChart(name);
@@ -231,3 +231,19 @@ export function NextTransitions({
     </ul>
   );
 }
+
+/** A chart with the states that an object is in now, and what follows. */
+export function LiveChart({ name, label, states, image }: LiveChartProps) {
+  return (
+    <div class="chart-and-next">
+      <ChartDrawing name={name} lit={{ states, way: states }} label={label} />
+      <div class="beside">
+        <h3>{states.join(' · ')}</h3>
+        <h4>Next transitions</h4>
+        <NextTransitions name={name} states={states} image={image} />
+      </div>
+    </div>
+  );
+}
+
+type LiveChartProps = { name: string; label: string; states: readonly string[]; image: SnapshotImage };

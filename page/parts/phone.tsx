@@ -78,7 +78,12 @@ function OneCall({ one }: { one: PhoneCall }) {
   );
 }
 
-function Dialer() {
+/** The second click of a double click places no second call. */
+const once = (event: MouseEvent): void => {
+  if (event.detail > 1) event.preventDefault();
+};
+
+function Dialer({ placing }: { placing: boolean }) {
   const [extension, setExtension] = useState('');
   const [context, setContext] = useState('default');
   return (
@@ -101,7 +106,7 @@ function Dialer() {
         value={context}
         onInput={({ currentTarget }) => setContext(currentTarget.value)}
       />
-      <button type="submit" class="small">
+      <button type="submit" class="small" aria-disabled={placing} onClick={once}>
         Call
       </button>
     </form>
@@ -147,7 +152,7 @@ export function PhonePanel() {
           <OneCall key={one.call} one={one} />
         ))}
       </ul>
-      <Dialer />
+      <Dialer placing={phone.placing} />
       <p class="problem" role="status">
         {phone.problem}
       </p>
@@ -160,10 +165,18 @@ export function TalkButtons({ channel, name }: { channel: string; name: string }
   if (!may('listening:supervise') || !hasMicrophone()) return null;
   return (
     <>
-      <button type="button" class="small" onClick={() => void supervise(channel, 'whisper', `The whisper to ${name}`)}>
+      <button
+        type="button"
+        class="small"
+        onClick={({ detail }) => detail > 1 || void supervise(channel, 'whisper', `The whisper to ${name}`)}
+      >
         Whisper
       </button>{' '}
-      <button type="button" class="small" onClick={() => void supervise(channel, 'barge', `The talk in ${name}`)}>
+      <button
+        type="button"
+        class="small"
+        onClick={({ detail }) => detail > 1 || void supervise(channel, 'barge', `The talk in ${name}`)}
+      >
         Barge in
       </button>{' '}
     </>

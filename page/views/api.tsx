@@ -3,7 +3,7 @@ import { useCell } from '../core/cell.ts';
 import { to } from '../core/route.ts';
 import { askRaw, session, socketUrl } from '../core/session.ts';
 import { clockTime } from '../core/words.ts';
-import { Badge, Empty, Json, Panel, Pill, useAsked } from '../parts/bits.tsx';
+import { Asks, Badge, Empty, Json, Panel, Pill, useAsked } from '../parts/bits.tsx';
 
 /** The API explorer, made from the OpenAPI description. It acts as the logged-in user. */
 
@@ -133,8 +133,15 @@ function Try({ entry }: { entry: Entry }) {
   ).toString();
   const target = `${base}${filled}${query === '' ? '' : `?${query}`}`;
   const looksOnly = who?.read_only === true && method !== 'GET';
-  const send = async (event: Event): Promise<void> => {
+  /** A DELETE that waits for a yes. */
+  const [asked, setAsked] = useState(false);
+  const submit = (event: Event): void => {
     event.preventDefault();
+    if (method === 'DELETE') setAsked(true);
+    else void send();
+  };
+  const send = async (): Promise<void> => {
+    setAsked(false);
     setProblem(undefined);
     const begun = performance.now();
     try {
@@ -160,7 +167,7 @@ function Try({ entry }: { entry: Entry }) {
         <span class={`method ${method}`}>{method}</span> <code>{target}</code>
       </p>
       {operation.description ? <p class="quiet">{operation.description}</p> : null}
-      <form class="try" onSubmit={(event) => void send(event)}>
+      <form class="try" onSubmit={submit}>
         {parameters.map(({ name, required, description, schema }) => (
           <label key={name}>
             <span>
@@ -202,6 +209,11 @@ function Try({ entry }: { entry: Entry }) {
             </>
           ) : null}
         </div>
+        {asked ? (
+          <Asks label="Send DELETE: are you sure?" verb="Send" onYes={() => void send()} onNo={() => setAsked(false)}>
+            DELETE {target} ends or removes something. This cannot be undone.
+          </Asks>
+        ) : null}
       </form>
       {problem ? <p class="told bad">{problem}</p> : null}
       {answer ? <pre class="json">{answer.text || '(no body)'}</pre> : null}

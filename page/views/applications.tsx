@@ -8,6 +8,7 @@ import { overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
 import { clockTime, lagOf, octets, plural, short } from '../core/words.ts';
 import { Empty, Json, LiveMark, Panel, Pill, Tile, useAsked } from '../parts/bits.tsx';
+import { LiveChart } from '../parts/chart.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
 /** Events of an application that are kept in the page. */
@@ -168,6 +169,17 @@ function OneApplication({ name, described }: { name: string; described: Applicat
             </li>
           ))}
         </ul>
+      ) : null}
+      {figures && figures.state !== 'gone' ? (
+        <details class="panel application-chart">
+          <summary>Chart: {figures.state}</summary>
+          <LiveChart
+            name="application"
+            label={`Application ${name}`}
+            states={[figures.state]}
+            image={{ status: 'active', value: figures.state, context: {} }}
+          />
+        </details>
       ) : null}
       <Panel
         class="grow-panel"

@@ -8,7 +8,7 @@ import { endsOf } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { failures, growth, overview, rateOf } from '../core/overview.ts';
 import { to } from '../core/route.ts';
-import { may } from '../core/session.ts';
+import { may, session } from '../core/session.ts';
 import { clockTime, duration, lagOf, octets, plural, short } from '../core/words.ts';
 import { Alarms } from '../parts/alarms.tsx';
 import { Empty, Panel, Pill, Tile, useAsked, useBefore } from '../parts/bits.tsx';
@@ -65,8 +65,21 @@ function Threads({ server }: { server: ServerInfo }) {
   );
 }
 
+/** Stuck objects in the list; of the others their number is said. */
+const shownStuck = 12;
+
+function MoreStuck({ count }: { count: number }) {
+  if (count <= 0) return null;
+  return (
+    <p class="quiet">
+      {count} more. <a href={`${to('calls')}?state=stuck`}>Stuck calls</a>
+    </p>
+  );
+}
+
 export function Overview() {
-  const { calls, figures, applications, stuck, refused, history, at } = useCell(overview);
+  const { calls, figures, applications, stuck, stuckLeftOut, refused, history, at } = useCell(overview);
+  const isLimited = useCell(session)?.limited === true;
   const { value: endpoints = [] } = useAsked<Endpoint[]>('/ari/endpoints', 3_000);
   const { value: usage } = useAsked<Usage>('/hookswitch/usage', 2_000);
   const { value: server } = useAsked<ServerInfo>('/hookswitch/server', 2_000);
@@ -103,13 +116,13 @@ export function Overview() {
         <Tile
           label="Live calls"
           value={isUnknown ? '–' : (figures?.live_calls ?? '–')}
-          hint={`${figures?.kept_calls ?? 0} kept`}
+          hint={`${figures?.kept_calls ?? 0} kept${isLimited ? ' that you may see' : ''}`}
           href={`${to('calls')}?state=live`}
         />
         <Tile
           label="New calls a second"
-          value={isUnknown || figures?.begun_calls === undefined ? '–' : short(rateOf(history, ({ begun }) => begun))}
-          hint={figures && figures.begun_calls === undefined ? 'not for your user' : 'over ten seconds'}
+          value={isUnknown ? '–' : short(rateOf(history, ({ begun }) => begun))}
+          hint={isLimited ? 'that you may see' : 'over ten seconds'}
           href={to('calls')}
         />
         <Tile
@@ -133,7 +146,7 @@ export function Overview() {
         />
         <Tile
           label="Stuck"
-          value={isUnknown && stuck.length === 0 ? '–' : stuck.length}
+          value={isUnknown && stuck.length === 0 ? '–' : stuck.length + stuckLeftOut}
           hint={stuck.length > 0 ? 'see below' : isUnknown ? 'nothing is recorded' : 'nothing is stuck'}
           tone={stuck.length > 0 ? 'bad' : ''}
           href={`${to('calls')}?state=stuck`}
@@ -151,7 +164,7 @@ export function Overview() {
           {stuck.length === 0 ? <Empty>{isUnknown ? unknown : 'Nothing is stuck.'}</Empty> : null}
           <ul class="items">
             {stuck
-              .slice(0, 12)
+              .slice(0, shownStuck)
               .map(({ kind, object, chart, state, since, expected_ms: expected, waits_for: waits, call }) => (
                 <li key={`${kind} ${object} ${chart}`} class="stuck">
                   <div class="row">
@@ -170,6 +183,7 @@ export function Overview() {
                 </li>
               ))}
           </ul>
+          <MoreStuck count={stuck.length + stuckLeftOut - shownStuck} />
         </Panel>
         <Panel title="Last failures">
           {failed.length === 0 ? <Empty>{isUnknown ? unknown : 'No recorded call has failed.'}</Empty> : null}

@@ -3,19 +3,21 @@ import qrcode from 'qrcode-generator';
 import type { SnapshotImage } from '../../src/actors/step.ts';
 import type { ContactView } from '../../src/models/contact.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
+import type { Registration, RegistrationView } from '../../src/models/registration.ts';
 import type { ServerInfo } from '../../src/models/server-info.ts';
 import { useCell } from '../core/cell.ts';
 import { to } from '../core/route.ts';
 import { ask, may, session } from '../core/session.ts';
 import { plural, stateNames } from '../core/words.ts';
 import { Empty, Panel, Pill, reasonOf, useAsked } from '../parts/bits.tsx';
-import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
+import { LiveChart } from '../parts/chart.tsx';
 
 export function Phones({ name }: { name: string | undefined }) {
   const who = useCell(session);
   const { value: listed, again } = useAsked<Endpoint[]>('/ari/endpoints', 2_000);
   const endpoints = listed ?? [];
   const { value: contacts = [] } = useAsked<ContactView[]>('/hookswitch/contacts', 2_000);
+  const { value: registrations = [] } = useAsked<RegistrationView[]>('/hookswitch/registrations', 2_000);
   const { value: server } = useAsked<ServerInfo>('/hookswitch/server');
   const [made, setMade] = useState<Account>();
   const shown = endpoints.find(({ technology, resource }) => `${technology}/${resource}` === name);
@@ -50,7 +52,13 @@ export function Phones({ name }: { name: string | undefined }) {
           </ul>
         </Panel>
         <div>
-          {shown ? <OneEndpoint endpoint={shown} contacts={of(shown)} /> : null}
+          {shown ? (
+            <OneEndpoint
+              endpoint={shown}
+              contacts={of(shown)}
+              registrations={registrations.filter(({ endpoint }) => endpoint === name)}
+            />
+          ) : null}
           {listed && name !== undefined && !shown ? <Empty>There is no endpoint {name}.</Empty> : null}
           {who?.read_only || !may('asterisk:updateObject') ? null : (
             <MakePhone
@@ -68,13 +76,47 @@ export function Phones({ name }: { name: string | undefined }) {
   );
 }
 
-/** A contact as the charts show objects: its deadlines; guards of this chart read the event alone. */
-const imageOf = ({ state, deadlines }: ContactView): SnapshotImage => ({
+/** A contact or registration as the charts show objects: its deadlines. What its guards read is not there. */
+const imageOf = ({ state, deadlines }: Pick<ContactView, 'state' | 'deadlines'>): SnapshotImage => ({
   ...{ status: 'active', value: state },
   context: { deadlines: deadlines.map(({ event, at }) => ({ at, event: { type: event } })) },
 });
 
-function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: readonly ContactView[] }) {
+/** A registration at a provider, with its chart where the user may see that. */
+function OneRegistration({ registration, view }: { registration: Registration; view: RegistrationView | undefined }) {
+  const { server, client, status, reason } = view ?? registration;
+  return (
+    <div class="contact">
+      <p class="row wraps">
+        <Pill
+          state={status}
+          tone={status === 'Registered' ? 'good' : status === 'Rejected' || reason ? 'bad' : 'warn'}
+        />
+        <code>{client}</code>
+        <span class="quiet">
+          at {server}
+          {reason ? `: ${reason}` : ''}
+        </span>
+      </p>
+      {view ? (
+        <LiveChart
+          name="registration"
+          label="Registration at the provider"
+          states={[view.state]}
+          image={imageOf(view)}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+type OneEndpointProps = {
+  endpoint: Endpoint;
+  contacts: readonly ContactView[];
+  registrations: readonly RegistrationView[];
+};
+
+function OneEndpoint({ endpoint, contacts, registrations }: OneEndpointProps) {
   return (
     <Panel title={`${endpoint.technology}/${endpoint.resource}`} extra={<Pill state={endpoint.state ?? 'unknown'} />}>
       {endpoint.channel_ids.length > 0 ? (
@@ -87,15 +129,14 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
           ))}
         </p>
       ) : null}
-      {endpoint.registrations?.map(({ server, client, status, reason }) => (
-        <p class="row wraps" key={`${server} ${client}`}>
-          <Pill state={status} tone={status === 'Registered' ? 'good' : 'warn'} />
-          <code>{client}</code>
-          <span class="quiet">
-            at {server}
-            {reason ? `: ${reason}` : ''}
-          </span>
-        </p>
+      {endpoint.registrations?.map((registration) => (
+        <OneRegistration
+          key={`${registration.server} ${registration.client}`}
+          registration={registration}
+          view={registrations.find(
+            ({ server, client }) => server === registration.server && client === registration.client,
+          )}
+        />
       ))}
       {contacts.length === 0 && !endpoint.registrations ? (
         <Empty>Not registered: the phone cannot be called.</Empty>
@@ -112,13 +153,7 @@ function OneEndpoint({ endpoint, contacts }: { endpoint: Endpoint; contacts: rea
                 <span class="quiet">{(Number(contact.roundtrip_usec) / 1000).toFixed(1)} ms</span>
               ) : null}
             </div>
-            <div class="chart-and-next">
-              <ChartDrawing name="contact" lit={{ states, way: states }} label="Registration and qualification" />
-              <div class="beside">
-                <h4>Next transitions</h4>
-                <NextTransitions name="contact" states={states} image={imageOf(contact)} />
-              </div>
-            </div>
+            <LiveChart name="contact" label="Registration and qualification" states={states} image={imageOf(contact)} />
           </div>
         );
       })}

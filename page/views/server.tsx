@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Ban } from '../../src/models/ban.ts';
 import type { HepCollector, LoopDelay, ServerInfo } from '../../src/models/server-info.ts';
 import type { Token } from '../../src/models/token.ts';
@@ -8,7 +8,7 @@ import { useCell } from '../core/cell.ts';
 import { focusWhatIsShown } from '../core/focus.ts';
 import { ask, may, mayLookAt, session } from '../core/session.ts';
 import { clockTime, duration, octets, plural, short } from '../core/words.ts';
-import { Empty, Panel, Pill, reasonOf, Tile, useAsked, useBefore } from '../parts/bits.tsx';
+import { Asks, Empty, Panel, Pill, reasonOf, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 
 /** The server for operators: its load, its logs, and its users. */
 export function Server() {
@@ -163,8 +163,8 @@ type TakingProps<T> = {
   row(item: T): ComponentChildren;
   /** Text of the button; left out: nothing can be removed. */
   verb: ((item: T) => string) | undefined;
-  /** What is lost, asked before; left out: it is taken away at once. */
-  asks?(item: T): string;
+  /** What is lost, asked before. */
+  asks(item: T): string;
   pathOf(item: T): string;
   again(): void;
 };
@@ -174,8 +174,6 @@ function TakingList<T>({ title, none, items, keyOf, row, verb, asks, pathOf, aga
   const [problem, setProblem] = useState<string>();
   /** The key of the item that is asked for. */
   const [asked, setAsked] = useState<string>();
-  const confirm = useRef<HTMLButtonElement>(null);
-  useEffect(() => confirm.current?.focus(), [asked]);
   const take = (item: T) => {
     setProblem(undefined);
     setAsked(undefined);
@@ -193,28 +191,23 @@ function TakingList<T>({ title, none, items, keyOf, row, verb, asks, pathOf, aga
             {verb === undefined ? null : (
               <button
                 type="button"
-                class={asks ? 'small danger' : 'small'}
+                class="small danger"
                 aria-label={`${verb(item)} ${keyOf(item)}`}
-                aria-expanded={asks ? asked === keyOf(item) : undefined}
-                onClick={() => (asks ? setAsked(asked === keyOf(item) ? undefined : keyOf(item)) : take(item))}
+                aria-expanded={asked === keyOf(item)}
+                onClick={() => setAsked(asked === keyOf(item) ? undefined : keyOf(item))}
               >
                 {verb(item)}
               </button>
             )}
-            {verb !== undefined && asks && asked === keyOf(item) ? (
-              <fieldset
-                class="fields asks"
-                aria-label={`${verb(item)} ${keyOf(item)}: are you sure?`}
-                onKeyDown={(event) => event.key === 'Escape' && setAsked(undefined)}
+            {verb !== undefined && asked === keyOf(item) ? (
+              <Asks
+                label={`${verb(item)} ${keyOf(item)}: are you sure?`}
+                verb={verb(item)}
+                onYes={() => take(item)}
+                onNo={() => setAsked(undefined)}
               >
-                <p class="grow">{asks(item)}</p>
-                <button type="button" class="grave small" ref={confirm} onClick={() => take(item)}>
-                  {verb(item)} now
-                </button>
-                <button type="button" class="small" onClick={() => setAsked(undefined)}>
-                  Cancel
-                </button>
-              </fieldset>
+                {asks(item)}
+              </Asks>
             ) : null}
           </li>
         ))}
@@ -267,6 +260,9 @@ function Bans({ bans, again }: { bans: readonly Ban[]; again(): void }) {
         !who?.read_only && may('bans:lift')
           ? ({ ignored_until: until }) => (until === undefined ? 'Forget' : 'Lift ban')
           : undefined
+      }
+      asks={({ address, attempts }) =>
+        `The server forgets ${plural(attempts, 'wrong password')} from ${address}. This cannot be undone.`
       }
       keyOf={({ address }) => address}
       pathOf={({ address }) => `/hookswitch/bans/${encodeURIComponent(address)}`}

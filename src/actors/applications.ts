@@ -81,6 +81,8 @@ export interface Applications {
   isActive(name: string): boolean;
   /** Whether its connection is open. An outbound one may be away while channels still enter. */
   isConnected(name: string): boolean;
+  /** Its state, as its chart names it; `gone` for an unknown one. */
+  state(name: string): string;
   /** Call control subscribes an application by one reference; an unknown application is ignored. */
   addInterest(name: string, topic: Topic): void;
   /** Whether it has a subscription to one object or topic. */
@@ -289,6 +291,7 @@ export function createApplications(options: ApplicationsOptions): Applications {
       const actor = registry.find(name);
       return actor !== undefined && !observed.has(name) && isActiveApplication(actor.getSnapshot());
     },
+    state: (name) => String(registry.find(name)?.getSnapshot().value ?? 'gone'),
     isConnected(name) {
       const { connection } = registry.find(name)?.getSnapshot().context ?? {};
       const made = connection === undefined ? undefined : connections.get(connection);

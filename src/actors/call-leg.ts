@@ -1,7 +1,11 @@
+import type { CallOutcome } from '../models/call-outcome.ts';
+
 /** Applications of one leg that are remembered. */
 export const mostApplications = 8;
 /** Recordings of one leg that are remembered. */
 export const mostRecordings = 16;
+/** Called parties of one call whose outcomes are remembered until its first leg is answered. */
+export const mostCalled = 50;
 
 /** A channel as logs and call records see it. Times in ms since the epoch. */
 export type CallLeg = {
@@ -34,4 +38,12 @@ export type CallLeg = {
   readonly applications: string[];
   /** Recordings of it, and of the bridges that it was in meanwhile, by name; the first {@link mostRecordings}. */
   readonly recordings: string[];
+  /**
+   * Of the first leg of a call until it is answered: the later legs, in order, with their outcomes once they ended; the
+   * first {@link mostCalled}.
+   */
+  called?: readonly CalledLeg[] | undefined;
 };
+
+/** A later leg of a call. */
+type CalledLeg = { readonly channel: string; readonly outcome?: CallOutcome | undefined };

@@ -5,7 +5,7 @@ import { failedFor } from '../machines/ownership.ts';
 import type { CallOutcome } from '../models/call-outcome.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
-import { type CallLeg, mostApplications, mostRecordings } from './call-leg.ts';
+import { type CallLeg, mostApplications, mostCalled, mostRecordings } from './call-leg.ts';
 import { firstLegOutcome, type LegFacts, legOutcome } from './call-outcome.ts';
 import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
 import type { ChannelFacts } from './channel-facts.ts';
@@ -61,12 +61,6 @@ export interface CallStory {
   settled(): Promise<void>;
 }
 
-/** Called parties of one call whose outcomes are remembered until its first leg is answered. */
-const mostCalled = 50;
-
-/** A later leg of a call. */
-type CalledLeg = { readonly channel: string; readonly outcome?: CallOutcome };
-
 /** Technologies without a far side outside the server. */
 const internal = new Set(['Local', 'Snoop']);
 
@@ -103,8 +97,6 @@ class Story implements CallStory {
   readonly #listeners: CallListener[] = [];
   readonly #legs = new SlotMap<string, CallLeg>();
   readonly #entries = new SlotMap<string, ChannelEntry>();
-  /** By the first leg of a call, until it is answered: its later legs in order, with their outcomes once they ended. */
-  readonly #called = new SlotMap<string, CalledLeg[]>();
   /** Of channels that are not there yet. */
   readonly #savedLegs = new Map<string, CallLeg>();
   readonly #ending = new Set<Promise<void>>();
@@ -165,7 +157,7 @@ class Story implements CallStory {
     const leg = lifeOf(current) === 'up' ? this.#legs.get(entry.id) : undefined;
     if (!leg || leg.answeredAt !== undefined) return;
     leg.answeredAt = this.#runtime.clock.now();
-    this.#called.delete(entry.id);
+    leg.called = undefined;
     leg.codec = entry.leg.formats[0];
     leg.video = entry.leg.video?.streams[0]?.codec;
     this.#tellOf(leg, (listener) => listener.answered?.(leg, current.context));
@@ -227,22 +219,24 @@ class Story implements CallStory {
   }
 
   /** The outcome of a leg. The first leg of a call has the call's outcome. */
-  #outcomeOf({ channel, call }: CallLeg, facts: LegFacts): CallOutcome {
-    const called = this.#called.get(channel) ?? [];
-    this.#called.delete(channel);
+  #outcomeOf({ channel, call, called = [] }: CallLeg, facts: LegFacts): CallOutcome {
     if (channel === call)
       return firstLegOutcome(
         facts,
         called.flatMap(({ outcome }) => outcome ?? []),
       );
     const outcome = legOutcome(facts);
-    const beside = this.#called.get(call);
-    if (beside)
-      this.#called.set(
-        call,
-        beside.map((each) => (each.channel === channel ? { channel, outcome } : each)),
-      );
+    const first = this.#legs.get(call);
+    if (first?.called) {
+      const called = first.called.map((each) => (each.channel === channel ? { channel, outcome } : each));
+      this.#setCalled(first, called);
+    }
     return outcome;
+  }
+
+  #setCalled(first: CallLeg, called: CallLeg['called']): void {
+    first.called = called;
+    this.#runtime.turn.changed?.({ chart: 'channel', id: first.channel });
   }
 
   /* ---- Legs and listeners ------------------------------------------------------------------------------------------ */
@@ -256,10 +250,10 @@ class Story implements CallStory {
     this.#legs.set(leg.channel, leg);
     this.#entries.set(leg.channel, entry);
     const first = leg.channel === leg.call ? undefined : this.#legs.get(leg.call);
-    if (first && first.answeredAt === undefined) {
-      const called = this.#called.get(first.channel) ?? [];
-      this.#called.set(first.channel, [...called, { channel: leg.channel }].slice(0, mostCalled));
-    }
+    const { answeredAt, called = [] } = first ?? {};
+    // A restored leg is in the list of its saved first leg.
+    if (first && !before && answeredAt === undefined && called.length < mostCalled)
+      this.#setCalled(first, [...called, { channel: leg.channel }]);
     return leg;
   }
 

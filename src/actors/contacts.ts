@@ -15,10 +15,9 @@ import {
   isAsking,
 } from '../machines/contact.ts';
 import type { ContactInfo, ContactStatus, ContactView } from '../models/contact.ts';
-import { eventName } from '../models/event-name.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../telephony/contacts.ts';
-import { deadlinesOf } from './deadlines.ts';
+import { listedDeadlines } from './deadlines.ts';
 import type { ContactDump } from './dumps.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
 
@@ -65,8 +64,12 @@ const isAvailable = (status: ContactStatus): boolean => status === 'Reachable' |
 
 function inList(snapshot: ContactSnapshot): ContactView {
   const { technology, endpoint } = snapshot.context.contact;
-  const deadlines = Object.values(deadlinesOf(snapshot)).map(({ at, event }) => ({ at, event: eventName(event.type) }));
-  return { endpoint: `${technology}/${endpoint}`, ...contactModel(snapshot), state: pathOf(snapshot), deadlines };
+  return {
+    endpoint: `${technology}/${endpoint}`,
+    ...contactModel(snapshot),
+    state: pathOf(snapshot),
+    deadlines: listedDeadlines(snapshot),
+  };
 }
 
 function placeOf(snapshot: ContactSnapshot): ReturnType<Contacts['places']>[number] {

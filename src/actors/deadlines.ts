@@ -1,4 +1,5 @@
 import type { AnyMachineSnapshot, EventObject } from 'xstate';
+import { eventName } from '../models/event-name.ts';
 
 /** When a chart is sent an event that it has planned: the end of a delay (`after`). */
 export type Deadline = {
@@ -16,6 +17,10 @@ type Deadlines = Readonly<Record<string, Deadline>>;
 /** The deadlines in a snapshot. */
 export const deadlinesOf = ({ context }: AnyMachineSnapshot): Deadlines =>
   (context as { deadlines?: Deadlines }).deadlines ?? {};
+
+/** The deadlines in a snapshot for people: with the names that charts give to delays. */
+export const listedDeadlines = (snapshot: AnyMachineSnapshot): { at: number; event: string }[] =>
+  Object.values(deadlinesOf(snapshot)).map(({ at, event }) => ({ at, event: eventName(event.type) }));
 
 /** The same snapshot with other deadlines. */
 export function withDeadlines(snapshot: AnyMachineSnapshot, timers: ReadonlyMap<string, Deadline>): AnyMachineSnapshot {

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { CallOutcome } from '../models/call-outcome.ts';
 import { checkOf } from '../models/validator.ts';
 import type { CallLeg } from './call-leg.ts';
 import {
@@ -74,6 +75,7 @@ const LegDump = Type.Object({
   video: optional(text),
   applications: list(text),
   recordings: list(text),
+  called: optional(list(Type.Object({ channel: text, outcome: optional(CallOutcome) }))),
 } satisfies Members<CallLeg>);
 
 const BridgeDump = Type.Object({

@@ -9,6 +9,7 @@ import {
   registrationMachine,
   registrationModel,
 } from '../machines/registration.ts';
+import type { RegistrationView } from '../models/registration.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type {
   RegistrationAnswer,
@@ -17,6 +18,7 @@ import type {
   RegistrationHost,
 } from '../telephony/registrations.ts';
 import { ActorTable } from './actor-table.ts';
+import { listedDeadlines } from './deadlines.ts';
 import type { RegistrationDump } from './dumps.ts';
 import { type Actor, type Runtime, spawn } from './spawn.ts';
 
@@ -30,6 +32,8 @@ export interface Registrations extends RegistrationHost {
   attach(driver: RegistrationDriver): void;
   /** Sets the wanted registrations. New ones start, changed ones start again, removed ones are unregistered. */
   follow(wanted: readonly RegistrationDetails[]): void;
+  /** All registrations, in the order of their start. */
+  list(): Iterable<RegistrationView>;
   readonly size: number;
   dump(): RegistrationDump[];
   /** Restores registrations; each is sent to its registrar again. */
@@ -145,6 +149,16 @@ export function createRegistrations(options: RegistrationsOptions): Registration
     },
 
     connectionLost: (id) => actors.get(id)?.send({ type: 'connection.lost' }),
+
+    list: () =>
+      [...actors.values()].map((actor) => {
+        const snapshot = actor.getSnapshot();
+        const { technology, endpoint } = snapshot.context.registration;
+        return {
+          ...{ endpoint: `${technology}/${endpoint}`, ...registrationModel(snapshot) },
+          ...{ state: String(snapshot.value), deadlines: listedDeadlines(snapshot) },
+        };
+      }),
 
     dump: () => [...actors.values()].map((actor) => actor.dump() as RegistrationDump),
 

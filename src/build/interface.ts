@@ -118,6 +118,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     groups: state.eventGroups,
     charts: page?.charts,
     contacts: state.contacts,
+    registrations: state.registrations,
     watchers: state.watchers,
     cluster: state.cluster,
     server: {
@@ -246,6 +247,7 @@ function buildViews(
     return {
       name,
       connected: applications.isConnected(name),
+      state: applications.state(name),
       ...applications.figures(name),
       ...(sockets.length > 0 && {
         sockets: sockets.map(({ client, octets: unread, resumed }) => ({ client, unread, resumed })),
@@ -261,6 +263,7 @@ function buildViews(
     application: (name) => inNumbers(applications.get(name).name),
     stuck: stuck.all,
     refused: refusedCalls.list,
+    settings: () => inForce.config.recorder.live,
   });
   scope.defer(() => live.close());
   return {

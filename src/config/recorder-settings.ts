@@ -96,6 +96,46 @@ export const recorder = group(
       },
       'Ended calls on the disk, with their timelines, without secrets and what is masked.',
     ),
+    live: group(
+      {
+        message_calls: whole(1, 100_000, {
+          default: 500,
+          unit: 'calls',
+          description: 'Calls in one message. Further ones follow in the next.',
+        }),
+        calls_burst: whole(1, 1_000_000, {
+          default: 5_000,
+          unit: 'calls',
+          description: 'Calls sent at first and in bursts.',
+        }),
+        calls_per_second: whole(1, 100_000, {
+          default: 200,
+          unit: 'calls/s',
+          description: 'Calls sent when the burst is used up. While more change, a client gets a sample.',
+        }),
+        message_events: whole(1, 100_000, {
+          default: 200,
+          unit: 'events',
+          description: 'Events of an application in one message. Further ones are left out and counted.',
+        }),
+        events_burst: whole(1, 1_000_000, {
+          default: 2_000,
+          unit: 'events',
+          description: 'Events sent at first and in bursts.',
+        }),
+        events_per_second: whole(1, 100_000, {
+          default: 100,
+          unit: 'events/s',
+          description: 'Events sent when the burst is used up. Further ones are left out and counted.',
+        }),
+        stuck: whole(1, 100_000, {
+          default: 100,
+          unit: 'objects',
+          description: 'Stuck objects in one message. Further ones are counted.',
+        }),
+      },
+      'What one client of the live WebSocket (`GET /hookswitch/live`, the page) is sent at most.',
+    ),
     hep: group(
       {
         address: text({

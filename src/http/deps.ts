@@ -11,6 +11,7 @@ import type { Messages } from '../actors/messages.ts';
 import type { ObjectOwnership } from '../actors/object-ownership.ts';
 import type { Playbacks } from '../actors/playbacks.ts';
 import type { RecordingOperations } from '../actors/recording-operations.ts';
+import type { Registrations } from '../actors/registrations.ts';
 import type { Snoops } from '../actors/snoops.ts';
 import type { Watchers } from '../actors/watchers.ts';
 import type { WebrtcCalls } from '../actors/webrtc-calls.ts';
@@ -75,6 +76,7 @@ export type Owners = {
   dynamicConfig: DynamicConfig;
   charts: Charts;
   contacts: Contacts;
+  registrations: Pick<Registrations, 'list'>;
   watchers: Watchers;
   /** Information about the server, and its replacement by the next version. @throws AriError */
   server: { get(): ServerInfo | Promise<ServerInfo>; upgrade(): Promise<void> };

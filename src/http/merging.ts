@@ -69,4 +69,5 @@ export const merges: Readonly<Record<string, Merge>> = {
   'endpoints.listByTech': lists(byResource, mergeEndpoints),
   'endpoints.get': objects(mergeEndpoints),
   'server.listContacts': lists(none),
+  'server.listRegistrations': lists(none),
 };

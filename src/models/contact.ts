@@ -23,7 +23,7 @@ export const Peer = model('Peer', 'Whether an endpoint can be reached.', {
 });
 export type Peer = Static<typeof Peer>;
 
-const ChartDeadline = model('ChartDeadline', 'An event that a chart is sent at a time.', {
+export const ChartDeadline = model('ChartDeadline', 'An event that a chart is sent at a time.', {
   event: text('The event, as the chart names it: `after qualifyInterval`.'),
   at: double('When, in ms since the Unix epoch.'),
 });

@@ -11,8 +11,8 @@ const place = {
 
 export const LiveFigures = model('LiveFigures', 'The server in numbers.', {
   live_calls: int('Calls with a channel.'),
-  begun_calls: Type.Optional(
-    int('Calls that began since recording started; left out for users that do not see all calls.'),
+  begun_calls: int(
+    'Calls that began since recording started. For a user that does not see all calls: those that the user sees, since the WebSocket opened.',
   ),
   kept_calls: int('Calls that are kept, live ones among them.'),
   evicted: int('Ended calls that went before their time because everything together took too much memory.'),
@@ -33,6 +33,7 @@ const LiveSocket = model('LiveSocket', 'A WebSocket that an application has open
 export const LiveApplication = model('LiveApplication', 'An application in numbers.', {
   name: text('Its name.'),
   connected: Type.Boolean({ description: 'Whether its WebSocket is there.' }),
+  state: text('Its state, as its chart names it: `inactive`.'),
   events: int('Events made for it so far.'),
   missed: int('How many of these it missed since its connection went.'),
   sockets: Type.Optional(Type.Array(LiveSocket, { description: 'Its WebSockets; left out where there are none.' })),
@@ -52,12 +53,15 @@ export const LiveOverview = model('LiveOverview', 'Overview: the calls that have
   ...place,
   calls: Type.Array(Call, {
     description:
-      'Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, 5,000 at most. While more than 200 a second change for long, it is a sample: failures and new live calls. A call that a client has seen is always updated.',
+      'Calls that began, changed or ended. The first message has the newest; the following ones add other live calls, as many as `recorder.live.calls_burst` allows. While more change than `recorder.live.calls_per_second` for long, it is a sample: failures and new live calls. A call that a client has seen is always updated.',
   }),
   removed: texts('Ids of calls that were dropped or merged into others.'),
   figures: LiveFigures,
   applications: Type.Array(LiveApplication, { description: 'All applications.' }),
-  stuck: Type.Array(WaitingFor, { description: 'Stuck objects.' }),
+  stuck: Type.Array(WaitingFor, {
+    description: 'Stuck objects, longest first; at most `recorder.live.stuck`.',
+  }),
+  stuck_left_out: Type.Optional(int('Further stuck objects; left out where `stuck` has all.')),
   refused: Type.Optional(refusedCalls),
 });
 export type LiveOverview = Static<typeof LiveOverview>;

@@ -54,30 +54,38 @@ type LiveOptions = {
   stuck: () => WaitingFor[];
   /** Inbound calls that were refused before they had a channel; left out: none. Only who sees everything sees them. */
   refused?: () => RefusedCall[];
+  settings: () => LiveSettings;
+};
+
+/**
+ * What a watcher is sent: bursts without a pause, and then so many a second. Beyond that it gets a sample, because nobody
+ * reads more, and a browser would be busy with it.
+ */
+export type LiveSettings = {
+  /** Most calls in one overview message. */
+  readonly message_calls: number;
+  readonly calls_burst: number;
+  readonly calls_per_second: number;
+  /** Most events in one message of an application. */
+  readonly message_events: number;
+  readonly events_burst: number;
+  readonly events_per_second: number;
+  /** Most stuck objects in one overview message. */
+  readonly stuck: number;
 };
 
 /** The shortest time between two messages of one watcher, in ms. */
 const liveIntervalMs = 250;
 
-/** Most calls in one overview message, and most events in one message of an application. */
-const mostCalls = 500;
-const mostEvents = 200;
-
-/**
- * What a watcher gets at once: the first calls, bursts of calls, and events. Then so many a message: beyond that it
- * gets a sample, because nobody reads more, and a browser would be busy with it.
- */
-const callsAllowed = { burst: 5_000, perMessage: 50 };
-const eventsAllowed = { burst: 2_000, perMessage: 25 };
-
 /** Counts what a watcher may still be sent: a burst, and so much more with each message. */
-function createAllowance({ burst, perMessage }: { burst: number; perMessage: number }) {
-  let left = burst;
+function createAllowance(settings: () => { burst: number; perSecond: number }) {
+  let left = settings().burst;
   return {
     /** What may be in the next message. */
     next: (): number => {
-      left = Math.min(burst, left + perMessage);
-      return left;
+      const { burst, perSecond } = settings();
+      left = Math.min(burst, left + (perSecond * liveIntervalMs) / 1000);
+      return Math.floor(left);
     },
     use: (count: number): void => void (left = Math.max(0, left - count)),
   };
@@ -98,15 +106,29 @@ type Watching = Omit<Watcher, 'send'>;
 
 const placeOf = ({ clock, recorder }: LiveOptions) => ({ at: clock.now(), seq: recorder.order });
 
-const figuresOf = (recorder: Recorder, all: readonly CallRecord[], isAll: boolean): LiveFigures => ({
+const figuresOf = (recorder: Recorder, all: readonly CallRecord[], begun: number): LiveFigures => ({
   live_calls: all.reduce((sum, { ended }) => (ended === undefined ? sum + 1 : sum), 0),
-  ...(isAll && { begun_calls: recorder.store.begun }),
+  begun_calls: begun,
   kept_calls: all.length,
   evicted: recorder.evicted,
   recorded: recorder.order,
   octets: recorder.octets,
   recording: recorder.on,
 });
+
+/** Counts the calls that a user sees: `all` at first, then each that changes and was not counted yet. */
+function createCount(all: readonly CallRecord[], mayShow: (call: CallRecord) => boolean) {
+  const counted = new WeakSet(all);
+  let count = all.length;
+  return (changed: Iterable<CallRecord>): number => {
+    for (const call of changed) {
+      if (counted.has(call) || !mayShow(call)) continue;
+      counted.add(call);
+      count++;
+    }
+    return count;
+  };
+}
 
 /** Changed calls, and what is stuck. @param allKept all calls that are kept. */
 function watchOverview(
@@ -132,12 +154,17 @@ function watchOverview(
     ...fresh.filter(hasFailed),
     ...fresh.filter(({ ended }) => ended === undefined).reverse(),
   ];
-  const allowance = createAllowance(callsAllowed);
+  const allowance = createAllowance(() => {
+    const { calls_burst: burst, calls_per_second: perSecond } = options.settings();
+    return { burst, perSecond };
+  });
   let quiet = 0;
   // The newest are sent directly, then all live ones.
   const all = seen().toReversed();
   const living = all.filter(({ ended }) => ended === undefined);
-  let changed = new Set([...all.slice(0, mostCalls), ...living].slice(0, callsAllowed.burst));
+  const most = options.settings();
+  let changed = new Set([...all.slice(0, most.message_calls), ...living].slice(0, most.calls_burst));
+  const countBegun = visibility ? createCount(all, mayShow) : () => recorder.store.begun;
   /** The calls of the next message. Those that the watcher knows come first, so that it shows nothing out of date. */
   const choose = (): CallRecord[] => {
     const waiting = [...new Set([...changed].map(current))].filter(isThere);
@@ -145,7 +172,7 @@ function watchOverview(
     const fresh = waiting.filter((call) => !shown.has(call));
     const allowed = allowance.next();
     const inOrder = [...known, ...(allowed < waiting.length ? sampled(fresh) : fresh)];
-    const most = Math.min(mostCalls, Math.max(known.length, allowed));
+    const most = Math.min(options.settings().message_calls, Math.max(known.length, allowed));
     const told = inOrder.slice(0, most);
     for (const call of told) shown.add(call);
     changed = new Set(inOrder.slice(most));
@@ -166,15 +193,19 @@ function watchOverview(
         shown.delete(call);
         removed.push(call.id);
       }
+      const begun = countBegun(changed);
       const told = choose().map(calls.model);
+      const stuck = options.stuck().filter(seesWaiting);
+      const mostStuck = options.settings().stuck;
       return {
         type: 'overview',
         ...placeOf(options),
         calls: told,
         removed,
-        figures: figuresOf(recorder, seen(), !visibility),
+        figures: figuresOf(recorder, seen(), begun),
         applications: options.applications().filter(({ name }) => visibility?.seesAll([name]) ?? true),
-        stuck: options.stuck().filter(seesWaiting),
+        stuck: stuck.slice(0, mostStuck),
+        ...(stuck.length > mostStuck && { stuck_left_out: stuck.length - mostStuck }),
         ...(options.refused && !visibility && { refused: options.refused() }),
       };
     },
@@ -244,10 +275,13 @@ function watchCall(options: LiveOptions, id: string): Watching {
 function watchApplication(options: LiveOptions, name: string): Watching {
   const { recorder } = options;
   options.application(name);
-  let waiting: EventEntry[] = recorder.events.last(name, mostEvents);
+  let waiting: EventEntry[] = recorder.events.last(name, options.settings().message_events);
   let skipped = 0;
   let dirty = true;
-  const allowance = createAllowance(eventsAllowed);
+  const allowance = createAllowance(() => {
+    const { events_burst: burst, events_per_second: perSecond } = options.settings();
+    return { burst, perSecond };
+  });
   const write = (entry: EventEntry): EventTimelineEntry => {
     const call = recorder.callOf(entry);
     return createTimelineWriter(call?.mask ?? recorder.settings.mask).write(entry) as EventTimelineEntry;
@@ -257,7 +291,7 @@ function watchApplication(options: LiveOptions, name: string): Watching {
       if (entry?.kind !== 'event' || entry.application !== name) return;
       dirty = true;
       waiting.push(entry);
-      if (waiting.length <= mostEvents) return;
+      if (waiting.length <= options.settings().message_events) return;
       waiting.shift();
       skipped++;
     },
@@ -274,7 +308,7 @@ function watchApplication(options: LiveOptions, name: string): Watching {
       const message = {
         type: 'application' as const,
         ...placeOf(options),
-        application: application ?? { name, connected: false, events: 0, missed: 0 },
+        application: application ?? { name, connected: false, state: 'gone', events: 0, missed: 0 },
         events,
         skipped,
       };

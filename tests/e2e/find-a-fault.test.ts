@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
-import { pageTests, picture } from '../support/browser.ts';
+import { isLitIn, pageTests, picture } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import type { TestServer } from '../support/server.ts';
@@ -93,10 +93,20 @@ test(
     await openCall(shown);
     await says(shown, /^4711 → 0301234, refused: Call Rejected \(cause 21, SIP 403\), by the called party/);
     await picture(shown, 'fault-provider');
+    // The registration of the line has its chart, with what comes next.
+    await shown.getByRole('link', { name: 'Phones', exact: true }).click();
+    await shown.getByRole('link', { name: /^\w+ line / }).click();
+    await isLitIn(shown, 'Registration at the provider', 'registered');
+    await shown.locator('.contact .next li', { hasText: /^after wait → refreshing in \d/ }).waitFor();
   },
   () => ({
     dialplan: { default: { '_0.': ['Dial(PJSIP/${EXTEN}@line,20)'] } },
-    endpoints: { line: { aor: { contacts: [`sip:127.0.0.1:${providersPort}`] } } },
+    endpoints: {
+      line: {
+        aor: { contacts: [`sip:127.0.0.1:${providersPort}`] },
+        registrations: [{ server: `sip:127.0.0.1:${providersPort}`, client: `sip:line@127.0.0.1:${providersPort}` }],
+      },
+    },
   }),
 );
 test(

@@ -107,4 +107,41 @@ test(
   }),
 );
 
+test('what nothing brings back asks first: a playback that is stopped, and DELETE of the interface', async ({
+  server,
+  open,
+}) => {
+  const app = await server.app('desk');
+  await app.ok('POST', '/channels/c1?endpoint=Local/wait@default&app=desk&otherChannelId=other');
+  await app.waitFor('StasisStart');
+  await app.ok('POST', '/channels/c1/play/p1?media=tone:dial');
+  await app.waitFor('PlaybackStarted');
+  const shown = await open();
+  await shown.getByRole('link', { name: 'Calls', exact: true }).click();
+  await shown.locator('a.call-row').first().click();
+  const card = shown.locator('[data-chart="playback"]');
+  await card.getByRole('button', { name: 'Stop', exact: true }).click();
+  await card.getByText('Stop: are you sure? This cannot be undone.').waitFor();
+  await card.getByRole('button', { name: 'Cancel' }).click();
+  await app.ok('GET', '/playbacks/p1');
+  await card.getByRole('button', { name: 'Stop', exact: true }).click();
+  await card.getByRole('button', { name: 'Stop now' }).click();
+  await app.waitFor('PlaybackFinished');
+
+  await shown.getByRole('link', { name: 'API', exact: true }).click();
+  await shown.getByRole('searchbox', { name: 'Find an operation' }).fill('Hang a channel up');
+  await shown.getByRole('link', { name: 'DELETE /channels/{channelId}', exact: true }).click();
+  await shown.getByLabel('channelId').fill('c1');
+  const asks = shown.getByRole('group', { name: 'Send DELETE: are you sure?' });
+  await shown.getByRole('button', { name: 'Send', exact: true }).click();
+  await asks.getByText('DELETE /ari/channels/c1 ends or removes something. This cannot be undone.').waitFor();
+  await shown.keyboard.press('Escape');
+  await asks.waitFor({ state: 'detached' });
+  await app.ok('GET', '/channels/c1');
+  await shown.getByRole('button', { name: 'Send', exact: true }).click();
+  await asks.getByRole('button', { name: 'Send now' }).click();
+  await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'c1');
+  await shown.getByText('204', { exact: true }).first().waitFor();
+});
+
 page.run();

@@ -123,7 +123,15 @@ test(
     await shown.getByText('device:pjsip/alice').waitFor();
     await shown.getByText('1 time by http as tester').waitFor();
     await picture(shown, 'server');
-    await shown.getByRole('button', { name: 'Forget 127.0.0.1' }).click();
+    const forget = shown.getByRole('button', { name: 'Forget 127.0.0.1' });
+    const forgets = shown.getByRole('group', { name: 'Forget 127.0.0.1: are you sure?' });
+    await forget.click();
+    await forgets.getByText('The server forgets 1 wrong password from 127.0.0.1. This cannot be undone.').waitFor();
+    await forgets.getByRole('button', { name: 'Cancel' }).click();
+    await forgets.waitFor({ state: 'detached' });
+    assert.is(((await (await asked(world, '/hookswitch/bans')).json()) as unknown[]).length, 1);
+    await forget.click();
+    await forgets.getByRole('button', { name: 'Forget now' }).click();
     await shown.getByText('No recent failures.').waitFor();
     // Who revokes a token is asked first: the focus goes to the answer, and Escape takes it back.
     const revoke = shown.getByRole('button', { name: 'Revoke ci' });

@@ -29,9 +29,12 @@ test('it is called, calls, and talks to the party of a call', async ({ server, p
   await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === called.id);
 
   await phone.getByLabel('Extension').fill('0815');
-  await phone.getByRole('button', { name: 'Call', exact: true }).click();
+  // Who clicks twice calls once.
+  await phone.getByRole('button', { name: 'Call', exact: true }).dblclick();
   const dialed = await app.waitFor('StasisStart', ({ args }) => args.join() === '0815');
   assert.ok(dialed.channel.name.startsWith(`WebRTC/${user}-`), dialed.channel.name);
+  await phone.getByRole('button', { name: 'Hang up' }).waitFor();
+  assert.is(await phone.getByRole('listitem').count(), 1);
   await app.ok('DELETE', `/channels/${dialed.channel.id}`);
   await phone.getByRole('button', { name: 'Hang up' }).waitFor({ state: 'detached' });
 

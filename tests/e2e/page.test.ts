@@ -267,6 +267,8 @@ test('a registered phone shows the state of its contact, an application its conn
     await app.ok('POST', '/channels/call-1?endpoint=Local/wait@default&app=desk&otherChannelId=other');
     await shown.getByText('StasisStart').first().waitFor();
     await picture(shown, 'application');
+    await shown.getByText('Chart: active').click();
+    await isLitIn(shown, 'Application desk', 'active');
     await app.ok('DELETE', '/channels/call-1');
   } finally {
     await phone.close();

@@ -137,6 +137,15 @@ export const samples = {
     state: 'reachable.resting',
     deadlines: [{ event: 'after qualifyInterval', at: 1_000 }],
   },
+  registration: {
+    endpoint: 'PJSIP/trunk',
+    server: 'sip:192.0.2.7',
+    client: 'sip:us@192.0.2.7',
+    status: 'Unregistered',
+    reason: 'no answer',
+    state: 'backingOff',
+    deadlines: [{ event: 'after wait', at: 1_000 }],
+  },
   chartSummary: { name: 'door', title: 'Door', about: 'A door.', states: ['open', 'shut'] },
   chart: {
     name: 'door',
@@ -263,6 +272,7 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
   server: { get: samples.server },
   cluster: { nodes: [samples.node] },
   contacts: { list: [samples.contact] },
+  registrations: { list: [samples.registration] },
   watchers: { list: [samples.watcher] },
   sessions: { open: samples.session, ticket: samples.ticket },
   charts: {

@@ -505,6 +505,10 @@ const rows: Row[] = [
   { ask: 'GET /hookswitch/nodes', call: ['cluster.nodes'], status: 200, answer: [samples.node] },
   { ask: 'GET /hookswitch/server', call: ['server.get'], status: 200, answer: samples.server },
   { ask: 'GET /hookswitch/contacts', call: ['contacts.list'], status: 200, answer: [samples.contact] },
+  {
+    ...{ ask: 'GET /hookswitch/registrations', call: ['registrations.list'] },
+    ...{ status: 200, answer: [samples.registration] },
+  },
   { ask: 'GET /hookswitch/watchers', call: ['watchers.list'], status: 200, answer: [samples.watcher] },
   { ask: 'GET /hookswitch/charts', call: ['charts.list'], status: 200, answer: [samples.chartSummary] },
   { ask: 'GET /hookswitch/charts/door', call: ['charts.get', 'door'], status: 200, answer: samples.chart },

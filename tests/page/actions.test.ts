@@ -81,7 +81,7 @@ actions('what nothing brings back is asked for first', () => {
       .filter((name) => actionOf(kind as AllowedOperations['kind'], 'x', name)?.grave)
       .map((name) => `${kind} ${name}`),
   );
-  assert.equal(asks, ['channel hangup', 'bridge destroy', 'recording stop', 'recording cancel']);
+  assert.equal(asks, ['channel hangup', 'bridge destroy', 'playback stop', 'recording stop', 'recording cancel']);
 });
 
 actions('what was not filled in is not sent', () => {

@@ -20,8 +20,8 @@ const message = (at: number, events: number): LiveOverview => ({
     recording: true,
   },
   applications: [
-    { name: 'desk', connected: true, events, missed: 0 },
-    { name: 'other', connected: true, events: 7, missed: 0 },
+    { name: 'desk', connected: true, state: 'active', events, missed: 0 },
+    { name: 'other', connected: true, state: 'active', events: 7, missed: 0 },
   ],
 });
 

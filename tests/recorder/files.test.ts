@@ -11,7 +11,7 @@ import type { RecorderSettings } from '../../src/recorder/recorder.ts';
 import { createStuck } from '../../src/recorder/stuck.ts';
 import { createCallControl } from '../support/call-control.ts';
 import { need } from '../support/need.ts';
-import { createTestRecorder } from '../support/recorder.ts';
+import { createTestRecorder, liveSettings } from '../support/recorder.ts';
 
 const files = suite('a call in files');
 
@@ -193,7 +193,8 @@ files(
     const { world, recorder, calls } = record({ bodies: true });
     const live = createLive({
       ...{ recorder, calls, clock: world.clock, log: world.runtime.log, applications: () => [], stuck: () => [] },
-      application: (name) => ({ name, connected: true, events: 0, missed: 0 }),
+      application: (name) => ({ name, connected: true, state: 'active', events: 0, missed: 0 }),
+      settings: () => liveSettings,
     });
     world.connect('desk');
     const leg = world.incoming('b');

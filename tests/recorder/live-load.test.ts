@@ -2,24 +2,26 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LiveApplicationEvents, LiveOverview } from '../../src/models/live.ts';
 import { createCalls } from '../../src/recorder/calls.ts';
-import { createLive, type LiveScope } from '../../src/recorder/live.ts';
+import { createLive, type LiveScope, type LiveSettings } from '../../src/recorder/live.ts';
 import { createStuck } from '../../src/recorder/stuck.ts';
 import { createCallControl } from '../support/call-control.ts';
-import { createTestRecorder } from '../support/recorder.ts';
+import { createTestRecorder, liveSettings } from '../support/recorder.ts';
 
 /** What those are told who watch a busy server, on simulated time: how often, how much, and what that costs the server. */
 
 const load = suite('watching a busy server');
 
 /** A server with who watches it; what is made for them is counted. */
-function busyServer() {
+function busyServer(bounds: Partial<LiveSettings> = {}) {
   const world = createCallControl();
   const { clock, log, operations } = world;
   const recorder = createTestRecorder(world.runtime, clock, { octets: 20_000_000, keepEndedMs: 1_000 });
-  const stuck = createStuck({ recorder, lagging: () => [] });
+  const full = { owners: [] as string[] };
+  const mailboxes = () => full.owners.map((owner) => ({ owner, waiting: 1, atMost: 1, waitsFor: 'somebody' }));
+  const stuck = createStuck({ recorder, lagging: () => [], mailboxes });
   const calls = createCalls(recorder, stuck, { versions: {}, config: () => ({}) });
   const work = { models: 0, lists: 0 };
-  const desk = { name: 'desk', connected: true, events: 0, missed: 0 };
+  const desk = { name: 'desk', connected: true, state: 'active', events: 0, missed: 0 };
   const live = createLive({
     ...{ recorder, clock, log },
     calls: {
@@ -32,6 +34,7 @@ function busyServer() {
     applications: () => [desk],
     application: () => desk,
     refused: () => [],
+    settings: () => ({ ...liveSettings, ...bounds }),
     stuck() {
       work.lists++;
       return stuck.all();
@@ -40,7 +43,7 @@ function busyServer() {
   world.connect('desk');
   let made = 0;
   return {
-    ...{ clock, recorder, live, work },
+    ...{ clock, recorder, live, work, full },
     watch<M>(scope: LiveScope) {
       const messages: { octets: number; message: M }[] = [];
       live.watch(scope, (json) => messages.push({ octets: json.length, message: JSON.parse(json) as M }));
@@ -209,6 +212,65 @@ load('only who sees everything sees calls that were refused before they had a ch
   live.watch({ kind: 'overview' }, hear, { seesAll: () => false, sees: () => false });
   clock.advance(250);
   assert.equal(told.slice(0, 2), [[], undefined]);
+});
+
+load('the bounds of a sample are settings', () => {
+  const { clock, live, watch, call, event } = busyServer({
+    ...{ message_calls: 30, calls_burst: 40, calls_per_second: 20 },
+    ...{ message_events: 10, events_burst: 15, events_per_second: 4 },
+  });
+  const calls = watch<LiveOverview>({ kind: 'overview' });
+  const events = watch<LiveApplicationEvents>({ kind: 'application', name: 'desk' });
+  for (let quarter = 0; quarter < 8; quarter++) {
+    for (let each = 0; each < 50; each++) call(10_000);
+    for (let each = 0; each < 20; each++) event();
+    clock.advance(250);
+  }
+  const sizes = calls.map(({ message }) => message.calls.length);
+  assert.equal(sizes.slice(0, 3), [0, 30, 15], 'a message, then the rest of the burst');
+  assert.ok(Math.max(...sizes.slice(3)) <= 30 && sizes.length === 9, sizes.join(' '));
+  assert.equal(
+    events.map(({ message }) => message.events.length),
+    [0, 10, 6, 1, 1, 1, 1, 1, 1],
+  );
+  live.close();
+});
+
+load('stuck objects are told up to a bound, and the others counted', () => {
+  const { clock, live, watch, full } = busyServer({ stuck: 3 });
+  const messages = watch<LiveOverview>({ kind: 'overview' });
+  const told = (owners: string[]) => {
+    full.owners = owners;
+    clock.advance(1_000);
+    const { stuck, stuck_left_out: leftOut } = messages.at(-1)?.message ?? {};
+    return [stuck?.map(({ object }) => object), leftOut];
+  };
+  assert.equal(told(['a', 'b', 'c']), [['a', 'b', 'c'], undefined]);
+  assert.equal(told(['a', 'b', 'c', 'd', 'e']), [['a', 'b', 'c'], 2]);
+  live.close();
+});
+
+load('a user that does not see all calls is told how many of those that it sees began', () => {
+  const { clock, live, call } = busyServer();
+  const told: (number | undefined)[] = [];
+  call();
+  const seesOdd = (applications: Iterable<string>): boolean => [...applications].includes('desk');
+  const sees = { seesAll: seesOdd, sees: () => true };
+  const nothing = { seesAll: () => false, sees: () => false };
+  live.watch({ kind: 'overview' }, (json) => told.push((JSON.parse(json) as LiveOverview).figures.begun_calls), sees);
+  const unseen: number[] = [];
+  live.watch(
+    { kind: 'overview' },
+    (json) => unseen.push((JSON.parse(json) as LiveOverview).figures.begun_calls),
+    nothing,
+  );
+  for (let each = 0; each < 4; each++) call();
+  clock.advance(250);
+  call();
+  clock.advance(1_000);
+  assert.equal([told[0], told[1], told.at(-1)], [1, 5, 6]);
+  assert.is(unseen.at(-1), 0);
+  live.close();
 });
 
 load.run();

@@ -11,7 +11,7 @@ import { createTimeMachine } from '../../src/recorder/time-travel.ts';
 import { writeTimeline } from '../../src/recorder/timeline.ts';
 import { perform, scenario } from '../support/call-acts.ts';
 import { createCallControl } from '../support/call-control.ts';
-import { createTestRecorder } from '../support/recorder.ts';
+import { createTestRecorder, liveSettings } from '../support/recorder.ts';
 
 /** Recording is turned off and on while calls go on. */
 
@@ -74,11 +74,12 @@ turned(
     const recorder = createTestRecorder(world.runtime, world.clock);
     const stuck = createStuck({ recorder, lagging: () => [] });
     const calls = createCalls(recorder, stuck, { versions: {} });
-    const desk = { name: 'desk', connected: true, events: 0, missed: 0 };
+    const desk = { name: 'desk', connected: true, state: 'active', events: 0, missed: 0 };
     const live = createLive({
       ...{ recorder, calls, clock: world.clock, log: world.log, stuck: stuck.all },
       applications: () => [desk],
       application: () => desk,
+      settings: () => liveSettings,
     });
     world.incoming('a');
     const messages: LiveCall[] = [];

@@ -1,5 +1,6 @@
 import type { Runtime } from '../../src/actors/spawn.ts';
 import type { Clock } from '../../src/lib/clock.ts';
+import type { LiveSettings } from '../../src/recorder/live.ts';
 import { nothingMasked } from '../../src/recorder/masks.ts';
 import { Recorder, type RecorderSettings } from '../../src/recorder/recorder.ts';
 
@@ -24,3 +25,9 @@ export const createTestRecorder = (
       ...changes,
     },
   });
+
+/** What those are sent who watch live, as the settings usually are. */
+export const liveSettings: LiveSettings = {
+  ...{ message_calls: 500, calls_burst: 5_000, calls_per_second: 200 },
+  ...{ message_events: 200, events_burst: 2_000, events_per_second: 100, stuck: 100 },
+};

@@ -1,5 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { Cause } from '../../src/telephony/causes.ts';
+import type { Leg } from '../../src/telephony/driver.ts';
 import { inWorld, type Line, readable, type World } from './world.ts';
 
 const log = suite('the log of calls');
@@ -292,5 +294,43 @@ log('a step is told by the names of its state, event, facts and effects, never b
     { general: { log_levels: { charts: 'trace' } } },
   ),
 );
+
+/** How the legs of a call to a busy phone end, if another process goes on while that phone rings, or after its answer. */
+async function outcomesAfterRestart(isWhileItRings: boolean) {
+  let outcomes: unknown[] = [];
+  const dialplan = { default: { 202: ['Dial(PJSIP/bob,30)', 'Wait(60)'] } };
+  const declines: { leg: Leg }[] = [];
+  const bob = { called: (call: { leg: Leg }) => void declines.push(call), heard: () => {} };
+  await inWorld(
+    async (world) => {
+      const { clock, ask, lines } = world;
+      const decline = () => {
+        for (const { leg } of declines) leg.hangup(Cause.userBusy);
+      };
+      world.call('202');
+      await clock.run(1 * seconds);
+      if (!isWhileItRings) decline();
+      await clock.run(1 * seconds);
+      await world.restoreSnapshot();
+      await clock.run(1 * seconds);
+      if (isWhileItRings) decline();
+      await clock.run(1 * seconds);
+      for (const { id } of await ask<{ id: string }[]>('GET', '/ari/channels'))
+        await ask('DELETE', `/ari/channels/${id}`);
+      await clock.run(1 * seconds);
+      outcomes = lines
+        .filter(({ msg }) => msg === 'a call has ended')
+        .map(({ outcome, outcome_reason: reason }) => [outcome, reason]);
+    },
+    { bob, watch: { dialplan } },
+  );
+  return outcomes;
+}
+
+log('a caller whose called party is busy has that outcome, also behind a restart', async () => {
+  const busy = ['refused', 'User busy (cause 17, SIP 486)'];
+  assert.equal(await outcomesAfterRestart(false), [busy, busy]);
+  assert.equal(await outcomesAfterRestart(true), [busy, busy]);
+});
 
 log.run();

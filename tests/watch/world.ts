@@ -37,11 +37,15 @@ const settings = {
 
 const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
 
+type PhonePerson = NonNullable<NonNullable<Parameters<typeof createVirtualPhone>[3]>['person']>;
+
 export type Line = { level: number; time: number; msg: string } & Record<string, unknown>;
 export type World = Awaited<ReturnType<typeof createWorld>>;
 
 /** A server on simulated time with two phones: alice (10.0.0.2) calls, bob (10.0.0.3) answers at once. */
-export async function createWorld(changes: { general?: object; watch?: object; alice?: object } = {}) {
+export async function createWorld(
+  changes: { general?: object; watch?: object; alice?: object; bob?: PhonePerson } = {},
+) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
   const file = join(directory, 'hookswitch.yaml');
   const general = { ...settings.general, ...changes.general };
@@ -58,7 +62,12 @@ export async function createWorld(changes: { general?: object; watch?: object; a
   const host = network.host(serverAddress);
   let server = await startVirtualServer({ config, clock, host, logging: { log, logChannels }, seed: 1 });
   const alice = await createVirtualPhone('alice', network.host('10.0.0.2'), { clock, seed: 2 });
-  const bob = await createVirtualPhone('bob', network.host('10.0.0.3'), { clock, seed: 3 });
+  const bob = await createVirtualPhone(
+    'bob',
+    network.host('10.0.0.3'),
+    { clock, seed: 3 },
+    changes.bob && { person: changes.bob },
+  );
 
   const request = (method: string, path: string, body?: object, headers: object = {}): Promise<Response> =>
     server.ask(

@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { Alarm, History } from '../../models/alarm.ts';
 import { ContactView } from '../../models/contact.ts';
+import { RegistrationView } from '../../models/registration.ts';
 import { ServerInfo } from '../../models/server-info.ts';
 import { WatcherView } from '../../models/watcher.ts';
 import { operation, type Resource } from '../operation.ts';
@@ -56,6 +57,15 @@ export const server: Resource = {
       owner: 'contacts',
       returns: Type.Array(ContactView),
       handle: (contacts) => contacts.list(),
+    }),
+    operation({
+      method: 'GET',
+      path: '/registrations',
+      nickname: 'listRegistrations',
+      summary: 'List our registrations at providers, with their state and its next deadlines.',
+      owner: 'registrations',
+      returns: Type.Array(RegistrationView),
+      handle: (registrations) => registrations.list(),
     }),
     operation({
       method: 'GET',
