@@ -63,7 +63,8 @@ Options:
       --inspect          \`serve\`: stream all actors to Stately's inspector, for development
       --inspect-url <url>
                          URL of the inspector's relay (default ws://localhost:8080)
-      --wait <seconds>   \`ready\`: how long to keep asking (default 0)
+      --wait <seconds>   \`ready\`: how long to keep asking (default 0); \`drain\`: how long to wait (default: no limit)
+      --off              \`drain\`: take new calls again
       --run <command>    \`replay\`: starts the application; it finds HOOKSWITCH_URL, _USERNAME and _PASSWORD in its environment
       --as-test          \`bundle\`: print a test of the call instead, for \`node --test\`
       --from <directory> \`import\`: directory of the Asterisk configuration, such as /etc/asterisk
@@ -140,6 +141,7 @@ function parse(args: string[]) {
         endpoints: { type: 'string' },
         supervised: { type: 'boolean' },
         wait: { type: 'string' },
+        off: { type: 'boolean' },
         port: { type: 'string' },
         run: { type: 'string' },
         'as-test': { type: 'boolean' },
@@ -199,11 +201,18 @@ async function checkConfiguration(file: string | undefined): Promise<number> {
   return print('configuration is valid\n');
 }
 
+const wrongWait = '--wait needs a number of seconds, such as 30';
+
+/** The value of `--wait` in ms; undefined if it is no time. */
+function readWait(wait: string): number | undefined {
+  const seconds = Number(wait);
+  return wait === '' || !Number.isFinite(seconds) || seconds < 0 ? undefined : seconds * 1000;
+}
+
 /** Asks whether the configured server takes calls. */
 async function askReady(file: string | undefined, wait = '0'): Promise<number> {
-  const seconds = Number(wait);
-  if (wait === '' || !Number.isFinite(seconds) || seconds < 0)
-    return refuseUsage('--wait needs a number of seconds, such as 30');
+  const waitMs = readWait(wait);
+  if (waitMs === undefined) return refuseUsage(wrongWait);
   let url = process.env['HOOKSWITCH_URL'];
   if (url === undefined) {
     const config = await load(file);
@@ -216,7 +225,7 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
   if (wrong !== undefined) return refuseUsage(wrong);
   const { untilReady } = await import('./operator/ready.ts');
   const { systemClock } = await import('./lib/clock.ts');
-  const reason = await untilReady(url, seconds * 1000, systemClock);
+  const reason = await untilReady(url, waitMs, systemClock);
   if (reason === undefined) return print('ready\n');
   process.stderr.write(`hookswitch: ${reason}\n`);
   return exitCode.failed;
@@ -269,10 +278,12 @@ async function runServer(options: ServeOptions): Promise<number> {
   process.exit(exitCode.ok);
 }
 
+type AskOptions = { json?: boolean; app?: string; 'as-test'?: boolean; wait?: string; off?: boolean };
+
 async function ask(
   command: string,
   rest: readonly string[],
-  { json = false, app, 'as-test': asTest = false }: { json?: boolean; app?: string; 'as-test'?: boolean },
+  { json = false, app, 'as-test': asTest = false, wait, off }: AskOptions,
 ): Promise<number> {
   if (asTest && command !== 'bundle') return refuseUsage('--as-test is an option of `bundle`');
   const { commands, operate } = await import('./operator/operate.ts');
@@ -281,6 +292,8 @@ async function ask(
   const { needsId, takesBridge } = commands[command] ?? {};
   if (needsId && rest.length === 0)
     return refuseUsage(`${command} needs the id of a call; \`hookswitch calls\` lists live calls`);
+  const waitMs = wait === undefined ? undefined : readWait(wait);
+  if (wait !== undefined && waitMs === undefined) return refuseUsage(wrongWait);
   const most = needsId || takesBridge ? 1 : 0;
   if (rest.length > most) return refuseUsage(`unexpected argument: ${rest[most]}`);
   const end = new AbortController();
@@ -289,7 +302,7 @@ async function ask(
   process.stdout.on('error', () => process.exit(exitCode.ok));
   const write = asTest ? await writerOfTest() : (text: string) => void process.stdout.write(text);
   return reportErrors(() =>
-    operate({ command, id: rest[0], app, json }, readClientSettings(process.env), {
+    operate({ command, id: rest[0], app, json, waitMs, off }, readClientSettings(process.env), {
       write,
       now: () => systemClock.now(),
       signal: end.signal,

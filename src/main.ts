@@ -9,6 +9,7 @@ import { buildInterface } from './build/interface.ts';
 import { buildNetwork } from './build/network.ts';
 import { createReload, type ReloadReport } from './build/reload.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
+import { enterPhase } from './build/server-owner.ts';
 import { RestoreError, snapshotServer } from './build/snapshot.ts';
 import { buildState } from './build/state.ts';
 import { keepState } from './build/state-keeper.ts';
@@ -143,9 +144,7 @@ async function build(base: Base): Promise<RunningServer> {
     ...(config.generated_password === undefined ? {} : { password: config.generated_password }),
     usage,
     async drain() {
-      base.lifecycle.draining = true;
-      channels.drain();
-      sip.drain();
+      enterPhase(base, { channels, sip }, 'drain');
       await atMost(clock, drainTimeoutMs, whenIdle(channels, base.channelFacts));
       hangupAll(channels, Cause.normalClearing);
       await atMost(

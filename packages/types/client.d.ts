@@ -1224,6 +1224,10 @@ export interface ServerInfo {
     version: string;
     /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
     started: string;
+    /** Whether it takes no new calls. */
+    draining: boolean;
+    /** Live channels. */
+    channels: number;
     sip: SipListener[];
     /** Who may listen to calls: users with full rights, read-only users too, or none. */
     listening: 'nobody' | 'operators' | 'everyone';
@@ -3094,6 +3098,10 @@ export interface OwnOperations {
          * about to.
          */
         upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
+        /** Take no new calls. Live calls continue and may place others. */
+        drain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
+        /** Take new calls again. */
+        undrain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
         /** List the alarms, critical ones first. */
         listAlarms(params?: Record<string, never>, options?: RequestOptions): Promise<Alarm[]>;
         /** Get the figures of each minute since the start, for as long as `alarms.history`. */
@@ -3376,6 +3384,8 @@ export declare const ownOperations: {
     readonly server: {
         readonly get: 'GET /hookswitch/server';
         readonly upgrade: 'POST /hookswitch/server/upgrade';
+        readonly drain: 'POST /hookswitch/server/drain';
+        readonly undrain: 'DELETE /hookswitch/server/drain';
         readonly listAlarms: 'GET /hookswitch/alarms';
         readonly getHistory: 'GET /hookswitch/history';
         readonly listContacts: 'GET /hookswitch/contacts';

@@ -1,7 +1,7 @@
 import type { Ids } from '../lib/ids.ts';
 import type { ChannelInput, LinkedCall, OnAnswer } from '../machines/channel.ts';
 import { passedOn } from '../machines/channel-setup.ts';
-import { createLifecycle } from '../machines/lifecycle.ts';
+import { createLifecycle, type PhaseChange } from '../machines/lifecycle.ts';
 import { AriError } from '../models/errors.ts';
 import {
   type Driver,
@@ -86,8 +86,8 @@ export interface ChannelCreation {
   openOutbound(request: OutboundRequest): ChannelEntry;
   /** Reports of a leg go to its channel, as long as that exists. */
   reportTo(id: string): Report;
-  /** From now on no new channels. */
-  drain(): void;
+  /** From now on no channels of new calls (`cordon`), no new channels at all (`drain`), or all again (`uncordon`). */
+  enter(change: PhaseChange): void;
 }
 
 const nobody = { name: '', number: '' } as const;
@@ -108,8 +108,14 @@ class Creation implements ChannelCreation {
     for (const name of [driver.technology, ...(driver.aliases ?? [])]) this.#drivers.set(name.toLowerCase(), driver);
   }
 
-  drain(): void {
-    this.#lifecycle.send({ type: 'drain' });
+  enter(change: PhaseChange): void {
+    this.#lifecycle.send({ type: change });
+  }
+
+  /** Whether a channel may be made, of a call that is there or of a new one. */
+  #takes(isNewCall: boolean): boolean {
+    const { state } = this.#lifecycle;
+    return state === 'serving' || (state === 'cordoned' && !isNewCall);
   }
 
   reportTo(id: string): Report {
@@ -135,7 +141,7 @@ class Creation implements ChannelCreation {
 
   #take(call: IncomingCall, linked?: LinkedCall): boolean {
     const { find, start, facts } = this.#options;
-    if (this.#lifecycle.state !== 'serving') return false;
+    if (!this.#takes(linked === undefined && call.replaces === undefined)) return false;
     const id = call.channelId ?? this.freshId();
     if (find(id)) return false;
     const leg = call.open(id, this.reportTo(id));
@@ -184,7 +190,8 @@ class Creation implements ChannelCreation {
 
   openOutbound(request: OutboundRequest): ChannelEntry {
     const { start, now, defaultLanguage, policy } = this.#options;
-    if (this.#lifecycle.state !== 'serving') throw new AriError('serviceUnavailable');
+    const isNewCall = !request.linked && !request.dialer && !request.openLeg;
+    if (!this.#takes(isNewCall)) throw new AriError(this.#takes(false) ? 'serverDrained' : 'serviceUnavailable');
     const { id, resource, origin, accountCode, inheritance, onAnswer, dialer } = request;
     const opened = this.#openLeg(request);
     const { leg, name, technology, endpoint, companion, companionId, context, extension, variables = {} } = opened;
@@ -229,7 +236,7 @@ class Creation implements ChannelCreation {
 
   attach({ id, name, technology, open }: AttachedRequest): ChannelEntry {
     const { start, now, defaultLanguage } = this.#options;
-    if (this.#lifecycle.state !== 'serving') throw new AriError('serviceUnavailable');
+    if (!this.#takes(false)) throw new AriError('serviceUnavailable');
     const leg = open(this.reportTo(id));
     const input: ChannelInput = {
       id,

@@ -2,6 +2,7 @@ import { channelTopics } from '../bus/topics.ts';
 import type { Ids } from '../lib/ids.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { ChannelContext, ChannelInput, OnAnswer } from '../machines/channel.ts';
+import type { PhaseChange } from '../machines/lifecycle.ts';
 import type { OwnershipInput } from '../machines/ownership.ts';
 import type { CallHost, Driver, Leg } from '../telephony/driver.ts';
 import { type CallPolicy, ownCallPolicy } from './call-policy.ts';
@@ -71,8 +72,8 @@ export interface Channels extends CallHost {
   openOutbound(request: OutboundRequest): ChannelEntry;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
-  /** From now on no new channels. */
-  drain(): void;
+  /** From now on no channels of new calls (`cordon`), no new channels at all (`drain`), or all again (`uncordon`). */
+  enter(change: PhaseChange): void;
 }
 
 /** The same channels for a snapshot of call control. */
@@ -175,8 +176,8 @@ class ChannelOwner implements Channels, SavedChannels {
     return this.#creation.attach(request);
   }
 
-  drain(): void {
-    this.#creation.drain();
+  enter(change: PhaseChange): void {
+    this.#creation.enter(change);
   }
 
   /* ---- Snapshot ---------------------------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ import type { ListeningSockets } from '../lib/listening-sockets.ts';
 import type { Logger, RootLogger } from '../lib/log.ts';
 import type { Scope } from '../lib/scope.ts';
 import { createLogging, type Logging } from '../logging.ts';
+import { createLifecycle } from '../machines/lifecycle.ts';
 import type { TableWatch } from '../machines/table-run.ts';
 import type { StartThread } from '../media/start-worker.ts';
 import type { AriEventBody } from '../models/events.ts';
@@ -115,8 +116,8 @@ export type Base = {
   tracing: Tracing | undefined;
   /** How often bounds were met. */
   limitCounts: LimitCounts;
-  /** The server's phase. */
-  lifecycle: { draining: boolean };
+  /** The server's phase: see `build/phase.ts`. */
+  lifecycle: ReturnType<typeof createLifecycle>;
   /** The configuration as it is by now: `config` is what the server began with. */
   inForce: { config: Config };
   /** Replacements of the system's own services. */
@@ -173,7 +174,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     callFiles,
     tracing,
     limitCounts: new LimitCounts(),
-    lifecycle: { draining: false },
+    lifecycle: createLifecycle(),
     inForce,
     logChannels,
     scope,

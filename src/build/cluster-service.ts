@@ -5,6 +5,7 @@ import { packageVersion as version } from '../config/package-files.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { AppDeps, Env } from '../http/env.ts';
 import type { HttpUser } from '../http/user.ts';
+import { takesCalls } from '../machines/lifecycle.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
@@ -68,7 +69,7 @@ export function serveCluster(
     figures: () => ({
       ...{ version, started, channels: channels.size, bridges: meeting.bridges.list().length },
       ...{ applications: applications.names().filter(applications.isConnected).length },
-      ...{ draining: lifecycle.draining, load: load() },
+      ...{ draining: !takesCalls(lifecycle.state), load: load() },
     }),
   });
 }

@@ -9,7 +9,6 @@ import { startHttpServer } from '../http/server.ts';
 import type { Unread } from '../http/unread.ts';
 import type { LoopDelay } from '../lib/loop-reader.ts';
 import { indexSounds } from '../media/file/index-sounds.ts';
-import { AriError } from '../models/errors.ts';
 import type { LiveApplication } from '../models/live.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
@@ -45,19 +44,10 @@ import { clusterParts, serveCluster } from './cluster-service.ts';
 import { buildMailboxes } from './mailboxes.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
+import { createServerOwner } from './server-owner.ts';
 import type { State } from './state.ts';
 import type { Technologies } from './technologies.ts';
 import type { buildUsage } from './usage.ts';
-
-/** Has the next version take over. @throws AriError (rejects) */
-async function upgrade({ io, stateStore }: Base): Promise<void> {
-  const refuse = (reason: string) => new AriError('upgradeImpossible', { reason });
-  if (!io.supervised) throw refuse('it was not started with --supervised');
-  if (!stateStore) throw refuse('it has no state store (state_store.on)');
-  await io.supervised.upgrade().catch((error: Error) => {
-    throw refuse(error.message);
-  });
-}
 
 /** How long applications that we connected to may take to close their WebSocket, in ms. */
 const closingGraceMs = 5_000;
@@ -103,7 +93,6 @@ export async function buildInterface({ base, network, state, calls, technologies
   const opened: { unread?: Pick<Unread, 'lagging' | 'carrying'> } = {};
   const mailboxes = buildMailboxes(state, calls, watched.records, network.homer);
   const views = buildViews(recorder, opened, base, { ...state, ...calls, ...watched, mailboxes, network, state });
-  const started = formatTimestamp(clock.now());
   const { listening } = technologies;
   let listeningSettings = config.listening;
   const page = readPageFiles(pageDirectory);
@@ -121,18 +110,11 @@ export async function buildInterface({ base, network, state, calls, technologies
     registrations: state.registrations,
     watchers: state.watchers,
     cluster: state.cluster,
-    server: {
-      get: async () => ({
-        name: 'Hookswitch',
-        version,
-        started,
-        sip: listenersOf(technologies),
-        listening: whoMayListen(listeningSettings),
-        media_threads: network.media.spread?.() ?? [],
-        ...(await workOf(network, watched)),
-      }),
-      upgrade: () => upgrade(base),
-    },
+    server: createServerOwner(base, { channels: calls.channels, sip: technologies.sip }, async () => ({
+      ...{ sip: listenersOf(technologies), listening: whoMayListen(listeningSettings) },
+      media_threads: network.media.spread?.() ?? [],
+      ...(await workOf(network, watched)),
+    })),
     logLevels: createLogLevels(log),
   };
   const { answers, monitoring } = watched;

@@ -4,6 +4,7 @@ import type { AnswerCounts } from '../http/answer-counts.ts';
 import type { Monitoring } from '../http/env.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
 import { channelState } from '../machines/channel.ts';
+import { takesCalls } from '../machines/lifecycle.ts';
 import { hasApplication } from '../machines/ownership.ts';
 import { createHealth } from '../watch/health.ts';
 import { createMetrics, type Figures } from '../watch/metrics.ts';
@@ -76,7 +77,7 @@ export function buildMonitoring(
   story.listen(metrics.calls);
   const health = createHealth({
     clock,
-    isDraining: () => lifecycle.draining,
+    isDraining: () => !takesCalls(lifecycle.state),
     askMedia: () => media.usage(),
     answerMs: config.general.ready_timeout * 1000,
   });

@@ -78,8 +78,13 @@ export type Owners = {
   contacts: Contacts;
   registrations: Pick<Registrations, 'list'>;
   watchers: Watchers;
-  /** Information about the server, and its replacement by the next version. @throws AriError */
-  server: { get(): ServerInfo | Promise<ServerInfo>; upgrade(): Promise<void> };
+  /** Information about the server, its replacement by the next version, and whether it takes new calls. @throws AriError */
+  server: {
+    get(): ServerInfo | Promise<ServerInfo>;
+    upgrade(): Promise<void>;
+    drain(): Promise<ServerInfo> | ServerInfo;
+    undrain(): Promise<ServerInfo> | ServerInfo;
+  };
   /** What an operator should look at, and figures of each minute. */
   alarms: { list(): Promise<Alarm[]>; history(): History };
   /** Log-ins of pages; made by the interface itself where left out. */

@@ -39,6 +39,7 @@ const passing: ReadonlySet<AriErrorCode> = new Set([
   'tooManyPipelined',
   'storageFailed',
   'serviceUnavailable',
+  'serverDrained',
 ] satisfies AriErrorCode[]);
 
 /** Resources whose answers hold secrets: these are never written to the disk. */

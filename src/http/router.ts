@@ -35,6 +35,7 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'tooManyPipelined',
   'serviceTimeout',
   'serviceUnavailable',
+  'serverDrained',
   'idempotencyKeyInvalid',
   'idempotencyKeyReused',
   'idempotencyKeyBusy',

@@ -63,6 +63,8 @@ export const ServerInfo = model('ServerInfo', 'The server: its version and the a
   name: text('Name of the program.'),
   version: text('Its version.'),
   started: Timestamp,
+  draining: Type.Boolean({ description: 'Whether it takes no new calls.' }),
+  channels: int('Live channels.'),
   sip: Type.Array(SipListener),
   listening: Type.Enum(['nobody', 'operators', 'everyone'], {
     description: 'Who may listen to calls: users with full rights, read-only users too, or none.',

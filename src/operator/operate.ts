@@ -11,6 +11,7 @@ import type { ServerInfo } from '../models/server-info.ts';
 import type { VideoVisibility } from '../models/video-visibility.ts';
 import { visibilityRowsOf } from '../models/visibility-rows.ts';
 import { AskError, type Client, createClient, type Server } from './client.ts';
+import { drain } from './drain.ts';
 import {
   applicationCells,
   applicationHeads,
@@ -38,6 +39,10 @@ type Asked = {
   id?: string | undefined;
   /** Application that `tail` follows. */
   app?: string | undefined;
+  /** How long `drain` waits, in ms; undefined: until no call is left. */
+  waitMs?: number | undefined;
+  /** `drain`: take calls again. */
+  off?: boolean | undefined;
   /** Write JSON, one line for each item. */
   json: boolean;
 };
@@ -71,6 +76,7 @@ export const commands: Readonly<Record<string, Command>> = {
   stuck: { about: 'list stuck calls and objects, and what they wait for', none: 'nothing is stuck' },
   bundle: { about: 'print all records of a call as one JSON document, without secrets', needsId: true },
   watch: { about: 'follow the entries of a call', needsId: true },
+  drain: { about: 'take no new calls and wait until no call is left (--wait); --off takes calls again' },
   upgrade: { about: 'let the installed version take over from the running one (serve --supervised)' },
 };
 
@@ -151,6 +157,19 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
         },
         signal,
       );
+    },
+    async drain() {
+      if (asked.off) {
+        await client.ask('DELETE', '/hookswitch/server/drain');
+        return write(asked.json ? '{"draining":false}\n' : 'the server takes new calls again\n');
+      }
+      const left = (channels: number) =>
+        write(
+          asked.json
+            ? `${JSON.stringify({ draining: true, channels })}\n`
+            : `no new calls; channels left: ${channels}\n`,
+        );
+      await drain(client, { waitMs: asked.waitMs, signal, left });
     },
     async upgrade() {
       const before = await client.get<ServerInfo>('/hookswitch/server');

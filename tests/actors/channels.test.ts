@@ -400,7 +400,7 @@ owner('a drained server takes no calls and tells when the last has ended', async
   const call = createCallControl();
   call.incoming('c1');
   await settled();
-  call.channels.drain();
+  call.channels.enter('drain');
   assert.throws(() => call.operations.originate({ endpoint: 'Fake/phone', app: 'a' }), /shutting down/);
   let idle = false;
   const done = whenIdle(call.channels, call.channelFacts).then(() => {
@@ -410,6 +410,19 @@ owner('a drained server takes no calls and tells when the last has ended', async
   hangupAll(call.channels, 16);
   await done;
   assert.is(idle, true);
+});
+
+owner('a cordoned server takes no new calls, but lets live ones place others', async () => {
+  const call = createCallControl();
+  call.incoming('c1');
+  await settled();
+  call.channels.enter('cordon');
+  assert.throws(() => call.operations.originate({ endpoint: 'Fake/phone', app: 'a' }), /takes no new calls/);
+  call.incoming('c2');
+  assert.is(call.channels.find('c2'), undefined);
+  assert.ok(call.operations.originate({ endpoint: 'Fake/phone', app: 'a', originator: 'c1' }));
+  call.channels.enter('uncordon');
+  assert.ok(call.operations.originate({ endpoint: 'Fake/phone', app: 'a' }));
 });
 
 owner.run();

@@ -18,6 +18,15 @@ chart('a part is started once, drained and closed, and there is no way back', ()
   }
 });
 
+chart('a part can be cordoned and takes new calls again', () => {
+  assert.equal(after('start', 'cordon'), ['cordoned']);
+  assert.equal(after('start', 'cordon', 'cordon'), ['cordoned']);
+  assert.equal(after('start', 'cordon', 'uncordon'), ['serving']);
+  assert.equal(after('start', 'cordon', 'drain'), ['draining']);
+  assert.equal(after('start', 'cordon', 'drain', 'uncordon'), ['draining']);
+  assert.equal(after('start', 'cordon', 'close'), ['closed']);
+});
+
 chart('every state and every transition is reached', () => assertTableCovered(lifecycleMachine, 'made'));
 
 chart.run();

@@ -16,7 +16,7 @@ const operator = suite('the commands at the terminal');
 
 const dialplan = { default: { wait: ['Answer', 'Wait(3600)'], ring: ['Ringing', 'Wait(3600)'] } };
 
-type Wish = { command: string; id?: string; app?: string; json?: boolean };
+type Wish = { command: string; id?: string; app?: string; json?: boolean; waitMs?: number; off?: boolean };
 
 /** What a command writes; ended after so many lines where it would go on. */
 async function says(
@@ -112,6 +112,31 @@ operator('lists stand in columns under their heads; of nothing only a terminal h
     assert.is((JSON.parse(bundle) as { format: string }).format, 'hookswitch-bundle');
     await app.ok('DELETE', '/channels/c1');
     await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === 'c1');
+  }),
+);
+
+operator('a drained server takes no new calls, says so to proxies, and waits for live ones', () =>
+  onServer({ dialplan }, async (server) => {
+    const alice = server.closing(await Phone.open('alice', server.sip()));
+    await alice.call('wait');
+    assert.equal(
+      await refusal(says(server, { command: 'drain', waitMs: 0 })),
+      'AskError 1 channel left. The server takes no new calls',
+    );
+    const app = await server.app('desk');
+    const refused = await app.request('POST', '/channels?endpoint=Local/wait@default&app=desk');
+    assert.is(refused.status, 503);
+    const origin = server.url.replace(/\/ari$/, '');
+    assert.is((await fetch(`${origin}/health/ready`)).status, 503);
+    const bob = server.closing(await Phone.open('bob', server.sip()));
+    assert.is(await bob.call('wait').catch((error: Error) => error.message.match(/503/)?.[0]), '503');
+    const waiting = says(server, { command: 'drain' });
+    alice.hangup();
+    assert.is((await waiting).at(-1), 'no new calls; channels left: 0');
+    assert.equal(await says(server, { command: 'drain', off: true }), ['the server takes new calls again']);
+    assert.is((await fetch(`${origin}/health/ready`)).status, 200);
+    await bob.call('wait');
+    bob.hangup();
   }),
 );
 

@@ -524,7 +524,10 @@ export const chartSamples: readonly ChartSamples[] = [
       ...plain(...(['callee.rings', 'heard.over', 'dial.over'] as const)),
     ],
   }),
-  samplesOf(lifecycleMachine, { inputs: [{} as never], events: plain('start', 'drain', 'close') }),
+  samplesOf(lifecycleMachine, {
+    inputs: [{} as never],
+    events: plain('start', 'cordon', 'uncordon', 'drain', 'close'),
+  }),
   samplesOf(memberMusicMachine, {
     inputs: [{} as never],
     events: [

@@ -1214,6 +1214,10 @@ export interface ServerInfo {
   version: string;
   /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
   started: string;
+  /** Whether it takes no new calls. */
+  draining: boolean;
+  /** Live channels. */
+  channels: number;
   sip: SipListener[];
   /** Who may listen to calls: users with full rights, read-only users too, or none. */
   listening: 'nobody' | 'operators' | 'everyone';
@@ -3133,6 +3137,10 @@ export interface OwnOperations {
      * about to.
      */
     upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
+    /** Take no new calls. Live calls continue and may place others. */
+    drain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
+    /** Take new calls again. */
+    undrain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
     /** List the alarms, critical ones first. */
     listAlarms(params?: Record<string, never>, options?: RequestOptions): Promise<Alarm[]>;
     /** Get the figures of each minute since the start, for as long as `alarms.history`. */
@@ -3417,6 +3425,8 @@ export const ownOperations = {
   server: {
     get: 'GET /hookswitch/server',
     upgrade: 'POST /hookswitch/server/upgrade',
+    drain: 'POST /hookswitch/server/drain',
+    undrain: 'DELETE /hookswitch/server/drain',
     listAlarms: 'GET /hookswitch/alarms',
     getHistory: 'GET /hookswitch/history',
     listContacts: 'GET /hookswitch/contacts',

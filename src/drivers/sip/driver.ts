@@ -2,7 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Ids } from '../../lib/ids.ts';
 import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 import type { Logger } from '../../lib/log.ts';
-import { createLifecycle } from '../../machines/lifecycle.ts';
+import { createLifecycle, type LifecycleState, type PhaseChange, takesCalls } from '../../machines/lifecycle.ts';
 import type { TableWatch } from '../../machines/table-run.ts';
 import { createVerifier } from '../../sip/auth/verifier.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
@@ -137,8 +137,11 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   reviewHints(): void;
   /** Whether there is a subscription with that id. */
   hasSubscription(id: string): boolean;
-  /** New calls are refused with 503 from now on; calls that exist go on. */
-  drain(): void;
+  /**
+   * New calls are refused with 503 from now on (`cordon`, `drain`), or taken again (`uncordon`). Calls that exist
+   * continue. A cordoned server lets an INVITE replace one of them.
+   */
+  enter(change: PhaseChange): void;
   /** Resolves when calls that were hung up are over for their far sides, too. */
   departed(): Promise<void>;
   counts(): SipDriverCounts;
@@ -238,17 +241,17 @@ type Receivers = {
   subscriptions: ReturnType<typeof createSubscriptions> | undefined;
   outsideRefers: ReturnType<typeof createOutsideRefers>;
   referrals: ReturnType<typeof createReferrals>;
-  isDraining(): boolean;
+  phase(): LifecycleState;
 };
 
 /** Binds the receivers of requests outside dialogs. */
 function bindRequests(
   services: Services,
   { host, contacts, callRefused }: Pick<SipDriverOptions, 'host' | 'contacts' | 'callRefused'>,
-  { subscriptions, outsideRefers, referrals, isDraining }: Receivers,
+  { subscriptions, outsideRefers, referrals, phase }: Receivers,
 ): void {
   const { agent, endpoints, bindings, config, stack } = services;
-  agent.onInvite(createInviteReceiver(services, { host, isDraining, callRefused }));
+  agent.onInvite(createInviteReceiver(services, { host, phase, callRefused }));
   agent.onRequest(
     'REGISTER',
     createRegistrar({
@@ -256,7 +259,7 @@ function bindRequests(
       ...{ clock: stack.clock, log: stack.log },
     }),
   );
-  agent.onRequest('OPTIONS', (transaction) => answerOptions(services, transaction, isDraining()));
+  agent.onRequest('OPTIONS', (transaction) => answerOptions(services, transaction, takesCalls(phase())));
   agent.onRequest('MESSAGE', (transaction) => {
     const identity = endpoints.identify(transaction);
     if ('challenge' in identity) endpoints.challenge(transaction, identity);
@@ -370,7 +373,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
   });
   bindRequests(services, options, {
     subscriptions: options.watchers && subscriptions,
-    ...{ outsideRefers, referrals, isDraining: () => lifecycle.state === 'draining' || lifecycle.state === 'closed' },
+    ...{ outsideRefers, referrals, phase: () => lifecycle.state },
   });
 
   for (const endpoint of config.endpoints) setEndpoint(endpoint);
@@ -403,7 +406,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     watcherEnded: subscriptions.watcherEnded,
     reviewHints: subscriptions.review,
     hasSubscription: subscriptions.has,
-    drain: () => void lifecycle.send({ type: 'drain' }),
+    enter: (change) => void lifecycle.send({ type: change }),
     ...createSaved(parts),
     counts: () => countsOf(services, parts),
     close() {
@@ -476,8 +479,8 @@ function openLeg(services: Services, request: LegRequest, report: Report): Opene
 }
 
 /** Our capabilities (RFC 3261 11.2), and whether we would accept a call now. Contains nothing that needs a password. */
-function answerOptions({ agent, config }: Services, transaction: ServerTransaction, draining: boolean): void {
-  transaction.reply(draining ? 503 : 200, {
+function answerOptions({ agent, config }: Services, transaction: ServerTransaction, takes: boolean): void {
+  transaction.reply(takes ? 200 : 503, {
     headers: [
       ['Allow', agent.allow],
       ['Accept', 'application/sdp, multipart/mixed, application/dtmf-relay, application/media_control+xml, text/plain'],

@@ -1,3 +1,4 @@
+import { type LifecycleState, takesCalls } from '../../machines/lifecycle.ts';
 import { refuseBody } from '../../sip/dialog/offers.ts';
 import { hasOption, RELIABLE } from '../../sip/dialog/reliable.ts';
 import { TIMER, tooShortSession } from '../../sip/dialog/session-timer.ts';
@@ -21,7 +22,7 @@ import { channelName, encryptionOf, isBusy, mayCall, type Services } from './ser
 
 type InviteReceiverOptions = {
   host: CallHost;
-  isDraining: () => boolean;
+  phase: () => LifecycleState;
   /** Hears of calls of known endpoints that are refused before they have a channel. */
   callRefused: ((offer: RefusedOffer) => void) | undefined;
 };
@@ -29,15 +30,16 @@ type InviteReceiverOptions = {
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
   services: Services,
-  { host, isDraining, callRefused }: InviteReceiverOptions,
+  { host, phase, callRefused }: InviteReceiverOptions,
 ): (offer: CallOffer) => void {
   const { endpoints, stack } = services;
   const tellRefusal = createRefusals(stack.log, stack.clock, 'a call');
   const tellUnmatched = createRefusals(stack.log, stack.clock, 'a call from this machine without an account');
   return (offer) => {
     const { transaction } = offer;
-    if (isDraining()) {
-      tellRefusal(transaction, 503, 'the server is about to stop');
+    const isDrained = phase() === 'cordoned' && transaction.request.headerLines('Replaces').length === 0;
+    if (isDrained || (phase() !== 'cordoned' && !takesCalls(phase()))) {
+      tellRefusal(transaction, 503, isDrained ? 'the server is drained' : 'the server is about to stop');
       return void transaction.reply(503);
     }
     const identity = endpoints.identify(transaction);

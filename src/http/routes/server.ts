@@ -31,6 +31,26 @@ export const server: Resource = {
       handle: (server) => server.upgrade(),
     }),
     operation({
+      method: 'POST',
+      path: '/server/drain',
+      nickname: 'drain',
+      summary: 'Take no new calls. Live calls continue and may place others.',
+      notes:
+        'New calls get 503 over SIP and over the interface. OPTIONS and `/health/ready` answer 503, so that proxies and balancers choose another server. INVITEs that replace a live call are taken. A restart ends it.',
+      owner: 'server',
+      returns: ServerInfo,
+      handle: (server) => server.drain(),
+    }),
+    operation({
+      method: 'DELETE',
+      path: '/server/drain',
+      nickname: 'undrain',
+      summary: 'Take new calls again.',
+      owner: 'server',
+      returns: ServerInfo,
+      handle: (server) => server.undrain(),
+    }),
+    operation({
       method: 'GET',
       path: '/alarms',
       nickname: 'listAlarms',

@@ -390,10 +390,22 @@ calls(
 
 calls('a draining server answers 503', async () => {
   const { caller, callee } = await world();
-  callee.driver.drain();
+  callee.driver.enter('drain');
   const out = caller.open('600@trunk');
   out.leg.dial();
   assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
+});
+
+calls('a cordoned server answers 503 until it takes calls again', async () => {
+  const { caller, callee } = await world();
+  callee.driver.enter('cordon');
+  const refused = caller.open('600@trunk');
+  refused.leg.dial();
+  assert.equal(await refused.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
+  callee.driver.enter('uncordon');
+  const taken = caller.open('600@trunk');
+  taken.leg.dial();
+  await callee.rung();
 });
 
 calls.run();

@@ -73,7 +73,7 @@ location('a registrar with several servers says how long all of them are waited 
 
 location('a call goes to the next server when the first has no room; a refusal is final', async () => {
   const full = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp' });
-  full.driver.drain();
+  full.driver.enter('drain');
   const callee = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp', accepts: false });
   const spare = await phone({ config: { endpoints: [anybody] }, protocol: 'tcp' });
   const busy = await phone({ config: { endpoints: [] }, protocol: 'tcp' });

@@ -281,7 +281,7 @@ registrar('qualify measures the round trip; any answer counts, none is a failure
   // In microseconds.
   const most = 1000 * (performance.now() - begun);
   assert.ok(roundTrip > 0 && roundTrip <= most, `${roundTrip} of ${most}`);
-  client.driver.drain();
+  client.driver.enter('drain');
   assert.ok((await server.driver.qualify(contact)) > 0);
   await client.close();
   const failed = await server.driver.qualify({ ...contact, qualifyTimeoutMs: 20 }).catch((error: Error) => error);

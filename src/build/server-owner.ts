@@ -1,0 +1,48 @@
+import type { Channels } from '../actors/channels.ts';
+import { packageVersion as version } from '../config/package-files.ts';
+import type { SipDriver } from '../drivers/sip/driver.ts';
+import type { Owners } from '../http/deps.ts';
+import { type PhaseChange, takesCalls } from '../machines/lifecycle.ts';
+import { AriError } from '../models/errors.ts';
+import type { ServerInfo } from '../models/server-info.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { Base } from './base.ts';
+
+/** The parts of a server that take calls. */
+type CallTakers = { channels: Pick<Channels, 'enter' | 'size'>; sip: Pick<SipDriver, 'enter'> };
+
+type Figures = Omit<ServerInfo, 'name' | 'version' | 'started' | 'draining' | 'channels'>;
+
+/** Changes the phase of a whole server. */
+export function enterPhase({ lifecycle, log }: Base, { channels, sip }: CallTakers, change: PhaseChange): void {
+  if (!lifecycle.send({ type: change })) return;
+  channels.enter(change);
+  sip.enter(change);
+  if (change === 'cordon') log.info({ channels: channels.size }, 'the server is drained: it takes no new calls');
+  if (change === 'uncordon') log.info({ channels: channels.size }, 'the server takes new calls again');
+}
+
+/** Has the next version take over. @throws AriError (rejects) */
+async function upgrade({ io, stateStore }: Base): Promise<void> {
+  const refuse = (reason: string) => new AriError('upgradeImpossible', { reason });
+  if (!io.supervised) throw refuse('it was not started with --supervised');
+  if (!stateStore) throw refuse('it has no state store (state_store.on)');
+  await io.supervised.upgrade().catch((error: Error) => {
+    throw refuse(error.message);
+  });
+}
+
+/** The server as the interface shows and controls it. @param figures reads what changes without a command. */
+export function createServerOwner(base: Base, takers: CallTakers, figures: () => Promise<Figures>): Owners['server'] {
+  const started = formatTimestamp(base.clock.now());
+  const get = async (): Promise<ServerInfo> => ({
+    ...{ name: 'Hookswitch', version, started, draining: !takesCalls(base.lifecycle.state) },
+    channels: takers.channels.size,
+    ...(await figures()),
+  });
+  const enter = (change: PhaseChange) => {
+    enterPhase(base, takers, change);
+    return get();
+  };
+  return { get, upgrade: () => upgrade(base), drain: () => enter('cordon'), undrain: () => enter('uncordon') };
+}
