@@ -60,7 +60,7 @@ export function createOutbox({ limit, log, hit = uncounted }: OutboxOptions): Ou
       const events = waiting;
       waiting = [];
       bytes = 0;
-      if (dropped > 0) log.warn({ dropped }, 'an application reconnected; some of its events were lost');
+      if (dropped > 0) log.warn({ dropped }, 'an application reconnected and lost events');
       dropped = 0;
       // If the connection is lost meanwhile, the rest waits again.
       for (const json of events) take(json);

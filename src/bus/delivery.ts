@@ -349,10 +349,7 @@ function createAttachments(
       if (!receiver) return;
       narrow(receiver, connection.narrow);
       if (receiver.missed > 0)
-        log.warn(
-          { application: name, missed: receiver.missed },
-          'an application reconnected; some of its events were lost',
-        );
+        log.warn({ application: name, missed: receiver.missed }, 'an application reconnected and lost events');
       receiver.connection = connection;
       receiver.missed = 0;
       if (!subscribeAll) return;
@@ -468,10 +465,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       receivers.delete(name);
       subscriptions.remove(receiver);
       if (receiver.missed > 0)
-        log.warn(
-          { application: name, missed: receiver.missed },
-          'an application disconnected; some of its events were lost',
-        );
+        log.warn({ application: name, missed: receiver.missed }, 'an application ended and lost events');
     },
 
     send(name, connection, event) {

@@ -1,32 +1,42 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../lib/clock.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import { AskError, type Client } from './client.ts';
 
 /** Between two looks at the calls that are left, in ms. */
 const everyMs = 500;
 
-export type DrainOptions = {
+type DrainOptions = {
   /** How long to wait for live calls, in ms; undefined: until the last one ends. */
   waitMs?: number | undefined;
+  /** Take new calls again. */
+  off?: boolean | undefined;
+  /** Write JSON, one line for each change. */
+  json: boolean;
   /** Ends the wait; the server stays drained. */
   signal: AbortSignal;
-  /** Hears how many channels are left, each time that it changes. */
-  left(channels: number): void;
+  write(text: string): void;
 };
 
 /**
- * Has the server take no new calls, and waits until no channel is left.
- * @throws AskError (rejects) if channels are left at the end of the wait; the server stays drained.
+ * Has the server take no new calls, and waits until no channel is left. Writes how many are left, each time that it
+ * changes. @throws AskError (rejects) if channels are left at the end of the wait; the server stays drained.
  */
-export async function drain(client: Client, { waitMs, signal, left }: DrainOptions): Promise<void> {
-  const end = waitMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + waitMs;
+export async function drain(client: Client, { waitMs, off, json, signal, write }: DrainOptions): Promise<void> {
+  const tell = (text: string, state: object) => write(json ? `${JSON.stringify(state)}\n` : `${text}\n`);
+  if (off) {
+    await client.ask('DELETE', '/hookswitch/server/drain');
+    return tell('the server takes new calls again', { draining: false });
+  }
+  const end = waitMs === undefined ? Number.POSITIVE_INFINITY : systemClock.monotonic() + waitMs;
   let { channels } = JSON.parse(await client.ask('POST', '/hookswitch/server/drain')) as ServerInfo;
-  left(channels);
-  while (channels > 0 && !signal.aborted && performance.now() < end) {
-    await pause(Math.min(everyMs, end - performance.now()), undefined, { signal }).catch(() => {});
-    const before = channels;
+  let told: number | undefined;
+  for (;;) {
+    if (channels !== told) tell(`no new calls; channels left: ${channels}`, { draining: true, channels });
+    told = channels;
+    const leftMs = end - systemClock.monotonic();
+    if (channels === 0 || signal.aborted || leftMs <= 0) break;
+    await new Promise<void>((resolve) => void systemClock.setTimeout(resolve, Math.min(everyMs, leftMs)));
     ({ channels } = await client.get<ServerInfo>('/hookswitch/server'));
-    if (channels !== before) left(channels);
   }
   if (channels > 0)
     throw new AskError(`${channels} channel${channels === 1 ? '' : 's'} left. The server takes no new calls`);

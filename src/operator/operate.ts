@@ -158,19 +158,7 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
         signal,
       );
     },
-    async drain() {
-      if (asked.off) {
-        await client.ask('DELETE', '/hookswitch/server/drain');
-        return write(asked.json ? '{"draining":false}\n' : 'the server takes new calls again\n');
-      }
-      const left = (channels: number) =>
-        write(
-          asked.json
-            ? `${JSON.stringify({ draining: true, channels })}\n`
-            : `no new calls; channels left: ${channels}\n`,
-        );
-      await drain(client, { waitMs: asked.waitMs, signal, left });
-    },
+    drain: () => drain(client, { ...asked, signal, write }),
     async upgrade() {
       const before = await client.get<ServerInfo>('/hookswitch/server');
       await client.ask('POST', '/hookswitch/server/upgrade');

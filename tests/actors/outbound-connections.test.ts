@@ -138,7 +138,7 @@ standing('bounds what waits by bytes; what does not fit is counted and told twic
   const warned = log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
   assert.equal(warned, [
     'an application was away too long: its queued events are dropped',
-    'an application reconnected; some of its events were lost',
+    'an application reconnected and lost events',
   ]);
   userEvent('later');
   assert.is(told(sockets[0]!).at(-1), 'later');
