@@ -180,7 +180,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     scope,
     entityId,
     io,
-    changes: new TurnChanges(),
+    changes: new TurnChanges(clock),
     stateStore,
     from: from ?? (stateStore && leftIn(stateStore, { config, clock, log }, io.supervised?.leaveOut ?? [])),
   };

@@ -134,7 +134,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     log: log.child({ part: 'http' }),
     answers,
     cluster: clusterParts(state, calls),
-    ...{ hit: base.limitCounts.hit, monitoring, commit: base.stateStore && (() => base.changes.commit()) },
+    ...{ hit: base.limitCounts.hit, monitoring, changes: base.stateStore && base.changes },
   };
   const served = createApp(parts);
   opened.unread = served.unread;
@@ -144,6 +144,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     log: parts.log,
     tls: network.certificates,
     held: base.io.supervised?.listening,
+    changes: parts.changes,
   });
   scope.defer(() => http.close());
   const outboundSockets = createOutboundSockets({

@@ -46,7 +46,7 @@ function outlives(key: string): boolean {
   return path === 'seq' || path === 'sub' || savedParts[path]?.outlives === true;
 }
 
-/** Writes what changes to the store at the end of each turn, until the server's scope is closed. */
+/** Writes what changes to the store, before the outputs that tell of it leave, until the server's scope is closed. */
 export function keepState(floors: Floors, sip: SipDriver, store: StateStore): { handOver(): void } {
   const { base, state } = floors;
   const keeper = new StateKeeper(floors, sip, store);

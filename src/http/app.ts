@@ -268,10 +268,10 @@ function mountOperations(
   },
 ): void {
   const { deps, owners, app, checked, responder, ofRecorder } = parts;
-  const { clock, log, commit, options } = deps;
+  const { clock, log, changes, options } = deps;
   const { validate, refusalForm, limits } = options;
   const rest = resources.flatMap(({ operations }) => operations).filter(({ upgrade }) => !upgrade);
-  for (const route of createRoutes(rest, { owners, responder, clock, log, validate, refusalForm, limits, commit })) {
+  for (const route of createRoutes(rest, { owners, responder, clock, log, validate, refusalForm, limits, changes })) {
     const run = operate(route, responder);
     const asksRecorder = rest.some(({ owner, paths }) => owner === 'calls' && paths.includes(route.path));
     const next = asksRecorder ? ofRecorder(run) : run;

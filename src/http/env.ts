@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Kind } from '../cluster/claims.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { TurnChanges } from '../lib/changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
@@ -84,8 +85,8 @@ export type AppDeps = {
   followers?: RequestFollowers | undefined;
   clock: Clock;
   log: Logger;
-  /** Writes what a request has changed, before it is answered; left out: nothing is written. */
-  commit?: (() => void) | undefined;
+  /** What requests change, and outputs that leave when it is written; left out: nothing is written. */
+  changes?: Pick<TurnChanges, 'commit' | 'leave'> | undefined;
   /** Tokens that are kept; without it there are none. */
   tokens?: Tokens;
   /** Answers to requests with an `Idempotency-Key`; without it the header means nothing. */

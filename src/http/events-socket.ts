@@ -155,7 +155,7 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
   const { responder, guard, log, clock, entityId, owners } = deps;
   const { upgradeWebSocket, injectWebSocket, wss } = createWebSockets(deps);
   const sessions = new Set<Session>();
-  const writers = createMessageWriters(clock);
+  const writers = createMessageWriters(clock, deps.changes?.leave);
   let closing = false;
 
   const opened = (session: Session): boolean => {

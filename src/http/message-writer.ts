@@ -20,10 +20,12 @@ interface MessageWriters {
   ofClient(raw: WebSocket, socket: Socket): MessageWriter;
 }
 
+const atOnce: Leave = (output) => output();
+
 type Flushed = { flush(): void };
 
 /** Destination of a writer, and its flush at the end of the turn. */
-type Destination = { raw: WebSocket; socket: Socket; flushLater(writer: Flushed): void };
+type Destination = { raw: WebSocket; socket: Socket; flushLater(writer: Flushed): void; leave: Leave };
 
 /** Characters after which messages leave before the turn is over. */
 const mostWaiting = 64 * 1024;
@@ -34,8 +36,13 @@ const mostDelays = 3;
 /** Frames are put together here, then copied: a socket that is slow keeps exactly what it has to send. */
 const workspace = Buffer.allocUnsafeSlow(128 * 1024);
 
-/** Makes writers that share the end of a turn. */
-export function createMessageWriters(clock: Pick<Clock, 'soon'>): MessageWriters {
+type Leave = (output: () => void) => void;
+
+/**
+ * Makes writers that share the end of a turn.
+ * @param leave has messages leave when what they tell of is written
+ */
+export function createMessageWriters(clock: Pick<Clock, 'soon'>, leave: Leave = atOnce): MessageWriters {
   let ready = new Set<Flushed>();
   let sent = 0;
 
@@ -48,7 +55,9 @@ export function createMessageWriters(clock: Pick<Clock, 'soon'>): MessageWriters
     }
     const writers = ready;
     ready = new Set();
-    for (const writer of writers) writer.flush();
+    leave(() => {
+      for (const writer of writers) writer.flush();
+    });
   };
   const flushLater = (writer: Flushed): void => {
     sent++;
@@ -61,8 +70,8 @@ export function createMessageWriters(clock: Pick<Clock, 'soon'>): MessageWriters
   };
 
   return {
-    ofServer: (raw, socket) => new FrameWriter({ raw, socket, flushLater }),
-    ofClient: (raw, socket) => new CorkedWriter({ raw, socket, flushLater }),
+    ofServer: (raw, socket) => new FrameWriter({ raw, socket, flushLater, leave }),
+    ofClient: (raw, socket) => new CorkedWriter({ raw, socket, flushLater, leave }),
   };
 }
 
@@ -80,13 +89,15 @@ class FrameWriter implements MessageWriter {
     if (this.#to.raw.readyState !== this.#to.raw.OPEN) return;
     this.#messages.push(message);
     this.waiting += message.length;
-    if (this.waiting > mostWaiting) this.flush();
+    if (this.waiting > mostWaiting) this.#to.leave(() => this.flush());
     else this.#to.flushLater(this);
   }
 
   close(code: number, reason: string): void {
-    this.flush();
-    this.#to.raw.close(code, reason);
+    this.#to.leave(() => {
+      this.flush();
+      this.#to.raw.close(code, reason);
+    });
   }
 
   flush(): void {

@@ -94,7 +94,7 @@ type OutboundDeps = SessionDeps & {
 export function createOutboundSockets(deps: OutboundDeps): OutboundSockets {
   const { options, clock, log, tls, owners, tokens, hear } = deps;
   const holder = createHolder(deps);
-  const writers = createMessageWriters(clock);
+  const writers = createMessageWriters(clock, deps.changes?.leave);
   const open = new Map<WebSocket, Promise<void>>();
   /** Targets and users of the open sockets. */
   const held = new Map<WebSocket, { target: OutboundTarget; user: HttpUser }>();

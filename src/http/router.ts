@@ -7,7 +7,7 @@ import { AriError, type AriErrorCode } from '../models/errors.ts';
 import { checkOf } from '../models/validator.ts';
 import { createGuards, type Guard } from './access/guard.ts';
 import type { Deps } from './deps.ts';
-import type { HttpOptions } from './env.ts';
+import type { AppDeps, Env, HttpOptions } from './env.ts';
 import type { FileAnswer } from './file-answers.ts';
 import { headerOf } from './idempotency.ts';
 import { createStateCheck, type StateCheck } from './if-state.ts';
@@ -52,11 +52,19 @@ type RouterDeps = {
   /** Check answers against their models, and refusals against what was declared. */
   validate: boolean;
   refusalForm: HttpOptions['refusalForm'];
-  /** Writes what a request has changed, before it is answered. */
-  commit?: (() => void) | undefined;
+  changes?: AppDeps['changes'];
   /** How long an operation may take, in s: asked at each one. */
   limits: Pick<HttpOptions['limits'], 'answer_timeout'>;
 };
+
+/**
+ * Whether the whole answer leaves when what the request has changed is written ({@link ./waiting-answer.ts}). Answers that
+ * are kept for a repetition, begin earlier, or go over no connection of HTTP are made behind it.
+ */
+const waitsAtItsEnd = ({ isList, file, content }: Operation, c: Context<Env>): boolean =>
+  c.env?.outgoing !== undefined &&
+  !(isList || file || content !== undefined) &&
+  headerOf(c, 'idempotency-key') === undefined;
 
 /** One path and its operations. */
 export type Route = {
@@ -183,7 +191,7 @@ function routeOf(path: string, here: Map<Method, Prepared>, deps: RouterDeps): R
   };
 }
 
-function createRunner({ responder, clock, log, validate, refusalForm, limits, commit }: RouterDeps) {
+function createRunner({ responder, clock, log, validate, refusalForm, limits, changes }: RouterDeps) {
   /** The promise's outcome, or a refusal naming the operation when it takes too long. */
   const inTime = <T>(promise: Promise<T>, service: string): Promise<T> =>
     new Promise((resolve, reject) => {
@@ -193,9 +201,9 @@ function createRunner({ responder, clock, log, validate, refusalForm, limits, co
     });
 
   const succeed = (prepared: Prepared, c: Context, answer: unknown): Response => {
-    commit?.();
     const { operation, steps } = prepared;
     const { check } = steps();
+    if (!waitsAtItsEnd(operation, c)) changes?.commit();
     const request = c.req.raw;
     if (operation.file) return sendFile(prepared, c, answer as FileAnswer);
     if (operation.content !== undefined) return responder.text(request, answer as TextAnswer);

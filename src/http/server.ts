@@ -9,6 +9,7 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from 'n
 import { isIP, Server as NetServer, type Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { atMost } from '../lib/at-most.ts';
+import type { TurnChanges } from '../lib/changes.ts';
 import type { Clock } from '../lib/clock.ts';
 import { watchCores } from '../lib/core-pressure.ts';
 import { handshakeFailure } from '../lib/handshake-failure.ts';
@@ -18,6 +19,7 @@ import { createTally } from '../lib/tally.ts';
 import type { TlsKeys } from '../lib/tls.ts';
 import type { HttpApp } from './app.ts';
 import { createBusyPoll } from './busy-poll.ts';
+import { waitingAnswer } from './waiting-answer.ts';
 
 export type ServerOptions = {
   bind: string;
@@ -91,6 +93,8 @@ type ServerDeps = {
   tls: TlsKeys;
   /** Opens listening sockets that another process holds. */
   held?: ListeningSockets | undefined;
+  /** Answers end when what they tell of is written; left out: at once. */
+  changes?: Pick<TurnChanges, 'leave'> | undefined;
 };
 
 /** The parts of Node's options that certificates decide. */
@@ -171,7 +175,10 @@ export async function startHttpServer(
 ): Promise<HttpServer> {
   const { clock, tls } = deps;
   let { limits } = options;
-  const serverOptions = { maxHeaderSize: limits.headers, connectionsCheckingInterval: 1000 };
+  const serverOptions = {
+    ...{ maxHeaderSize: limits.headers, connectionsCheckingInterval: 1000 },
+    ...(deps.changes && { ServerResponse: waitingAnswer(deps.changes) }),
+  };
   const answering = new Answering(clock);
   const listener = listenerOf(app, answering);
   const handshakeTimeout = limits.header_timeout * 1000;

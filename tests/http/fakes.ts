@@ -439,7 +439,7 @@ export function createTestApp(
   changes: Partial<HttpOptions> = {},
   clock: Clock = systemClock,
   page: AppDeps['page'] = { version: '1.2.3', files: undefined },
-  more: Pick<AppDeps, 'tokens' | 'keptAnswers' | 'audit' | 'hit' | 'answers'> = {},
+  more: Pick<AppDeps, 'tokens' | 'keptAnswers' | 'audit' | 'hit' | 'answers' | 'changes'> = {},
 ): TestApp {
   const logged: Record<string, unknown>[] = [];
   let secrets = 0;

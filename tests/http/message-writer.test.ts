@@ -3,11 +3,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { WebSocket } from 'ws';
 import { createMessageWriters } from '../../src/http/message-writer.ts';
+import { TurnChanges } from '../../src/lib/changes.ts';
 
 const writers = suite('message writers');
 
 /** A clock whose turns are ended by hand, and a WebSocket that notes what is written and how it is closed. */
-function world() {
+function world(leave?: TurnChanges['leave']) {
   let later: (() => void)[] = [];
   const noted: (Buffer | string)[] = [];
   const turn = (): void => {
@@ -17,7 +18,7 @@ function world() {
   };
   const raw = { OPEN: 1, readyState: 1, close: (code: number) => noted.push(`close ${code}`) };
   const socket = { write: (octets: Buffer) => noted.push(octets) };
-  const writer = createMessageWriters({ soon: (task) => later.push(task) }).ofServer(
+  const writer = createMessageWriters({ soon: (task) => later.push(task) }, leave).ofServer(
     raw as unknown as WebSocket,
     socket as unknown as Socket,
   );
@@ -81,6 +82,21 @@ writers('write what was sent before they close, and nothing to a WebSocket that 
   turns();
   assert.is(noted.length, 2);
   assert.is(writer.waiting, 0);
+});
+
+writers('hold messages back until what they tell of is written, however many there are', () => {
+  const changes = new TurnChanges({ soon: () => undefined });
+  changes.writeWith(() => undefined);
+  const { writer, noted, turns } = world(changes.leave);
+  changes.mark('event', 'a');
+  writer.send('first');
+  writer.send('x'.repeat(100_000));
+  turns();
+  writer.close(1001, 'over');
+  assert.equal(noted, []);
+  changes.commit();
+  assert.equal(textsOf(noted[0] as Buffer), ['first', 'x'.repeat(100_000)]);
+  assert.equal(noted.slice(1), ['close 1001']);
 });
 
 writers.run();

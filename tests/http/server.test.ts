@@ -7,8 +7,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocket } from 'ws';
 import { startHttpServer } from '../../src/http/server.ts';
+import { TurnChanges } from '../../src/lib/changes.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import { createLogger } from '../../src/lib/log.ts';
+import type { KeptAnswers } from '../../src/stores/kept-answers.ts';
 import { Authority, tlsKeys } from '../support/certificates.ts';
 import { authorization, createFakes, createTestApp, options, samples } from './fakes.ts';
 import { startTestServer } from './sockets.ts';
@@ -35,6 +37,49 @@ server('an answer without a body has neither type nor length', async () => {
     [response.status, response.headers.get('content-type'), response.headers.get('content-length')],
     [204, null, null],
   );
+  await listening.close();
+});
+
+server('an answer leaves when what the request has changed is written', async () => {
+  const changes = new TurnChanges({ soon: () => undefined });
+  const order: string[] = [];
+  changes.writeWith((marks) => order.push(`written: ${[...(marks.get('channel') ?? [])]}`));
+  const { base, fakes, server: listening } = await startTestServer({}, { more: { changes } });
+  const performed = new Promise<void>((resolve) => {
+    fakes.instead = () => {
+      changes.mark('channel', 'c1');
+      resolve();
+    };
+  });
+  const answered = fetch(`http://${base}/ari/channels/c1/answer`, { method: 'POST', headers: { authorization } });
+  const noted = answered.then(({ status }) => order.push(`answered ${status}`));
+  await performed;
+  // Another connection has its answer, which tells of nothing, while this one waits.
+  const [host, port] = base.split(':');
+  const tcp = connectTcp(Number(port), host);
+  tcp.write('nonsense\r\n\r\n');
+  await once(tcp, 'data');
+  tcp.destroy();
+  assert.equal(order, []);
+  changes.commit();
+  await noted;
+  assert.equal(order, ['written: c1', 'answered 204']);
+  await listening.close();
+});
+
+server('what an answer tells is written before it is kept for repetitions', async () => {
+  const changes = new TurnChanges({ soon: () => undefined });
+  const order: string[] = [];
+  changes.writeWith(() => order.push('written'));
+  const keptAnswers: KeptAnswers = {
+    ...{ begin: () => 'new', release: () => undefined, limit: () => undefined, close: () => undefined },
+    keep: async () => void order.push('kept'),
+  } as unknown as KeptAnswers;
+  const { base, fakes, server: listening } = await startTestServer({}, { more: { changes, keptAnswers } });
+  fakes.instead = () => changes.mark('channel', 'c1');
+  const headers = { authorization, 'idempotency-key': 'once' };
+  const { status } = await fetch(`http://${base}/ari/channels/c1/answer`, { method: 'POST', headers });
+  assert.equal([status, ...order], [204, 'written', 'kept']);
   await listening.close();
 });
 

@@ -74,6 +74,7 @@ export async function startTestServer(
       clock,
       log: createLogger({ level: 'silent' }),
       tls: tls ?? tlsKeys({}),
+      changes: more?.changes,
     },
   );
   return { ...app, fakes, server, base: `127.0.0.1:${server.address.port}`, connections, connected };

@@ -223,7 +223,7 @@ export function createCallControl({
       settings: recorderSettings(usual),
     }),
     ...{ limitCounts: new LimitCounts(), entityId: '02:00:00:00:00:01', tracing: undefined },
-    ...{ changes: new TurnChanges(), stateStore: undefined },
+    ...{ changes: new TurnChanges(clock), stateStore: undefined },
     io: {
       stored: {
         has: (name: string) => stored.names.has(name),
