@@ -77,6 +77,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:dgram': ['sip/transport', 'media/rtp', 'drivers/external'],
   'node:net': [
     'http/server.ts',
+    'http/left-connections.ts',
     'native',
     'sip/transport',
     'media/rtp',

@@ -143,8 +143,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     clock,
     log: parts.log,
     tls: network.certificates,
-    held: base.io.supervised?.listening,
-    changes: parts.changes,
+    ...{ held: base.io.supervised?.listening, changes: parts.changes },
   });
   scope.defer(() => http.close());
   const outboundSockets = createOutboundSockets({

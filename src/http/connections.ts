@@ -44,6 +44,8 @@ export interface Connections {
    */
   mayWait(outgoing: ServerResponse): boolean;
   readonly size: number;
+  /** The sockets of connections that are no WebSockets. */
+  sockets(): Socket[];
   /** Watches no longer. */
   close(): void;
 }
@@ -266,6 +268,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     get size() {
       return all.size;
     },
+    sockets: () => [...all.values()].filter(({ upgraded }) => !upgraded).map(({ socket }) => socket),
     close: slow.close,
   };
 }

@@ -19,6 +19,7 @@ import { createTally } from '../lib/tally.ts';
 import type { TlsKeys } from '../lib/tls.ts';
 import type { HttpApp } from './app.ts';
 import { createBusyPoll } from './busy-poll.ts';
+import { idleConnections, takeConnection } from './left-connections.ts';
 import { waitingAnswer } from './waiting-answer.ts';
 
 export type ServerOptions = {
@@ -193,12 +194,15 @@ export async function startHttpServer(
   server.on('clientError', (error, socket) => unreadable(error, socket as Socket, limits));
   const address = await listen(server, options, deps.held);
   connections.attach(server);
+  if (!options.tls) for (const descriptor of deps.held?.takeLeft() ?? []) takeConnection(server, descriptor);
   return {
     address,
-    leave(graceMs) {
+    async leave(graceMs) {
       // Without closing idle connections, as `server.close` would: a request may be on its way over one.
       NetServer.prototype.close.call(server);
-      return atMost(clock, graceMs, answering.quiet());
+      await atMost(clock, graceMs, answering.quiet());
+      // The keys of TLS are in this process.
+      if (!options.tls) deps.held?.leave(idleConnections(server, connections.sockets()));
     },
     limit: (next) => {
       limits = next;

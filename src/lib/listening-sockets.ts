@@ -13,4 +13,8 @@ export type SocketUse = 'datagrams' | 'connections';
 export interface ListeningSockets {
   /** @returns a descriptor, the caller's to close. @throws Error with `code`, such as EADDRINUSE. */
   open(use: SocketUse, address: ListenAddress): number;
+  /** Leaves established connections to the next process: they stay open when this one ends. */
+  leave(descriptors: readonly number[]): void;
+  /** The established connections that the process before has left, once. The caller closes them. */
+  takeLeft(): number[];
 }

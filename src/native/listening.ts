@@ -19,6 +19,7 @@ import {
 const types: Readonly<Record<SocketUse, number>> = { connections: 1, datagrams: 2 };
 const reuseAddress = 2;
 const typeOfSocket = 3;
+const acceptsConnections = 30;
 const duplicate = 1030;
 /** As Node has it; the system bounds it. */
 const backlog = 511;
@@ -39,6 +40,8 @@ export class HeldListeningSockets implements ListeningSockets {
   readonly #memory: AddressMemory;
   /** By use and address. */
   readonly #open = new Map<string, number>();
+  /** Established connections that the process before has left. */
+  #left: number[] = [];
 
   constructor(options: Options) {
     this.#options = options;
@@ -60,25 +63,50 @@ export class HeldListeningSockets implements ListeningSockets {
 
   /** Lets sockets be claimed that another process or thread had. Others are closed. */
   inherit(descriptors: readonly number[]): void {
-    const { calls, handover, inherited } = this.#options;
-    const value = new Int32Array(1);
+    const { calls, inherited } = this.#options;
     for (const descriptor of descriptors) {
-      handover.getsockopt(descriptor, socketLevel, typeOfSocket, value, new Uint32Array([4]));
-      const use = value[0] === types.datagrams ? 'datagrams' : 'connections';
+      const use = this.#option(descriptor, typeOfSocket) === types.datagrams ? 'datagrams' : 'connections';
+      if (use === 'connections' && this.#option(descriptor, acceptsConnections) === 0) {
+        this.#left.push(descriptor);
+        continue;
+      }
       this.#memory.octets.fill(0);
       const isKnown = calls.getsockname(descriptor, this.#memory.octets, new Uint32Array([addressRoom])) >= 0;
       if (!isKnown || !inherited.add(descriptor, use, this.#memory.words)) calls.close(descriptor);
     }
   }
 
+  leave(descriptors: readonly number[]): void {
+    const { held } = this.#options;
+    for (const descriptor of descriptors) held.hold(descriptor);
+    // The next process has them only if this one does not end before.
+    held.flush();
+  }
+
+  takeLeft(): number[] {
+    const left = this.#left;
+    this.#left = [];
+    // Held on, a connection would stay open when this process closes it.
+    for (const descriptor of left) this.#options.held.release(descriptor);
+    return left;
+  }
+
   /** Closes what was inherited and what nobody has claimed; it is no longer held. */
   closeRest(): void {
     const { calls, held, inherited } = this.#options;
+    for (const descriptor of this.takeLeft()) calls.close(descriptor);
     for (const descriptor of inherited.claimRest()) {
       held.release(descriptor);
       calls.close(descriptor);
     }
     held.flush();
+  }
+
+  /** The value of an option of the socket itself. */
+  #option(descriptor: number, option: number): number {
+    const value = new Int32Array(1);
+    this.#options.handover.getsockopt(descriptor, socketLevel, option, value, new Uint32Array([4]));
+    return value[0]!;
   }
 
   #take(use: SocketUse, { host, port, ipv6Only: only }: ListenAddress): number {

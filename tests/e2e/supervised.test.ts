@@ -1,9 +1,11 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -208,6 +210,71 @@ supervised('an upgrade loses no request and no event of an application that resu
   } finally {
     await Promise.all([first.close(), later.close(), phone.close()]);
     await server.close();
+  }
+});
+
+/** A client on one connection at a time, which stays open between requests as long as the server keeps it. */
+class KeptClient {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #port: number;
+  /** The status of each answer, or why there was none. */
+  readonly answers: string[] = [];
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  async ask(): Promise<void> {
+    const asked = request({ host: '127.0.0.1', port: this.#port, path: '/ari/asterisk/ping', agent: this.#agent });
+    const answered = once(asked, 'response');
+    asked.end();
+    const outcome = await answered.then(
+      ([answer]) => String((answer as IncomingMessage).resume().statusCode),
+      (error: NodeJS.ErrnoException) => `${error.code} behind ${this.answers.length} answers`,
+    );
+    this.answers.push(outcome);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+supervised('an upgrade loses no request over connections that are kept, however long they rest', async () => {
+  const { server, httpPort, upgrade, close } = await startSupervised({ dialplan });
+  const unused = connect(httpPort, '127.0.0.1');
+  const clients = Array.from({ length: 24 }, () => new KeptClient(httpPort));
+  const first = server();
+  let isReplaced = false;
+  try {
+    await once(unused, 'connect');
+    // The first asks once before and once behind the upgrade, the others with pauses up to one of a second.
+    const [resting, ...busy] = clients;
+    await Promise.all(clients.map((client) => client.ask()));
+    const load = busy.map(async (client, at) => {
+      while (!isReplaced) {
+        await client.ask();
+        await setTimeout(at * 45);
+      }
+      await client.ask();
+    });
+    assert.is((await upgrade()).status, 204);
+    await untilAsked(
+      async () => server() > 0 && server() !== first,
+      () => 'no other server runs',
+    );
+    await resting!.ask();
+    isReplaced = true;
+    await Promise.all(load);
+    unused.write('GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\n\r\n');
+    const [answer] = await once(unused, 'data');
+    assert.match(String(answer), /^HTTP\/1.1 401 /);
+    assert.equal(new Set(clients.flatMap(({ answers }) => answers)), new Set(['401']));
+  } finally {
+    isReplaced = true;
+    unused.destroy();
+    for (const client of clients) client.close();
+    assert.is(await close(), 0);
   }
 });
 

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { closeSync, fstatSync, openSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
@@ -112,6 +114,31 @@ const portOf = (descriptor: number): number => {
   system.getsockname(descriptor, octets, new Uint32Array([28]));
   return new DataView(octets.buffer).getUint16(2);
 };
+
+held('an established connection is left to the next process at once, which holds it no longer', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const accepted = once(server, 'connection');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  await Promise.all([accepted, once(client, 'connect')]);
+  const descriptor = (client as unknown as { _handle: { fd: number } })._handle.fd;
+  const { ino } = fstatSync(descriptor);
+  const first = createProcess();
+  first.listening.leave([descriptor]);
+  assert.equal(first.sent, [{ drop: [], sockets: [ino] }]);
+  const second = createProcess([copy(descriptor)]);
+  const [left, ...more] = second.listening.takeLeft();
+  assert.equal([fstatSync(left!).ino, more, second.listening.takeLeft()], [ino, [], []]);
+  second.clock.advance(100);
+  assert.equal(second.sent, [{ drop: [ino], sockets: [] }]);
+  // One that nobody takes is closed with the rest.
+  const third = createProcess([left!]);
+  third.listening.closeRest();
+  assert.throws(() => fstatSync(left!), /EBADF/);
+  client.destroy();
+  (await accepted)[0].destroy();
+  server.close();
+});
 
 held('a socket is held a moment after it was opened, and not when it was closed before', () => {
   const { sent, clock, holding } = createProcess();
