@@ -12,6 +12,7 @@ import { openStateStore } from '../../src/stores/state-store.ts';
 import { AriClient } from '../support/ari-client.ts';
 import { CertificateFiles } from '../support/certificates.ts';
 import { claimPorts, freePort } from '../support/free-port.ts';
+import { membersKeepTheirCalls } from '../support/group-story.ts';
 import { Caller, ownCertificates } from '../support/hostile.ts';
 import { silentLog } from '../support/log.ts';
 import { need } from '../support/need.ts';
@@ -188,57 +189,11 @@ test('audio goes on as the same stream, and the call ends by the phone', async (
   }
 });
 
-test('each member of a group gets its own calls again, with their events from the start', async (server) => {
-  const phones = [await Phone.open('4711', server.sip), await Phone.open('4712', server.sip)] as const;
-  const names = ['one', 'two'] as const;
-  const join = (member: string, resume?: string) =>
-    server.client().connect('desk', { group: 'workers', member, ...(resume && { resume }) });
-  const open: AriClient[] = [];
-  try {
-    const before = new Map<string, { id: string; story: string[] }>();
-    const first: AriClient[] = [];
-    for (const name of names) first.push(await join(name));
-    open.push(...first);
-    for (const [index, phone] of phones.entries()) {
-      const calling = phone.call('desk');
-      const member = first[index]!;
-      const { channel } = await member.waitFor('StasisStart');
-      await member.ok('POST', `/channels/${channel.id}/answer`);
-      await calling;
-      await member.ok('POST', `/channels/${channel.id}/variable?variable=SEEN&value=1`);
-      await member.waitFor('ChannelVarset', ({ variable }) => variable === 'SEEN');
-      before.set(names[index]!, { id: channel.id, story: member.story(channel.id) });
-    }
+test('each member of a group gets its own calls again, with their events from the start', (server) =>
+  membersKeepTheirCalls(server, async () => {
     await server.kill();
     await server.start();
-    // In the other order: who comes first does not get the call of who comes later.
-    const two = await join('two');
-    open.push(two);
-    await two.ok('POST', `/channels/${before.get('one')!.id}/variable?variable=MISSED&value=1`);
-    await two.waitFor('StasisStart');
-    const states = await two.ok<{ members: unknown[] }[]>('GET', '/../hookswitch/groups');
-    assert.equal(states[0]?.members, [
-      { name: 'one', calls: 1, state: 'away' },
-      { name: 'two', calls: 1, state: 'active' },
-    ]);
-    const one = await join('one');
-    open.push(one);
-    await one.waitFor('ChannelVarset', ({ variable }) => variable === 'MISSED');
-    for (const [name, client, other] of [
-      ['one', one, two],
-      ['two', two, one],
-    ] as const) {
-      const { id, story } = before.get(name)!;
-      assert.equal(client.story(id).slice(0, story.length), story);
-      assert.equal(other.story(id), []);
-      await client.ok('DELETE', `/channels/${id}`);
-      await client.waitFor('StasisEnd');
-    }
-    await Promise.all(phones.map((phone) => phone.over()));
-  } finally {
-    await Promise.all([...open.map((client) => client.close()), ...phones.map((phone) => phone.close())]);
-  }
-});
+  }));
 
 /** Changes the saved streams of a server that does not run: their next index is another one. */
 function moveStreams(data: string, index: number): { ssrc: number }[] {

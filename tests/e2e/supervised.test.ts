@@ -9,6 +9,9 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { CertificateFiles } from '../support/certificates.ts';
+import { membersKeepTheirCalls } from '../support/group-story.ts';
+import { Caller, ownCertificates } from '../support/hostile.ts';
 import { Phone } from '../support/phone.ts';
 import { type SupervisedServer, startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -17,7 +20,9 @@ import { untilAsked } from '../support/waiting.ts';
 const supervised = suite('a supervised server');
 const calls = Number(process.env['HOOKSWITCH_TEST_CALLS'] ?? 20);
 
-const dialplan = { default: { echo: ['Answer', 'Echo'], desk: ['Stasis(desk)'] } };
+const dialplan = { default: { echo: ['Answer', 'Echo'], '600': ['Answer', 'Echo'], desk: ['Stasis(desk)'] } };
+const certificates = new CertificateFiles();
+supervised.after(() => certificates.close());
 
 type Channel = { id: string; state: string };
 
@@ -159,6 +164,58 @@ supervised(`that is upgraded goes on with ${calls} calls, and no datagram is ref
     assert.is((await upgrade()).status, 204);
   }),
 );
+
+supervised(
+  'that is upgraded gives each member of a group its own calls again, with their events from the start',
+  async () => {
+    const server = await startSupervised({ dialplan });
+    try {
+      await membersKeepTheirCalls(server, () => server.replace());
+    } finally {
+      assert.is(await server.close(), 0);
+    }
+  },
+);
+
+for (const [what, before] of [
+  ['began again before', 60],
+  ['begins again behind it', 10],
+] as const)
+  supervised(`that is upgraded knows the rollover counter of a far side's SRTP that ${what}`, async () => {
+    const server = await startSupervised({
+      ...{ dialplan, tls: ownCertificates(certificates) },
+      endpoints: { anonymous: { match: ['127.0.0.1'], media_encryption: 'required' } },
+    });
+    const at = { sip: () => `127.0.0.1:${server.tlsPort}` };
+    const phone = await Caller.call(at).catch(async (error: unknown) => {
+      await server.close();
+      throw error;
+    });
+    try {
+      const first = 0xffff - 20;
+      phone.sequence = first;
+      await phone.hearsItself();
+      while (phone.sequence < first + before) phone.send(phone.packet());
+      await phone.hearsItself();
+      const { audio } = phone.numbers;
+      await server.replace();
+      // It went on to speak.
+      phone.sequence += 50;
+      await phone.hearsItself();
+      assert.ok(phone.sequence > 0xffff);
+      assert.ok(phone.numbers.audio > audio, 'no index comes twice');
+      await phone.reconnect(at);
+      await phone.hangup(at);
+      const client = server.client();
+      await untilAsked(
+        async () => (await client.ok<Channel[]>('GET', '/channels')).length === 0,
+        () => 'the channel stays',
+      );
+    } finally {
+      phone.close();
+      await server.close();
+    }
+  });
 
 supervised('takes connections that came while no server ran', async () => {
   const { server, sipPort, httpPort, close } = await startSupervised({ dialplan });

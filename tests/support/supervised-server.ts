@@ -103,6 +103,19 @@ export async function startSupervised({
   const server = (): number => children()[0] ?? 0;
   /** The process that stands by; undefined while there is none. */
   const standby = (): number | undefined => children()[1];
+  const upgrade = () =>
+    fetch(`http://127.0.0.1:${http}/hookswitch/server/upgrade`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa('tester:secret')}` },
+    });
+  /** Resolves when another process than that one answers: connections to the one before are closed by then. */
+  const untilReplaced = async (before: number): Promise<void> => {
+    await untilAsked(
+      async () => server() > 0 && server() !== before,
+      () => `no other server runs: ${errors}`,
+    );
+    await untilAsked(isUp, () => `the next server does not answer: ${errors}`);
+  };
   return {
     ...{
       sip: `127.0.0.1:${sip}`,
@@ -121,21 +134,20 @@ export async function startSupervised({
     data: disk === undefined ? data : `/proc/${parent.pid}/root${data}`,
     /** What the server and its supervisor have logged. */
     logged: () => errors,
-    /** Kills the server as a crash would; resolves when another one answers: connections to the one before are closed by then. */
+    /** Kills the server as a crash would; resolves when another one answers. */
     async kill(): Promise<void> {
       const before = server();
       process.kill(before, 'SIGKILL');
-      await untilAsked(
-        async () => server() > 0 && server() !== before,
-        () => `no other server runs: ${errors}`,
-      );
-      await untilAsked(isUp, () => `the next server does not answer: ${errors}`);
+      await untilReplaced(before);
     },
-    upgrade: () =>
-      fetch(`http://127.0.0.1:${http}/hookswitch/server/upgrade`, {
-        method: 'POST',
-        headers: { authorization: `Basic ${btoa('tester:secret')}` },
-      }),
+    upgrade,
+    /** Upgrades the server; resolves when the next process answers. */
+    async replace(): Promise<void> {
+      const before = server();
+      const { status } = await upgrade();
+      if (status !== 204) throw new Error(`the upgrade was answered with ${status}: ${errors}`);
+      await untilReplaced(before);
+    },
     /** Ends it as an init system does. @returns the exit code. */
     async close(): Promise<number | null> {
       const isOver = parent.exitCode !== null || parent.signalCode !== null;
