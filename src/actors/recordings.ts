@@ -280,7 +280,9 @@ function createSaved({ options: { stored }, registry, effects }: Parts, start: S
         const target = targetOf(named.kind, named.id);
         if (!target) continue;
         const path = stored.placeFor(plan.name, plan.format);
-        const entry = start(target, { ...plan, ...(begun && { goOn: begun }) }, path, from);
+        // Who began to record has heard the beep.
+        const beep = plan.beep && (from.value === 'queued' || from.value === 'preparing' || from.value === 'starting');
+        const entry = start(target, { ...plan, beep, ...(begun && { goOn: begun }) }, path, from);
         const { value } = entry.actor.getSnapshot();
         if (value === 'preparing') effects.prepare(plan.name);
         if (!begun) continue;

@@ -18,7 +18,16 @@ const encodedId = (id: string): string => (plainId.test(id) ? id : encodeURIComp
 const plainId = /^[\w.-]+$/;
 
 /** An entry of each element of a list: the element, or a member of it. */
-type Item = { readonly path: string; readonly member?: string; one(id: string): readonly unknown[] };
+type Item = {
+  readonly path: string;
+  readonly member?: string;
+  /** Its place among the entries of its element. */
+  readonly at: number;
+  one(id: string): readonly unknown[];
+};
+
+/** What is written of one element, by the places of its entries: keys, values, and the round in which each was read. */
+type Written = { keys: string[]; json: (string | undefined)[]; readIn: number[] };
 
 /** The scope of a kind of mark: entries of the object with its id, and parts that are written whole. */
 type Place = { items: Item[]; wholes: string[] };
@@ -30,9 +39,9 @@ type Savers = ReturnType<typeof saversOf>;
 function itemsOf(path: string, { each, changedBy }: Part, savers: Savers): (readonly [Item, readonly string[]])[] {
   if (!each) return [];
   const { one, members } = each;
-  if (!members) return [[{ path, one: (id) => one(savers, id) }, changedBy]];
-  return Object.entries(members.changedBy).map(([member, kinds]) => [
-    { path, member, one: (id) => members.one(savers, id, member) },
+  if (!members) return [[{ path, at: 0, one: (id) => one(savers, id) }, changedBy]];
+  return Object.entries(members.changedBy).map(([member, kinds], at) => [
+    { path, member, at, one: (id) => members.one(savers, id, member) },
     kinds,
   ]);
 }
@@ -92,9 +101,13 @@ class StateKeeper {
   readonly #places = new Map<string, Place>();
   /** By the paths of lists. */
   readonly #items = new Map<string, readonly Item[]>();
+  /** By the paths of lists, and the ids of their elements. */
+  readonly #written = new Map<string, SlotMap<string, Written>>();
   /** The channel of each Call-ID, and the Call-ID of each channel. */
   readonly #channels = new SlotMap<string, string>();
   readonly #callIds = new SlotMap<string, string>();
+  /** Rounds of reading: an entry is read once in each. */
+  #round = 0;
   /** Events and subscriptions that are not written yet. */
   #ready: StateChange[] = [];
   #events: ApplicationEvent[] = [];
@@ -105,6 +118,7 @@ class StateKeeper {
     this.#savers = saversOf(floors, sip);
     for (const [path, part] of Object.entries(savedParts)) {
       const items = itemsOf(path, part, this.#savers);
+      this.#written.set(path, new SlotMap());
       this.#items.set(
         path,
         items.map(([item]) => item),
@@ -145,16 +159,16 @@ class StateKeeper {
     this.#ready = [];
     this.#events = [];
     const wholes = new Set<string>();
-    /** A channel's leg is a part of several kinds: it is read once. */
-    const seen = new Set<string>();
-    for (const id of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#placeOf('leg').items, id, changed, seen);
+    // A channel's leg is a part of several kinds: it is read once.
+    this.#round++;
+    for (const id of this.#ofCalls(marks.get('call'))) this.#addOnes(this.#placeOf('leg').items, id, changed);
     for (const [kind, ids] of marks) {
       const place = this.#places.get(kind);
       if (!place) continue;
       for (const path of place.wholes) wholes.add(path);
       for (const id of ids) {
-        this.#addOnes(place.items, id, changed, seen);
-        if (kind === 'channel') this.#follow(id, changed, seen);
+        this.#addOnes(place.items, id, changed);
+        if (kind === 'channel') this.#follow(id, changed);
         if (kind === 'application') this.#forget(id, changed);
       }
     }
@@ -165,6 +179,7 @@ class StateKeeper {
   /** Writes everything that this process has begun with. Entries of the process before that are no more go. */
   writeAll(): void {
     const changed: StateChange[] = [];
+    this.#round++;
     const { state, calls } = this.#floors;
     for (const [path, { each }] of Object.entries(savedParts))
       if (each) for (const id of each.ids(this.#savers)) this.#addOnes(this.#items.get(path)!, id, changed);
@@ -202,6 +217,7 @@ class StateKeeper {
   /** Writes again what changes without a mark: a piece of all channels, or what they hear. */
   refresh(piece: number): void {
     const changed: StateChange[] = [];
+    this.#round++;
     if (piece === 0) this.#store.check();
     for (const [path, { each, changesUnmarked }] of Object.entries(savedParts)) {
       if (changesUnmarked === undefined || (changesUnmarked === 'together' && piece !== 0)) continue;
@@ -216,13 +232,22 @@ class StateKeeper {
     this.#store.commit(changed);
   }
 
-  #addOnes(items: readonly Item[], id: string, changed: StateChange[], seen?: Set<string>): void {
-    for (const { path, member, one } of items) {
-      const key = member === undefined ? keyOf(path, id) : `${keyOf(path, id)} ${member}`;
-      if (seen?.has(key)) continue;
-      seen?.add(key);
+  /** Adds entries of an element that differ from what is written. */
+  #addOnes(items: readonly Item[], id: string, changed: StateChange[]): void {
+    for (const { path, member, at, one } of items) {
+      const all = this.#written.get(path)!;
+      let written = all.get(id);
+      if (written?.readIn[at] === this.#round) continue;
       const [value] = one(id);
-      changed.push([key, value === undefined ? undefined : JSON.stringify(value)]);
+      if (value === undefined && written?.json[at] === undefined) continue;
+      const json = value === undefined ? undefined : JSON.stringify(value);
+      if (!written) all.set(id, (written = { keys: [], json: [], readIn: [] }));
+      written.readIn[at] = this.#round;
+      if (json === written.json[at]) continue;
+      written.json[at] = json;
+      written.keys[at] ??= member === undefined ? keyOf(path, id) : `${keyOf(path, id)} ${member}`;
+      changed.push([written.keys[at]!, json]);
+      if (json === undefined && written.json.every((each) => each === undefined)) all.delete(id);
     }
   }
 
@@ -237,9 +262,9 @@ class StateKeeper {
   }
 
   /** Keeps the Call-ID of a channel while it lives. Of one that has ended no part stays. */
-  #follow(id: string, changed: StateChange[], seen?: Set<string>): void {
+  #follow(id: string, changed: StateChange[]): void {
     const entry = this.#floors.calls.channels.find(id);
-    if (!entry) this.#addOnes(this.#items.get('calls.channels')!, id, changed, seen);
+    if (!entry) this.#addOnes(this.#items.get('calls.channels')!, id, changed);
     const callId = entry?.leg.protocolId;
     const before = this.#callIds.get(id);
     if (callId === before) return;

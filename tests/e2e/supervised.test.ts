@@ -217,6 +217,41 @@ for (const [what, before] of [
     }
   });
 
+supervised('that is killed goes on with a stream and a recording that began a moment ago', async () => {
+  // Only what is saved at once is there.
+  const server = await startSupervised({ dialplan, more: { state_store: { interval: 60 } } });
+  const phone = await Phone.open('4711', server.sip);
+  const [first, later] = [server.client(), server.client()];
+  try {
+    await first.connect('desk');
+    const calling = phone.call('desk');
+    const { channel } = await first.waitFor('StasisStart');
+    await first.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    phone.audio.hum(400);
+    await first.ok('POST', `/channels/${channel.id}/silence`);
+    await phone.audio.until(() => phone.audio.packets.length > 0, 'audio');
+    const begun = first.waitFor('RecordingStarted');
+    await first.ok('POST', `/channels/${channel.id}/record?name=early&format=wav`);
+    await begun;
+    await server.kill();
+    await later.connect('desk');
+    const before = phone.audio.packets.length;
+    await phone.audio.until(() => phone.audio.packets.length > before + 25, 'audio of the next process');
+    assert.is(new Set(phone.audio.packets.map(({ ssrc }) => ssrc)).size, 1);
+    const finished = later.waitFor('RecordingFinished');
+    await later.ok('POST', '/recordings/live/early/stop');
+    await finished;
+    // Half a second of 16-bit samples at 8 kHz.
+    assert.ok(readFileSync(join(server.directory, 'recordings', 'early.wav')).length > 8_000);
+    await later.ok('DELETE', `/channels/${channel.id}`);
+    await phone.over();
+  } finally {
+    await Promise.all([first.close(), later.close(), phone.close()]);
+    assert.is(await server.close(), 0);
+  }
+});
+
 supervised('takes connections that came while no server ran', async () => {
   const { server, sipPort, httpPort, close } = await startSupervised({ dialplan });
   try {

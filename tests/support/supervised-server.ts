@@ -74,7 +74,7 @@ export async function startSupervised({
     },
     // To warm up costs more CPU than most tests.
     media: { rtp_ports: [0, 0], warm_up: false, ...more?.['media'] },
-    state_store: { on: true },
+    state_store: { on: true, ...more?.['state_store'] },
     ...(tls && { tls }),
     ...(dialplan && { dialplan }),
   };
