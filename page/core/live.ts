@@ -9,8 +9,8 @@ const firstRetryMs = 500;
 const longestRetryMs = 8_000;
 
 /**
- * Follows the live WebSocket at a path; it is opened again when it is lost. Messages come at most four times a second; large ones are taken
- * once a second.
+ * Follows the live WebSocket at a path; it is opened again when it is lost. Messages come at most four times a second; while much comes they
+ * are taken once a second.
  * `gone`: the server says that there is no such thing; it is not asked again until it is `known` from elsewhere.
  */
 export function useLive<M>(path: string | undefined, take: (message: M) => void, known = false): LiveState {

@@ -1,8 +1,8 @@
-/** Large messages are taken together, so that the page is drawn once for them. */
+/** While much comes, messages are taken together, so that the page is drawn once for them. */
 
-/** From this size on a message is large, in octets. */
-const large = 8_000;
-/** Between two times that large ones are taken, in ms. */
+/** From so many octets in `pauseMs` on, messages wait for each other. */
+const much = 8_000;
+/** Between two times that messages are taken while much comes, in ms. */
 const pauseMs = 1_000;
 
 type Timing = {
@@ -18,11 +18,13 @@ const own: Timing = {
 };
 
 /**
- * Takes messages in their order: small ones at once with all before them, large ones once a second.
+ * Takes messages in their order: at once while little comes, else once a second.
  * @returns what hears a message of a size in octets, and what gives up those that wait
  */
 export function paced<M>(take: (message: M) => void, { now, later, cancel }: Timing = own) {
   let waiting: M[] = [];
+  /** What came within the last pause. */
+  let came: { at: number; octets: number }[] = [];
   let takenAt = Number.NEGATIVE_INFINITY;
   let timer: unknown;
   const takeAll = (): void => {
@@ -36,8 +38,10 @@ export function paced<M>(take: (message: M) => void, { now, later, cancel }: Tim
   return {
     hear(message: M, octets: number): void {
       waiting.push(message);
-      const rest = takenAt + pauseMs - now();
-      if (octets < large || rest <= 0) takeAll();
+      const at = now();
+      came = [...came.filter((before) => before.at > at - pauseMs), { at, octets }];
+      const rest = takenAt + pauseMs - at;
+      if (rest <= 0 || came.reduce((sum, each) => sum + each.octets, 0) < much) takeAll();
       else timer ??= later(takeAll, rest);
     },
     close(): void {

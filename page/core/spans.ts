@@ -5,7 +5,8 @@ import { stateNames } from './words.ts';
 /** What each object of a call did, as long as it lasted. */
 
 type Span = { state: string; from: number; to: number };
-type SpanRow = { key: string; chart: string; name: string; spans: Span[] };
+/** `lane`: that of the object in the ladder. */
+type SpanRow = { key: string; chart: string; name: string; lane: string | undefined; spans: Span[] };
 
 /** Charts with a row of their own. */
 const drawn: ReadonlySet<string> = new Set([
@@ -54,7 +55,7 @@ function followChannels() {
 
 /** The rows of a timeline. The last state lasts until its end, unless it is the final one. */
 export function spansOf(timeline: readonly TimelineEntry[], { lanes }: Reading): SpanRow[] {
-  const names = new Map(lanes.map(({ key, name }) => [key.slice(key.indexOf(':') + 1), name]));
+  const byObject = new Map(lanes.map((lane) => [lane.key.slice(lane.key.indexOf(':') + 1), lane]));
   const rows = new Map<string, SpanRow & { isOver: boolean }>();
   const channels = followChannels();
   const put = (key: string, state: string, at: number, isOver: boolean): void => {
@@ -69,8 +70,8 @@ export function spansOf(timeline: readonly TimelineEntry[], { lanes }: Reading):
     if (entry.kind !== 'step') continue;
     const key = `${entry.chart}:${entry.object}`;
     if (drawn.has(entry.chart) && !rows.has(key)) {
-      const name = names.get(entry.object) ?? entry.object;
-      rows.set(key, { key, chart: entry.chart, name, spans: [], isOver: false });
+      const { key: lane, name = entry.object } = byObject.get(entry.object) ?? {};
+      rows.set(key, { key, chart: entry.chart, name, lane, spans: [], isOver: false });
     }
     for (const channel of channels.read(entry)) {
       const isOver = entry.chart === 'channel' && entry.change.status !== undefined;

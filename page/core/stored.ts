@@ -5,7 +5,25 @@ import { ask } from './session.ts';
 /** Calls that are no longer live: the answers of searches on the server. */
 
 /** A search; empty texts are no condition. Times as a field of a form holds them, in local time. */
-export type StoredSearch = { words: string; from: string; to: string; isFailed: boolean; count: number };
+export type StoredSearch = {
+  words: string;
+  from: string;
+  to: string;
+  isFailed: boolean;
+  count: number;
+  /** Further conditions, as the server names them. */
+  more: Readonly<Record<string, string>>;
+};
+
+/** Conditions that only the server looks at: their names there, and in words. */
+export const serverConditions: Readonly<Record<string, { label: string; isNumber?: true }>> = {
+  number: { label: 'Number' },
+  app: { label: 'Application' },
+  endpoint: { label: 'Endpoint' },
+  cause: { label: 'Cause (Q.850)', isNumber: true },
+  longer_than: { label: 'At least, s', isNumber: true },
+  shorter_than: { label: 'At most, s', isNumber: true },
+};
 
 /** What a search found. */
 export type StoredResult = Pick<CallPage, 'calls' | 'total' | 'unsearched_before'>;
@@ -18,13 +36,14 @@ const instant = (local: string): string => {
   return Number.isNaN(at) ? '' : String(at);
 };
 
-function pathOf({ words, from, to, isFailed, count }: StoredSearch): string {
+function pathOf({ words, from, to, isFailed, count, more }: StoredSearch): string {
   const query = new URLSearchParams({ stored: 'true', state: 'ended', limit: String(count) });
   const conditions = {
     text: words.trim(),
     from: instant(from),
     to: instant(to),
     outcome: isFailed ? 'failed,refused' : '',
+    ...more,
   };
   for (const [name, value] of Object.entries(conditions)) if (value !== '') query.set(name, value);
   return `/hookswitch/calls?${query}`;

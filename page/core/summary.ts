@@ -1,7 +1,9 @@
 import type { Call } from '../../src/models/call.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { endsOf, outcomeText } from './calls.ts';
-import { duration, plural, stateNames } from './words.ts';
+import { measuresOf } from './measures.ts';
+import { legQualities, withQuality } from './quality.ts';
+import { duration, plural, shortNames, stateNames } from './words.ts';
 
 /** A call in one sentence: who, how, how long, and what went wrong. */
 
@@ -65,9 +67,23 @@ export function unacknowledged(timeline: readonly TimelineEntry[]): number {
   return most < fewestRepeats ? 0 : most;
 }
 
+/** Directions of legs in which the audio was bad: which, and how bad. That nothing is sent to a leg may be wanted. */
+export function badAudio(timeline: readonly TimelineEntry[], nameOf: (channel: string) => string): string[] {
+  return legQualities(withQuality(measuresOf(timeline, [])), undefined).flatMap(
+    ({ object, direction, word, worst }) => {
+      if (direction === 'heard' && word === 'silent') return [`no audio comes from ${nameOf(object)}`];
+      const way = direction === 'heard' ? 'from' : 'to';
+      return word === 'poor'
+        ? [`poor audio ${way} ${nameOf(object)}${worst === undefined ? '' : `: MOS ${worst}`}`]
+        : [];
+    },
+  );
+}
+
 /** The parts of the sentence; the last ones say what went wrong. */
 export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { said: string; wrong: string[] } {
   const { from, to } = endsOf(call);
+  const nameOf = shortNames(new Map(call.channels.map(({ id, name }) => [id, name])));
   const called = call.channels[0]?.extension.split('@')[0] ?? '';
   const through = call.applications.length > 0 ? ` (${call.applications.join(', ')})` : '';
   // A number that was dialed to reach the party stands beside its name.
@@ -89,6 +105,7 @@ export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { sai
   const sounds = missingSounds(timeline);
   const doubled = doubledDigits(timeline);
   const repeats = unacknowledged(timeline);
+  const audio = badAudio(timeline, nameOf);
   const { result } = call.outcome;
   const isPlain = call.state === 'live' || result === 'answered';
   return {
@@ -101,6 +118,7 @@ export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { sai
       ...(doubled.length === 0
         ? []
         : [`digits come twice (${doubled.join(', ')}): the phone sends each in two ways, such as RFC 4733 and INFO`]),
+      ...audio,
       ...(missed === 0 ? [] : [`${plural(missed, 'event')} missed by an application that was not connected`]),
       ...call.channels.flatMap(({ name, outcome }) =>
         outcome.result === 'failed' && outcome.reason !== call.outcome.reason ? [`${name}: ${outcome.reason}`] : [],

@@ -11,8 +11,13 @@ export function duration(ms: number): string {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }
 
+/** Made once: a format takes longer to make than to use. */
+const timeOfDay = new Intl.DateTimeFormat(undefined, {
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
+});
+
 /** Time of day. */
-export const clockTime = (at: number): string => new Date(at).toLocaleTimeString(undefined, { hour12: false });
+export const clockTime = (at: number): string => timeOfDay.format(at);
 
 /** Day and time. */
 export const dateTime = (at: number): string => new Date(at).toLocaleString(undefined, { hour12: false });

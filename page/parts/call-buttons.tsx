@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useLanes } from '../core/lanes.ts';
 import { askRaw, may } from '../core/session.ts';
 import { reasonOf } from './bits.tsx';
 
@@ -82,10 +83,16 @@ export function CallButtons({ id }: { id: string }) {
 }
 
 /** The same of one object. @param path where the interface has it; undefined where it has gone, or has no path */
-export function ObjectButtons({ object, path }: { object: string; path: string | undefined }) {
+export function ObjectButtons({ object, path, lane }: ObjectButtonsProps) {
+  const [only, choose] = useLanes();
   const { run, shown } = useTold();
   return (
     <div class="call-buttons">
+      {lane === undefined ? null : (
+        <button type="button" class="small" aria-pressed={only.has(lane)} onClick={() => choose(lane)}>
+          Only this in the ladder
+        </button>
+      )}
       <button
         type="button"
         class="small"
@@ -108,3 +115,10 @@ export function ObjectButtons({ object, path }: { object: string; path: string |
     </div>
   );
 }
+
+type ObjectButtonsProps = {
+  object: string;
+  path: string | undefined;
+  /** Its lane in the ladder; undefined where it has none. */
+  lane: string | undefined;
+};

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { type Lane, type Line, type Reading, type Row, rowsOf } from '../core/entries.ts';
+import { members, toggled, useLanes } from '../core/lanes.ts';
 import { useQuery } from '../core/route.ts';
 import { offset, plural } from '../core/words.ts';
 import { Json } from './bits.tsx';
@@ -18,10 +19,6 @@ const kindNames: Readonly<Record<Kind, string>> = {
 /** Width of a lane, in px: on a telephone the words need the room. */
 const laneWidthNow = (): number => (innerWidth <= 760 ? 8 : 16);
 const rowHeight = 30;
-
-const members = (text: string): ReadonlySet<string> => new Set(text.split(',').filter((each) => each !== ''));
-const toggled = (before: ReadonlySet<string>, each: string): string =>
-  (before.has(each) ? [...before].filter((other) => other !== each) : [...before, each]).join(',');
 
 /** The lanes of a row as a picture: an arrow between two, or a dot on one. */
 function Rails({ lanes, line }: { lanes: readonly Lane[]; line: Line }) {
@@ -139,12 +136,11 @@ function Detail({
 /** The filters, all of them in the address. */
 function useFilters() {
   const [kindText, setKinds] = useQuery('kinds', atFirst);
-  const [laneText, setLanes] = useQuery('lanes');
+  const [lanes, toggleLane] = useLanes();
   const [words, setWords] = useQuery('find');
   const [all, setAll] = useQuery('all');
   const shown = useMemo(() => members(kindText) as ReadonlySet<Kind>, [kindText]);
-  const lanes = useMemo(() => members(laneText), [laneText]);
-  return { shown, lanes, words, unfolded: all !== '', setKinds, setLanes, setWords, setAll };
+  return { shown, lanes, words, unfolded: all !== '', setKinds, toggleLane, setWords, setAll };
 }
 
 type LadderProps = {
@@ -159,7 +155,7 @@ type LadderProps = {
 };
 
 function Filters({ lanes, filters }: { lanes: readonly Lane[]; filters: ReturnType<typeof useFilters> }) {
-  const { shown, words, unfolded, setKinds, setLanes, setWords, setAll } = filters;
+  const { shown, words, unfolded, setKinds, toggleLane, setWords, setAll } = filters;
   return (
     <>
       <div class="filters">
@@ -193,7 +189,7 @@ function Filters({ lanes, filters }: { lanes: readonly Lane[]; filters: ReturnTy
             key={key}
             aria-pressed={filters.lanes.has(key)}
             aria-label={`Only ${kind} ${name}`}
-            onClick={() => setLanes(toggled(filters.lanes, key))}
+            onClick={() => toggleLane(key)}
           >
             {name}
           </button>

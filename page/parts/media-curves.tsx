@@ -192,7 +192,7 @@ function Legs({ legs, nameOf }: { legs: readonly LegQuality[]; nameOf: (object: 
   const shown = (value: number | undefined, unit = ''): string => (value === undefined ? '—' : `${value}${unit}`);
   return (
     <div class="scroll">
-      <table class="figures legs">
+      <table class="figures legs" aria-label="Audio of each leg">
         <thead>
           <tr>
             <th scope="col">Audio</th>
@@ -251,7 +251,7 @@ function shownText({ shows, awaits, unseen }: Measure['report'], nameOf: (object
 function VideoTable({ rows, nameOf }: VideoTableProps) {
   return (
     <div class="scroll">
-      <table class="figures">
+      <table class="figures" aria-label="Video of each stream">
         <thead>
           <tr>
             <th scope="col">To</th>

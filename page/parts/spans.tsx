@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import type { Reading } from '../core/entries.ts';
+import { useLanes } from '../core/lanes.ts';
 import { spansOf } from '../core/spans.ts';
 import { offset } from '../core/words.ts';
 
@@ -30,12 +31,16 @@ type SpansProps = {
   onMoment(count: number): void;
 };
 
+/** Where the axis says its time, as shares of what is shown. */
+const ticks = [0, 0.25, 0.5, 0.75, 1];
+
 /** The zoomed part, as shares of the whole. */
 type Range = { from: number; to: number };
 const whole: Range = { from: 0, to: 1 };
 
 export function Spans({ timeline, reading, began, at, onMoment }: SpansProps) {
   const rows = useMemo(() => spansOf(timeline, reading), [timeline, reading]);
+  const [only, choose] = useLanes();
   const [range, setRange] = useState(whole);
   const total = Math.max(1, (timeline.at(-1)?.at ?? began) - began);
   const [start, length] = [began + range.from * total, (range.to - range.from) * total];
@@ -56,7 +61,6 @@ export function Spans({ timeline, reading, began, at, onMoment }: SpansProps) {
   return (
     <section class="spans" aria-label="States over time">
       <div class="spans-head">
-        <span class="quiet number">{offset(start - began)} s</span>
         <span class="grow" />
         <button type="button" class="small" onClick={() => zoom(0.5)} aria-label="Zoom in">
           +
@@ -64,13 +68,29 @@ export function Spans({ timeline, reading, began, at, onMoment }: SpansProps) {
         <button type="button" class="small" onClick={() => zoom(2)} aria-label="Zoom out">
           −
         </button>
-        <span class="quiet number">{offset(start + length - began)} s</span>
       </div>
-      {rows.map(({ key, chart, name, spans }) => (
+      <div class="span-row" aria-hidden="true">
+        <span />
+        <div class="span-ticks">
+          {ticks.map((share) => (
+            <span key={share} class="quiet number" style={{ left: `${100 * share}%` }}>
+              {offset(start + share * length - began)} s
+            </span>
+          ))}
+        </div>
+      </div>
+      {rows.map(({ key, chart, name, lane, spans }) => (
         <div class="span-row" key={key}>
-          <span class="span-name" title={`${chart} ${name}`}>
+          <button
+            type="button"
+            class="span-name"
+            title={`${chart} ${name}: show only its entries in the ladder`}
+            aria-label={`Limit the ladder to ${chart} ${name}`}
+            aria-pressed={lane !== undefined && only.has(lane)}
+            onClick={() => lane !== undefined && choose(lane)}
+          >
             {name}
-          </span>
+          </button>
           {/* biome-ignore lint/a11y/useKeyWithClickEvents: the slider above is the way by keyboard */}
           {/* biome-ignore lint/a11y/noStaticElementInteractions: the slider above is the way by keyboard */}
           <div class="span-bar" onClick={goTo}>

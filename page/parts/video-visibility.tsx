@@ -31,7 +31,7 @@ export function VideoVisibilityTable({ bridge, nameOf }: { bridge: string; nameO
   return (
     <div class="scroll">
       <h4>Video visibility</h4>
-      <table class="video-visibility">
+      <table class="video-visibility" aria-label="Who sees whom">
         <thead>
           <tr>
             <th scope="col">Member</th>

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { useCell } from '../core/cell.ts';
-import { to } from '../core/route.ts';
+import { to, useQuery } from '../core/route.ts';
 import { askRaw, session, socketUrl } from '../core/session.ts';
 import { clockTime } from '../core/words.ts';
 import { Asks, Badge, Empty, Json, Panel, Pill, useAsked } from '../parts/bits.tsx';
@@ -52,7 +52,7 @@ const entriesOf = (base: string, document: Document | undefined): Entry[] =>
 export function Api({ chosen }: { chosen: string | undefined }) {
   const { value: ari } = useAsked<Document>('/ari/openapi.json');
   const { value: own } = useAsked<Document>('/hookswitch/openapi.json');
-  const [words, setWords] = useState('');
+  const [words, setWords] = useQuery('find');
   const all = useMemo(() => [...entriesOf('/ari', ari), ...entriesOf('/hookswitch', own)], [ari, own]);
   const wanted = words.trim().toLowerCase();
   const found = all.filter(({ key, operation }) => `${key} ${operation.summary ?? ''}`.toLowerCase().includes(wanted));

@@ -7,6 +7,7 @@ import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { readLines, titlesOf } from '../core/entries.ts';
 import { amongButtons } from '../core/focus.ts';
+import { members } from '../core/lanes.ts';
 import { useLive } from '../core/live.ts';
 import { callAt } from '../core/moment.ts';
 import { overview } from '../core/overview.ts';
@@ -59,6 +60,9 @@ function objectsOf(traced: ReadonlyMap<string, Traced>): Shown[] {
 const byKind = (one: Shown, other: Shown): number =>
   Number(other.charts[0]?.chart === 'channel') - Number(one.charts[0]?.chart === 'channel');
 
+/** On a telephone no chart is drawn at first: they are long. */
+const isNarrow = (): boolean => innerWidth <= 760;
+
 const isOver = ({ charts: [main] }: Shown): boolean => main === undefined || main.image.status !== 'active';
 
 /** Initially drawn charts: the first live channel, and the last object beside channels. */
@@ -69,6 +73,13 @@ function drawnAtFirst(objects: readonly Shown[]): ReadonlySet<Shown> {
   const last = others.at(-1);
   return new Set([...(first ? [first] : []), ...(last ? [last] : [])]);
 }
+
+/** The chosen charts of objects, with another one for an object; undefined: its main one. */
+const withTab = (tabs: ReadonlySet<string>, object: string, chart: string | undefined): string =>
+  [
+    ...[...tabs].filter((key) => !key.endsWith(`:${object}`)),
+    ...(chart === undefined ? [] : [keyOf(object, chart)]),
+  ].join(',');
 
 type ObjectCardProps = {
   shown: Shown;
@@ -83,17 +94,20 @@ type ObjectCardProps = {
   at: number | undefined;
   /** What it is of: a sound, a name. */
   title: string | undefined;
+  /** Its lane in the ladder. */
+  lane: string | undefined;
 };
 
-function ObjectCard({ shown, traced, call, past, actable, drawn, at, title }: ObjectCardProps) {
+function ObjectCard({ shown, traced, call, past, actable, drawn, at, title, lane }: ObjectCardProps) {
   const who = useCell(session);
-  const [chosen, setChosen] = useState<string>();
+  const [tabText, setTabs] = useQuery('tab');
+  const tabs = members(tabText);
   const over = isOver(shown);
   // Folded or unfolded by hand, it stays so.
   const [opened, setOpened] = useState<boolean>();
   const { charts, object } = shown;
   const main = charts[0];
-  const current = charts.find(({ chart }) => chart === chosen) ?? main;
+  const current = charts.find(({ chart }) => tabs.has(keyOf(object, chart))) ?? main;
   if (!main || !current) return null;
   const isOpen = opened ?? drawn;
   const name = call?.channels.find(({ id }) => id === object)?.name ?? title;
@@ -104,7 +118,7 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at, title }: Ob
     <section class={`object ${over ? 'over' : ''}`} data-object={object} data-chart={main.chart}>
       <header>
         <button type="button" class="fold" aria-expanded={isOpen} onClick={() => setOpened(!isOpen)}>
-          <span class="object-kind">{kindNames[main.chart] ?? main.chart}</span>
+          <span class="object-kind">{kindNames[main.chart] ?? main.chart}</span>{' '}
           <b class="object-name">{name ?? object}</b>
           <span class="grow" />
           {charts.slice(0, over ? 1 : 2).map(({ chart, image }) => (
@@ -127,7 +141,7 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at, title }: Ob
                   role="tab"
                   key={chart}
                   aria-selected={chart === current.chart}
-                  onClick={() => setChosen(chart)}
+                  onClick={() => setTabs(withTab(tabs, object, chart === main.chart ? undefined : chart))}
                 >
                   {chart}
                 </button>
@@ -172,6 +186,7 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at, title }: Ob
           {possible ? <Operations possible={possible} past={past} /> : null}
           <ObjectButtons
             object={object}
+            lane={lane}
             path={over ? undefined : pathOf(main.chart === 'liveRecording' ? 'recording' : main.chart, object)}
           />
           <details>
@@ -254,7 +269,8 @@ export function CallView({ id }: { id: string }) {
         .sort(byKind),
     [traced],
   );
-  const drawn = useMemo(() => drawnAtFirst(objects), [objects]);
+  const [folds] = useState(isNarrow);
+  const drawn = useMemo(() => (folds ? new Set<Shown>() : drawnAtFirst(objects)), [objects, folds]);
   const began = timeline[0]?.at ?? call?.began ?? 0;
   const at = moment === undefined ? undefined : timeline[count - 1]?.at;
   const isPast = moment !== undefined && count < timeline.length;
@@ -338,6 +354,7 @@ export function CallView({ id }: { id: string }) {
                   drawn={all || drawn.has(shown) || shown.object === linked}
                   at={at}
                   title={titles.get(shown.object)}
+                  lane={reading.lanes.find(({ key }) => key.endsWith(`:${shown.object}`))?.key}
                 />
               ))}
               <MediaCurves timeline={timeline} at={at} call={call} />

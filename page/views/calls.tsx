@@ -6,7 +6,7 @@ import { useCell } from '../core/cell.ts';
 import { csvOf } from '../core/export.ts';
 import { isRefused, type Listed, overview, refusalText, stuckCalls } from '../core/overview.ts';
 import { to, useQuery } from '../core/route.ts';
-import { merged, savedSearches, saveSearch, useStoredCalls } from '../core/stored.ts';
+import { merged, savedSearches, saveSearch, serverConditions, useStoredCalls } from '../core/stored.ts';
 import { dateTime, dayTime, duration, plural } from '../core/words.ts';
 import { Badge, Empty, Pill } from '../parts/bits.tsx';
 import { saveAs } from '../parts/call-buttons.tsx';
@@ -142,6 +142,22 @@ function SavedSearches({ name }: { name: string }) {
   );
 }
 
+function Condition({ name, label, isNumber }: { name: string; label: string; isNumber: boolean }) {
+  const [value, setValue] = useQuery(name);
+  return (
+    <label>
+      {label}{' '}
+      <input
+        class="short"
+        type="text"
+        inputMode={isNumber ? 'numeric' : 'text'}
+        value={value}
+        onInput={(event) => setValue(event.currentTarget.value)}
+      />
+    </label>
+  );
+}
+
 /** The time that stored calls are searched in, and how far the search came. */
 function StoredRange({ found, problem, onMore }: ReturnType<typeof useStoredCalls> & { onMore: () => void }) {
   const [from, setFrom] = useQuery('from');
@@ -155,6 +171,9 @@ function StoredRange({ found, problem, onMore }: ReturnType<typeof useStoredCall
     <div class="filters stored">
       {field('From', from, setFrom)}
       {field('To', until, setUntil)}
+      {Object.entries(serverConditions).map(([name, { label, isNumber }]) => (
+        <Condition key={name} name={name} label={label} isNumber={isNumber === true} />
+      ))}
       {problem === undefined ? null : <span class="bad">{problem}</span>}
       {found && found.calls.length < found.total ? (
         <button type="button" class="small" onClick={onMore}>
@@ -174,6 +193,12 @@ function StoredRange({ found, problem, onMore }: ReturnType<typeof useStoredCall
 const storedAtFirst = 200;
 const mostStored = 1_000;
 
+/** The conditions for the server that are set. */
+function useConditions(): Readonly<Record<string, string>> {
+  const all = Object.keys(serverConditions).map((name) => [name, useQuery(name)[0]] as const);
+  return Object.fromEntries(all.filter(([, value]) => value !== ''));
+}
+
 /** The search as the address has it. Stored calls are part of it on demand. */
 function useSearch(words: string, shown: Shown) {
   const [stored, setStored] = useQuery('stored');
@@ -181,10 +206,13 @@ function useSearch(words: string, shown: Shown) {
   const [until] = useQuery('to');
   const [count, setCount] = useState(storedAtFirst);
   const isStored = stored === '1' && shown !== 'live' && shown !== 'stuck';
-  const search = isStored ? { words, from, to: until, isFailed: shown === 'failed', count } : undefined;
+  const more = useConditions();
+  const search = isStored ? { words, from, to: until, isFailed: shown === 'failed', count, more } : undefined;
   const result = useStoredCalls(search);
   return {
     ...{ isOn: stored === '1', isStored, result },
+    /** Whether only the server knows which calls match. */
+    isAsked: isStored && Object.keys(more).length > 0,
     turn: () => setStored(stored === '1' ? '' : '1'),
     more: () => setCount(Math.min(mostStored, count + storedAtFirst)),
     within: (call: Listed) =>
@@ -205,14 +233,14 @@ export function Calls() {
   const [stateText, setShown] = useQuery('state', 'all');
   const shown = states.find((each) => each === stateText) ?? 'all';
   const wanted = words.trim().toLowerCase();
-  const { isOn, isStored, result, turn, more, within } = useSearch(words, shown);
+  const { isOn, isStored, isAsked, result, turn, more, within } = useSearch(words, shown);
   const { found } = result;
   const rows = useMemo(
     () =>
-      [...merged([...calls.values()], found?.calls ?? []), ...refused]
+      (isAsked ? (found?.calls ?? []) : [...merged([...calls.values()], found?.calls ?? []), ...refused])
         .filter((call) => isShown(call, shown) && within(call) && (wanted === '' || hasWords(call, wanted)))
         .sort(inOrder),
-    [calls, refused, shown, wanted, found, isStored],
+    [calls, refused, shown, wanted, found, isStored, isAsked],
   );
   const live = useMemo(() => [...calls.values()].filter(({ state }) => state === 'live').length, [calls]);
   const liveInAll = figures?.live_calls ?? 0;

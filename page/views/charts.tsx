@@ -59,7 +59,7 @@ function EventTable({ kind, drawn }: { kind: 'command' | 'report'; drawn: NonNul
     <Panel title={kind === 'command' ? 'Commands and their transitions' : 'Reports and their transitions'}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it */}
       <section class="scroll" tabIndex={0} aria-label={`${kind}s by state`}>
-        <table class="events-table">
+        <table class="events-table" aria-label={`${kind}s by state`}>
           <thead>
             <tr>
               <th scope="col">{kind}</th>

@@ -56,7 +56,7 @@ function Threads({ server }: { server: ServerInfo }) {
       {loads.map((load, place) => (
         <li key={place}>
           <span class="quiet">Audio thread {place + 1}</span>
-          <meter min={0} max={most} value={load} />
+          <meter min={0} max={most} value={load} aria-label={`Sessions of audio thread ${place + 1}`} />
           <b class="number">{load}</b>
           <Lateness load={now[place]} before={before?.[place]} />
         </li>

@@ -125,7 +125,7 @@ function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo 
     })),
   ];
   return (
-    <table class="figures">
+    <table class="figures" aria-label="Load of the threads">
       <thead>
         <tr>
           <th scope="col">Thread</th>

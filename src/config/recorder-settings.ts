@@ -109,7 +109,7 @@ export const recorder = group(
           description: 'Calls sent at first and in bursts.',
         }),
         calls_per_second: whole(1, 100_000, {
-          default: 200,
+          default: 100,
           unit: 'calls/s',
           description: 'Calls sent when the burst is used up. While more change, a client gets a sample.',
         }),
@@ -124,7 +124,7 @@ export const recorder = group(
           description: 'Events sent at first and in bursts.',
         }),
         events_per_second: whole(1, 100_000, {
-          default: 100,
+          default: 50,
           unit: 'events/s',
           description: 'Events sent when the burst is used up. Further ones are left out and counted.',
         }),

@@ -102,14 +102,15 @@ function stuckAlarms({ stuck }: AlarmSources): Found[] {
   const unheard = stuck.filter(isUnheard);
   const others = stuck.filter((each) => each.kind !== 'application' && !isUnheard(each));
   const found: Found[] = [];
+  const unheardCalls = callsOf(unheard);
   if (unheard.length > 0)
     found.push({
       kind: 'one_way_audio',
       severity: 'critical',
-      text: `No audio comes from the far side of ${plural(unheard.length, 'answered call', 'answered calls')}`,
+      text: `No audio comes from the far side of ${plural(Math.max(1, unheardCalls.length), 'answered call', 'answered calls')}`,
       advice: 'Check NAT, firewalls and sip.external_address.',
       since: Math.min(...unheard.map(({ since }) => since)),
-      ...{ count: unheard.length, calls: callsOf(unheard) },
+      ...{ count: Math.max(1, unheardCalls.length), calls: unheardCalls },
     });
   const [first] = others;
   if (first)

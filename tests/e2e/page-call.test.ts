@@ -39,6 +39,16 @@ test(
     // A lane for the channel, with its leg and its audio.
     assert.is(await shown.getByRole('button', { name: /^Only .* PJSIP\/bob-/ }).count(), 1);
 
+    // The name of an object beside its spans limits the ladder, and the chosen chart of an object stays after a reload.
+    const limits = spans.getByRole('button', { name: /^Limit the ladder to channel PJSIP\/bob-/ });
+    await limits.click();
+    await shown.getByRole('button', { name: /^Only channel PJSIP\/bob-/, pressed: true }).waitFor();
+    await limits.click();
+    const first = shown.locator('.object').first();
+    await first.getByRole('tab', { name: 'ownership' }).click();
+    await shown.reload();
+    await first.getByRole('tab', { name: 'ownership', selected: true }).waitFor();
+
     assert.is(await alice.refer('<sip:203@127.0.0.1>'), 202);
     await heading(shown, 'bob (202) → carol (203)');
     const length = await shown.locator('.facts').textContent();

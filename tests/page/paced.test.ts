@@ -16,7 +16,7 @@ function world() {
   return { clock, taken, messages };
 }
 
-pace('large messages are taken once a second, small ones at once with those before them', async () => {
+pace('while much comes messages are taken once a second, else at once', async () => {
   const { clock, taken, messages } = world();
   for (let count = 0; count < 6; count++) {
     messages.hear(count, 100_000);
@@ -24,8 +24,21 @@ pace('large messages are taken once a second, small ones at once with those befo
   }
   assert.equal(taken, ['0 at 0', '1 at 1000', '2 at 1000', '3 at 1000']);
   messages.hear(6, 100);
-  assert.equal(taken.slice(4), ['4 at 1500', '5 at 1500', '6 at 1500']);
+  await clock.run(2_000);
+  assert.equal(taken.slice(4), ['4 at 2000', '5 at 2000', '6 at 2000']);
+  for (const count of [7, 8, 9]) messages.hear(count, 100);
+  assert.equal(taken.slice(7), ['7 at 3500', '8 at 3500', '9 at 3500']);
   assert.is(clock.pending, 0);
+});
+
+pace('many messages that are not large are taken once a second as well', async () => {
+  const { clock, taken, messages } = world();
+  for (let count = 0; count < 12; count++) {
+    messages.hear(count, 5_000);
+    await clock.run(250);
+  }
+  const times = new Set(taken.map((each) => each.replace(/.* at /, '')));
+  assert.equal([...times], ['0', '1000', '2000', '3000']);
 });
 
 pace('those that wait are given up when nobody looks any more', async () => {

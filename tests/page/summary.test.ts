@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { doubledDigits, unacknowledged } from '../../page/core/summary.ts';
+import { badAudio, doubledDigits, unacknowledged } from '../../page/core/summary.ts';
+import { shortNames } from '../../page/core/words.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 
 const summary = suite('what the summary of a call finds out');
@@ -36,5 +37,23 @@ summary(
     assert.is(unacknowledged([bye, bye, bye, ok]), 0);
   },
 );
+
+const measured = (at: number, packets: { heard: number; sent: number }, lost = 0) =>
+  ({
+    ...{ kind: 'media', at, object: 'c1' },
+    report: { codec: 'ulaw', packets_heard: packets.heard, packets_sent: packets.sent, loss_heard: lost, loss_sent: 0 },
+  }) as unknown as TimelineEntry;
+
+summary('audio that does not come, or comes badly, is told with its leg; that nothing is sent may be wanted', () => {
+  const names = new Map([['c1', 'PJSIP/bob-1a2b']]);
+  const wrong = (...timeline: TimelineEntry[]) => badAudio(timeline, shortNames(names));
+  assert.equal(wrong(), []);
+  assert.equal(wrong(measured(0, { heard: 0, sent: 50 }), measured(1, { heard: 0, sent: 100 })), [
+    'no audio comes from bob',
+  ]);
+  assert.equal(wrong(measured(0, { heard: 50, sent: 0 }), measured(1, { heard: 100, sent: 0 })), []);
+  const [poor] = wrong(measured(0, { heard: 50, sent: 50 }), measured(1, { heard: 75, sent: 100 }, 25));
+  assert.match(poor ?? '', /^poor audio from bob: MOS [12]\.\d$/);
+});
 
 summary.run();

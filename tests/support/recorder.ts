@@ -26,7 +26,7 @@ export const createTestRecorder = (
     },
   });
 
-/** What those are sent who watch live, as the settings usually are. */
+/** Bounds of what those are sent who watch live. */
 export const liveSettings: LiveSettings = {
   ...{ message_calls: 500, calls_burst: 5_000, calls_per_second: 200 },
   ...{ message_events: 200, events_burst: 2_000, events_per_second: 100, stuck: 100 },

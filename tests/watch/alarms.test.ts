@@ -104,7 +104,7 @@ test('one-way audio and other stuck objects are two alarms, each with its calls 
   assert.equal(
     found.map(({ kind, count, calls }) => [kind, count, calls]),
     [
-      ['one_way_audio', 2, ['c1']],
+      ['one_way_audio', 1, ['c1']],
       ['stuck', 1, ['c2']],
     ],
   );
