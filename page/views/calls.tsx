@@ -152,7 +152,7 @@ function Condition({ name, label, isNumber }: { name: string; label: string; isN
         type="text"
         inputMode={isNumber ? 'numeric' : 'text'}
         value={value}
-        onInput={(event) => setValue(event.currentTarget.value)}
+        onInput={({ currentTarget: { value: text } }) => setValue(isNumber ? text.replaceAll(/\D/g, '') : text)}
       />
     </label>
   );
