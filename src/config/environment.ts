@@ -12,6 +12,7 @@ type Variable = {
 
 const asText = (text: string) => text;
 const asNumber = (text: string) => (/^\d+$/.test(text.trim()) ? Number(text) : text);
+const asList = (text: string) => text.split(',').map((each) => each.trim());
 const asRange = (text: string) => {
   const [, first, last] = /^\s*(\d+)\s*[-,]\s*(\d+)\s*$/.exec(text) ?? [];
   return first && last ? [Number(first), Number(last)] : text;
@@ -66,6 +67,18 @@ export const variables: readonly Variable[] = [
     name: 'HOOKSWITCH_RECORDINGS',
     description: 'directory of recordings',
     paths: [['recordings', 'directory']],
+    read: asText,
+  },
+  {
+    name: 'HOOKSWITCH_CLUSTER_NATS',
+    description: 'NATS servers of the cluster, separated by commas',
+    paths: [['cluster', 'nats']],
+    read: asList,
+  },
+  {
+    name: 'HOOKSWITCH_CLUSTER_NAME',
+    description: 'name of this node of the cluster',
+    paths: [['cluster', 'name']],
     read: asText,
   },
 ];

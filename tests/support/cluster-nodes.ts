@@ -101,20 +101,23 @@ export class NodeProcess {
   readonly name: string;
   readonly #directory = mkdtempSync(join(tmpdir(), 'hookswitch-node-'));
   readonly #port: number;
+  /** `address:port` of its SIP. */
+  readonly sip: string;
   readonly #clients: AriClient[] = [];
 
-  private constructor(name: string, port: number, settings: object) {
+  private constructor(name: string, port: number, sip: number, settings: object) {
     this.name = name;
     this.#port = port;
+    this.sip = `127.0.0.1:${sip}`;
     writeFileSync(join(this.#directory, 'hookswitch.yaml'), JSON.stringify(settings));
   }
 
-  static async start(name: string, nats: string, cluster: object = {}): Promise<NodeProcess> {
+  static async start(name: string, nats: string, cluster: object = {}, endpoints: object = {}): Promise<NodeProcess> {
     const [port, sip] = [await freePort(), await freePort()];
-    const node = new NodeProcess(name, port, {
+    const node = new NodeProcess(name, port, sip, {
       general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
       http: { bind: '127.0.0.1', port, users: [{ name: 'tester', password: 'secret' }] },
-      sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints: {} },
+      sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints },
       media: { rtp_ports: [0, 0], warm_up: false },
       dialplan: {
         default: { 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
@@ -175,11 +178,16 @@ export class TestCluster {
     this.nodes = Object.fromEntries(nodes.map((node) => [node.name, node]));
   }
 
-  static async start(command: string, names: readonly string[], settings: object = {}): Promise<TestCluster> {
+  static async start(
+    command: string,
+    names: readonly string[],
+    settings: object = {},
+    endpoints: object = {},
+  ): Promise<TestCluster> {
     const nats = await NatsServer.start(command);
     const nodes: NodeProcess[] = [];
     try {
-      for (const name of names) nodes.push(await NodeProcess.start(name, nats.url, settings));
+      for (const name of names) nodes.push(await NodeProcess.start(name, nats.url, settings, endpoints));
       const cluster = new TestCluster(nats, nodes);
       await cluster.whole();
       return cluster;

@@ -1,0 +1,177 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as apps from 'kubernetes-models/apps/v1';
+import * as policy from 'kubernetes-models/policy/v1';
+import * as core from 'kubernetes-models/v1';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parse, parseAllDocuments } from 'yaml';
+import { loadConfig, warnings } from '../../src/config/load.ts';
+import { validate } from '../../src/dialplan/parse.ts';
+import type { Channel } from '../../src/models/channel.ts';
+import { AriClient } from '../support/ari-client.ts';
+import { TestCluster } from '../support/cluster-nodes.ts';
+import { freePort } from '../support/free-port.ts';
+import { need } from '../support/need.ts';
+import { Phone } from '../support/phone.ts';
+import { Command } from '../support/program.ts';
+import { untilAsked } from '../support/waiting.ts';
+
+/** The files of `deploy/cluster`: three nodes behind Kamailio and HAProxy, and on Kubernetes. */
+const deployed = suite('a cluster behind Kamailio and HAProxy');
+
+const fileOf = (name: string): string => fileURLToPath(new URL(`../../deploy/cluster/${name}`, import.meta.url));
+const textOf = (name: string): string => readFileSync(fileOf(name), 'utf8');
+
+type Service = { environment?: Record<string, string>; volumes?: string[] };
+
+deployed('the configuration is valid for each node, and proxies and nodes agree on addresses', () => {
+  const { services } = parse(textOf('compose.yaml'), { merge: true }) as { services: Record<string, Service> };
+  const balanced = services['haproxy']?.environment ?? {};
+  for (const name of ['a', 'b', 'c']) {
+    const env = Object.fromEntries(
+      Object.entries(services[name]?.environment ?? {}).map(([key, value]) => [
+        key,
+        String(value)
+          .replace(/^\$\{HOST_ADDRESS.*/, '127.0.0.1')
+          .replace(/^\$\{.*/, 'wonderland'),
+      ]),
+    );
+    const config = loadConfig({ file: fileOf('hookswitch.yaml'), env, checkDialplan: validate });
+    assert.equal(warnings(config), []);
+    assert.equal([config.cluster.name, config.cluster.nats], [name, ['nats://127.0.0.1:4222']]);
+    assert.match(
+      textOf('dispatcher.list'),
+      new RegExp(`^1 sip:127\\.0\\.0\\.1:${config.sip.transports[0]?.port}$`, 'm'),
+    );
+    assert.is(balanced[`NODE_${name.toUpperCase()}`], `127.0.0.1:${config.http.port}`);
+  }
+});
+
+const kinds = { ...core, ...apps, ...policy } as unknown as Record<string, new (data: object) => { validate(): void }>;
+
+deployed('the manifests for Kubernetes follow its schemas, and their configuration is valid', () => {
+  const manifests = parseAllDocuments(textOf('kubernetes.yaml')).map((each) => each.toJS() as { kind: string });
+  assert.equal(
+    manifests.map(({ kind }) => kind),
+    ['ConfigMap', 'Service', 'Service', 'PodDisruptionBudget', 'StatefulSet'],
+  );
+  for (const manifest of manifests) new kinds[manifest.kind]!(manifest).validate();
+  const wrong = structuredClone(manifests[4]) as unknown as { spec: { replicas: unknown } };
+  wrong.spec.replicas = 'three';
+  assert.throws(() => new kinds['StatefulSet']!(wrong).validate(), /replicas/);
+
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-kubernetes-'));
+  try {
+    const file = join(directory, 'hookswitch.yaml');
+    const [{ data }] = manifests as unknown as [{ data: Record<string, string> }];
+    writeFileSync(file, data['hookswitch.yaml'] ?? '');
+    const env = { HOOKSWITCH_PASSWORD: 'wonderland', HOOKSWITCH_CLUSTER_NAME: 'hookswitch-0' };
+    assert.is(loadConfig({ file, env, checkDialplan: validate }).cluster.name, 'hookswitch-0');
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+/** Kamailio with the shipped configuration, in front of these SIP addresses. */
+async function kamailioFor(program: string, nodes: readonly string[]): Promise<Command & { port: number }> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-cluster-'));
+  const list = join(directory, 'dispatcher.list');
+  writeFileSync(list, nodes.map((address) => `1 sip:${address}\n`).join(''));
+  const port = await freePort();
+  const defines = { HOST_PORT: port, INNER_PORT: await freePort(), PING: 1, NODES: `"${list}"` };
+  const defined = Object.entries(defines).flatMap(([name, value]) => ['-A', `${name}=${value}`]);
+  const file = fileOf('kamailio.cfg');
+  execFileSync(program, ['-c', '-f', file, ...defined], { stdio: 'pipe' });
+  const memory = ['-m', '32', '-M', '4', '-Y', directory, '-P', join(directory, 'pid')];
+  const command = new Command(program, ['-DD', '-E', ...memory, '-f', file, ...defined], {}, true);
+  return Object.assign(command, { port });
+}
+
+async function haproxyFor(program: string, nodes: readonly string[]): Promise<Command & { port: number }> {
+  const port = await freePort();
+  const [a = '', b = '', c = ''] = nodes;
+  const env = { LISTEN: `127.0.0.1:${port}`, NODE_A: a, NODE_B: b, NODE_C: c };
+  const command = new Command(program, ['-db', '-f', fileOf('haproxy.cfg')], env, true);
+  return Object.assign(command, { port });
+}
+
+/** Has a node take no new calls. */
+const drain = (url: string) =>
+  fetch(`${url}/hookswitch/server/drain`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from('tester:secret').toString('base64')}` },
+  });
+
+need('nats-server').test(deployed, 'calls go to all nodes, and not to drained and lost ones', async (nats) => {
+  const kamailioProgram = need('kamailio').path;
+  const haproxyProgram = need('haproxy').path;
+  assert.ok(kamailioProgram && haproxyProgram, 'needs kamailio and haproxy');
+  const cluster = await TestCluster.start(nats, ['a', 'b', 'c'], {}, { kamailio: { match: ['127.0.0.1'] } });
+  const open: { close(): Promise<void> | void }[] = [];
+  const nodes = Object.values(cluster.nodes);
+  try {
+    const kamailio = await kamailioFor(
+      kamailioProgram,
+      nodes.map(({ sip }) => sip),
+    );
+    open.push(kamailio);
+    const haproxy = await haproxyFor(
+      haproxyProgram,
+      nodes.map(({ url }) => url.replace('http://', '')),
+    );
+    open.push(haproxy);
+    const front = `http://127.0.0.1:${haproxy.port}`;
+    await untilAsked(
+      async () => (await fetch(`${front}/health/ready`).catch(() => undefined))?.status === 200,
+      () => haproxy.written,
+    );
+
+    // One application at the balancer has the calls of all nodes.
+    const client = new AriClient(`${front}/ari`, 'tester:secret');
+    open.push(client);
+    await client.connect('shop');
+    const seen = new Set<string>();
+    /** Places a call and answers it. @returns the node that has it. */
+    const call = async (): Promise<string> => {
+      const phone = await Phone.open('4711', `127.0.0.1:${kamailio.port}`);
+      open.push(phone);
+      const started = client.waitFor('StasisStart', ({ channel }) => !seen.has(channel.id));
+      const called = phone.call('1001');
+      const { id } = (await started).channel;
+      seen.add(id);
+      await client.ok('POST', `/channels/${id}/answer`);
+      await called;
+      return id.split('~')[0] ?? '';
+    };
+    const reached = new Set<string>();
+    for (let calls = 0; reached.size < 3; calls++) {
+      assert.ok(calls < 60, 'the calls do not go to all nodes');
+      reached.add(await call());
+    }
+
+    // A drained node keeps its calls and gets no more.
+    const channelsOf = async (node: string) =>
+      (await client.ok<Channel[]>('GET', '/channels')).filter(({ id }) => id.startsWith(`${node}~`)).length;
+    const kept = await channelsOf('b');
+    await drain(cluster.node('b').url);
+    await kamailio.until(/node \S+ takes no calls/);
+    for (let calls = 0; calls < 12; calls++) assert.is.not(await call(), 'b');
+    assert.is(await channelsOf('b'), kept);
+
+    // Calls to a lost node go to the next one, also before OPTIONS find it.
+    await cluster.node('c').child.end('SIGKILL');
+    for (let calls = 0; calls < 6; calls++) assert.is(await call(), 'a');
+  } catch (error) {
+    for (const { name, child } of nodes) process.stderr.write(`${name}: ${child.written}\n`);
+    throw error;
+  } finally {
+    for (const each of open.reverse()) await each.close();
+    await cluster.close();
+  }
+});
+
+deployed.run();
