@@ -13,6 +13,7 @@ import { loadConfig, warnings } from '../../src/config/load.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import { AriClient } from '../support/ari-client.ts';
+import { startBaresipProgram } from '../support/baresip.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
@@ -99,18 +100,22 @@ async function haproxyFor(program: string, nodes: readonly string[]): Promise<Co
   return Object.assign(command, { port });
 }
 
+const headers = { authorization: `Basic ${Buffer.from('tester:secret').toString('base64')}` };
+
 /** Has a node take no new calls. */
-const drain = (url: string) =>
-  fetch(`${url}/hookswitch/server/drain`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${Buffer.from('tester:secret').toString('base64')}` },
-  });
+const drain = (url: string) => fetch(`${url}/hookswitch/server/drain`, { method: 'POST', headers });
+
+/** Phones that register, and all other calls of this machine. */
+const endpoints = {
+  alice: { auth: { username: 'alice', password: 'wonderland' }, aor: {} },
+  kamailio: { match: ['127.0.0.1'] },
+};
 
 need('nats-server').test(deployed, 'calls go to all nodes, and not to drained and lost ones', async (nats) => {
   const kamailioProgram = need('kamailio').path;
   const haproxyProgram = need('haproxy').path;
   assert.ok(kamailioProgram && haproxyProgram, 'needs kamailio and haproxy');
-  const cluster = await TestCluster.start(nats, ['a', 'b', 'c'], {}, { kamailio: { match: ['127.0.0.1'] } });
+  const cluster = await TestCluster.start(nats, ['a', 'b', 'c'], {}, endpoints);
   const open: { close(): Promise<void> | void }[] = [];
   const nodes = Object.values(cluster.nodes);
   try {
@@ -134,6 +139,8 @@ need('nats-server').test(deployed, 'calls go to all nodes, and not to drained an
     const client = new AriClient(`${front}/ari`, 'tester:secret');
     open.push(client);
     await client.connect('shop');
+    // A command about the application has each node ask where it is connected.
+    for (const node of nodes) await node.client().ok('PUT', '/applications/shop/eventFilter', {});
     const seen = new Set<string>();
     /** Places a call and answers it. @returns the node that has it. */
     const call = async (): Promise<string> => {
@@ -152,6 +159,36 @@ need('nats-server').test(deployed, 'calls go to all nodes, and not to drained an
       assert.ok(calls < 60, 'the calls do not go to all nodes');
       reached.add(await call());
     }
+
+    // A phone that has registered through Kamailio is called through it.
+    const baresip = need('baresip').path ?? 'baresip';
+    open.push(
+      await startBaresipProgram(baresip, {
+        account: `<sip:alice@127.0.0.1:${kamailio.port};transport=udp>;auth_user=alice;auth_pass=wonderland;answermode=auto`,
+      }),
+    );
+    let answered = false;
+    await untilAsked(
+      async () => {
+        // Without its contact a node ends the call at once.
+        for (const node of nodes) {
+          const { id } = await node.client().ok<Channel>('POST', '/channels?endpoint=PJSIP/alice&app=shop');
+          seen.add(id);
+          const outcome = () =>
+            client.events.find(
+              (event) => (event.type === 'StasisStart' || event.type === 'ChannelDestroyed') && event.channel.id === id,
+            );
+          await untilAsked(
+            () => outcome() !== undefined,
+            () => `no outcome of ${id}`,
+          );
+          answered ||= outcome()?.type === 'StasisStart';
+          await client.request('DELETE', `/channels/${id}`);
+        }
+        return answered;
+      },
+      () => kamailio.written,
+    );
 
     // A drained node keeps its calls and gets no more.
     const channelsOf = async (node: string) =>
