@@ -116,7 +116,7 @@ export type Base = {
   tracing: Tracing | undefined;
   /** How often bounds were met. */
   limitCounts: LimitCounts;
-  /** The server's phase: see `build/phase.ts`. */
+  /** The server's phase. `enterPhase` (`build/server-owner.ts`) changes it. */
   lifecycle: ReturnType<typeof createLifecycle>;
   /** The configuration as it is by now: `config` is what the server began with. */
   inForce: { config: Config };

@@ -47,7 +47,7 @@ export type LifecycleState = keyof typeof lifecycleTable;
 /** The changes of a server that runs: see {@link LifecycleEvent}. */
 export type PhaseChange = Exclude<LifecycleEvent['type'], 'start' | 'close'>;
 
-/** Whether new calls are taken. A driver that is not started yet is told of calls by nobody. */
+/** Whether new calls are taken. A part that is not started yet gets none. */
 export const takesCalls = (state: LifecycleState): boolean => state === 'made' || state === 'serving';
 
 /** Runs the chart. A part that is given all that it needs serves from the first moment. */

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +15,7 @@ import { AriClient } from '../support/ari-client.ts';
 import { startBaresipProgram } from '../support/baresip.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
 import { freePort } from '../support/free-port.ts';
+import { startShippedKamailio } from '../support/kamailio.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { Command } from '../support/program.ts';
@@ -77,19 +77,22 @@ deployed('the manifests for Kubernetes follow its schemas, and their configurati
   }
 });
 
-/** Kamailio with the shipped configuration, in front of these SIP addresses. */
+/** Kamailio in front of these SIP addresses. */
 async function kamailioFor(program: string, nodes: readonly string[]): Promise<Command & { port: number }> {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-cluster-'));
   const list = join(directory, 'dispatcher.list');
   writeFileSync(list, nodes.map((address) => `1 sip:${address}\n`).join(''));
   const port = await freePort();
   const defines = { HOST_PORT: port, INNER_PORT: await freePort(), PING: 1, NODES: `"${list}"` };
-  const defined = Object.entries(defines).flatMap(([name, value]) => ['-A', `${name}=${value}`]);
-  const file = fileOf('kamailio.cfg');
-  execFileSync(program, ['-c', '-f', file, ...defined], { stdio: 'pipe' });
-  const memory = ['-m', '32', '-M', '4', '-Y', directory, '-P', join(directory, 'pid')];
-  const command = new Command(program, ['-DD', '-E', ...memory, '-f', file, ...defined], {}, true);
-  return Object.assign(command, { port });
+  const kamailio = startShippedKamailio(program, fileOf('kamailio.cfg'), defines);
+  const close = kamailio.close.bind(kamailio);
+  return Object.assign(kamailio, {
+    port,
+    async close() {
+      await close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  });
 }
 
 async function haproxyFor(program: string, nodes: readonly string[]): Promise<Command & { port: number }> {

@@ -1,7 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
@@ -11,6 +8,7 @@ import { loadConfig, warnings } from '../../src/config/load.ts';
 import { validate } from '../../src/dialplan/parse.ts';
 import { startBaresip } from '../support/baresip.ts';
 import { freePort } from '../support/free-port.ts';
+import { startShippedKamailio } from '../support/kamailio.ts';
 import { need } from '../support/need.ts';
 import { onServer } from '../support/server.ts';
 
@@ -67,25 +65,7 @@ need('kamailio').test(
         INNER_PORT: await freePort(),
         HOOKSWITCH_PORT: server.sip().split(':')[1] ?? '',
       };
-      const defined = Object.entries(defines).flatMap(([name, value]) => ['-A', `${name}=${value}`]);
-      execFileSync(program, ['-c', '-f', kamailioFile, ...defined], { stdio: 'pipe' });
-
-      const directory = mkdtempSync(join(tmpdir(), 'hookswitch-kamailio-'));
-      const memory = ['-m', '32', '-M', '4', '-Y', directory, '-P', join(directory, 'pid')];
-      const kamailio = spawn(program, ['-DD', '-E', ...memory, '-f', kamailioFile, ...defined], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-      });
-      let written = '';
-      kamailio.stderr.on('data', (chunk) => (written += String(chunk)));
-      const ended = once(kamailio, 'close');
-      server.closing({
-        explain: () => written,
-        async close() {
-          kamailio.kill('SIGTERM');
-          await ended;
-          rmSync(directory, { recursive: true, force: true });
-        },
-      });
+      server.closing(startShippedKamailio(program, kamailioFile, defines));
 
       const at = `127.0.0.1:${outer}`;
       const phone = need('baresip').path ?? 'baresip';

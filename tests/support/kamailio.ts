@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,6 +77,28 @@ export class Kamailio {
     await this.#command.close();
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+/**
+ * Kamailio with a configuration that is shipped, which it checks first.
+ * @param defines values of the file's definitions.
+ */
+export function startShippedKamailio(
+  program: string,
+  file: string,
+  defines: Readonly<Record<string, string | number>>,
+): Command {
+  const defined = Object.entries(defines).flatMap(([name, value]) => ['-A', `${name}=${value}`]);
+  execFileSync(program, ['-c', '-f', file, ...defined], { stdio: 'pipe' });
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-kamailio-'));
+  const memory = ['-m', '32', '-M', '4', '-Y', directory, '-P', join(directory, 'pid')];
+  const kamailio = new Command(program, ['-DD', '-E', ...memory, '-f', file, ...defined], {}, true);
+  const close = kamailio.close.bind(kamailio);
+  kamailio.close = async () => {
+    await close();
+    rmSync(directory, { recursive: true, force: true });
+  };
+  return kamailio;
 }
 
 const modules = [

@@ -27,6 +27,13 @@ type InviteReceiverOptions = {
   callRefused: ((offer: RefusedOffer) => void) | undefined;
 };
 
+/** Why no call is taken in a phase of the server. A cordoned server lets an INVITE replace one of its calls. */
+function refusalIn(phase: LifecycleState, request: SipRequest): string | undefined {
+  if (takesCalls(phase)) return undefined;
+  if (phase !== 'cordoned') return 'the server is about to stop';
+  return request.headerLines('Replaces').length > 0 ? undefined : 'the server is drained';
+}
+
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
   services: Services,
@@ -37,9 +44,9 @@ export function createInviteReceiver(
   const tellUnmatched = createRefusals(stack.log, stack.clock, 'a call from this machine without an account');
   return (offer) => {
     const { transaction } = offer;
-    const isDrained = phase() === 'cordoned' && transaction.request.headerLines('Replaces').length === 0;
-    if (isDrained || (phase() !== 'cordoned' && !takesCalls(phase()))) {
-      tellRefusal(transaction, 503, isDrained ? 'the server is drained' : 'the server is about to stop');
+    const closed = refusalIn(phase(), transaction.request);
+    if (closed !== undefined) {
+      tellRefusal(transaction, 503, closed);
       return void transaction.reply(503);
     }
     const identity = endpoints.identify(transaction);
