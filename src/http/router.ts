@@ -203,7 +203,7 @@ function createRunner({ responder, clock, log, validate, refusalForm, limits, ch
   const succeed = (prepared: Prepared, c: Context, answer: unknown): Response => {
     const { operation, steps } = prepared;
     const { check } = steps();
-    if (!waitsAtItsEnd(operation, c)) changes?.commit();
+    if (changes && !waitsAtItsEnd(operation, c)) changes.commit();
     const request = c.req.raw;
     if (operation.file) return sendFile(prepared, c, answer as FileAnswer);
     if (operation.content !== undefined) return responder.text(request, answer as TextAnswer);
