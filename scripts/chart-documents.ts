@@ -33,6 +33,7 @@ const abouts: Readonly<Record<string, string>> = {
   broadcastOffer: 'A call that is offered to several applications until one claims it.',
   externalLeg: 'The leg of a channel that exchanges audio with an external media server.',
   groupMember: 'A member of a group of connections that share an application.',
+  nodeName: 'Whether this server has the name under which it is a node of a cluster.',
   nodeMember: 'Another node of the cluster, as this one sees it.',
   leg: 'A call of a SIP endpoint, from its INVITE to its end.',
   localLeg: 'One half of a Local channel.',

@@ -70,6 +70,7 @@ Options:
       --from <directory> \`import\`: directory of the Asterisk configuration, such as /etc/asterisk
       --port <number>    \`test-server\`: port on 127.0.0.1 (default 0: any that is free)
       --app <name>       \`tail\`: the application to follow
+      --forget <name>    \`nodes\`: remove a lost node that does not come back
       --user <name>      \`token\`: user that the token stands for (default: yourself)
       --expires <time>   \`token\`: lifetime, such as 90d, 12h, 30m or 3600s (default 30d)
       --read-only        \`token\`: allow reading only
@@ -132,6 +133,7 @@ function parse(args: string[]) {
         inspect: { type: 'boolean' },
         'inspect-url': { type: 'string' },
         app: { type: 'string' },
+        forget: { type: 'string' },
         user: { type: 'string' },
         expires: { type: 'string' },
         'read-only': { type: 'boolean' },
@@ -278,14 +280,25 @@ async function runServer(options: ServeOptions): Promise<number> {
   process.exit(exitCode.ok);
 }
 
-type AskOptions = { json?: boolean; app?: string; 'as-test'?: boolean; wait?: string; off?: boolean };
+type AskOptions = {
+  json?: boolean;
+  app?: string;
+  forget?: string;
+  'as-test'?: boolean;
+  wait?: string;
+  off?: boolean;
+};
 
 async function ask(
   command: string,
   rest: readonly string[],
-  { json = false, app, 'as-test': asTest = false, wait, off }: AskOptions,
+  { json = false, app, forget, 'as-test': asTest = false, wait, off }: AskOptions,
 ): Promise<number> {
-  if (asTest && command !== 'bundle') return refuseUsage('--as-test is an option of `bundle`');
+  for (const [option, given, owner] of [
+    ['--as-test', asTest, 'bundle'],
+    ['--forget', forget !== undefined, 'nodes'],
+  ] as const)
+    if (given && command !== owner) return refuseUsage(`${option} is an option of \`${owner}\``);
   const { commands, operate } = await import('./operator/operate.ts');
   const { readClientSettings } = await import('./config/client-file.ts');
   const { systemClock } = await import('./lib/clock.ts');
@@ -302,7 +315,7 @@ async function ask(
   process.stdout.on('error', () => process.exit(exitCode.ok));
   const write = asTest ? await writerOfTest() : (text: string) => void process.stdout.write(text);
   return reportErrors(() =>
-    operate({ command, id: rest[0], app, json, waitMs, off }, readClientSettings(process.env), {
+    operate({ command, id: rest[0], app, forget, json, waitMs, off }, readClientSettings(process.env), {
       write,
       now: () => systemClock.now(),
       signal: end.signal,

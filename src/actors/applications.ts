@@ -1,8 +1,10 @@
 import type { Bus } from '../bus/bus.ts';
 import {
+  type Connection,
   createDelivery,
   type Delivery,
   type DeliveryOptions,
+  type EventNumbers,
   type MessageCheck,
   type ReceiverDump,
   type Relayed,
@@ -31,7 +33,7 @@ import type { ApplicationDump, Dump } from './dumps.ts';
 import type { EventSourceLookup } from './event-sources.ts';
 import { createOutbox } from './outbox.ts';
 import { Registry } from './registry.ts';
-import { createResumptions, type ResumptionOptions } from './resumptions.ts';
+import { createResumptions, type Departure, type ResumptionOptions, type ReturnAsked } from './resumptions.ts';
 import { type Beginning, type Runtime, spawn } from './spawn.ts';
 
 export interface Applications {
@@ -73,6 +75,14 @@ export interface Applications {
 
   /** Delivers an event that another server has made for an application that is connected to this one. */
   relay(name: string, json: string, relayed: Relayed): void;
+  /** What another node of the cluster needs to go on with an application that is connected to it now. */
+  departure(name: string, asked: ReturnAsked): Departure;
+  /** Goes on with the numbers of an application in place of another node. @returns the epoch of the next ones */
+  adopt(name: string, numbers: EventNumbers): string;
+  /** Another node numbers the events of an application, also while it has no connection; undefined ends that. */
+  missTo(name: string, connection: Connection | undefined): void;
+  /** An application that is not awaited any more is gone if it has neither a connection nor a subscription. */
+  review(name: string): void;
 
   /** Ends all subscriptions of an application that is inactive, so that it is gone; others are left as they are. */
   retire(name: string): void;
@@ -127,6 +137,8 @@ type ApplicationsOptions = Omit<ResumptionOptions, 'delivery'> & {
   traced?: DeliveryOptions['traced'];
   /** Names of epochs, as {@link DeliveryOptions}. */
   epoch?: DeliveryOptions['epoch'];
+  /** Whether an application without connection and subscriptions is kept; left out: none is. */
+  isAwaited?: ((name: string) => boolean) | undefined;
   /** The connection of an application has gone, or is there again. */
   presenceChanged?: ((name: string, present: boolean) => void) | undefined;
   /** Checks every outgoing event; for development mode. */
@@ -155,7 +167,8 @@ function createStart({ options, table, delivery }: Parts): Start {
         options.presenceChanged?.(context.name, false);
       },
       reviewSubscriptions: ({ context, self }) => {
-        if (!delivery.isHeld(context.name)) self.send({ type: 'subscriptions.ended' });
+        if (!delivery.isHeld(context.name) && !options.isAwaited?.(context.name))
+          self.send({ type: 'subscriptions.ended' });
       },
     },
   });
@@ -253,7 +266,9 @@ export function createApplications(options: ApplicationsOptions): Applications {
     traced: options.traced,
     epoch: options.epoch,
     request: () => runtime.turn.request,
-    onReleased: (name) => registry.find(name)?.send({ type: 'subscriptions.ended' }),
+    onReleased: (name) => {
+      if (!options.isAwaited?.(name)) registry.find(name)?.send({ type: 'subscriptions.ended' });
+    },
   });
 
   const resumptions = createResumptions({ ...options, delivery });
@@ -304,6 +319,16 @@ export function createApplications(options: ApplicationsOptions): Applications {
     eventsAfter: (name, number) => resumptions.after(name, number),
     figures: (name) => delivery.figures(name),
     relay: (name, json, relayed) => delivery.relay(name, json, relayed),
+    departure: (name, asked) => resumptions.departure(name, asked),
+    adopt(name, numbers) {
+      if (!registry.has(name)) register(name);
+      delivery.adopt(name, numbers);
+      return delivery.placeOf(name).epoch;
+    },
+    missTo: (name, connection) => delivery.missTo(name, connection),
+    review(name) {
+      if (!delivery.isHeld(name)) registry.find(name)?.send({ type: 'subscriptions.ended' });
+    },
     waiting: () => [...away].map(([application, outbox]) => ({ application, events: outbox.waiting().length })),
 
     close: () => delivery.close(),

@@ -133,6 +133,8 @@ const ApplicationDump = Type.Object({
   epochs: optional(list(Type.Tuple([text, Type.Integer({ minimum: 0 })]))),
   /** The last event that its client has handled. */
   acknowledged: optional(Type.Integer({ minimum: 0 })),
+  /** Another node of the cluster has made its events up to this number. */
+  foreign: optional(Type.Integer({ minimum: 0 })),
   /** Events that wait for its connection to be made again, as JSON texts. */
   waiting: optional(list(text)),
 });

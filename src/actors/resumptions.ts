@@ -1,4 +1,4 @@
-import type { Connection, Delivery } from '../bus/delivery.ts';
+import type { Connection, Delivery, EventNumbers } from '../bus/delivery.ts';
 import type { Clock } from '../lib/clock.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { EventsLost, HeldObjects, ResumeGap, ResumePoint } from '../models/websocket-messages.ts';
@@ -21,9 +21,11 @@ export type Resumption = {
 export type ResumptionOptions = {
   clock: Clock;
   entityId: string;
-  delivery: Pick<Delivery, 'placeOf' | 'has' | 'acknowledge' | 'narrowedAfter'>;
+  delivery: Pick<Delivery, 'placeOf' | 'has' | 'acknowledge' | 'narrowedAfter' | 'numbersOf'>;
   /** The events of an application behind a number, of which `made` were made so far. Left out, none are kept. */
   kept?: ((name: string, number: number, made: number) => Resumption) | undefined;
+  /** The events after a number that another node has made and handed over; undefined if it did not. */
+  handedOver?: ((name: string, number: number) => readonly string[] | undefined) | undefined;
   /** The objects of an application that its connection may see. Left out, none. */
   held?: ((name: string, connection: Connection) => HeldObjects) | undefined;
 };
@@ -38,12 +40,27 @@ type Return = {
   acknowledges: boolean | undefined;
 };
 
+/** What a client that comes back to another node has asked for. */
+export type ReturnAsked = { bookmark?: Bookmark | undefined; acknowledges?: boolean | undefined };
+
+/** What a node hands over to the one where an application is connected now. */
+export type Departure = EventNumbers & {
+  /** Whether the client's place is known. */
+  known: boolean;
+  /** The number of the event before `events`. */
+  after: number;
+  /** All events behind that place; none if some are no longer kept. */
+  events: readonly string[];
+};
+
 /** Sends what applications missed. */
 export interface Resumptions {
   /** Sends what was missed behind the bookmark if it is kept, else what waited. */
   comeBack(back: Return): void;
   /** The kept events of an application after a number, and a message about those that are no longer kept. */
   after(name: string, number: number): { events: readonly string[]; lost?: string };
+  /** What another node needs to go on with an application. */
+  departure(name: string, asked: ReturnAsked): Departure;
 }
 
 const nothing: HeldObjects = { channels: [], bridges: [], playbacks: [], recordings: [], complete: true };
@@ -51,17 +68,47 @@ const nothing: HeldObjects = { channels: [], bridges: [], playbacks: [], recordi
 /** The number of an event, as it was written last. */
 const numberOf = (json: string): number => (JSON.parse(json) as { seq: number }).seq;
 
+/** What another node needs to go on with an application. */
+function departureOf(
+  delivery: ResumptionOptions['delivery'],
+  keptAfter: (name: string, last: number) => Resumption,
+  name: string,
+  { bookmark, acknowledges }: ReturnAsked,
+): Departure {
+  const numbers = delivery.numbersOf(name);
+  const placeOfBookmark = (): number | undefined => {
+    if (typeof bookmark === 'object')
+      return delivery.has(name, bookmark.epoch, bookmark.seq) ? bookmark.seq : undefined;
+    if (typeof bookmark === 'number') return bookmark;
+    return acknowledges && bookmark === undefined ? numbers.acknowledged : undefined;
+  };
+  const place = placeOfBookmark();
+  const { events, lost }: Resumption = place === undefined ? { events: [], lost: undefined } : keptAfter(name, place);
+  const isWhole = place !== undefined && lost === 0;
+  return {
+    ...numbers,
+    known: place !== undefined,
+    after: isWhole ? place : numbers.seq,
+    events: isWhole ? events : [],
+  };
+}
+
 export function createResumptions(options: ResumptionOptions): Resumptions {
   const { clock, entityId, delivery, kept } = options;
   const stamp = () => ({ asterisk_id: entityId, timestamp: formatTimestamp(clock.now()) });
 
   /** @param notBefore events up to this number are not for this connection. */
   const keptAfter = (name: string, last: number, notBefore = 0): Resumption => {
-    const made = delivery.placeOf(name).seq;
+    const { seq: made, foreign } = delivery.placeOf(name);
     const from = Math.max(last, notBefore);
-    const nothingKept: Resumption = { events: [], lost: from === made ? 0 : undefined };
-    const { events, lost } = kept && from !== made ? kept(name, from, made) : nothingKept;
-    return { events, lost: lost === undefined ? undefined : lost + (from - last) };
+    const ownFrom = Math.max(from, foreign);
+    const nothingKept: Resumption = { events: [], lost: ownFrom === made ? 0 : undefined };
+    const own = kept && ownFrom !== made ? kept(name, ownFrom, made) : nothingKept;
+    if (own.lost === undefined) return own;
+    // What an earlier node has made is whole, or not there.
+    const earlier = from < foreign && own.lost === 0 ? options.handedOver?.(name, from) : [];
+    const lost = own.lost + (earlier ? 0 : foreign - from) + (from - last);
+    return { events: earlier && earlier.length > 0 ? [...earlier, ...own.events] : own.events, lost };
   };
 
   const after = (name: string, last: number, notBefore?: number): { events: readonly string[]; lost?: string } => {
@@ -135,5 +182,9 @@ export function createResumptions(options: ResumptionOptions): Resumptions {
     else if (outbox) flush(outbox, connection);
   };
 
-  return { comeBack, after: (name, number) => after(name, number) };
+  return {
+    comeBack,
+    after: (name, number) => after(name, number),
+    departure: (name, asked) => departureOf(delivery, keptAfter, name, asked),
+  };
 }

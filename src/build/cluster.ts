@@ -11,11 +11,17 @@ const mega = kilo * kilo;
 const settingsOf = ({ cluster }: Config) => ({
   ...{ name: cluster.name, cluster: cluster.cluster, requestTimeoutMs: cluster.request_timeout * 1000 },
   ...{ heartbeatMs: cluster.heartbeat * 1000, suspectAfterMs: cluster.suspect_after * 1000 },
-  ...{ awayAfterMs: cluster.away_after * 1000, requests: cluster.requests, octets: cluster.octets * mega },
+  ...{ awayAfterMs: cluster.away_after * 1000, retryMs: cluster.retry * 1000 },
+  ...{
+    awaitMs: cluster.resume_within * 1000,
+    movedOctets: cluster.moved_events * mega,
+    requests: cluster.requests,
+    octets: cluster.octets * mega,
+  },
   ...{ piece: cluster.piece * kilo, streams: cluster.streams, ids: cluster.ids, nodes: cluster.nodes },
 });
 
-function linkOf({ config: { cluster }, clock, log, io }: Base): ClusterLink {
+function linkOf({ config: { cluster, http }, clock, log, io }: Base): ClusterLink {
   if (io.clusterLink) return io.clusterLink;
   const { user, password, ca, certificate, key } = cluster;
   return createNatsLink(
@@ -23,6 +29,7 @@ function linkOf({ config: { cluster }, clock, log, io }: Base): ClusterLink {
       ...{ servers: cluster.nats, cluster: cluster.cluster, name: cluster.name, user, password, ca, certificate, key },
       ...{ retryMs: cluster.retry * 1000, timeoutMs: cluster.request_timeout * 1000 },
       mostUnsent: cluster.unsent * mega,
+      reservedMs: http.idempotency.lifetime * 1000,
     },
     { clock, log: log.child({ part: 'cluster' }) },
   );
@@ -30,11 +37,14 @@ function linkOf({ config: { cluster }, clock, log, io }: Base): ClusterLink {
 
 /** Makes this server a node of a cluster; undefined if it is on its own. It takes part when `serveCluster` is called. */
 export function buildCluster(base: Base, applications: Applications): Cluster | undefined {
-  const { config, clock, ids, log, scope, tables, limitCounts } = base;
+  const { config, clock, ids, log, scope, tables, limitCounts, recorder } = base;
   if (config.cluster.nats.length === 0) return undefined;
   const cluster = createCluster({
     ...{ settings: settingsOf(config), link: linkOf(base), clock, log: log.child({ part: 'cluster' }) },
     ...{ tables, applications, newId: () => ids.secret(12), hit: limitCounts.hit },
+    async recorded() {
+      if (recorder.isBehind) await recorder.settled();
+    },
   });
   scope.defer(() => cluster.close());
   return cluster;

@@ -9,6 +9,7 @@ import { createObjectOwnership, type ObjectOwnership } from '../actors/object-ow
 import { createRegistrations } from '../actors/registrations.ts';
 import { createWatchers } from '../actors/watchers.ts';
 import { createBus } from '../bus/bus.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import { policiesOf } from '../compatibility.ts';
 import { readSystemFunction, writeSystemFunction } from '../dialplan/functions.ts';
 import type { DialplanSystem } from '../dialplan/host.ts';
@@ -43,7 +44,7 @@ export function buildState(base: Base) {
   // Away policies are created above this floor.
   const keeping: Keeping = { early: [] };
   const presenceChanged: { to?: AwayPolicies['changed'] } = {};
-  const later: { held?: ReturnType<typeof createHeldObjects> } = {};
+  const later: Later = {};
   const objectOwnership = createObjectOwnership(bus);
   scope.defer(() => objectOwnership.close());
   const ownApplications = createApplications({
@@ -55,11 +56,12 @@ export function buildState(base: Base) {
     presenceChanged: (...presence) => presenceChanged.to?.(...presence),
     kept: keptIn(recorder, stateStore),
     epoch: () => ids.secret(10),
-    held: (...asked) => later.held?.(...asked) ?? nothingHeld,
+    ...knownLater(later),
   });
   scope.defer(() => ownApplications.close());
   const cluster = buildCluster(base, ownApplications);
-  const applications: Applications = cluster ? { ...ownApplications, connect: cluster.connect } : ownApplications;
+  later.cluster = cluster;
+  const applications: Applications & { bring?: Cluster['bring'] } = { ...ownApplications, ...wrappedBy(cluster) };
   const eventGroups = groupsOf(base, applications, objectOwnership);
   objectOwnership.forgetWhatIsGone();
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
@@ -143,6 +145,22 @@ const keptIn =
     const recorded = recorder.events.after(...asked);
     return recorded.lost === 0 ? recorded : (stateStore?.eventsAfter(...asked) ?? recorded);
   };
+
+/** What applications ask that is created after them. */
+type Later = { held?: ReturnType<typeof createHeldObjects>; cluster?: Cluster | undefined };
+
+const knownLater = (later: Later) => ({
+  held(...asked: Parameters<ReturnType<typeof createHeldObjects>>): HeldObjects {
+    const held = later.held?.(...asked) ?? nothingHeld;
+    // Other nodes have objects too.
+    return later.cluster ? { ...held, complete: false } : held;
+  },
+  isAwaited: (name: string): boolean => later.cluster?.isAwaited(name) ?? false,
+  handedOver: (...asked: Parameters<Cluster['handedOver']>) => later.cluster?.handedOver(...asked),
+});
+
+/** Applications are connected with the whole cluster. */
+const wrappedBy = (cluster: Cluster | undefined) => cluster && { connect: cluster.connect, bring: cluster.bring };
 
 /** Before there are calls. */
 const nothingHeld: HeldObjects = { channels: [], bridges: [], playbacks: [], recordings: [], complete: true };

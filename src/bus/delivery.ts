@@ -5,6 +5,7 @@ import type { AriEventBody, TraceFields } from '../models/events.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Bus, Publication } from './bus.ts';
 import { EventFilter, type FilterLists } from './event-filter.ts';
+import { createInterests, type Interests } from './interests.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { allBridges, allChannels, allDeviceStates, allEndpoints, type Topic } from './topics.ts';
 
@@ -54,6 +55,10 @@ type Receiver = {
   epochs: Epoch[];
   /** The last event that its client has handled; undefined if none was acknowledged. */
   acknowledged: number | undefined;
+  /** Another node of the cluster has made the events up to this number. */
+  foreign: number;
+  /** Takes its events while it has no connection: another node numbers them. */
+  fallback: Connection | undefined;
 };
 
 /** A run of numbers by one process, and the last number before it. */
@@ -96,7 +101,7 @@ export type DeliveryOptions = {
  * application's next event number. JSON is written once for all receivers. Events for an absent connection are
  * dropped, counted, and logged once per absence. Their numbers are used up, so that clients can see the gap.
  */
-export interface Delivery {
+export interface Delivery extends Interests {
   /** Makes an application known: nothing subscribed, nothing filtered, no connection. A known one is left as it is. */
   add(name: string): void;
   /** Forgets an application, its filter and its subscriptions. */
@@ -108,8 +113,17 @@ export interface Delivery {
   attach(name: string, connection: Connection, subscribeAll: boolean): void;
   /** Its connection's filter has changed. */
   review(name: string): void;
-  /** The present epoch of its numbers, the number of its last event, and of the last one acknowledged. */
-  placeOf(name: string): { epoch: string; seq: number; acknowledged: number | undefined };
+  /**
+   * The present epoch of its numbers, the number of its last event, of the last one acknowledged, and of the last one that
+   * another node has made.
+   */
+  placeOf(name: string): { epoch: string; seq: number; acknowledged: number | undefined; foreign: number };
+  /** What another node needs to number its events in place of this one. */
+  numbersOf(name: string): EventNumbers;
+  /** Numbers its events from now on, in place of another node. */
+  adopt(name: string, numbers: EventNumbers): void;
+  /** Another node numbers its events, also while it has no connection; undefined ends that. */
+  missTo(name: string, connection: Connection | undefined): void;
   /** Whether an event of that epoch and number is one of this application. An earlier server may have made it. */
   has(name: string, epoch: string, seq: number): boolean;
   /** The client has handled all events up to a number. False for a number that no event has had. */
@@ -125,16 +139,6 @@ export interface Delivery {
   send(name: string, connection: Connection, event: AriEventBody): void;
   /** Delivers an event that another server has made for the application, under its own next number. */
   relay(name: string, json: string, relayed: Relayed): void;
-  /** One reference more. False when the application is unknown, or hears all of the type already. */
-  subscribe(name: string, topic: Topic): boolean;
-  /** One reference less. False when there was none. */
-  unsubscribe(name: string, topic: Topic): boolean;
-  /** Removes all subscriptions to an object that has ended. */
-  forget(topic: Topic): void;
-  /** Whether a subscription to a channel, bridge or endpoint is left; device states do not count. */
-  isHeld(name: string): boolean;
-  isSubscribed(name: string, topic: Topic): boolean;
-  topicsOf(name: string): readonly Topic[];
   filterOf(name: string): FilterLists;
   /** @throws AriError eventFilterInvalid; then the filter stays as it was. */
   setFilter(name: string, body: unknown): void;
@@ -150,6 +154,9 @@ export interface Delivery {
 
 /** The filter of a connection: its owner (user and token), and its scope. */
 export type Narrow = { by: string; hears: Hears };
+
+/** The numbers of an application's events, as a node hands them over to another. */
+export type EventNumbers = Pick<ReceiverDump, 'filter' | 'seq' | 'narrowed' | 'epochs' | 'acknowledged'>;
 
 /** How an event has come from another server. */
 export type Relayed = {
@@ -169,6 +176,7 @@ export type ReceiverDump = {
   narrowed?: { by: string; after: number } | undefined;
   epochs?: Epoch[];
   acknowledged?: number;
+  foreign?: number;
 };
 
 /** Fields as they are written behind other members of an object. */
@@ -183,8 +191,6 @@ const channelOf = (event: AriEventBody, topics: readonly Topic[]): string | unde
   'channel' in event && event.channel ? event.channel.id : topics.find(isOneChannel)?.slice(allChannels.length);
 
 const isOneChannel = (topic: Topic): boolean => topic.startsWith(allChannels) && topic !== allChannels;
-
-const isHolding = (topic: Topic): boolean => !topic.startsWith('deviceState:');
 
 const subscriptionsOf = (recorder: EventRecorder | undefined): Subscriptions<Receiver> =>
   new Subscriptions(({ name }, topic, count) => recorder?.changes?.subscribed(name, topic, count));
@@ -216,18 +222,46 @@ const newReceiver = (name: string, idMember: string, epoch: string): Receiver =>
   narrowed: undefined,
   epochs: [[epoch, 0]],
   acknowledged: undefined,
+  foreign: 0,
+  fallback: undefined,
 });
+
+/** Earlier epochs, and a new one that begins behind a number. */
+const epochsAfter = (epochs: readonly Epoch[], { epochs: [own] }: Receiver, seq: number): Epoch[] => [
+  ...epochs.slice(1 - mostEpochs),
+  [own![0], seq],
+];
 
 /** The numbers of events: their epochs, and what clients have handled. */
 function createPlaces(
   receivers: ReadonlyMap<string, Receiver>,
   receiverOf: (name: string) => Receiver,
   recorder: EventRecorder | undefined,
-): Pick<Delivery, 'placeOf' | 'has' | 'acknowledge'> {
+): Pick<Delivery, 'placeOf' | 'has' | 'acknowledge' | 'numbersOf' | 'adopt' | 'missTo'> {
   return {
     placeOf(name) {
-      const { epochs, seq, acknowledged } = receivers.get(name) ?? receiverOf(name);
-      return { epoch: epochs.at(-1)![0], seq, acknowledged };
+      const { epochs, seq, acknowledged, foreign } = receivers.get(name) ?? receiverOf(name);
+      return { epoch: epochs.at(-1)![0], seq, acknowledged, foreign };
+    },
+
+    numbersOf(name) {
+      const { filter, seq, narrowed, epochs, acknowledged } = receivers.get(name) ?? receiverOf(name);
+      return { filter: filter.lists, seq, narrowed, epochs, ...(acknowledged !== undefined && { acknowledged }) };
+    },
+
+    adopt(name, { filter, seq, narrowed, epochs = [], acknowledged }) {
+      const receiver = receivers.get(name);
+      if (!receiver) return;
+      // Numbers that this node gave while the other one had the application are no place to go on from.
+      Object.assign(receiver, { seq, narrowed, acknowledged, foreign: seq });
+      receiver.epochs = epochsAfter(epochs, receiverOf(name), seq);
+      receiver.filter.replace(filter);
+      recorder?.changes?.changed(name);
+    },
+
+    missTo(name, connection) {
+      const receiver = receivers.get(name);
+      if (receiver) receiver.fallback = connection;
     },
 
     has(name, epoch, seq) {
@@ -291,47 +325,6 @@ function createWriter(options: DeliveryOptions) {
   return { open, write, miss };
 }
 
-/** The subscriptions of applications. */
-function createInterests(
-  receivers: ReadonlyMap<string, Receiver>,
-  subscriptions: Subscriptions<Receiver>,
-  onReleased: (name: string) => void,
-): Pick<Delivery, 'subscribe' | 'unsubscribe' | 'forget' | 'isHeld' | 'isSubscribed' | 'topicsOf'> {
-  const tellReleased = (receiver: Receiver, topic: Topic): void => {
-    if (isHolding(topic) && !subscriptions.some(receiver, isHolding)) onReleased(receiver.name);
-  };
-
-  return {
-    subscribe(name, topic) {
-      const receiver = receivers.get(name);
-      return receiver ? subscriptions.subscribe(receiver, topic) : false;
-    },
-
-    unsubscribe(name, topic) {
-      const receiver = receivers.get(name);
-      if (!receiver || !subscriptions.unsubscribe(receiver, topic)) return false;
-      tellReleased(receiver, topic);
-      return true;
-    },
-
-    forget(topic) {
-      for (const receiver of subscriptions.forget(topic)) tellReleased(receiver, topic);
-    },
-
-    isHeld(name) {
-      const receiver = receivers.get(name);
-      return receiver ? subscriptions.some(receiver, isHolding) : false;
-    },
-
-    topicsOf(name) {
-      const receiver = receivers.get(name);
-      return receiver ? subscriptions.topicsOf(receiver) : [];
-    },
-
-    isSubscribed: (name, topic) => receivers.has(name) && subscriptions.count(receivers.get(name)!, topic) > 0,
-  };
-}
-
 /** The connections of applications, and their filters. */
 function createAttachments(
   receivers: ReadonlyMap<string, Receiver>,
@@ -351,6 +344,7 @@ function createAttachments(
       if (receiver.missed > 0)
         log.warn({ application: name, missed: receiver.missed }, 'an application reconnected and lost events');
       receiver.connection = connection;
+      receiver.fallback = undefined;
       receiver.missed = 0;
       if (!subscribeAll) return;
       for (const topic of allTopics)
@@ -385,19 +379,19 @@ function createDumps(
   return {
     dump(name) {
       const receiver = receivers.get(name) ?? receiverOf(name);
-      const { filter, seq, missed, narrowed, epochs, acknowledged } = receiver;
+      const { filter, seq, missed, narrowed, epochs, acknowledged, foreign } = receiver;
       const subscribed = subscriptions.countsOf(receiver);
       return {
         ...{ filter: filter.lists, seq, missed, subscriptions: subscribed, epochs: [...epochs] },
         ...(narrowed && { narrowed }),
         ...(acknowledged !== undefined && { acknowledged }),
+        ...(foreign > 0 && { foreign }),
       };
     },
 
-    restore(name, { filter, seq, missed, subscriptions: counts, narrowed, epochs = [], acknowledged }) {
-      const receiver = Object.assign(receiverOf(name), { seq, missed, narrowed, acknowledged });
-      const [[epoch]] = receiver.epochs as [Epoch];
-      receiver.epochs = [...epochs.slice(1 - mostEpochs), [epoch, seq]];
+    restore(name, { filter, seq, missed, subscriptions: counts, narrowed, epochs = [], acknowledged, foreign = 0 }) {
+      const receiver = Object.assign(receiverOf(name), { seq, missed, narrowed, acknowledged, foreign });
+      receiver.epochs = epochsAfter(epochs, receiver, seq);
       // Until it is connected again it only gets events of its named subscriptions.
       if (narrowed)
         receiver.hears = (_event, topics) =>
@@ -427,14 +421,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         receiver.given = publication;
         if (!receiver.filter.lets(event.type)) return;
         if (receiver.hears && !meant && !receiver.hears(event, topics)) return;
-        if (!receiver.connection && !recorder?.on) {
+        const connection = receiver.connection ?? receiver.fallback;
+        if (!connection && !recorder?.on) {
           miss(receiver, event, '');
           return;
         }
         opened ??= open(event, causedBy, topics);
         const stamped = opened + receiver.stamp;
-        if (receiver.connection)
-          write(receiver, receiver.connection, { event, opened: stamped, topics: meant ? undefined : topics });
+        if (connection) write(receiver, connection, { event, opened: stamped, topics: meant ? undefined : topics });
         else miss(receiver, event, stamped);
       };
       const addressee = to === undefined ? undefined : receivers.get(to);

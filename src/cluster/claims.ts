@@ -21,21 +21,29 @@ export interface Claims {
   sweep(isHere: (kind: Kind, id: string) => boolean): void;
   /** The node that has an id; undefined if no node has. @throws (rejects) AriError clusterUnavailable */
   nodeOf(kind: Kind, id: string): Promise<string | undefined>;
+  /**
+   * The node that was asked first for a request with an idempotency key: this one if none was.
+   * @throws (rejects) AriError clusterUnavailable
+   */
+  nodeOfRequest(user: string, key: string): Promise<string>;
   /** Takes the ids of this node again, and gives back those that an earlier process had. */
   renew(isHere: (kind: Kind, id: string) => boolean): Promise<void>;
   readonly size: number;
 }
 
 type ClaimsOptions = {
-  link: Pick<ClusterLink, 'claim' | 'find' | 'release' | 'keys'>;
+  link: Pick<ClusterLink, 'claim' | 'replace' | 'find' | 'release' | 'keys' | 'reserve'>;
   node: string;
+  /** Whether a node is one of the cluster, though it may be away. @throws (rejects) LinkError */
+  isNode(name: string): Promise<boolean>;
   most: number;
   hit(): void;
   log: Logger;
 };
 
 /** Ids are of any length and letters, keys are not. */
-const keyOf = (kind: Kind, id: string): string => `id.${kind}.${createHash('sha256').update(id).digest('base64url')}`;
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
+const keyOf = (kind: Kind, id: string): string => `id.${kind}.${hashOf(id)}`;
 
 /** An id of this node, whether its object is still being created, and what other requests for it wait for. */
 type Held = { kind: Kind; id: string; creating: boolean; claimed: Promise<unknown> };
@@ -48,20 +56,31 @@ const readRow = (row: string): Row | undefined => {
   }
 };
 
-export function createClaims({ link, node, most, hit, log }: ClaimsOptions): Claims {
-  const held = new SlotMap<string, Held>();
-  const unavailable = (error: unknown): AriError => {
-    const why =
-      error instanceof LinkError && error.failure === 'timeout'
-        ? 'NATS does not answer in time'
+/** The refusal where the table cannot be asked. */
+export function unavailable(error: unknown): AriError {
+  const failure = error instanceof LinkError ? error.failure : 'down';
+  const why =
+    failure === 'timeout'
+      ? 'NATS does not answer in time'
+      : failure === 'excluded'
+        ? 'another server has the name of this node (cluster.name)'
         : 'NATS with JetStream is not connected';
-    return new AriError('clusterUnavailable', { why }, { cause: error });
-  };
+  return new AriError('clusterUnavailable', { why }, { cause: error });
+}
+
+export function createClaims({ link, node, isNode, most, hit, log }: ClaimsOptions): Claims {
+  const held = new SlotMap<string, Held>();
   const take = async (key: string, row: Row): Promise<Row | undefined> => {
-    const found = await link.claim(key, JSON.stringify(row)).catch((error: unknown) => {
+    try {
+      const found = await link.claim(key, JSON.stringify(row));
+      if (found === undefined) return undefined;
+      const holder = readRow(found) ?? { ...row, node: '' };
+      // What a node that was forgotten had is nobody's.
+      if (holder.node === '' || holder.node === node || (await isNode(holder.node))) return holder;
+      return (await link.replace(key, found, JSON.stringify(row))) ? undefined : holder;
+    } catch (error) {
       throw unavailable(error);
-    });
-    return found === undefined ? undefined : (readRow(found) ?? { ...row, node: '' });
+    }
   };
   const letGo = (key: string): void => {
     held.delete(key);
@@ -104,10 +123,20 @@ export function createClaims({ link, node, most, hit, log }: ClaimsOptions): Cla
       for (const [key, { kind, id, creating }] of [...held]) if (!creating && !isHere(kind, id)) letGo(key);
     },
     async nodeOf(kind, id) {
-      const row = await link.find(keyOf(kind, id)).catch((error: unknown) => {
+      try {
+        const holder = readRow((await link.find(keyOf(kind, id))) ?? '')?.node;
+        return holder === undefined || (await isNode(holder)) ? holder : undefined;
+      } catch (error) {
         throw unavailable(error);
-      });
-      return row === undefined ? undefined : readRow(row)?.node;
+      }
+    },
+    async nodeOfRequest(user, key) {
+      try {
+        const first = await link.reserve(hashOf(JSON.stringify([user, key])), node);
+        return first === undefined || !(await isNode(first)) ? node : first;
+      } catch (error) {
+        throw unavailable(error);
+      }
     },
     async renew(isHere) {
       for (const [key, { kind, id }] of [...held]) {

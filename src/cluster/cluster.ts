@@ -4,14 +4,18 @@ import { markOf } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { TableWatch } from '../machines/table-run.ts';
 import type { ClusterNode, NodeFigures } from '../models/cluster-node.ts';
+import { AriError } from '../models/errors.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { createAnswers } from './answers.ts';
-import { type Claims, createClaims, type Kind } from './claims.ts';
+import type { HandedOver, HandOverAsked } from './arrivals.ts';
+import { type Claims, createClaims, type Kind, unavailable } from './claims.ts';
 import { createForwards, type ForwardFigures, type Forwards, type RemoteRequest } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
 import type { ClusterLink, LinkState } from './link.ts';
 import { type Beat, createMembers, type Members } from './members.ts';
-import { createPresence, type Presence, type PresenceChange, type PresenceList } from './presence.ts';
+import { createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
+import { createPresence, type Presence } from './presence.ts';
+import type { PresenceChange, PresenceList } from './presence-messages.ts';
 
 /** Settings of a node; times in ms, sizes in octets. */
 type ClusterSettings = {
@@ -21,6 +25,9 @@ type ClusterSettings = {
   heartbeatMs: number;
   suspectAfterMs: number;
   awayAfterMs: number;
+  retryMs: number;
+  awaitMs: number;
+  movedOctets: number;
   requests: number;
   octets: number;
   piece: number;
@@ -61,8 +68,17 @@ export interface Cluster {
   /** Whether a node is known to be away. */
   isAway(node: string): boolean;
   nodes(): ClusterNode[];
+  /**
+   * Removes a node that was lost and does not come back. Ids that clients chose for its objects are free again.
+   * @throws (rejects) AriError nodeNotFound, nodeAnswers, clusterUnavailable
+   */
+  forget(node: string): Promise<void>;
   /** As {@link Applications.connect}; the applications are connected with the whole cluster. */
   connect: Applications['connect'];
+  /** As {@link Presence.bring}. */
+  bring: Presence['bring'];
+  handedOver: Presence['handedOver'];
+  isAwaited: Presence['isAwaited'];
   /** As {@link Presence.refresh}. */
   refreshApplications(): Promise<void>;
   /** Begins to take part. */
@@ -78,34 +94,41 @@ type ClusterOptions = {
   clock: Clock;
   log: Logger;
   tables: TableWatch | undefined;
-  applications: Pick<Applications, 'connect' | 'relay'>;
+  applications: Parameters<typeof createPresence>[0]['applications'];
+  /** Resolves when the recorder has all events so far. */
+  recorded(): Promise<void>;
   /** Makes a name that no process had before. */
   newId(): string;
   /** Counts a bound of `cluster` that was met. */
   hit(setting: string): void;
 };
 
-/** A heartbeat as another node sent it; undefined for something else. */
-function beatOf(head: Record<string, unknown> | undefined, self: string): Beat | undefined {
-  const { name, epoch, revision, figures } = head ?? {};
-  if (typeof name !== 'string' || name === self || typeof epoch !== 'string') return undefined;
+/** A heartbeat as a node sent it; undefined for something else. */
+function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
+  const { name, epoch, term, revision, figures } = head ?? {};
+  if (typeof name !== 'string' || typeof epoch !== 'string' || typeof term !== 'number') return undefined;
   if (typeof revision !== 'number' || typeof figures !== 'object' || figures === null) return undefined;
   return head as unknown as Beat;
 }
-
-const nodeKey = (name: string): string => `node.${name}`;
 
 /** The subjects of a cluster. A user of NATS that may use them is trusted. */
 const subjectsOf = (cluster: string) => ({
   beats: `${cluster}.beats`,
   presence: `${cluster}.presence`,
-  node: (name: string) => `${cluster}.node.${name}`,
-  events: (name: string) => `${cluster}.events.${name}`,
+  /** Of one process: what is meant for a node does not reach an earlier one of its name. */
+  node: (name: string, epoch: string) => `${cluster}.node.${name}.${epoch}`,
+  events: (name: string, epoch: string) => `${cluster}.events.${name}.${epoch}`,
 });
+
+/** The subject of a node; undefined if its process is not known. */
+const subjectTo = (members: Members, node: string, of: (name: string, epoch: string) => string): string | undefined => {
+  const epoch = members.find(node)?.epoch;
+  return epoch === undefined ? undefined : of(node, epoch);
+};
 
 type Parts = {
   options: ClusterOptions;
-  epoch: string;
+  link: NamedLink;
   subjects: ReturnType<typeof subjectsOf>;
   claims: Claims;
   presence: Presence;
@@ -113,16 +136,33 @@ type Parts = {
   hit(limit: string): void;
 };
 
+/** Where a node asks another one for an application. No client can ask for this: it is outside of all interfaces. */
+const handOverPath = '/hand-over';
+
 /** The applications of all nodes. */
-function presenceOf({ settings, link, clock, log, applications }: ClusterOptions, epoch: string): Presence {
+function presenceOf(
+  { settings, clock, log, applications }: ClusterOptions,
+  link: NamedLink,
+  { membersOf, ask, hit }: { membersOf(): Members; ask: Forwards['ask']; hit(limit: string): void },
+): Presence {
   const subjects = subjectsOf(settings.cluster);
   return createPresence({
-    ...{ node: settings.name, epoch, log, applications, now: () => clock.now() },
+    ...{ node: settings.name, epoch: link.epoch, log, applications, clock },
+    ...{ awaitMs: settings.awaitMs, timeoutMs: settings.requestTimeoutMs, mostOctets: settings.movedOctets },
+    hit: () => hit('moved_events'),
+    async askFor(node, asked) {
+      if (membersOf().find(node)?.state === 'away') return undefined;
+      const body = JSON.stringify(asked);
+      const answer = await ask(node, { method: 'POST', url: handOverPath, headers: {}, user: { name: '' }, body });
+      return answer.status === 200 ? ((await answer.json()) as HandedOver) : undefined;
+    },
     tell: (change) => void link.publish(subjects.presence, writeFrame(change)),
     async ask(node) {
       try {
+        const subject = subjectTo(membersOf(), node, subjects.node);
+        if (subject === undefined) return undefined;
         const frame = writeFrame({ kind: 'applications' });
-        const answered = readFrame(await link.request(subjects.node(node), frame, settings.requestTimeoutMs));
+        const answered = readFrame(await link.request(subject, frame, settings.requestTimeoutMs));
         return answered?.head as PresenceList | undefined;
       } catch (error) {
         // The next heartbeat asks again.
@@ -130,13 +170,16 @@ function presenceOf({ settings, link, clock, log, applications }: ClusterOptions
         return undefined;
       }
     },
-    send: (node, frame) => link.publish(subjects.events(node), frame),
+    send(node, frame) {
+      const subject = subjectTo(membersOf(), node, subjects.events);
+      return subject !== undefined && link.publish(subject, frame);
+    },
   });
 }
 
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
-function listen({ options, epoch, subjects, presence, members, hit }: Parts, { carryOut }: Served): () => void {
-  const { settings, link, clock, log } = options;
+function listen({ options, link, subjects, presence, members, hit }: Parts, { carryOut }: Served): () => void {
+  const { settings, clock, log } = options;
   const { name } = settings;
   const hear = (subject: string, take: (data: Uint8Array) => void): void =>
     void link.hear(subject, (data) => {
@@ -146,32 +189,37 @@ function listen({ options, epoch, subjects, presence, members, hit }: Parts, { c
         log.error({ subject, error }, 'a message of the cluster could not be handled');
       }
     });
+  const handOver = async ({ body = '' }: RemoteRequest): Promise<Response> => {
+    await options.recorded();
+    const given = presence.handOver(JSON.parse(body) as HandOverAsked);
+    return given ? Response.json(given) : new Response(null, { status: 204 });
+  };
   const answers = createAnswers({
-    ...{ clock, log, newId: options.newId, carryOut, piece: settings.piece },
+    ...{ clock, log, newId: options.newId, piece: settings.piece },
+    carryOut: (request) => (request.url === handOverPath ? handOver(request) : carryOut(request)),
     ...{ idleMs: settings.requestTimeoutMs, most: { requests: settings.requests, streams: settings.streams }, hit },
   });
-  link.serve(subjects.node(name), async (data) =>
+  link.serve(subjects.node(name, link.epoch), async (data) =>
     readFrame(data)?.head['kind'] === 'applications' ? writeFrame(presence.list()) : answers.answer(data),
   );
-  hear(subjects.events(name), (data) => presence.take(data));
+  hear(subjects.events(name, link.epoch), (data) => presence.take(data));
   hear(subjects.presence, (data) => {
     const change = readFrame(data)?.head as PresenceChange | undefined;
     if (change && change.node !== name && members.find(change.node)) presence.change(change);
   });
   hear(subjects.beats, (data) => {
-    const head = readFrame(data)?.head;
-    if (head?.['name'] === name && head['epoch'] !== epoch && head['leaves'] !== true)
-      log.error({ node: name }, 'another server of the cluster has the same name (cluster.name)');
-    const heard = beatOf(head, name);
-    if (heard) members.hear(heard);
+    const heard = beatOf(readFrame(data)?.head);
+    if (!heard) return;
+    if (heard.name !== name) members.hear(heard);
+    else if (!heard.leaves) link.heard(heard);
   });
   return answers.close;
 }
 
 /** Tells the others about this node, from when it serves to its end. */
 function createTelling(parts: Parts) {
-  const { options, epoch, subjects, claims, presence, members } = parts;
-  const { settings, link, clock, log } = options;
+  const { options, link, subjects, claims, presence, members } = parts;
+  const { settings, clock, log } = options;
   const { name } = settings;
   let served: Served | undefined;
   let timer: unknown;
@@ -179,9 +227,7 @@ function createTelling(parts: Parts) {
   const beat = (leaves?: true): void => {
     if (!served) return;
     const own: Beat = {
-      name,
-      epoch,
-      revision: presence.revision,
+      ...{ name, epoch: link.epoch, term: link.term, revision: presence.revision },
       figures: served.figures(),
       ...(leaves && { leaves }),
     };
@@ -195,10 +241,9 @@ function createTelling(parts: Parts) {
   /** Runs each time the link is up. */
   const join = async (isHere: Served['isHere']): Promise<void> => {
     beat();
-    await link.claim(nodeKey(name), name);
     for (const key of await link.keys('node')) {
       const other = key.slice(nodeKey('').length);
-      if (other !== name) members.know(other);
+      if (other !== name) members.know(other, holderOf(await link.find(key))?.epoch);
     }
     await claims.renew(isHere);
   };
@@ -229,17 +274,21 @@ function createTelling(parts: Parts) {
 
 /** Makes this server a node. It takes part from {@link Cluster.serve} on. */
 export function createCluster(options: ClusterOptions): Cluster {
-  const { settings, link, clock, log } = options;
+  const { settings, clock, log } = options;
   const { name } = settings;
   const subjects = subjectsOf(settings.cluster);
-  const epoch = options.newId();
+  const link = createNamedLink({ ...options, ...settings, epoch: options.newId() });
   const hit = (limit: string): void => options.hit(`cluster.${limit}`);
   const forwards = createForwards({
-    ...{ link, subjectOf: subjects.node, timeoutMs: settings.requestTimeoutMs },
+    ...{ link, subjectOf: (node) => subjectTo(members, node, subjects.node), timeoutMs: settings.requestTimeoutMs },
     ...{ most: settings.requests, hit: () => hit('requests') },
   });
-  const claims = createClaims({ link, node: name, most: settings.ids, hit: () => hit('ids'), log });
-  const presence = presenceOf(options, epoch);
+  const claims = createClaims({
+    ...{ link, node: name, most: settings.ids, hit: () => hit('ids'), log },
+    isNode: async (node) =>
+      node === name || members.find(node) !== undefined || (await link.find(nodeKey(node))) !== undefined,
+  });
+  const presence = presenceOf(options, link, { membersOf: () => members, ask: forwards.ask, hit });
   const members = createMembers({
     ...{ clock, log, tables: options.tables, most: settings.nodes, hit: () => hit('nodes') },
     ...{ suspectAfterMs: settings.suspectAfterMs, awayAfterMs: settings.awayAfterMs },
@@ -247,11 +296,14 @@ export function createCluster(options: ClusterOptions): Cluster {
     drop: (node) => presence.drop(node),
     heard: ({ name: node, epoch: theirs, revision }) => presence.heard(node, theirs, revision),
   });
-  const telling = createTelling({ options, epoch, subjects, claims, presence, members, hit });
+  const telling = createTelling({ options, link, subjects, claims, presence, members, hit });
 
   return {
     ...{ name, mostOctets: settings.octets, claims, ask: forwards.ask, hit, serve: telling.begin },
     connect: presence.connect,
+    bring: (...asked) => presence.bring(...asked),
+    handedOver: (...asked) => presence.handedOver(...asked),
+    isAwaited: (application) => presence.isAwaited(application),
     refreshApplications: () => presence.refresh(),
     markedNode(id) {
       const mark = markOf(id);
@@ -264,6 +316,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       return { asked: those(false), away: those(true) };
     },
     nodes: () => shownNodes({ name, link, members, figures: telling.figures(), now: clock.now() }),
+    forget: (node) => forget({ name, link, members, beats: subjects.beats }, node),
     figures: () => ({
       ...forwards.figures(),
       ...presence.figures(),
@@ -272,6 +325,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     }),
     async close() {
       telling.end();
+      presence.close();
       members.close();
       // Without NATS the others keep it as a node that is away.
       if (link.state === 'up') await link.release(nodeKey(name)).catch(() => {});
@@ -280,17 +334,44 @@ export function createCluster(options: ClusterOptions): Cluster {
   };
 }
 
+/** Removes a lost node from the table, and from what all nodes know. */
+async function forget(
+  { name, link, members, beats }: { name: string; link: NamedLink; members: Members; beats: string },
+  node: string,
+): Promise<void> {
+  const known = members.find(node);
+  if (node === name || known?.state === 'member' || known?.state === 'suspect')
+    throw new AriError('nodeAnswers', { node });
+  try {
+    const holder = holderOf(await link.find(nodeKey(node)));
+    const epoch = holder?.epoch ?? known?.epoch;
+    if (!known && !holder) throw new AriError('nodeNotFound', { node });
+    if (epoch !== undefined && (await link.answers(epoch))) throw new AriError('nodeAnswers', { node });
+    await link.release(nodeKey(node));
+    members.forget(node);
+    const term = Math.max(holder?.term ?? 0, known?.beat?.term ?? 0);
+    link.publish(beats, writeFrame({ name: node, epoch: epoch ?? '', term, revision: 0, figures: {}, leaves: true }));
+  } catch (error) {
+    throw error instanceof AriError ? error : unavailable(error);
+  }
+}
+
+const ownStateOf = ({ state, isExcluded }: NamedLink): ClusterNode['state'] => {
+  if (state === 'up') return 'member';
+  return isExcluded ? 'excluded' : 'away';
+};
+
 /** This node and all others, by name. */
 function shownNodes(of: {
   name: string;
-  link: ClusterLink;
+  link: NamedLink;
   members: Members;
   figures: NodeFigures | undefined;
   now: number;
 }): ClusterNode[] {
   const { name, link, members, figures: ownFigures, now } = of;
   const own: ClusterNode = {
-    ...{ name, self: true, state: link.state === 'up' ? 'member' : 'away', heard: formatTimestamp(now) },
+    ...{ name, self: true, state: ownStateOf(link), heard: formatTimestamp(now) },
     ...(ownFigures && { figures: ownFigures }),
   };
   const others = members.list().map(

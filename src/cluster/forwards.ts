@@ -22,6 +22,7 @@ const reasons: Readonly<Record<LinkFailure, string>> = {
   nobody: 'it is not connected to NATS',
   down: 'NATS is not connected',
   tooLarge: 'the request is larger than NATS takes (max_payload)',
+  excluded: 'this server takes no part in the cluster, because another one has its name (cluster.name)',
 };
 
 /** Answers that have no body (RFC 9110 15.3.5, 15.4.5). */
@@ -38,7 +39,8 @@ export interface Forwards {
 
 type ForwardsOptions = {
   link: Pick<ClusterLink, 'request'>;
-  subjectOf(node: string): string;
+  /** Undefined for a node that was never heard. */
+  subjectOf(node: string): string | undefined;
   timeoutMs: number;
   /** Requests under way. */
   most: number;
@@ -68,7 +70,9 @@ export function createForwards({ link, subjectOf, timeoutMs, most, hit }: Forwar
   };
 
   const send = async (node: string, frame: Uint8Array) => {
-    const answered = readFrame(await link.request(subjectOf(node), frame, timeoutMs));
+    const subject = subjectOf(node);
+    if (subject === undefined) throw new LinkError('nobody');
+    const answered = readFrame(await link.request(subject, frame, timeoutMs));
     if (!answered) throw new LinkError('down', 'an answer that cannot be read');
     return answered;
   };

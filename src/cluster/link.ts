@@ -3,7 +3,7 @@
 export type LinkState = 'connecting' | 'up' | 'lost' | 'closed';
 
 /** Why another node could not be asked. */
-export type LinkFailure = 'timeout' | 'nobody' | 'down' | 'tooLarge';
+export type LinkFailure = 'timeout' | 'nobody' | 'down' | 'tooLarge' | 'excluded';
 
 export class LinkError extends Error {
   readonly failure: LinkFailure;
@@ -39,11 +39,18 @@ export interface ClusterLink {
   serve(subject: string, answerer: Answerer): () => void;
   /** Puts a row into the shared table if there is none. @returns the row that was there. @throws (rejects) LinkError */
   claim(key: string, value: string): Promise<string | undefined>;
+  /** Puts a row in the place of one that is still the same. @returns whether it was. @throws (rejects) LinkError */
+  replace(key: string, before: string, value: string): Promise<boolean>;
   /** A row of the shared table. @throws (rejects) LinkError */
   find(key: string): Promise<string | undefined>;
   /** Removes a row. @throws (rejects) LinkError */
   release(key: string): Promise<void>;
   /** All keys below a prefix. @throws (rejects) LinkError */
   keys(prefix: string): Promise<string[]>;
+  /**
+   * Puts a row into a table of its own if there is none. It goes by itself after the lifetime of answers that are kept.
+   * @returns the row that was there. @throws (rejects) LinkError
+   */
+  reserve(key: string, value: string): Promise<string | undefined>;
   close(): Promise<void>;
 }

@@ -11,6 +11,8 @@ export type Beat = {
   name: string;
   /** Names the process. Another process starts with another epoch. */
   epoch: string;
+  /** Later processes under one name have higher terms. */
+  term: number;
   /** Counts changes of the applications that are connected to it. */
   revision: number;
   figures: NodeFigures;
@@ -22,6 +24,8 @@ export type Beat = {
 type Member = {
   readonly name: string;
   readonly state: MemberState;
+  /** The process that has its name, as far as it is known. */
+  readonly epoch: string | undefined;
   readonly beat: Beat | undefined;
   /** When it was heard last, in ms since the Unix epoch. */
   readonly heardAt: number | undefined;
@@ -31,8 +35,10 @@ export interface Members {
   /** All other nodes that are known, by name. */
   list(): Member[];
   find(name: string): Member | undefined;
-  /** A node is known by its name alone. */
-  know(name: string): void;
+  /** A node is known by its name and process alone. */
+  know(name: string, epoch: string | undefined): void;
+  /** A node is no node of the cluster any more. */
+  forget(name: string): void;
   /** Takes a heartbeat of another node. */
   hear(beat: Beat): void;
   close(): void;
@@ -57,6 +63,7 @@ type MembersOptions = {
 type Held = {
   name: string;
   run: TableRun<MemberState, NodeMemberEvent, 'greetNode' | 'dropApplications'>;
+  epoch: string | undefined;
   beat: Beat | undefined;
   heardAt: number | undefined;
   timer: unknown;
@@ -88,35 +95,45 @@ export function createMembers(options: MembersOptions): Members {
     }
     const effects = { greetNode: () => options.greet(name), dropApplications: () => options.drop(name) };
     const run: Held['run'] = new TableRun(nodeMemberTable, 'joining', effects, { watch: options.tables, id: name });
-    const node: Held = { name, run, beat: undefined, heardAt: undefined, timer: undefined };
+    const node: Held = { name, run, epoch: undefined, beat: undefined, heardAt: undefined, timer: undefined };
     held.set(name, node);
     wait(node);
     return node;
   };
 
-  const shown = ({ name, run, beat, heardAt }: Held): Member => ({ name, state: run.state, beat, heardAt });
+  const shown = ({ name, run, epoch, beat, heardAt }: Held): Member => ({
+    ...{ name, state: run.state, epoch, beat, heardAt },
+  });
+  const remove = (node: Held): void => {
+    clock.clearTimeout(node.timer);
+    tell(node, { type: 'left' });
+    held.delete(node.name);
+  };
   return {
     list: () => [...held.values()].map(shown).sort((one, other) => (one.name < other.name ? -1 : 1)),
     find(name) {
       const node = held.get(name);
       return node && shown(node);
     },
-    know(name) {
-      if (!held.has(name)) add(name);
+    know(name, epoch) {
+      const node = held.get(name) ?? add(name);
+      if (node) node.epoch ??= epoch;
+    },
+    forget(name) {
+      const node = held.get(name);
+      if (node) remove(node);
     },
     hear(beat) {
       const node = held.get(beat.name) ?? add(beat.name);
       if (!node) return;
       const { beat: before } = node;
+      // A process that has lost its name does not know it yet.
+      if (before && before.term > beat.term && node.run.state !== 'away') return;
       node.beat = beat;
       node.heardAt = clock.now();
-      if (beat.leaves) {
-        clock.clearTimeout(node.timer);
-        tell(node, { type: 'left' });
-        // It has ended its calls: nothing of it is missing.
-        held.delete(beat.name);
-        return;
-      }
+      // It has ended its calls: nothing of it is missing.
+      if (beat.leaves) return remove(node);
+      node.epoch = beat.epoch;
       wait(node);
       // Another process has this name: the objects of the previous one are gone.
       if (before && before.epoch !== beat.epoch) tell(node, { type: 'left' });

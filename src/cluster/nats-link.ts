@@ -22,6 +22,8 @@ type NatsSettings = {
   timeoutMs: number;
   /** Octets of published messages that NATS has not confirmed. */
   mostUnsent: number;
+  /** How long reserved keys are kept, in ms. */
+  reservedMs: number;
 };
 
 type Loaded = {
@@ -56,12 +58,12 @@ const optionsOf = (settings: NatsSettings): NodeConnectionOptions => {
   };
 };
 
-type SharedTable = Pick<ClusterLink, 'claim' | 'find' | 'release' | 'keys'>;
+type SharedTable = Pick<ClusterLink, 'claim' | 'replace' | 'find' | 'release' | 'keys' | 'reserve'>;
 
 /** The connection that is open now. */
 type Open = { connection: NatsConnection; table: Table | undefined };
 /** The bucket, and what removes rows without leaving a marker of each. */
-type Table = { bucket: KV; manager: JetStreamManager };
+type Table = { bucket: KV; reserved: KV; manager: JetStreamManager };
 
 const codeOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -248,8 +250,11 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
   async #openTable(now: Open, { kv, jetstream }: Loaded): Promise<void> {
     now.table = undefined;
     try {
-      const bucket = await new kv.Kvm(now.connection).create(this.#settings.cluster, { history: 1 });
-      now.table = { bucket, manager: await jetstream.jetstreamManager(now.connection) };
+      const { cluster, reservedMs } = this.#settings;
+      const buckets = new kv.Kvm(now.connection);
+      const bucket = await buckets.create(cluster, { history: 1 });
+      const reserved = await buckets.create(`${cluster}_requests`, { history: 1, ttl: reservedMs });
+      now.table = { bucket, reserved, manager: await jetstream.jetstreamManager(now.connection) };
     } catch (error) {
       this.#log.error({ error }, 'NATS has no JetStream: objects with ids that clients choose are refused');
     }
@@ -310,18 +315,31 @@ function createTable(table: () => Table, name: string): SharedTable {
       throw failureOf(error);
     }
   };
-  /** Code of JetStream: there is a row already. */
+  /** Code of JetStream: there is another row. */
   const isThere = (error: unknown): boolean => (error as { code?: number }).code === 10071;
+  const create = async (bucket: KV, key: string, value: string): Promise<string | undefined> => {
+    try {
+      await bucket.create(key, value);
+      return undefined;
+    } catch (error) {
+      if (!isThere(error)) throw error;
+      // Removed in between: the next try gets it.
+      return (await bucket.get(key))?.string() ?? '';
+    }
+  };
   return {
-    claim: (key, value) =>
+    claim: (key, value) => ours(({ bucket }) => create(bucket, key, value)),
+    reserve: (key, value) => ours(({ reserved }) => create(reserved, key, value)),
+    replace: (key, before, value) =>
       ours(async ({ bucket }) => {
+        const row = await bucket.get(key);
+        if (row?.string() !== before) return false;
         try {
-          await bucket.create(key, value);
-          return undefined;
+          await bucket.update(key, value, row.revision);
+          return true;
         } catch (error) {
           if (!isThere(error)) throw error;
-          // Removed in between: the next try gets it.
-          return (await bucket.get(key))?.string() ?? '';
+          return false;
         }
       }),
     find: (key) => ours(async ({ bucket }) => (await bucket.get(key))?.string()),

@@ -1,35 +1,27 @@
 import type { Connected, ConnectRequest } from '../actors/application-connections.ts';
 import type { Applications } from '../actors/applications.ts';
-import type { Topic } from '../bus/topics.ts';
+import type { Bookmark } from '../actors/resumptions.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { readFrame, writeFrame } from './frame.ts';
+import { SlotMap } from '../lib/slot-map.ts';
+import { type Arrival, createArrivals, type HandedOver, type HandOverAsked } from './arrivals.ts';
+import { createEventSources, type EventFrame, frameOf } from './event-sources.ts';
+import { writeFrame } from './frame.ts';
+import {
+  type BringAsked,
+  type PresenceChange,
+  type PresenceList,
+  type PresentApplication,
+  shown,
+} from './presence-messages.ts';
 
-/** An application that is connected to a node. */
-type PresentApplication = {
-  name: string;
-  /** Orders the connections of one application: the latest has it. */
-  stamp: number;
-  subscribeAll: boolean;
-  observes: boolean;
-};
-
-/** A change of the applications that are connected to a node. */
-export type PresenceChange = {
-  node: string;
-  epoch: string;
-  revision: number;
-  added: PresentApplication[];
-  removed: string[];
-};
-
-/** All of them. */
-export type PresenceList = { epoch: string; revision: number; applications: PresentApplication[] };
-
-type RemoteApplication = PresentApplication & { connected: Connected };
+type RemoteApplication = PresentApplication & { connected: Connected; link: Link };
 type RemoteNode = {
   epoch: string;
   revision: number;
   applications: Map<string, RemoteApplication>;
+  /** Where events go of applications whose connection is away. */
+  awaited: Map<string, Link>;
   asking: Promise<void> | undefined;
 };
 
@@ -37,6 +29,17 @@ type RemoteNode = {
 export interface Presence {
   /** As {@link Applications.connect}; other nodes hear of it. Connections that this system makes are the node's own. */
   connect: Applications['connect'];
+  /**
+   * Brings the numbers and missed events of applications here from the nodes that have them, before a client connects.
+   * Events wait until it has. It resolves as well when that fails.
+   */
+  bring(names: readonly string[], asked: BringAsked): Promise<void>;
+  /** Events after a number that another node has handed over; undefined if it has not. */
+  handedOver(name: string, number: number): readonly string[] | undefined;
+  /** Gives an application to the node where it connects; undefined if it is not this one's. */
+  handOver(asked: HandOverAsked): HandedOver | undefined;
+  /** Whether an application of this node is kept without a connection. */
+  isAwaited(name: string): boolean;
   list(): PresenceList;
   /** Takes a change of another node. */
   change(change: PresenceChange): void;
@@ -50,43 +53,61 @@ export interface Presence {
   refresh(): Promise<void>;
   readonly revision: number;
   figures(): { eventsOut: number; eventsIn: number; eventsLost: number };
+  close(): void;
 }
 
 type PresenceOptions = {
   node: string;
   epoch: string;
-  now(): number;
+  clock: Clock;
   log: Logger;
-  applications: Pick<Applications, 'connect' | 'relay'>;
+  applications: Pick<Applications, 'connect' | 'relay' | 'departure' | 'adopt' | 'missTo' | 'review'>;
+  /** How long an application may be away before its events are numbered no more, in ms; 0: not at all. */
+  awaitMs: number;
+  /** How long something of another node is waited for, in ms. */
+  timeoutMs: number;
+  /** Octets of events that wait while applications move. */
+  mostOctets: number;
+  hit(): void;
   /** Tells the other nodes. */
   tell(change: PresenceChange): void;
   /** Asks a node for all of its applications. */
   ask(node: string): Promise<PresenceList | undefined>;
+  /** Asks a node for one application. */
+  askFor(node: string, asked: HandOverAsked): Promise<HandedOver | undefined>;
   /** Sends an event to a node. @returns false if it was dropped. */
   send(node: string, frame: Uint8Array): boolean;
 };
 
 type Local = PresentApplication & { request: ConnectRequest };
 
-const shown = ({ name, stamp, subscribeAll, observes }: PresentApplication): PresentApplication => ({
-  ...{ name, stamp, subscribeAll, observes },
-});
+/** Nodes that may pass an event on which an application has left. */
+const mostHops = 4;
+
+/** Numbers the events of one application for another node. */
+type Link = { made: number; readonly send: ConnectRequest['send'] };
 
 /** Creates the applications of a node. */
 export const createPresence = (options: PresenceOptions): Presence => new ClusterPresence(options);
 
 class ClusterPresence implements Presence {
   readonly #options: PresenceOptions;
-  readonly #local = new Map<string, Local>();
+  readonly #local = new SlotMap<string, Local>();
+  /** Timers of applications of this node whose connection is away. */
+  readonly #awaited = new SlotMap<string, unknown>();
   readonly #remote = new Map<string, RemoteNode>();
-  /** Numbers of events by the node that made them and the application. */
-  readonly #received = new Map<string, number>();
+  readonly #sources;
+  readonly #arrivals;
   readonly #counts = { eventsOut: 0, eventsIn: 0, eventsLost: 0 };
   #revision = 0;
   #latest = 0;
 
   constructor(options: PresenceOptions) {
     this.#options = options;
+    const { clock, timeoutMs, mostOctets, hit } = options;
+    const bounds = { clock, timeoutMs, mostOctets, hit };
+    this.#sources = createEventSources({ ...bounds, deliver: (frame, lost) => this.#deliver(frame, lost) });
+    this.#arrivals = createArrivals({ ...bounds, abandoned: (arrival) => this.#abandon(arrival) });
   }
 
   get revision(): number {
@@ -94,44 +115,77 @@ class ClusterPresence implements Presence {
   }
 
   readonly connect: Presence['connect'] = (request) => {
-    const connected = this.#options.applications.connect(request);
     // Each node opens outbound connections of its own.
-    if (request.announce) return connected;
+    if (request.announce) return this.#options.applications.connect(request);
+    const names = [...new Set(request.names)];
     const { subscribeAll = false, observes = false } = request;
-    const mine = [...new Set(request.names)].map(
-      (name): Local => ({ name, subscribeAll, observes, stamp: this.#stamp(), request }),
-    );
+    const arrived = names.flatMap((name) => this.#arrivals.end(name) ?? []);
+    const resume = new Map(request.resume);
+    for (const arrival of arrived) this.#adopt(arrival, resume);
+    const connected = this.#options.applications.connect({ ...request, ...(request.resume && { resume }) });
+    const stampOf = (name: string): number =>
+      arrived.find((arrival) => arrival.name === name)?.numbers?.stamp ?? this.#stamp();
+    const mine = names.map((name): Local => ({ name, subscribeAll, observes, stamp: stampOf(name), request }));
     for (const each of mine) {
+      this.#endAwaiting(each.name);
       this.#local.set(each.name, each);
-      const holder = this.#holderOf(each.name);
-      if (holder !== undefined) this.#removeRemote(holder, each.name);
+      this.#leaveAll(each.name, Number.POSITIVE_INFINITY);
     }
-    this.#changed(mine, []);
+    this.#changed({ added: mine });
+    for (const { frames } of arrived) for (const frame of frames) this.#accept(frame);
     return {
       ...connected,
       close: () => {
         const gone = mine.filter((each) => this.#local.get(each.name) === each).map(({ name }) => name);
-        for (const name of gone) this.#local.delete(name);
+        for (const name of gone) {
+          this.#local.delete(name);
+          this.#await(name);
+        }
         connected.close();
-        if (gone.length > 0) this.#changed([], gone);
+        if (gone.length > 0) this.#changed({ removed: gone });
       },
     };
   };
 
-  list(): PresenceList {
-    return {
-      epoch: this.#options.epoch,
-      revision: this.#revision,
-      applications: [...this.#local.values()].map(shown),
-    };
+  async bring(names: readonly string[], asked: BringAsked): Promise<void> {
+    await Promise.all(names.map((name) => this.#bring(name, asked)));
   }
 
-  change({ node: holder, epoch, revision, added, removed }: PresenceChange): void {
+  handedOver(name: string, number: number): readonly string[] | undefined {
+    return this.#arrivals.handedOver(name, number);
+  }
+
+  handOver({ name, node, stamp: asTold, subscribeAll, observes, ...asked }: HandOverAsked): HandedOver | undefined {
+    const own = this.#local.get(name);
+    if (!this.#remote.has(node) || (!own && !this.#awaited.has(name))) return undefined;
+    // The other node may not have heard of the latest connection here. Its own is later.
+    const stamp = Math.max(asTold, (own?.stamp ?? 0) + 1);
+    const received = this.#sources.leave(name);
+    const departure = this.#options.applications.departure(name, asked);
+    this.#local.delete(name);
+    this.#endAwaiting(name);
+    // The others hear it from the other node. Until then they send their events here, and these are passed on.
+    this.#addRemote(node, { name, stamp, subscribeAll, observes });
+    return { ...departure, received, stamp };
+  }
+
+  isAwaited(name: string): boolean {
+    return this.#awaited.has(name);
+  }
+
+  list(): PresenceList {
+    const { epoch } = this.#options;
+    const applications = [...this.#local.values()].map(shown);
+    return { epoch, revision: this.#revision, applications, awaited: [...this.#awaited.keys()] };
+  }
+
+  change({ node: holder, epoch, revision, added, removed, awaited }: PresenceChange): void {
     const known = this.#remote.get(holder);
     if (!known || known.asking || known.epoch !== epoch || known.revision + 1 !== revision)
       return void this.#fetch(holder);
     known.revision = revision;
-    for (const name of removed) this.#removeRemote(holder, name);
+    for (const name of removed) this.#removeRemote(holder, name, awaited.includes(name));
+    for (const name of awaited) this.#awaitAt(holder, name);
     for (const each of added) this.#addRemote(holder, each);
   }
 
@@ -141,32 +195,15 @@ class ClusterPresence implements Presence {
   }
 
   drop(holder: string): void {
-    for (const name of [...(this.#remote.get(holder)?.applications.keys() ?? [])]) this.#removeRemote(holder, name);
+    const known = this.#remote.get(holder);
+    if (!known) return;
+    for (const name of [...known.applications.keys(), ...known.awaited.keys()]) this.#removeRemote(holder, name, false);
     this.#remote.delete(holder);
   }
 
   take(data: Uint8Array): void {
-    const frame = readFrame(data);
-    const { from, application, made, topics, via } = frame?.head ?? {};
-    if (!frame || typeof application !== 'string' || typeof made !== 'number') return;
-    if (!this.#local.has(application)) {
-      // It has moved on: once more, to where it is now.
-      const holder = via === true ? undefined : this.#holderOf(application);
-      if (holder === undefined || !this.#options.send(holder, writeFrame({ ...frame.head, via: true }, frame.body)))
-        this.#counts.eventsLost++;
-      return;
-    }
-    const place = `${String(from)} ${application}`;
-    // The first event of a connection starts the count again.
-    const before = made === 1 ? 0 : (this.#received.get(place) ?? made - 1);
-    this.#received.set(place, made);
-    const lost = Math.max(0, made - before - 1);
-    this.#counts.eventsIn++;
-    this.#counts.eventsLost += lost;
-    this.#options.applications.relay(application, Buffer.from(frame.body).toString('utf8'), {
-      lost,
-      topics: Array.isArray(topics) ? (topics as Topic[]) : undefined,
-    });
+    const frame = frameOf(data);
+    if (frame) this.#take(frame);
   }
 
   async refresh(): Promise<void> {
@@ -177,79 +214,229 @@ class ClusterPresence implements Presence {
     return { ...this.#counts };
   }
 
+  close(): void {
+    for (const name of [...this.#awaited.keys()]) this.#endAwaiting(name);
+    this.#sources.close();
+    this.#arrivals.close();
+  }
+
+  #take(frame: EventFrame): void {
+    const { application, hops = 0 } = frame.head;
+    const arrival = this.#arrivals.find(application);
+    if (arrival) {
+      if (!this.#arrivals.keep(arrival, frame)) this.#counts.eventsLost++;
+      return;
+    }
+    if (this.#local.has(application) || this.#awaited.has(application)) return void this.#accept(frame);
+    // It has moved on: once more, to where it is now.
+    const holder = hops < mostHops ? this.#holderOf(application) : undefined;
+    const passed = writeFrame({ ...frame.head, hops: hops + 1 }, frame.body);
+    if (holder === undefined || !this.#options.send(holder, passed)) this.#counts.eventsLost++;
+  }
+
+  #accept(frame: EventFrame): void {
+    this.#sources.accept(frame);
+  }
+
+  #deliver({ head: { application, topics }, body }: EventFrame, lost: number): void {
+    this.#counts.eventsIn++;
+    this.#counts.eventsLost += lost;
+    this.#options.applications.relay(application, Buffer.from(body).toString('utf8'), { lost, topics });
+  }
+
   #stamp(): number {
-    this.#latest = Math.max(this.#options.now(), this.#latest + 1);
+    this.#latest = Math.max(this.#options.clock.now(), this.#latest + 1);
     return this.#latest;
   }
 
-  #changed(added: PresentApplication[], removed: string[]): void {
+  #changed({ added = [], removed = [] }: { added?: PresentApplication[]; removed?: string[] }): void {
     const { node, epoch, tell } = this.#options;
     this.#revision++;
-    tell({ node, epoch, revision: this.#revision, added: added.map(shown), removed });
+    const awaited = removed.filter((name) => this.#awaited.has(name));
+    tell({ node, epoch, revision: this.#revision, added: added.map(shown), removed, awaited });
+  }
+
+  /** Goes on to number the events of an application whose connection is away. */
+  #await(name: string): void {
+    const { clock, awaitMs, applications } = this.#options;
+    if (awaitMs === 0) return;
+    const over = (): void => {
+      this.#awaited.delete(name);
+      this.#arrivals.forget(name);
+      this.#sources.leave(name);
+      applications.review(name);
+      this.#changed({ removed: [name] });
+    };
+    this.#awaited.set(name, clock.setTimeout(over, awaitMs));
+  }
+
+  #endAwaiting(name: string): void {
+    this.#options.clock.clearTimeout(this.#awaited.get(name));
+    this.#awaited.delete(name);
+  }
+
+  async #bring(name: string, { resume, acknowledges, ...connection }: BringAsked): Promise<void> {
+    const { node, askFor, log } = this.#options;
+    const holder = this.#holderOf(name);
+    if (holder === undefined || this.#arrivals.find(name)) return;
+    const arrival = this.#arrivals.begin(name, this.#stamp());
+    const bookmark = resume?.get(name);
+    try {
+      const { stamp } = arrival;
+      const asked: HandOverAsked = { name, node, stamp, bookmark, acknowledges, ...connection };
+      arrival.numbers = await askFor(holder, asked);
+      this.#latest = Math.max(this.#latest, arrival.numbers?.stamp ?? 0);
+    } catch (error) {
+      log.warn({ node: holder, application: name, error }, 'an application is connected without its missed events');
+    }
+    this.#arrivals.wait(arrival);
+  }
+
+  /** The numbers of an application are this node's from now on. */
+  #adopt({ name, numbers }: Arrival, resume: Map<string, Bookmark>): void {
+    if (!numbers) return;
+    const epoch = this.#options.applications.adopt(name, numbers);
+    this.#sources.begin(name, numbers.received);
+    this.#arrivals.hold(name, numbers);
+    const bookmark = resume.get(name);
+    if (typeof bookmark === 'object' && numbers.known) resume.set(name, { epoch, seq: bookmark.seq });
+  }
+
+  /** No client has come for an application that was brought here. */
+  #abandon(arrival: Arrival): void {
+    const { name, numbers, frames } = arrival;
+    if (numbers) {
+      this.#adopt(arrival, new Map());
+      this.#await(name);
+      this.#leaveAll(name, Number.POSITIVE_INFINITY);
+      this.#changed({ removed: [name] });
+    }
+    for (const frame of frames) this.#take(frame);
   }
 
   /** The node that has an application, as far as this one knows. */
   #holderOf(name: string): string | undefined {
-    for (const [holder, { applications }] of this.#remote) if (applications.has(name)) return holder;
+    for (const [holder, { applications, awaited }] of this.#remote)
+      if (applications.has(name) || awaited.has(name)) return holder;
     return undefined;
   }
 
-  /** The connection of an application that is connected to another node. */
-  #linkTo(holder: string, { name, subscribeAll, observes }: PresentApplication): Connected {
-    const { node, applications, send } = this.#options;
-    let made = 0;
-    return applications.connect({
-      ...{ names: [name], subscribeAll, observes, own: true, describe: `node ${holder}` },
+  /** Sends the events of an application to the node that has it; `after` had it before. */
+  #linkTo(holder: string, name: string, after: string | undefined): Link {
+    const { node, send } = this.#options;
+    const link: Link = {
+      made: 0,
       send: (json, topics) => {
-        const frame = writeFrame({ from: node, application: name, made: ++made, topics }, Buffer.from(json));
-        if (send(holder, frame)) this.#counts.eventsOut++;
+        const made = ++link.made;
+        const head = {
+          from: node,
+          application: name,
+          made,
+          topics,
+          ...(made === 1 && after !== undefined && { after }),
+        };
+        const arrival = this.#arrivals.find(name);
+        // It is about to be connected here.
+        if (arrival) this.#take({ head: { ...head, topics: topics && [...topics] }, body: Buffer.from(json) });
+        else if (send(holder, writeFrame(head, Buffer.from(json)))) this.#counts.eventsOut++;
         else this.#counts.eventsLost++;
       },
-    });
+    };
+    return link;
   }
 
-  #removeRemote(holder: string, name: string): void {
-    const those = this.#remote.get(holder)?.applications;
-    const present = those?.get(name);
-    if (!present) return;
-    those?.delete(name);
-    this.#received.delete(`${holder} ${name}`);
+  /** A link behind that to the node that has the application now. */
+  #linkAfter(holder: string, name: string): Link {
+    const previous = this.#holderOf(name);
+    return this.#linkTo(holder, name, previous === holder ? undefined : previous);
+  }
+
+  /** The last event on a link was the last one: its application is elsewhere. */
+  #endLink(holder: string, name: string, link: Link): void {
+    const { node, send } = this.#options;
+    send(holder, writeFrame({ from: node, application: name, made: link.made + 1, ended: true }));
+  }
+
+  #removeRemote(holder: string, name: string, isAwaited: boolean): void {
+    const known = this.#remote.get(holder);
+    const present = known?.applications.get(name);
+    if (known?.awaited.has(name) && !isAwaited) {
+      known.awaited.delete(name);
+      this.#options.applications.missTo(name, undefined);
+    }
+    if (!known || !present) return;
+    known.applications.delete(name);
     present.connected.close();
+    if (isAwaited) this.#missTo(holder, name, present.link);
+  }
+
+  #missTo(holder: string, name: string, link: Link): void {
+    this.#remote.get(holder)?.awaited.set(name, link);
+    this.#options.applications.missTo(name, { send: link.send, describe: `node ${holder}, not connected` });
+  }
+
+  /** A node numbers the events of an application that is connected nowhere. */
+  #awaitAt(holder: string, name: string): void {
+    const known = this.#remote.get(holder);
+    if (!known || known.awaited.has(name) || this.#local.has(name)) return;
+    const present = known.applications.get(name);
+    if (present) return void this.#removeRemote(holder, name, true);
+    const link = this.#linkAfter(holder, name);
+    this.#leaveAll(name, Number.POSITIVE_INFINITY);
+    this.#missTo(holder, name, link);
+  }
+
+  /** Ends the links of an application to nodes that had it before a moment. */
+  #leaveAll(name: string, before: number, except?: string): void {
+    for (const [holder, { applications, awaited }] of this.#remote) {
+      if (holder === except) continue;
+      const present = applications.get(name);
+      const link = present && present.stamp < before ? present.link : awaited.get(name);
+      if (!link) continue;
+      this.#removeRemote(holder, name, false);
+      this.#endLink(holder, name, link);
+    }
   }
 
   #addRemote(holder: string, present: PresentApplication): void {
-    const { node, log } = this.#options;
-    const those = this.#remote.get(holder)?.applications;
-    if (!those) return;
-    const { name, stamp } = present;
+    const { node, log, applications } = this.#options;
+    const known = this.#remote.get(holder);
+    if (!known) return;
+    const { name, stamp, subscribeAll, observes } = present;
     this.#latest = Math.max(this.#latest, stamp);
     const own = this.#local.get(name);
     // The other node sees it the same way, and gives it up.
     if (own && (own.stamp > stamp || (own.stamp === stamp && node > holder))) return;
-    const before = those.get(name);
-    if (before && before.subscribeAll === present.subscribeAll && before.observes === present.observes) {
+    const before = known.applications.get(name);
+    if (before && before.subscribeAll === subscribeAll && before.observes === observes) {
       before.stamp = stamp;
       return;
     }
+    const link = known.awaited.get(name) ?? before?.link ?? this.#linkAfter(holder, name);
     try {
-      const connected = this.#linkTo(holder, present);
+      const connected = applications.connect({
+        ...{ names: [name], subscribeAll, observes, own: true, describe: `node ${holder}`, send: link.send },
+      });
       before?.connected.close();
-      those.set(name, { ...present, connected });
+      known.awaited.delete(name);
+      known.applications.set(name, { ...present, connected, link });
     } catch (error) {
       log.warn({ node: holder, application: name, error }, 'an application of another node was not registered');
       return;
     }
-    for (const [other, { applications }] of this.#remote)
-      if (other !== holder && (applications.get(name)?.stamp ?? Number.POSITIVE_INFINITY) < stamp)
-        this.#removeRemote(other, name);
-    if (this.#local.delete(name)) this.#changed([], [name]);
+    this.#leaveAll(name, stamp, holder);
+    if (this.#local.delete(name)) this.#changed({ removed: [name] });
+    this.#endAwaiting(name);
   }
 
   #replaceAll(holder: string, list: PresenceList): void {
     const known = this.#remote.get(holder);
     if (!known) return;
     const present = new Set(list.applications.map(({ name }) => name));
-    for (const name of [...known.applications.keys()]) if (!present.has(name)) this.#removeRemote(holder, name);
+    const awaited = new Set(list.awaited);
+    for (const name of [...known.applications.keys(), ...known.awaited.keys()])
+      if (!present.has(name)) this.#removeRemote(holder, name, awaited.has(name));
+    for (const name of list.awaited) this.#awaitAt(holder, name);
     for (const each of list.applications) this.#addRemote(holder, each);
     known.epoch = list.epoch;
     known.revision = list.revision;
@@ -260,7 +447,7 @@ class ClusterPresence implements Presence {
       const list = await this.#options.ask(holder);
       if (list) this.#replaceAll(holder, list);
     } catch (error) {
-      this.#options.log.error({ node: holder, error }, 'cannot read the applications of a node');
+      this.#options.log.error({ node: holder, error }, 'the applications of a node cannot be read');
     } finally {
       known.asking = undefined;
     }
@@ -268,7 +455,8 @@ class ClusterPresence implements Presence {
 
   #fetch(holder: string): Promise<void> {
     const known = this.#remote.get(holder) ?? {
-      ...{ epoch: '', revision: -1, applications: new Map<string, RemoteApplication>(), asking: undefined },
+      ...{ epoch: '', revision: -1, asking: undefined },
+      ...{ applications: new Map<string, RemoteApplication>(), awaited: new Map<string, Link>() },
     };
     this.#remote.set(holder, known);
     known.asking ??= this.#ask(holder, known);

@@ -76,6 +76,18 @@ export const cluster = group(
       unit: 'MB',
       description: 'Size of the events that NATS has not confirmed yet. More are dropped and counted.',
     }),
+    resume_within: number(0, 86_400, {
+      default: 60,
+      unit: 's',
+      description:
+        'How long the node of an application whose connection has closed goes on to number the events of all nodes for it, so that it can resume at any node.',
+    }),
+    moved_events: whole(1, 65_536, {
+      default: 16,
+      unit: 'MB',
+      description:
+        'Size of the events that wait while applications connect to another node. More are lost, which resume tells.',
+    }),
     ids: whole(1, 10_000_000, {
       default: 100_000,
       unit: 'ids',

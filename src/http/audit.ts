@@ -102,7 +102,8 @@ export function createAudit(file: AuditFile, clock: Clock): Audit {
 
   return {
     begin(c, user, operation, sources) {
-      if (!file.on) return undefined;
+      // The node where the request came in writes the line of one that is forwarded.
+      if (!file.on || c.env?.forwarded) return undefined;
       greet(c, user);
       const { method, url } = c.req.raw;
       if (!isCommand(method, operation)) return undefined;

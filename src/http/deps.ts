@@ -56,6 +56,8 @@ export type Owners = {
     'list' | 'get' | 'subscribe' | 'unsubscribe' | 'filter' | 'userEvent' | 'requireRegistrable' | 'eventsAfter'
   > & {
     connect: Connect;
+    /** Brings what other nodes of a cluster know of applications here; left out for a server on its own. */
+    bring?: Cluster['bring'];
   };
   bridges: BridgeOperations;
   /** Progress reports of applications for transfers that they handle. */
@@ -108,7 +110,7 @@ export type Owners = {
   /** Browsers that call and are called without SIP. */
   webrtc: WebrtcCalls;
   /** The nodes of the cluster. */
-  cluster: Pick<Cluster, 'nodes'>;
+  cluster: Pick<Cluster, 'nodes' | 'forget'>;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

@@ -4,6 +4,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { AriError } from '../models/errors.ts';
 import type { Env } from './env.ts';
 import { type Gather, gatherings, splitSources } from './gathering.ts';
+import { keyOf } from './idempotency.ts';
 import { type Answer, type Asked, type NamedObject, type ObjectReader, objectReaderOf } from './named-objects.ts';
 import type { Operation } from './operation.ts';
 import { remoteOf } from './remote-request.ts';
@@ -89,14 +90,27 @@ export function createElsewhere({ cluster, isHere, isActive, responder }: Elsewh
     return claims.nodeOf(kind, id).then((node) => ({ object, node }));
   };
 
-  const ask: Gather['ask'] = async (node, c, asked) => {
+  const ask: Gather['ask'] = async (node, c, asked, url) => {
     if (cluster.isAway(node)) throw new AriError('nodeUnavailable', { node, why: 'it is away' });
-    const answer = await cluster.ask(node, remoteOf(c, asked));
+    const answer = await cluster.ask(node, remoteOf(c, asked, url));
     // The CORS headers are those of the node that received the request.
     for (const [name, value] of responder.empty(c.req.raw, 204).headers)
       if (name.startsWith('access-control-') || name === 'vary') answer.headers.set(name, value);
-    if (c.env?.outgoing && answer.statusText !== '') c.env.outgoing.statusMessage = answer.statusText;
     return answer;
+  };
+  /** The reason phrase is that of the answer that was chosen: others, our own too, may have set theirs. */
+  const chosen = async (c: Context<Env>, answer: Promise<Response>): Promise<Response> => {
+    const say = (reason: string): void => {
+      if (c.env?.outgoing) c.env.outgoing.statusMessage = reason;
+    };
+    try {
+      const given = await answer;
+      say(given.statusText);
+      return given;
+    } catch (error) {
+      say('');
+      throw error;
+    }
   };
 
   const perform = (objects: readonly NamedObject[], { run, sources }: Asked): Answer =>
@@ -111,14 +125,20 @@ export function createElsewhere({ cluster, isHere, isActive, responder }: Elsewh
   const here = (c: Context<Env>, objects: readonly NamedObject[], asked: Asked): Answer =>
     withApplications(c, asked, () => perform(objects, asked));
 
+  /** A repeated request goes to the node that was asked first: it has the answer. */
+  const anyNode = (c: Context<Env>, objects: readonly NamedObject[], asked: Asked): Answer => {
+    const key = keyOf(c, asked.user);
+    if (key === undefined) return here(c, objects, asked);
+    return claims
+      .nodeOfRequest(asked.user.name, key)
+      .then((node) => (node === cluster.name ? here(c, objects, asked) : chosen(c, ask(node, c, asked))));
+  };
+
   const go = (c: Context<Env>, asked: Asked, places: readonly Place[]): Answer => {
     const node = nodeOfAll(places);
-    if (node !== undefined && node !== cluster.name) return ask(node, c, asked);
-    return here(
-      c,
-      places.map(({ object }) => object),
-      asked,
-    );
+    if (node !== undefined && node !== cluster.name) return chosen(c, ask(node, c, asked));
+    const objects = places.map(({ object }) => object);
+    return node === undefined ? anyNode(c, objects, asked) : here(c, objects, asked);
   };
 
   const gather: Gather = { ...{ cluster, ask }, octets: { held: 0 } };
@@ -132,11 +152,14 @@ export function createElsewhere({ cluster, isHere, isActive, responder }: Elsewh
     const name = `${operation.resource}.${operation.nickname}`;
     if (name === 'applications.subscribe' || name === 'applications.unsubscribe')
       return withApplications(c, asked, () =>
-        splitSources(gather, c, asked, async (object) => (await placeOf(object)).node),
+        chosen(
+          c,
+          splitSources(gather, c, asked, async (object) => (await placeOf(object)).node),
+        ),
       );
     const gathering = gatherings[name];
-    if (gathering) return gathering(gather, c, asked);
-    if (objects.length === 0) return here(c, objects, asked);
+    if (gathering) return chosen(c, gathering(gather, c, asked));
+    if (objects.length === 0) return anyNode(c, objects, asked);
     const places = objects.map(placeOf);
     if (places.some((place) => place instanceof Promise))
       return Promise.all(places).then((known) => go(c, asked, known));

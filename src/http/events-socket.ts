@@ -168,15 +168,18 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
     return closing;
   };
   /** Checks the handshake (RFC 6455 4.2.1) and accepts it. A client with another version gets ours. */
-  const become: EventsSocket['become'] = (c, makeSession) => {
+  const problemOf = (c: Context<Env>): Response | undefined => {
     const { headers } = c.req.raw;
     if (c.env.overWebSocket) throw new AriError('upgradeOverWebSocket');
     if (headers.get('upgrade')?.toLowerCase() !== 'websocket') throw new AriError('upgradeRequired');
     const reason = handshakeProblem(headers, 'ari');
-    if (reason !== undefined) {
-      const versions = { 'Sec-WebSocket-Version': '13, 8' };
-      return responder.refusal(c.req.raw, new AriError('upgradeInvalid', { reason }), versions);
-    }
+    if (reason === undefined) return undefined;
+    const versions = { 'Sec-WebSocket-Version': '13, 8' };
+    return responder.refusal(c.req.raw, new AriError('upgradeInvalid', { reason }), versions);
+  };
+  const become: EventsSocket['become'] = (c, makeSession) => {
+    const problem = problemOf(c);
+    if (problem) return problem;
     if (closing) throw new AriError('serviceUnavailable');
     const socket = c.env.incoming?.socket;
     if (!socket) throw new AriError('upgradeRequired');
@@ -207,18 +210,23 @@ export function createEventsSocket(deps: EventsSocketDeps): EventsSocket {
       }
       if (user) guard.perform({ user, token: undefined }, { app: names.names }, () => undefined);
       const observes = user?.read_only === true && user.may_register !== true;
-      return become(c, (start) => {
-        owners.applications?.requireRegistrable(names.names, observes);
-        const authorization = authorizationOf(request, sources);
-        // A token may end before the socket does, and a ticket has already ended: both stand for their user from here
-        // on.
-        const localUser = authorization.startsWith('Basic ') ? undefined : user;
-        return createSession(deps, writers.ofServer, {
-          ...{ ...names, observes, authorization, ...start, user, narrow: user && narrowOf(user, owners) },
-          ...(localUser && { localUser }),
-          ...(names.group && { connect: deps.owners.groups?.connect(user, names.group) }),
+      const connect = () =>
+        become(c, (start) => {
+          owners.applications?.requireRegistrable(names.names, observes);
+          const authorization = authorizationOf(request, sources);
+          // A token may end before the socket does, and a ticket has already ended: both stand for their user from here
+          // on.
+          const localUser = authorization.startsWith('Basic ') ? undefined : user;
+          return createSession(deps, writers.ofServer, {
+            ...{ ...names, observes, authorization, ...start, user, narrow: user && narrowOf(user, owners) },
+            ...(localUser && { localUser }),
+            ...(names.group && { connect: deps.owners.groups?.connect(user, names.group) }),
+          });
         });
-      });
+      const bring = owners.applications?.bring;
+      if (!bring || names.group || problemOf(c)) return connect();
+      owners.applications?.requireRegistrable(names.names, observes);
+      return bring(names.names, { ...names, observes }).then(connect);
     },
     become,
     take: (...upgrade) => take(...upgrade),

@@ -5,13 +5,15 @@ import type { Env } from './env.ts';
 import { type Merge, mergeObjects, merges } from './merging.ts';
 import { type Asked, type NamedObject, objectOfSource } from './named-objects.ts';
 import { splitList } from './parameters.ts';
-import { remoteOf } from './remote-request.ts';
 
 /** Asks other nodes. */
 export type Gather = {
-  cluster: Pick<Cluster, 'name' | 'ask' | 'others' | 'mostOctets' | 'hit' | 'isAway'>;
-  /** Has a node carry the request out. @throws (rejects) AriError nodeUnavailable, clusterBusy */
-  ask(node: string, c: Context<Env>, asked: Asked): Promise<Response>;
+  cluster: Pick<Cluster, 'name' | 'others' | 'mostOctets' | 'hit'>;
+  /**
+   * Has a node carry the request out, or one of the same method with another path and query.
+   * @throws (rejects) AriError nodeUnavailable, clusterBusy
+   */
+  ask(node: string, c: Context<Env>, asked: Asked, url?: string): Promise<Response>;
   /** Octets of answers that are being gathered. */
   octets: { held: number };
 };
@@ -96,7 +98,6 @@ const anywhere: Gathering = async ({ cluster, ask }, c, asked) => {
     }
   }
   if (unknown) throw unknown;
-  if (c.env?.outgoing) c.env.outgoing.statusMessage = own.statusText;
   return own;
 };
 
@@ -165,8 +166,7 @@ export async function splitSources(
   const path = new URL(c.req.raw.url).pathname;
   for (const node of forAll ? new Set([...others, ...byNode.keys()]) : byNode.keys()) {
     const theirs = byNode.get(node) ?? [];
-    if (cluster.isAway(node)) throw new AriError('nodeUnavailable', { node, why: 'it is away' });
-    const answer = await cluster.ask(node, remoteOf(c, asked, `${path}?${queryFor([...theirs, ...common])}`));
+    const answer = await gather.ask(node, c, asked, `${path}?${queryFor([...theirs, ...common])}`);
     if (!answer.ok && theirs.length > 0) return answer;
     answers.push(answer);
   }

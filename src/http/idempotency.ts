@@ -52,12 +52,25 @@ export function headerOf(c: Context<Env>, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
+/** The key of a request, told apart from those of other tokens; undefined if it has none. @throws AriError idempotencyKeyInvalid */
+export function keyOf(c: Context<Env>, user: HttpUser): string | undefined {
+  const header = headerOf(c, keyHeader);
+  const { method } = c.req;
+  if (header === undefined || method === 'GET' || method === 'OPTIONS' || method === 'HEAD') return undefined;
+  const [, quoted, bare] = keyForm.exec(header.trim()) ?? [];
+  const text = quoted ?? bare;
+  if (text === undefined) throw new AriError('idempotencyKeyInvalid');
+  // Tokens of one user can have different scopes, so none gets the answer of another.
+  return user.token ? `${user.token.name} ${text}` : text;
+}
+
 /** What makes a request the same as another: its operation, path, parameters and body. */
 function printOf(c: Context<Env>, operation: OperationName, { form, json }: Sources): string {
   const { method, url } = c.req.raw;
   const question = url.indexOf('?');
   const query = question < 0 ? '' : withoutSecrets(url.slice(question + 1));
-  const path = question < 0 ? url : url.slice(0, question);
+  // Not the host: a repetition may come by another node, or by another name of this server.
+  const path = url.slice(url.indexOf('/', url.indexOf('//') + 2), question < 0 ? undefined : question);
   const whole = [operation.resource, operation.nickname, method, path, query, form ? [...form] : null, json ?? null];
   return hash('sha256', JSON.stringify(whole), 'base64');
 }
@@ -106,14 +119,8 @@ export function createIdempotency(answers: KeptAnswers): Idempotency {
 
   return {
     once(c, { user, operation, sources }, run) {
-      const header = headerOf(c, keyHeader);
-      const { method } = c.req;
-      if (header === undefined || method === 'GET' || method === 'OPTIONS' || method === 'HEAD') return run();
-      const [, quoted, bare] = keyForm.exec(header.trim()) ?? [];
-      const text = quoted ?? bare;
-      if (text === undefined) throw new AriError('idempotencyKeyInvalid');
-      // Tokens of one user can have different scopes, so none gets the answer of another.
-      const key = user.token ? `${user.token.name} ${text}` : text;
+      const key = keyOf(c, user);
+      if (key === undefined) return run();
       const state = answers.begin(user.name, key, printOf(c, operation, sources));
       if (state === 'other') throw new AriError('idempotencyKeyReused');
       if (state === 'running') throw new AriError('idempotencyKeyBusy');

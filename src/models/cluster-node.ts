@@ -18,9 +18,9 @@ export type NodeFigures = Static<typeof NodeFigures>;
 export const ClusterNode = model('ClusterNode', 'A node of the cluster, as the answering node sees it.', {
   name: text('Its name, with which the ids of its objects begin.'),
   self: Type.Boolean({ description: 'Whether it is the node that answers.' }),
-  state: Type.Enum(['joining', 'member', 'suspect', 'away'], {
+  state: Type.Enum(['joining', 'member', 'suspect', 'away', 'excluded'], {
     description:
-      '`member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`. A node that ends in an orderly way is listed no more. `joining`: not heard yet. The answering node is `away` while NATS cannot be reached.',
+      '`member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`. A node that ends in an orderly way is listed no more. `joining`: not heard yet. The answering node is `away` while NATS cannot be reached, and `excluded` while another server has its name.',
   }),
   heard: Type.Optional(Timestamp),
   figures: Type.Optional(NodeFigures),

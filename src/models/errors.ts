@@ -44,6 +44,8 @@ export const ariErrors = {
   serviceTimeout: { status: 503, message: '{service} did not answer in time' },
   /** Objects of a cluster: docs/guides/cluster.md. */
   nodeUnavailable: { status: 503, message: "The node '{node}' of the cluster cannot be asked: {why}" },
+  nodeNotFound: { status: 404, message: "There is no node '{node}' in the cluster" },
+  nodeAnswers: { status: 409, message: "The node '{node}' is not lost: it answers. End it instead" },
   clusterUnavailable: { status: 503, message: 'The cluster cannot be asked: {why}' },
   clusterBusy: { status: 503, message: 'The limit of {most} is reached (cluster.{limit}). Try again later' },
   spansNodes: {

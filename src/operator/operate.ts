@@ -43,6 +43,8 @@ type Asked = {
   waitMs?: number | undefined;
   /** `drain`: take calls again. */
   off?: boolean | undefined;
+  /** Node that `nodes` removes. */
+  forget?: string | undefined;
   /** Write JSON, one line for each item. */
   json: boolean;
 };
@@ -112,8 +114,11 @@ export async function operate(asked: Asked, server: Server, surroundings: Surrou
         : ((await unlessRefused(client.get<ContactView[]>('/hookswitch/contacts'))) ?? []);
       list(endpoints, phoneHeads, (endpoint) => phoneCells(endpoint, contacts));
     },
-    nodes: async () =>
-      list(await client.get<ClusterNode[]>('/hookswitch/nodes'), nodeHeads, (node) => nodeCells(node, now())),
+    async nodes() {
+      const { forget } = asked;
+      if (forget !== undefined) await client.ask('DELETE', `/hookswitch/nodes/${encodeURIComponent(forget)}`);
+      list(await client.get<ClusterNode[]>('/hookswitch/nodes'), nodeHeads, (node) => nodeCells(node, now()));
+    },
     async 'video-visibility'() {
       const found = await videoVisibilityIn(client, asked.id);
       if (asked.json)

@@ -10,11 +10,14 @@ const claims = suite('chosen ids of a cluster');
 function nodes(most = 3) {
   const hub = new ClusterHub();
   const hits: string[] = [];
+  const forgotten = new Set<string>();
   const of = (node: string) => {
     const link = hub.link();
-    return Object.assign(createClaims({ link, node, most, hit: () => void hits.push(node), log: silentLog }), { link });
+    const isNode = async (name: string) => !forgotten.has(name);
+    const claimed = createClaims({ link, node, isNode, most, hit: () => void hits.push(node), log: silentLog });
+    return Object.assign(claimed, { link });
   };
-  return { hub, hits, of, a: of('a'), b: of('b') };
+  return { hub, hits, forgotten, of, a: of('a'), b: of('b') };
 }
 
 claims('an id belongs to one node, which all nodes find', async () => {
@@ -56,6 +59,25 @@ claims('an id without an object is free again', async () => {
   assert.is(b.size, 1);
   b.sweep(() => false);
   assert.is(await a.claim('channel', 'x'), true);
+});
+
+claims('what a node had that was forgotten is nobody’s', async () => {
+  const { a, b, forgotten } = nodes();
+  await a.claim('bridge', 'lobby');
+  forgotten.add('a');
+  assert.is(await b.nodeOf('bridge', 'lobby'), undefined);
+  assert.is(await b.claim('bridge', 'lobby'), true);
+  assert.is(await b.nodeOf('bridge', 'lobby'), 'b');
+});
+
+claims('a keyed request belongs to the node that was asked first', async () => {
+  const { a, b, forgotten } = nodes();
+  assert.is(await a.nodeOfRequest('u', 'k'), 'a');
+  assert.is(await a.nodeOfRequest('u', 'k'), 'a');
+  assert.is(await b.nodeOfRequest('u', 'k'), 'a');
+  assert.is(await b.nodeOfRequest('v', 'k'), 'b');
+  forgotten.add('a');
+  assert.is(await b.nodeOfRequest('u', 'k'), 'b');
 });
 
 claims('there is a bound', async () => {

@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ConnectRequest } from '../../src/actors/application-connections.ts';
 import { createPresence, type Presence } from '../../src/cluster/presence.ts';
+import { ManualClock } from '../../src/virtual/manual-clock.ts';
 import { silentLog } from '../support/log.ts';
 
 const presences = suite('applications of a cluster');
@@ -12,24 +13,31 @@ type Connection = ConnectRequest & { open: boolean };
 function nodes(...names: string[]) {
   const all = new Map<string, { presence: Presence; connections: Connection[]; relayed: string[] }>();
   const away = new Set<string>();
-  let time = 100;
+  const clock = new ManualClock();
   for (const node of names) {
     const connections: Connection[] = [];
     const relayed: string[] = [];
     const presence = createPresence({
-      ...{ node, epoch: 'one', log: silentLog, now: () => time++ },
+      ...{ node, epoch: 'one', log: silentLog, clock, awaitMs: 0, timeoutMs: 1_000, mostOctets: 10_000, hit() {} },
       applications: {
         connect(request) {
           const connection = Object.assign(request, { open: true });
           connections.push(connection);
           return { announce() {}, acknowledge: () => true, close: () => void (connection.open = false) };
         },
+        departure: () => {
+          throw new Error('nothing moves here');
+        },
+        adopt: () => 'one',
+        missTo() {},
+        review() {},
         relay: (name, json, { lost }) => void relayed.push(`${name} ${json}${lost > 0 ? ` after ${lost} lost` : ''}`),
       },
       tell: (change) => {
         for (const [other, { presence: theirs }] of all) if (other !== node && !away.has(other)) theirs.change(change);
       },
       ask: async (other) => all.get(other)?.presence.list(),
+      askFor: async () => undefined,
       send(to, frame) {
         if (away.has(to)) return false;
         all.get(to)?.presence.take(frame);

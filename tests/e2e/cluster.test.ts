@@ -4,7 +4,7 @@ import type { Application } from '../../src/models/application.ts';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { AriClient } from '../support/ari-client.ts';
-import { TestCluster } from '../support/cluster-nodes.ts';
+import { NodeProcess, TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
 import { untilAsked } from '../support/waiting.ts';
 
@@ -203,6 +203,47 @@ onThree('an application that connects to another node takes its events along', a
   );
 });
 
+onThree('an application resumes at another node with all that it missed, and once', async (cluster) => {
+  type Told = { type: string; epoch?: string; seq: number; value?: string; channel?: Channel };
+  const clients = ['a', 'b', 'c'].map((name) => cluster.node(name).client());
+  const set = (channel: Channel, value: number) =>
+    clients[0]!.ok('POST', `/channels/${channel.id}/variable?variable=N&value=${value}`);
+  const first = await cluster.node('a').client().connect('shop', { resume: 'new' });
+  const channels = await Promise.all(clients.map((client) => call(client)));
+  for (const { id } of channels) await first.waitFor('StasisStart', ({ channel }) => channel.id === id);
+  let [before] = first.events as unknown as Told[];
+  const { epoch } = before!;
+  await first.close();
+  for (const channel of channels) for (let n = 0; n < 5; n++) await set(channel, n);
+  before = (first.events as unknown as Told[]).at(-1)!;
+  const second = await cluster
+    .node('c')
+    .client()
+    .connect('shop', { resume: `${epoch}:${before.seq}` });
+  for (const channel of channels) await set(channel, 5);
+  const varsets = () =>
+    (second.events as unknown as Told[]).filter(
+      ({ type, value }) => type === 'ChannelVarset' && /^\d$/.test(value ?? ''),
+    );
+  await untilAsked(
+    () => varsets().length >= 18,
+    () => JSON.stringify(second.events),
+  );
+  for (const { id } of channels)
+    assert.equal(
+      varsets()
+        .filter(({ channel }) => channel?.id === id)
+        .map(({ value }) => value),
+      ['0', '1', '2', '3', '4', '5'],
+    );
+  const [point, ...events] = second.events as unknown as Told[];
+  assert.equal([point!.type, point!.seq], ['ResumePoint', before.seq]);
+  assert.equal(
+    events.map(({ seq }) => seq),
+    events.map((_, at) => before!.seq + at + 1),
+  );
+});
+
 onThree(
   'a killed node is named, and lists go on without it',
   async (cluster) => {
@@ -239,6 +280,70 @@ onThree('a node that ends in an orderly way is forgotten, until it comes again',
   const listed = await a.client().request<Bridge[]>('GET', '/bridges');
   assert.is(listed.headers.get('hookswitch-missing-nodes'), null);
   await cluster.node('c').begin();
+  await cluster.whole();
+});
+
+onThree('a second server with the name of a node takes no part, until the first has ended', async (cluster) => {
+  const [a, b] = [cluster.node('a'), cluster.node('b')];
+  const bridge = await b.client().ok<Bridge>('POST', '/bridges');
+  const double = await NodeProcess.start('b', cluster.nats.url);
+  try {
+    await cluster.sees(double, { b: 'excluded' });
+    assert.match(double.child.written, /this server takes no part in the cluster: another server has the same name/);
+    const own = await double.client().ok<Bridge>('POST', '/bridges');
+    assert.is((await a.client().request('GET', `/bridges/${own.id}`)).status, 404);
+    for (let n = 0; n < 20; n++) assert.is((await a.client().ok<Bridge>('GET', `/bridges/${bridge.id}`)).id, bridge.id);
+    const chosen = await double.client().request('POST', '/bridges?bridgeId=chosen');
+    const why = 'The cluster cannot be asked: another server has the name of this node (cluster.name)';
+    assert.equal([chosen.status, chosen.body], [503, { message: why }]);
+    await b.child.end('SIGKILL');
+    await cluster.sees(double, { a: 'member', b: 'member', c: 'member' });
+    await untilAsked(
+      async () => (await a.client().request('GET', `/bridges/${own.id}`)).status === 200,
+      () => 'the objects of the server that has the name now are not found',
+    );
+  } finally {
+    await double.close();
+  }
+});
+
+onThree('a server that stood still has lost its name to the next one', async (cluster) => {
+  const b = cluster.node('b');
+  b.child.signal('SIGSTOP');
+  const next = await NodeProcess.start('b', cluster.nats.url, { request_timeout: 0.3 });
+  try {
+    await cluster.sees(next, { b: 'member' });
+    const bridge = await next.client().ok<Bridge>('POST', '/bridges');
+    b.child.signal('SIGCONT');
+    await cluster.sees(b, { b: 'excluded' });
+    assert.is((await b.client().request('GET', `/bridges/${bridge.id}`)).status, 404);
+    for (const name of ['a', 'c'])
+      assert.is((await cluster.node(name).client().ok<Bridge>('GET', `/bridges/${bridge.id}`)).id, bridge.id);
+  } finally {
+    await next.close();
+  }
+});
+
+onThree('a lost node is forgotten on request, a live one is not', async (cluster) => {
+  const [a, c] = [cluster.node('a').client(), cluster.node('c').client()];
+  await cluster.node('b').client().ok('POST', '/bridges?bridgeId=lobby');
+  const forget = (name: string) => cluster.node('a').ask('DELETE', `/hookswitch/nodes/${name}`);
+  assert.is((await forget('b')).status, 409);
+  assert.is((await forget('a')).status, 409);
+  assert.is((await forget('nobody')).status, 404);
+  await cluster.node('b').child.end('SIGKILL');
+  for (const name of ['a', 'c']) await cluster.sees(cluster.node(name), { b: 'away' });
+  assert.is((await c.request('GET', '/bridges/lobby')).status, 503);
+  assert.is((await forget('b')).status, 204);
+  for (const name of ['a', 'c'])
+    await untilAsked(
+      async () => !('b' in (await cluster.node(name).states())),
+      () => 'the node is still listed',
+    );
+  assert.is((await c.request('GET', '/bridges')).headers.get('hookswitch-missing-nodes'), null);
+  assert.is((await c.request('GET', '/bridges/lobby')).status, 404);
+  assert.is((await a.request('POST', '/bridges?bridgeId=lobby')).status, 200);
+  await cluster.node('b').begin();
   await cluster.whole();
 });
 

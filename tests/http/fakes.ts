@@ -272,7 +272,7 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
   },
   playbacks: { playOnChannel: samples.playback, get: samples.playback, possible: samples.possible },
   server: { get: samples.server, drain: samples.server, undrain: samples.server },
-  cluster: { nodes: [samples.node] },
+  cluster: { nodes: [samples.node], forget: Promise.resolve() },
   contacts: { list: [samples.contact] },
   registrations: { list: [samples.registration] },
   watchers: { list: [samples.watcher] },
@@ -439,7 +439,7 @@ export function createTestApp(
   changes: Partial<HttpOptions> = {},
   clock: Clock = systemClock,
   page: AppDeps['page'] = { version: '1.2.3', files: undefined },
-  more: Pick<AppDeps, 'tokens' | 'keptAnswers' | 'audit' | 'hit' | 'answers' | 'changes'> = {},
+  more: Pick<AppDeps, 'tokens' | 'keptAnswers' | 'audit' | 'hit' | 'answers' | 'changes' | 'cluster'> = {},
 ): TestApp {
   const logged: Record<string, unknown>[] = [];
   let secrets = 0;

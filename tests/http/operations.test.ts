@@ -505,6 +505,7 @@ const rows: Row[] = [
   { ask: 'POST /hookswitch/server/drain', call: ['server.drain'], status: 200, answer: samples.server },
   { ask: 'DELETE /hookswitch/server/drain', call: ['server.undrain'], status: 200, answer: samples.server },
   { ask: 'GET /hookswitch/nodes', call: ['cluster.nodes'], status: 200, answer: [samples.node] },
+  { ask: 'DELETE /hookswitch/nodes/b', call: ['cluster.forget', 'b'], status: 204 },
   { ask: 'GET /hookswitch/server', call: ['server.get'], status: 200, answer: samples.server },
   { ask: 'GET /hookswitch/contacts', call: ['contacts.list'], status: 200, answer: [samples.contact] },
   {

@@ -24,6 +24,7 @@ import { localLegMachine } from '../../src/machines/local-leg.ts';
 import { mediaQueueMachine } from '../../src/machines/media-queue.ts';
 import { memberMusicMachine } from '../../src/machines/member-music.ts';
 import { nodeMemberMachine } from '../../src/machines/node-member.ts';
+import { nodeNameMachine } from '../../src/machines/node-name.ts';
 import { outboundConnectionMachine } from '../../src/machines/outbound-connection.ts';
 import { outsideReferMachine } from '../../src/machines/outside-refer.ts';
 import { ownRefersMachine } from '../../src/machines/own-refers.ts';
@@ -512,6 +513,10 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(nodeMemberMachine, {
     inputs: [{} as never],
     events: plain(...(['heard', 'overdue', 'lost', 'left'] as const)),
+  }),
+  samplesOf(nodeNameMachine, {
+    inputs: [{} as never],
+    events: plain(...(['granted', 'refused', 'overtaken', 'link.lost'] as const)),
   }),
   samplesOf(connectionCallMachine, {
     inputs: [{} as never],

@@ -3,8 +3,9 @@ import { type Answerer, type ClusterLink, LinkError, type LinkState } from '../.
 /** What connects nodes inside the process of a test, in place of NATS. Messages arrive in the order of sending. */
 export class ClusterHub {
   readonly table = new Map<string, string>();
+  readonly reserved = new Map<string, string>();
   readonly #listeners: { subject: string; take(data: Uint8Array): void }[] = [];
-  readonly #answerers = new Map<string, Answerer>();
+  readonly #answerers = new Map<string, { answerer: Answerer; isUp(): boolean }>();
   /** Subjects whose requests are never answered. */
   readonly silent = new Set<string>();
   readonly largest = 1_000_000;
@@ -40,19 +41,31 @@ export class ClusterHub {
       request: async (subject, data) => {
         require();
         if (this.silent.has(subject)) throw new LinkError('timeout');
-        const answerer = this.#answerers.get(subject);
-        if (!answerer) throw new LinkError('nobody');
-        return answerer(data);
+        const served = this.#answerers.get(subject);
+        if (!served?.isUp()) throw new LinkError('nobody');
+        return served.answerer(data);
       },
       serve: (subject, answerer) => {
-        this.#answerers.set(subject, answerer);
+        this.#answerers.set(subject, { answerer, isUp: () => state === 'up' });
         return () => void this.#answerers.delete(subject);
+      },
+      reserve: async (key, value) => {
+        require();
+        const before = this.reserved.get(key);
+        if (before === undefined) this.reserved.set(key, value);
+        return before;
       },
       claim: async (key, value) => {
         require();
         const before = this.table.get(key);
         if (before === undefined) this.table.set(key, value);
         return before;
+      },
+      replace: async (key, before, value) => {
+        require();
+        if (this.table.get(key) !== before) return false;
+        this.table.set(key, value);
+        return true;
       },
       find: async (key) => {
         require();

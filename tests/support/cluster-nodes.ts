@@ -151,12 +151,15 @@ export class NodeProcess {
     return this.client().connect(name, options);
   }
 
+  /** Asks beyond ARI. */
+  ask(method: string, path: string): Promise<Response> {
+    const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+    return fetch(`${this.url}${path}`, { method, headers: { authorization } });
+  }
+
   /** The nodes and their states, as this one sees them. */
   async states(): Promise<Record<string, string>> {
-    const response = await fetch(`${this.url}/hookswitch/nodes`, {
-      headers: { authorization: `Basic ${Buffer.from('tester:secret').toString('base64')}` },
-    });
-    const nodes = (await response.json()) as ClusterNode[];
+    const nodes = (await (await this.ask('GET', '/hookswitch/nodes')).json()) as ClusterNode[];
     return Object.fromEntries(nodes.map(({ name, state }) => [name, state]));
   }
 

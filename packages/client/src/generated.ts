@@ -476,9 +476,9 @@ export interface ClusterNode {
   /**
    * `member`: it is heard. `suspect`: it has been silent for `cluster.suspect_after`. `away`: for `cluster.away_after`.
    * A node that ends in an orderly way is listed no more. `joining`: not heard yet. The answering node is `away` while
-   * NATS cannot be reached.
+   * NATS cannot be reached, and `excluded` while another server has its name.
    */
-  state: 'joining' | 'member' | 'suspect' | 'away';
+  state: 'joining' | 'member' | 'suspect' | 'away' | 'excluded';
   /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
   heard?: string;
   /** Figures that a node of the cluster reports. */
@@ -3127,6 +3127,11 @@ export interface OwnOperations {
   nodes: {
     /** List the nodes of the cluster, with their state and load. */
     list(params?: Record<string, never>, options?: RequestOptions): Promise<ClusterNode[]>;
+    /** Remove a node that was lost and does not come back. */
+    forget(params: {
+      /** The name of the node. */
+      nodeName: string;
+    }, options?: RequestOptions): Promise<void>;
   };
   /** Server: version, addresses, contacts of phones and their subscriptions. */
   server: {
@@ -3421,6 +3426,7 @@ export const ownOperations = {
   },
   nodes: {
     list: 'GET /hookswitch/nodes',
+    forget: 'DELETE /hookswitch/nodes/{nodeName}',
   },
   server: {
     get: 'GET /hookswitch/server',

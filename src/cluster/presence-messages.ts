@@ -1,0 +1,44 @@
+import type { Bookmark } from '../actors/resumptions.ts';
+
+/** What nodes tell each other about the applications that are connected to them. */
+
+/** An application that is connected to a node. */
+export type PresentApplication = {
+  name: string;
+  /** Orders the connections of one application: the latest has it. */
+  stamp: number;
+  subscribeAll: boolean;
+  observes: boolean;
+};
+
+/** A change of the applications that are connected to a node. */
+export type PresenceChange = {
+  node: string;
+  epoch: string;
+  revision: number;
+  added: PresentApplication[];
+  removed: string[];
+  /** Those whose connection is away, and whose events the node goes on to number. */
+  awaited: string[];
+};
+
+/** All of them. */
+export type PresenceList = {
+  epoch: string;
+  revision: number;
+  applications: PresentApplication[];
+  awaited: string[];
+};
+
+/** How a client is about to connect. */
+export type BringAsked = {
+  subscribeAll: boolean;
+  observes: boolean;
+  resume?: ReadonlyMap<string, Bookmark> | undefined;
+  acknowledges?: boolean | undefined;
+};
+
+/** An application as others hear of it. */
+export const shown = ({ name, stamp, subscribeAll, observes }: PresentApplication): PresentApplication => ({
+  ...{ name, stamp, subscribeAll, observes },
+});
