@@ -27,9 +27,22 @@ const objectsHere =
     }
   };
 
+/** Whether a phone is online here; undefined for an endpoint that is none of ours, such as a number behind a trunk. */
+const phonesHere =
+  ({ endpoints }: State) =>
+  (endpoint: string): boolean | undefined => {
+    const [, technology = '', resource = ''] = /^([^/]+)\/([^/@&]+)$/.exec(endpoint) ?? [];
+    const known = endpoints.status(technology, resource);
+    return known && known.state === 'online';
+  };
+
 /** What the interface needs of the cluster; undefined for a server on its own. */
-export const clusterParts = ({ cluster, applications }: State, calls: CallControl): AppDeps['cluster'] =>
-  cluster && { cluster, isHere: objectsHere(calls), isActive: applications.isActive };
+export const clusterParts = (state: State, calls: CallControl): AppDeps['cluster'] => {
+  const { cluster, applications } = state;
+  return (
+    cluster && { cluster, isHere: objectsHere(calls), isOnline: phonesHere(state), isActive: applications.isActive }
+  );
+};
 
 /** Measures the CPU time of the process per second since it was last asked. */
 function loadMeter(now: () => number): () => number {
@@ -46,10 +59,12 @@ function loadMeter(now: () => number): () => number {
 /** Begins to take part in the cluster, if there is one. */
 export function serveCluster(
   { clock, lifecycle }: Base,
-  { cluster, applications }: State,
+  state: State,
   { calls, app }: { calls: CallControl; app: HttpApp['app'] },
 ): void {
+  const { cluster, applications } = state;
   const { channels, meeting } = calls;
+  const isOnline = phonesHere(state);
   const started = formatTimestamp(clock.now());
   const load = loadMeter(() => clock.monotonic());
   const carryOut = async ({ method, url, headers, body, user, application, overWebSocket }: RemoteRequest) => {
@@ -66,6 +81,7 @@ export function serveCluster(
   cluster?.serve({
     carryOut,
     isHere: objectsHere(calls),
+    isOnline: (endpoint) => isOnline(endpoint) === true,
     figures: () => ({
       ...{ version, started, channels: channels.size, bridges: meeting.bridges.list().length },
       ...{ applications: applications.names().filter(applications.isConnected).length },

@@ -22,10 +22,10 @@ export interface Claims {
   /** The node that has an id; undefined if no node has. @throws (rejects) AriError clusterUnavailable */
   nodeOf(kind: Kind, id: string): Promise<string | undefined>;
   /**
-   * The node that was asked first for a request with an idempotency key: this one if none was.
+   * The node that has a request with an idempotency key: `chosen` if none was asked before.
    * @throws (rejects) AriError clusterUnavailable
    */
-  nodeOfRequest(user: string, key: string): Promise<string>;
+  nodeOfRequest(user: string, key: string, chosen: string): Promise<string>;
   /** Takes the ids of this node again, and gives back those that an earlier process had. */
   renew(isHere: (kind: Kind, id: string) => boolean): Promise<void>;
   readonly size: number;
@@ -130,10 +130,10 @@ export function createClaims({ link, node, isNode, most, hit, log }: ClaimsOptio
         throw unavailable(error);
       }
     },
-    async nodeOfRequest(user, key) {
+    async nodeOfRequest(user, key, chosen) {
       try {
-        const first = await link.reserve(hashOf(JSON.stringify([user, key])), node);
-        return first === undefined || !(await isNode(first)) ? node : first;
+        const first = await link.reserve(hashOf(JSON.stringify([user, key])), chosen);
+        return first === undefined || !(await isNode(first)) ? chosen : first;
       } catch (error) {
         throw unavailable(error);
       }

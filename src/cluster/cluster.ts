@@ -42,6 +42,8 @@ type Served = {
   carryOut(request: RemoteRequest): Promise<Response>;
   /** Whether this node has an object. */
   isHere(kind: Kind, id: string): boolean;
+  /** Whether calls to an endpoint reach it from this node. */
+  isOnline(endpoint: string): boolean;
   figures(): NodeFigures;
 };
 
@@ -65,6 +67,8 @@ export interface Cluster {
   markedNode(id: string): string | undefined;
   /** The other nodes: those that can be asked, and those that are away. */
   others(): { asked: string[]; away: string[] };
+  /** A node at which an endpoint is online, as `technology/resource`; undefined if it is at none that answers. */
+  nodeOfPhone(endpoint: string): Promise<string | undefined>;
   /** Whether a node is known to be away. */
   isAway(node: string): boolean;
   nodes(): ClusterNode[];
@@ -178,7 +182,10 @@ function presenceOf(
 }
 
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
-function listen({ options, link, subjects, presence, members, hit }: Parts, { carryOut }: Served): () => void {
+function listen(
+  { options, link, subjects, presence, members, hit }: Parts,
+  { carryOut, isOnline }: Served,
+): () => void {
   const { settings, clock, log } = options;
   const { name } = settings;
   const hear = (subject: string, take: (data: Uint8Array) => void): void =>
@@ -199,9 +206,12 @@ function listen({ options, link, subjects, presence, members, hit }: Parts, { ca
     carryOut: (request) => (request.url === handOverPath ? handOver(request) : carryOut(request)),
     ...{ idleMs: settings.requestTimeoutMs, most: { requests: settings.requests, streams: settings.streams }, hit },
   });
-  link.serve(subjects.node(name, link.epoch), async (data) =>
-    readFrame(data)?.head['kind'] === 'applications' ? writeFrame(presence.list()) : answers.answer(data),
-  );
+  link.serve(subjects.node(name, link.epoch), async (data) => {
+    const { kind, endpoint } = readFrame(data)?.head ?? {};
+    if (kind === 'applications') return writeFrame(presence.list());
+    if (kind === 'phone') return writeFrame({ online: isOnline(String(endpoint)) });
+    return answers.answer(data);
+  });
   hear(subjects.events(name, link.epoch), (data) => presence.take(data));
   hear(subjects.presence, (data) => {
     const change = readFrame(data)?.head as PresenceChange | undefined;
@@ -309,6 +319,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       const mark = markOf(id);
       return mark !== undefined && (mark === name || members.find(mark)) ? mark : undefined;
     },
+    nodeOfPhone: (endpoint) => nodeOfPhone({ link, members, subjects, timeoutMs: settings.requestTimeoutMs }, endpoint),
     isAway: (node) => members.find(node)?.state === 'away',
     others() {
       const all = members.list();
@@ -332,6 +343,21 @@ export function createCluster(options: ClusterOptions): Cluster {
       await link.close();
     },
   };
+}
+
+/** Asks all nodes for an endpoint. Of several the first by name has it. */
+async function nodeOfPhone(
+  of: { link: NamedLink; members: Members; subjects: ReturnType<typeof subjectsOf>; timeoutMs: number },
+  endpoint: string,
+): Promise<string | undefined> {
+  const { link, members, subjects, timeoutMs } = of;
+  const frame = writeFrame({ kind: 'phone', endpoint });
+  const asked = members.list().map(async ({ name, state, epoch }) => {
+    if (state === 'away' || epoch === undefined) return undefined;
+    const answer = await link.request(subjects.node(name, epoch), frame, timeoutMs).catch(() => undefined);
+    return answer && readFrame(answer)?.head['online'] === true ? name : undefined;
+  });
+  return (await Promise.all(asked)).find((name) => name !== undefined);
 }
 
 /** Removes a lost node from the table, and from what all nodes know. */

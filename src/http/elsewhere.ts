@@ -16,19 +16,34 @@ export type Elsewhere = (c: Context<Env>, asked: Asked) => Answer;
 type ElsewhereDeps = {
   cluster: Pick<
     Cluster,
-    'name' | 'ask' | 'claims' | 'markedNode' | 'isAway' | 'others' | 'mostOctets' | 'hit' | 'refreshApplications'
+    | 'name'
+    | 'ask'
+    | 'nodeOfPhone'
+    | 'claims'
+    | 'markedNode'
+    | 'isAway'
+    | 'others'
+    | 'mostOctets'
+    | 'hit'
+    | 'refreshApplications'
   >;
   /** Whether this node has an object. */
   isHere(kind: Kind, id: string): boolean;
+  /** Whether calls to an endpoint reach it from this node; undefined for what is no phone of ours. */
+  isOnline(endpoint: string): boolean | undefined;
   /** Whether an application is connected, as far as this node knows. */
   isActive(application: string): boolean;
   responder: Pick<Responder, 'empty'>;
 };
 
-/** The applications that a request names in its path or query, or in its body. */
-function applicationsOf(c: Context<Env>, { operation: { params }, sources: { query, form, json } }: Asked): string[] {
+/** The objects of a kind that a request names in its path or query, or in its body. */
+function namedIn(
+  c: Context<Env>,
+  { operation: { params }, sources: { query, form, json } }: Asked,
+  kind: 'application' | 'endpoint',
+): string[] {
   return Object.entries(params).flatMap(([name, { names }]) => {
-    if (names !== 'application') return [];
+    if (names !== kind) return [];
     const member = (json as Record<string, unknown> | undefined)?.[name];
     const given = c.req.param(name) ?? (typeof member === 'string' ? member : (query?.get(name) ?? form?.get(name)));
     return given === undefined || given === '' ? [] : [given];
@@ -68,8 +83,26 @@ async function withIds(
   }
 }
 
+/** The reason phrase is that of the answer that was chosen: others, our own too, may have set theirs. */
+const chosen = async (c: Context<Env>, answer: Promise<Response>): Promise<Response> => {
+  const say = (reason: string): void => {
+    if (c.env?.outgoing) c.env.outgoing.statusMessage = reason;
+  };
+  try {
+    const given = await answer;
+    say(given.statusText);
+    return given;
+  } catch (error) {
+    say('');
+    throw error;
+  }
+};
+
+/** Operations that make a channel to an endpoint. */
+const callsPhones: ReadonlySet<string> = new Set(['channels.originate', 'channels.originateWithId', 'channels.create']);
+
 /** Decides for each request where it is carried out. */
-export function createElsewhere({ cluster, isHere, isActive, responder }: ElsewhereDeps): Elsewhere {
+export function createElsewhere({ cluster, isHere, isOnline, isActive, responder }: ElsewhereDeps): Elsewhere {
   const { claims } = cluster;
   const readers = new Map<Operation, ObjectReader>();
 
@@ -98,40 +131,34 @@ export function createElsewhere({ cluster, isHere, isActive, responder }: Elsewh
       if (name.startsWith('access-control-') || name === 'vary') answer.headers.set(name, value);
     return answer;
   };
-  /** The reason phrase is that of the answer that was chosen: others, our own too, may have set theirs. */
-  const chosen = async (c: Context<Env>, answer: Promise<Response>): Promise<Response> => {
-    const say = (reason: string): void => {
-      if (c.env?.outgoing) c.env.outgoing.statusMessage = reason;
-    };
-    try {
-      const given = await answer;
-      say(given.statusText);
-      return given;
-    } catch (error) {
-      say('');
-      throw error;
-    }
-  };
-
   const perform = (objects: readonly NamedObject[], { run, sources }: Asked): Answer =>
     objects.some(({ isNew }) => isNew) ? withIds({ claims, isHere }, objects, () => run(sources)) : run(sources);
 
   /** An application may have connected to another node a moment ago. */
   const withApplications = (c: Context<Env>, asked: Asked, run: () => Answer): Answer => {
-    const applications = asked.operation.changesNothing ? [] : applicationsOf(c, asked);
+    const applications = asked.operation.changesNothing ? [] : namedIn(c, asked, 'application');
     return applications.every(isActive) ? run() : cluster.refreshApplications().then(run);
   };
 
   const here = (c: Context<Env>, objects: readonly NamedObject[], asked: Asked): Answer =>
     withApplications(c, asked, () => perform(objects, asked));
 
-  /** A repeated request goes to the node that was asked first: it has the answer. */
+  /** The phone that a request calls and that is not registered at this node. */
+  const phoneElsewhere = (c: Context<Env>, asked: Asked): string | undefined => {
+    if (!callsPhones.has(`${asked.operation.resource}.${asked.operation.nickname}`)) return undefined;
+    return namedIn(c, asked, 'endpoint').find((endpoint) => isOnline(endpoint) === false);
+  };
+
+  /** A phone is called by the node where it is registered. A repeated request goes to the node that has the answer. */
   const anyNode = (c: Context<Env>, objects: readonly NamedObject[], asked: Asked): Answer => {
     const key = keyOf(c, asked.user);
-    if (key === undefined) return here(c, objects, asked);
-    return claims
-      .nodeOfRequest(asked.user.name, key)
-      .then((node) => (node === cluster.name ? here(c, objects, asked) : chosen(c, ask(node, c, asked))));
+    const phone = phoneElsewhere(c, asked);
+    if (key === undefined && phone === undefined) return here(c, objects, asked);
+    const nodeFor = async (): Promise<string> => {
+      const best = (phone === undefined ? undefined : await cluster.nodeOfPhone(phone)) ?? cluster.name;
+      return key === undefined ? best : claims.nodeOfRequest(asked.user.name, key, best);
+    };
+    return nodeFor().then((node) => (node === cluster.name ? here(c, objects, asked) : chosen(c, ask(node, c, asked))));
   };
 
   const go = (c: Context<Env>, asked: Asked, places: readonly Place[]): Answer => {

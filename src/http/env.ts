@@ -99,7 +99,12 @@ export type AppDeps = {
   hit?: LimitHit | undefined;
   /** The cluster that this server is a node of, and whether this node has an object; left out: none. */
   cluster?:
-    | { cluster: Cluster; isHere(kind: Kind, id: string): boolean; isActive(application: string): boolean }
+    | {
+        cluster: Cluster;
+        isHere(kind: Kind, id: string): boolean;
+        isOnline(endpoint: string): boolean | undefined;
+        isActive(application: string): boolean;
+      }
     | undefined;
   /** Left out: neither metrics nor health. */
   monitoring?: Monitoring;

@@ -72,12 +72,12 @@ claims('what a node had that was forgotten is nobody’s', async () => {
 
 claims('a keyed request belongs to the node that was asked first', async () => {
   const { a, b, forgotten } = nodes();
-  assert.is(await a.nodeOfRequest('u', 'k'), 'a');
-  assert.is(await a.nodeOfRequest('u', 'k'), 'a');
-  assert.is(await b.nodeOfRequest('u', 'k'), 'a');
-  assert.is(await b.nodeOfRequest('v', 'k'), 'b');
+  assert.is(await a.nodeOfRequest('u', 'k', 'a'), 'a');
+  assert.is(await a.nodeOfRequest('u', 'k', 'a'), 'a');
+  assert.is(await b.nodeOfRequest('u', 'k', 'b'), 'a');
+  assert.is(await b.nodeOfRequest('v', 'k', 'b'), 'b');
   forgotten.add('a');
-  assert.is(await b.nodeOfRequest('u', 'k'), 'b');
+  assert.is(await b.nodeOfRequest('u', 'k', 'b'), 'b');
 });
 
 claims('there is a bound', async () => {

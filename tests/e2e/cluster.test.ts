@@ -3,9 +3,11 @@ import * as assert from 'uvu/assert';
 import type { Application } from '../../src/models/application.ts';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
+import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { NodeProcess, TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
+import { Phone } from '../support/phone.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 const clusters = suite('cluster');
@@ -60,6 +62,35 @@ onThree('any node answers for any channel, bridge and playback', async (cluster)
   assert.is((await a.request('DELETE', `/channels/${channel.id}`)).status, 204);
   await app.waitFor('ChannelDestroyed', (event) => event.channel.id === channel.id);
   assert.is((await a.request('GET', `/channels/${channel.id}`)).status, 404);
+});
+
+onThree('a phone is called from the node where it is registered, whichever node is asked', async (cluster) => {
+  const [b, c] = [cluster.node('b').client(), cluster.node('c').client()];
+  const app = await cluster.node('c').app('shop');
+  const phone = await Phone.open('alice', cluster.node('a').sip);
+  phone.password = 'wonder';
+  try {
+    assert.is(await phone.register(), 200);
+    const stateAt = async () => (await b.ok<Endpoint>('GET', '/endpoints/PJSIP/alice')).state;
+    await untilAsked(
+      async () => (await stateAt()) === 'online',
+      () => 'the phone is not online',
+    );
+    const channel = await b.ok<Channel>('POST', '/channels?endpoint=PJSIP/alice&app=shop');
+    assert.match(channel.id, /^a~/);
+    const start = await app.waitFor('StasisStart', (event) => event.channel.id === channel.id);
+    assert.is(start.channel.state, 'Up');
+    assert.ok(phone.inCall);
+    assert.is((await c.request('DELETE', `/channels/${channel.id}`)).status, 204);
+    await phone.until(() => !phone.inCall, 'the end of the call');
+    const chosen = await b.ok<Channel>('POST', '/channels/mine', { endpoint: 'PJSIP/alice', app: 'shop' });
+    assert.is(chosen.id, 'mine');
+    await app.waitFor('StasisStart', (event) => event.channel.id === 'mine');
+    assert.is((await c.ok<Channel>('GET', '/channels/mine')).id, 'mine');
+    assert.is((await c.request('DELETE', '/channels/mine')).status, 204);
+  } finally {
+    await phone.close();
+  }
 });
 
 onThree('lists have the objects of all nodes', async (cluster) => {

@@ -34,7 +34,15 @@ async function begin() {
     {},
     {
       owners: { bans: undefined },
-      more: { audit, cluster: { cluster, isHere: (_kind, id) => !id.startsWith('b~'), isActive: () => true } },
+      more: {
+        audit,
+        cluster: {
+          cluster,
+          isHere: (_kind, id) => !id.startsWith('b~'),
+          isOnline: () => undefined,
+          isActive: () => true,
+        },
+      },
     },
   );
   const ask = (method: string, path: string) =>

@@ -95,6 +95,9 @@ export class NatsServer {
   }
 }
 
+/** A phone that every node knows. */
+const alice = { alice: { context: 'default', auth: { username: 'alice', password: 'wonder' } } };
+
 /** A server that is a node, in a process of its own. */
 export class NodeProcess {
   readonly child = new Child();
@@ -117,7 +120,7 @@ export class NodeProcess {
     const node = new NodeProcess(name, port, sip, {
       general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
       http: { bind: '127.0.0.1', port, users: [{ name: 'tester', password: 'secret' }] },
-      sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints },
+      sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints: { ...alice, ...endpoints } },
       media: { rtp_ports: [0, 0], warm_up: false },
       dialplan: {
         default: { 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
