@@ -291,6 +291,7 @@ const answers: { [K in Exclude<keyof Owners, 'objectOwnership'>]: Partial<Record
     unsubscribe: samples.application,
     filter: samples.application,
     connect: { close: () => undefined },
+    bring: Promise.resolve(),
   },
   transfers: {},
   bridges: {
