@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { BrowserPages, packageScript, pageHears } from '../support/browser-pages.ts';
 import { need } from '../support/need.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const browsers = suite('browsers that call over HTTP, with the package for pages');
 const chromium = need('chromium');
@@ -121,6 +122,36 @@ chromium.test(browsers, 'a page calls another one over the dialplan: they hear e
     await app.waitFor('ChannelDestroyed', ({ channel }) => channel.name.startsWith('WebRTC/bob'));
     await alice.waitForFunction("test.states.at(-1) === 'ended'");
   }),
+);
+
+chromium.test(
+  browsers,
+  'keys that are pressed before there is a connection, or faster than they are sent, all arrive',
+  (path) =>
+    withPages(path, async (server, connect) => {
+      const app = await server.app('desk');
+      const bob = await connect('bob');
+      await app.ok('POST', '/channels?endpoint=WebRTC/bob&app=desk');
+      await bob.waitForFunction('test.call !== undefined');
+      const hears = (keys: string) => {
+        const heard = () =>
+          app.events.map((event) => (event.type === 'ChannelDtmfReceived' ? event.digit : '')).join('');
+        return untilAsked(
+          async () => heard() === keys,
+          () => `heard ${heard()} and not ${keys}`,
+        );
+      };
+      await bob.evaluate("test.call.press('12'); test.call.press('3')");
+      assert.is(
+        await bob.evaluate("(() => { try { test.call.press('4x'); } catch ({ name }) { return name; } })()"),
+        'SyntaxError',
+      );
+      await bob.evaluate('test.answer()');
+      await hears('123');
+      await bob.evaluate("for (const key of '*0#') test.call.press(key)");
+      await hears('123*0#');
+      await bob.evaluate('test.call.hangup()');
+    }),
 );
 
 chromium.test(browsers, 'a page refuses a call, and a name without a page cannot be reached', (path) =>

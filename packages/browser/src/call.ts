@@ -32,6 +32,8 @@ export class Call {
   #state: CallState = 'ringing';
   #cause = 16;
   #local: MediaStream | undefined;
+  /** Pressed, and not yet given to the connection. */
+  #keys = '';
   /** One offer at a time. */
   #changes: Promise<unknown> = Promise.resolve();
 
@@ -45,6 +47,7 @@ export class Call {
       if (this.connection.iceConnectionState === 'disconnected') this.restart().catch(() => {});
     };
     this.connection.onconnectionstatechange = () => {
+      this.#sendKeys();
       if (this.connection.connectionState === 'failed') this.restart().catch(() => this.hangup());
     };
   }
@@ -105,12 +108,15 @@ export class Call {
     for (const track of this.#local?.getAudioTracks() ?? []) track.enabled = !on;
   }
 
-  /** Presses keys: `0-9`, `*`, `#`, `A-D`; a comma is a pause of two seconds. */
+  /**
+   * Presses keys: `0-9`, `*`, `#`, `A-D`; a comma is a pause of two seconds.
+   * They are sent one after the other, as soon as the connection can carry them.
+   * @throws SyntaxError for another character
+   */
   press(keys: string): void {
-    this.connection
-      .getSenders()
-      .find(({ dtmf }) => dtmf)
-      ?.dtmf?.insertDTMF(keys);
+    if (!/^[0-9A-D*#,]*$/i.test(keys)) throw new SyntaxError('Keys are 0-9, *, #, A-D, and a comma for a pause.');
+    this.#keys += keys;
+    this.#sendKeys();
   }
 
   /** Looks for another way to the server, as after a change of the network. It happens by itself when checks fail. */
@@ -148,6 +154,21 @@ export class Call {
   #enter(state: CallState): void {
     this.#state = state;
     this.onchange?.(this);
+  }
+
+  /**
+   * Sends what was pressed once there is a connection: before, it is lost.
+   * Keys that the sender has not played yet are given again, because a new list replaces theirs (W3C webrtc, 7.2).
+   */
+  #sendKeys(): void {
+    const dtmf = this.connection.getSenders().find((each) => each.dtmf)?.dtmf;
+    if (this.#keys === '' || this.connection.connectionState !== 'connected' || !dtmf) return;
+    // Browsers can play keys some milliseconds after the connection is made, and tell nobody.
+    if (!dtmf.canInsertDTMF) setTimeout(() => this.#sendKeys(), 20);
+    else {
+      dtmf.insertDTMF(dtmf.toneBuffer + this.#keys);
+      this.#keys = '';
+    }
   }
 
   #again(): Promise<void> {
