@@ -80,6 +80,8 @@ export interface ChannelCreation {
   freshId(): string;
   /** A call comes in. Says whether it is taken. */
   incoming(call: IncomingCall): boolean;
+  /** Why no channel is made now, of a new call or of one that is there; undefined: it is. */
+  refusal(isNewCall: boolean): 'serverDrained' | 'serviceUnavailable' | undefined;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
@@ -112,10 +114,10 @@ class Creation implements ChannelCreation {
     this.#lifecycle.send({ type: change });
   }
 
-  /** Whether a channel may be made, of a call that is there or of a new one. */
-  #takes(isNewCall: boolean): boolean {
+  refusal(isNewCall: boolean): 'serverDrained' | 'serviceUnavailable' | undefined {
     const { state } = this.#lifecycle;
-    return state === 'serving' || (state === 'cordoned' && !isNewCall);
+    if (state === 'serving' || (state === 'cordoned' && !isNewCall)) return undefined;
+    return state === 'cordoned' ? 'serverDrained' : 'serviceUnavailable';
   }
 
   reportTo(id: string): Report {
@@ -141,7 +143,7 @@ class Creation implements ChannelCreation {
 
   #take(call: IncomingCall, linked?: LinkedCall): boolean {
     const { find, start, facts } = this.#options;
-    if (!this.#takes(linked === undefined && call.replaces === undefined)) return false;
+    if (this.refusal(!linked && !call.joins && call.replaces === undefined)) return false;
     const id = call.channelId ?? this.freshId();
     if (find(id)) return false;
     const leg = call.open(id, this.reportTo(id));
@@ -191,7 +193,8 @@ class Creation implements ChannelCreation {
   openOutbound(request: OutboundRequest): ChannelEntry {
     const { start, now, defaultLanguage, policy } = this.#options;
     const isNewCall = !request.linked && !request.dialer && !request.openLeg;
-    if (!this.#takes(isNewCall)) throw new AriError(this.#takes(false) ? 'serverDrained' : 'serviceUnavailable');
+    const refusal = this.refusal(isNewCall);
+    if (refusal) throw new AriError(refusal);
     const { id, resource, origin, accountCode, inheritance, onAnswer, dialer } = request;
     const opened = this.#openLeg(request);
     const { leg, name, technology, endpoint, companion, companionId, context, extension, variables = {} } = opened;
@@ -236,7 +239,7 @@ class Creation implements ChannelCreation {
 
   attach({ id, name, technology, open }: AttachedRequest): ChannelEntry {
     const { start, now, defaultLanguage } = this.#options;
-    if (!this.#takes(false)) throw new AriError('serviceUnavailable');
+    if (this.refusal(false)) throw new AriError('serviceUnavailable');
     const leg = open(this.reportTo(id));
     const input: ChannelInput = {
       id,

@@ -70,6 +70,8 @@ export interface Channels extends CallHost {
   freshId(): string;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
+  /** Why no channel is made now, of a new call or of one that is there; undefined: it is. */
+  refusal(isNewCall: boolean): ReturnType<ChannelCreation['refusal']>;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
   /** From now on no channels of new calls (`cordon`), no new channels at all (`drain`), or all again (`uncordon`). */
@@ -162,6 +164,10 @@ class ChannelOwner implements Channels, SavedChannels {
 
   addDriver(driver: Driver): void {
     this.#creation.addDriver(driver);
+  }
+
+  refusal(isNewCall: boolean): ReturnType<ChannelCreation['refusal']> {
+    return this.#creation.refusal(isNewCall);
   }
 
   freshId(): string {

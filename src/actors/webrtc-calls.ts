@@ -5,7 +5,7 @@ import type { IceServer } from '../lib/turn-credentials.ts';
 import { AriError } from '../models/errors.ts';
 import { supervisionModes, type WebrtcNews, type WebrtcTerms } from '../models/webrtc.ts';
 import { Cause } from '../telephony/causes.ts';
-import { DriverError } from '../telephony/driver.ts';
+import { DriverError, type IncomingCall } from '../telephony/driver.ts';
 import type { BrowserAnswer, BrowserDriver, PreparedBrowserCall } from '../telephony/webrtc.ts';
 import type { ChannelApplications } from './channel-entry.ts';
 import type { ChannelFacts } from './channel-facts.ts';
@@ -48,7 +48,7 @@ type SupervisionRequest = Pick<BrowserCallRequest, 'offer' | 'formats'> & {
 };
 
 /** A call of a browser: what it asks for, and variables of its channel. */
-type BrowserCall = BrowserCallRequest & { variables?: Readonly<Record<string, string>> };
+type BrowserCall = BrowserCallRequest & Pick<IncomingCall, 'variables' | 'joins'>;
 
 type WebrtcCallsOptions = {
   channels: Channels;
@@ -69,7 +69,7 @@ export interface WebrtcCalls {
   /**
    * Answers an offer and makes its channel, or takes a call that waits for the user.
    * @throws AriError (rejects) webrtcOfferInvalid, webrtcDestinationRequired, webrtcCallNotFound, formatNotFound,
-   * uniqueIdTooLong, channelIdExists, allocationFailed, serviceUnavailable.
+   * uniqueIdTooLong, channelIdExists, allocationFailed, serverDrained, serviceUnavailable.
    */
   call(request: BrowserCallRequest, user: BrowserUser): Promise<BrowserAnswer & { iceServers: IceServer[] }>;
   /**
@@ -149,7 +149,7 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
 
   /** The channel of an answered offer: in the dialplan, or with its application. */
   const begin = (id: string, request: BrowserCall, user: BrowserUser, prepared: PreparedBrowserCall): void => {
-    const { app, appArgs, extension = 's', context = 'default', variables } = request;
+    const { app, appArgs, extension = 's', context = 'default', variables, joins } = request;
     // While it was prepared, another one may have come to life under the id.
     const isTaken = channels.find(id) !== undefined;
     const came =
@@ -160,12 +160,13 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
         caller: { name: '', number: nameOf(user) },
         state: app ? 'reserved' : 'ring',
         ...(variables && { variables }),
+        ...(joins && { joins }),
         open: (_id, report) => prepared.open(report),
       });
     if (!came) {
       prepared.abandon();
       supervisions.end(id);
-      throw new AriError(isTaken ? 'channelIdExists' : 'serviceUnavailable');
+      throw new AriError(isTaken ? 'channelIdExists' : (channels.refusal(!joins) ?? 'serviceUnavailable'));
     }
     if (!app) return;
     applications.addInterest(app, channelTopic(id));
@@ -206,7 +207,10 @@ export function createWebrtcCalls(options: WebrtcCallsOptions): WebrtcCalls {
       const id = idOf({ channelId: supervisorId });
       supervisions.begin(id, channelId, mode, user);
       const variables = { [supervisedVariable]: channelId };
-      const call = { extension: mode, context: supervisionContext, variables, channelId: id, formats };
+      const call = {
+        ...{ extension: mode, context: supervisionContext, variables, channelId: id, formats },
+        joins: true as const,
+      };
       const answer = await place(call, offer, user).catch((error: unknown) => {
         supervisions.end(id);
         throw error;

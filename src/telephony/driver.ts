@@ -288,6 +288,8 @@ export type IncomingCall = {
   variables?: Readonly<Record<string, string>>;
   /** The channel whose place it takes as soon as it is answered (RFC 3891): it runs no dialplan. */
   replaces?: string;
+  /** It joins a call that is there, e.g. to listen to it. So a drained server takes it. */
+  joins?: true;
   /** `reserved`: shows Ring, too, but waits for `leg.offered` before anything runs on it. */
   state: 'ring' | 'reserved';
   /** Called once by call control, when the channel exists and reports may come. */

@@ -420,8 +420,12 @@ owner('a cordoned server takes no new calls, but lets live ones place others', a
   assert.throws(() => call.operations.originate({ endpoint: 'Fake/phone', app: 'a' }), /takes no new calls/);
   call.incoming('c2');
   assert.is(call.channels.find('c2'), undefined);
+  call.incoming('c3', 's', 'default', { joins: true });
+  assert.ok(call.channels.find('c3'), 'it joins a call that is there');
+  assert.equal([call.channels.refusal(true), call.channels.refusal(false)], ['serverDrained', undefined]);
   assert.ok(call.operations.originate({ endpoint: 'Fake/phone', app: 'a', originator: 'c1' }));
   call.channels.enter('uncordon');
+  assert.is(call.channels.refusal(true), undefined);
   assert.ok(call.operations.originate({ endpoint: 'Fake/phone', app: 'a' }));
 });
 

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { BrowserLeg } from '../support/browser-leg.ts';
 import { BrowserPages, packageScript, pageHears } from '../support/browser-pages.ts';
 import { need } from '../support/need.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
@@ -212,6 +213,38 @@ chromium.test(browsers, 'a page listens to a call, whispers to one party, and ta
     await boss.waitForFunction("test.call.state === 'ended'");
     await app.ok('DELETE', `/channels/${bob.id}`);
     await app.ok('DELETE', `/bridges/${bridge.id}`);
+  }),
+);
+
+browsers('a drained server says so to new calls, and lets users listen to a live one', () =>
+  onServer(settings, async (server) => {
+    const app = await server.app('desk');
+    const base = server.url.replace(/\/ari$/, '/hookswitch');
+    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    const offer = async (path: string) => {
+      const leg = server.closing(await BrowserLeg.open());
+      const headers = { authorization, 'content-type': 'application/sdp' };
+      const response = await fetch(`${base}${path}`, { method: 'POST', headers, body: leg.offer() });
+      const text = await response.text();
+      if (response.status === 201) leg.begin(text);
+      return [response.status, response.status === 201 ? '' : (JSON.parse(text) as { message: string }).message];
+    };
+    assert.equal(await offer('/webrtc?app=desk'), [201, '']);
+    const { channel } = await app.waitFor('StasisStart');
+    await app.ok('POST', `/channels/${channel.id}/answer`);
+    const change = (to: string) => fetch(`${base}/server/${to}`, { method: 'POST', headers: { authorization } });
+    assert.is((await change('drain')).status, 200);
+    assert.equal(await offer('/webrtc?app=desk'), [
+      503,
+      'The server is drained: it takes no new calls (hookswitch drain)',
+    ]);
+    assert.equal(await offer(`/channels/${channel.id}/supervise?supervisorId=boss`), [201, '']);
+    const names = async () => (await app.ok<{ name: string }[]>('GET', '/channels')).map(({ name }) => name);
+    await untilAsked(
+      async () => (await names()).some((name) => name.startsWith('Snoop/')),
+      () => 'nobody listens to the channel',
+    );
+    await app.ok('DELETE', `/channels/${channel.id}`);
   }),
 );
 
