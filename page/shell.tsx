@@ -134,7 +134,7 @@ function LoggedIn() {
         Skip to the content
       </a>
       <nav class="main-nav" aria-label="Main">
-        <a class="brand" href={to('overview')}>
+        <a class="brand" href={to('overview')} aria-label="Hookswitch">
           <img src="/page/icon.svg" alt="" width="28" height="28" />
           <span>Hookswitch</span>
         </a>

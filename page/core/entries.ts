@@ -37,7 +37,8 @@ const either = (headers: string, long: string, compact: string): string =>
   headerOf(headers, long) || headerOf(headers, compact);
 
 const callIdOf = (headers: string): string => either(headers, 'Call-ID', 'i');
-const userOf = (value: string): string => /sips?:([^@>;]+)@/i.exec(value)?.[1] ?? '';
+/** The user of an address, or its host where it has none. */
+const userOf = (value: string): string => /sips?:(?:([^@>;]+)@)?([^@>;]*)/i.exec(value)?.slice(1).find(Boolean) ?? '';
 
 const short = (value: unknown): string => {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');

@@ -8,6 +8,18 @@ type Span = { state: string; from: number; to: number };
 /** `lane`: that of the object in the ladder. */
 type SpanRow = { key: string; chart: string; name: string; lane: string | undefined; spans: Span[] };
 
+/** A part of the time of a call, in ms since it began. */
+type Range = { from: number; to: number };
+
+/** A part as the address has it: `1250-3400`. */
+export const rangeText = ({ from, to }: Range): string => `${Math.floor(from)}-${Math.ceil(to)}`;
+
+/** The part that the address has, within a call of this length in ms; the whole where it has none that can be shown. */
+export function rangeOf(text: string, total: number): Range {
+  const [, from = 0, to = 0] = (/^(\d+)-(\d+)$/.exec(text) ?? []).map(Number);
+  return from < to && from < total ? { from, to: Math.min(to, total) } : { from: 0, to: total };
+}
+
 /** Charts with a row of their own. */
 const drawn: ReadonlySet<string> = new Set([
   ...['channel', 'bridge', 'playback', 'liveRecording', 'dial', 'transfer', 'consultation', 'externalConnection'],

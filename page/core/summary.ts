@@ -1,15 +1,17 @@
 import type { Call } from '../../src/models/call.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { endsOf, outcomeText } from './calls.ts';
-import { measuresOf } from './measures.ts';
+import { type Measure, measuresOf } from './measures.ts';
 import { legQualities, withQuality } from './quality.ts';
 import { duration, plural, shortNames, stateNames } from './words.ts';
 
 /** A call in one sentence: who, how, how long, and what went wrong. */
 
+type Talk = { up?: number; end?: number; began: number };
+
 /** When each channel was answered, and when it ended, in ms since the epoch. */
-function talksOf(timeline: readonly TimelineEntry[]) {
-  const talks = new Map<string, { up?: number; end?: number; began: number }>();
+function talksOf(timeline: readonly TimelineEntry[]): ReadonlyMap<string, Talk> {
+  const talks = new Map<string, Talk>();
   for (const entry of timeline) {
     if (entry.kind !== 'step' || entry.chart !== 'channel') continue;
     const talk = talks.get(entry.object) ?? { began: entry.at };
@@ -18,7 +20,7 @@ function talksOf(timeline: readonly TimelineEntry[]) {
     else if (talk.up !== undefined) talk.end ??= entry.at;
     talks.set(entry.object, talk);
   }
-  return [...talks.values()];
+  return talks;
 }
 
 /** The sounds that could not be played, each once. */
@@ -67,17 +69,51 @@ export function unacknowledged(timeline: readonly TimelineEntry[]): number {
   return most < fewestRepeats ? 0 : most;
 }
 
+/** An answered leg is expected to have audio so soon, in ms. */
+const firstAudioMs = 2_000;
+
+/** Legs that nothing came from and nothing went to, though they were answered long enough before they were measured. */
+function silentLegs(timeline: readonly TimelineEntry[], measures: readonly Measure[]): ReadonlySet<string> {
+  const talks = talksOf(timeline);
+  const last = new Map(
+    measures.filter(({ report }) => report['video'] === undefined).map((each) => [each.object, each] as const),
+  );
+  const isSilent = ({ object, at, report }: Measure): boolean =>
+    report['packets_heard'] === 0 &&
+    report['packets_sent'] === 0 &&
+    at - (talks.get(object)?.up ?? Number.POSITIVE_INFINITY) >= firstAudioMs;
+  return new Set([...last.values()].filter(isSilent).map(({ object }) => object));
+}
+
 /** Directions of legs in which the audio was bad: which, and how bad. That nothing is sent to a leg may be wanted. */
 export function badAudio(timeline: readonly TimelineEntry[], nameOf: (channel: string) => string): string[] {
-  return legQualities(withQuality(measuresOf(timeline, [])), undefined).flatMap(
-    ({ object, direction, word, worst }) => {
-      if (direction === 'heard' && word === 'silent') return [`no audio comes from ${nameOf(object)}`];
-      const way = direction === 'heard' ? 'from' : 'to';
-      return word === 'poor'
-        ? [`poor audio ${way} ${nameOf(object)}${worst === undefined ? '' : `: MOS ${worst}`}`]
-        : [];
-    },
+  const measures = measuresOf(timeline, []);
+  const silent = silentLegs(timeline, measures);
+  return legQualities(withQuality(measures), undefined).flatMap(({ object, direction, word, worst }) => {
+    if (silent.has(object))
+      return direction === 'heard' ? [`no audio comes from ${nameOf(object)}, and none is sent to it`] : [];
+    if (direction === 'heard' && word === 'silent') return [`no audio comes from ${nameOf(object)}`];
+    const way = direction === 'heard' ? 'from' : 'to';
+    return word === 'poor' ? [`poor audio ${way} ${nameOf(object)}${worst === undefined ? '' : `: MOS ${worst}`}`] : [];
+  });
+}
+
+/** SIP statuses that refuse what was offered, rather than the call (RFC 3261, 21.4.26 and 21.6.4). */
+const refusesMedia: ReadonlySet<number | undefined> = new Set([488, 606]);
+
+/** Why channels failed, where the call's outcome does not say so. */
+function failedChannels(call: Call, talks: ReadonlyMap<string, Talk>, nameOf: (channel: string) => string): string[] {
+  // What the caller was told comes of the others.
+  const inOrder = call.channels.toSorted(
+    (one, other) => Number(one.direction === 'in') - Number(other.direction === 'in'),
   );
+  return inOrder.flatMap(({ id, direction, outcome, sip_status: status }) => {
+    if (direction === 'out' && refusesMedia.has(status))
+      return [`${nameOf(id)} refused what was offered: it has none of the codecs, or wants other encryption`];
+    if (outcome.result !== 'failed' || outcome.reason === call.outcome.reason) return [];
+    const isTold = direction === 'in' && talks.get(id)?.up === undefined;
+    return [`${isTold ? 'the caller was told' : nameOf(id)}: ${outcome.reason}`];
+  });
 }
 
 /** The parts of the sentence; the last ones say what went wrong. */
@@ -89,7 +125,8 @@ export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { sai
   // A number that was dialed to reach the party stands beside its name.
   const isOwn = called === '' || called === 's' || to === called || to.includes(`(${called})`);
   const way = [from, ...(isOwn ? [] : [`${called}${through}`]), isOwn ? `${to}${through}` : to];
-  const [first] = talksOf(timeline);
+  const talks = talksOf(timeline);
+  const [first] = talks.values();
   const end = timeline.at(-1)?.at ?? call.began;
   const { up } = first ?? {};
   const answered =
@@ -120,9 +157,7 @@ export function summaryOf(call: Call, timeline: readonly TimelineEntry[]): { sai
         : [`digits come twice (${doubled.join(', ')}): the phone sends each in two ways, such as RFC 4733 and INFO`]),
       ...audio,
       ...(missed === 0 ? [] : [`${plural(missed, 'event')} missed by an application that was not connected`]),
-      ...call.channels.flatMap(({ name, outcome }) =>
-        outcome.result === 'failed' && outcome.reason !== call.outcome.reason ? [`${name}: ${outcome.reason}`] : [],
-      ),
+      ...failedChannels(call, talks, nameOf),
     ],
   };
 }

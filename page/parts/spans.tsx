@@ -1,8 +1,9 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import type { Reading } from '../core/entries.ts';
 import { useLanes } from '../core/lanes.ts';
-import { spansOf } from '../core/spans.ts';
+import { useQuery } from '../core/route.ts';
+import { rangeOf, rangeText, spansOf } from '../core/spans.ts';
 import { offset } from '../core/words.ts';
 
 /** A true time axis: for each object the states that it was in, as long as they lasted. */
@@ -34,22 +35,19 @@ type SpansProps = {
 /** Where the axis says its time, as shares of what is shown. */
 const ticks = [0, 0.25, 0.5, 0.75, 1];
 
-/** The zoomed part, as shares of the whole. */
-type Range = { from: number; to: number };
-const whole: Range = { from: 0, to: 1 };
-
 export function Spans({ timeline, reading, began, at, onMoment }: SpansProps) {
   const rows = useMemo(() => spansOf(timeline, reading), [timeline, reading]);
   const [only, choose] = useLanes();
-  const [range, setRange] = useState(whole);
+  const [zoomText, setZoom] = useQuery('zoom');
   const total = Math.max(1, (timeline.at(-1)?.at ?? began) - began);
-  const [start, length] = [began + range.from * total, (range.to - range.from) * total];
+  const range = rangeOf(zoomText, total);
+  const [start, length] = [began + range.from, range.to - range.from];
   const percent = (time: number): number => Math.min(100, Math.max(0, ((time - start) / length) * 100));
   const zoom = (factor: number) => {
-    const middle = Math.min(1, Math.max(0, (at - began) / total));
-    const size = Math.min(1, (range.to - range.from) * factor);
-    const from = Math.min(1 - size, Math.max(0, middle - size / 2));
-    setRange({ from, to: from + size });
+    const middle = Math.min(total, Math.max(0, at - began));
+    const size = Math.min(total, length * factor);
+    const from = Math.min(total - size, Math.max(0, middle - size / 2));
+    setZoom(size === total ? '' : rangeText({ from, to: from + size }));
   };
   const goTo = (event: MouseEvent & { currentTarget: HTMLElement }) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();

@@ -86,7 +86,7 @@ export function Api({ chosen }: { chosen: string | undefined }) {
                       <li key={key}>
                         <a
                           class="item"
-                          href={to('api', key)}
+                          href={`${to('api', key)}${words === '' ? '' : `?find=${encodeURIComponent(words)}`}`}
                           aria-current={key === chosen ? 'true' : undefined}
                           title={operation.summary}
                         >

@@ -7,7 +7,7 @@ import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { readLines, titlesOf } from '../core/entries.ts';
 import { amongButtons } from '../core/focus.ts';
-import { members } from '../core/lanes.ts';
+import { joined, members, useFold } from '../core/lanes.ts';
 import { useLive } from '../core/live.ts';
 import { callAt } from '../core/moment.ts';
 import { overview } from '../core/overview.ts';
@@ -76,10 +76,10 @@ function drawnAtFirst(objects: readonly Shown[]): ReadonlySet<Shown> {
 
 /** The chosen charts of objects, with another one for an object; undefined: its main one. */
 const withTab = (tabs: ReadonlySet<string>, object: string, chart: string | undefined): string =>
-  [
+  joined([
     ...[...tabs].filter((key) => !key.endsWith(`:${object}`)),
     ...(chart === undefined ? [] : [keyOf(object, chart)]),
-  ].join(',');
+  ]);
 
 type ObjectCardProps = {
   shown: Shown;
@@ -103,9 +103,9 @@ function ObjectCard({ shown, traced, call, past, actable, drawn, at, title, lane
   const [tabText, setTabs] = useQuery('tab');
   const tabs = members(tabText);
   const over = isOver(shown);
-  // Folded or unfolded by hand, it stays so.
-  const [opened, setOpened] = useState<boolean>();
   const { charts, object } = shown;
+  // Folded or unfolded by hand, it stays so.
+  const [opened, setOpened] = useFold(object);
   const main = charts[0];
   const current = charts.find(({ chart }) => tabs.has(keyOf(object, chart))) ?? main;
   if (!main || !current) return null;
@@ -236,7 +236,8 @@ export function CallView({ id }: { id: string }) {
   const moment = /^[1-9]\d*$/.test(momentText) ? Number(momentText) : undefined;
   const setMoment = (wanted: number | undefined) => setMomentText(wanted === undefined ? '' : String(wanted));
   const [linked] = useQuery('object');
-  const [all, setAll] = useState(false);
+  const [objectsText, setObjects] = useQuery('objects');
+  const all = objectsText === 'all';
   const [letGo, setLetGo] = useState<number>();
   const live = useLive<LiveCall>(`/hookswitch/live?call=${encodeURIComponent(id)}`, (message) => {
     setCall(message.call);
@@ -338,8 +339,17 @@ export function CallView({ id }: { id: string }) {
           <div class="call-columns">
             <div class="objects">
               {objects.length > drawn.size ? (
-                <button type="button" class="small draw-all" aria-pressed={all} onClick={() => setAll(!all)}>
-                  {all ? 'Show fewer objects' : `Show all ${objects.length} objects`}
+                <button
+                  type="button"
+                  class="small draw-all"
+                  aria-pressed={all}
+                  onClick={() => setObjects(all ? '' : 'all')}
+                >
+                  {all
+                    ? 'Show fewer objects'
+                    : objects.length === 1
+                      ? 'Show the object'
+                      : `Show all ${objects.length} objects`}
                 </button>
               ) : null}
               {objects.length === 0 ? <Empty>There was no channel at this moment.</Empty> : null}

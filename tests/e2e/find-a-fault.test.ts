@@ -60,11 +60,16 @@ test(
     const shown = await open();
     await openCall(shown);
     await says(shown, new RegExp(`no packet has come from 127.0.0.1:${phone.audio.port}`));
+    // Also when the call has ended, and nothing waits any more.
+    await says(shown, 'no audio comes from anonymous, and none is sent to it');
     await picture(shown, 'fault-no-audio');
     phone.hangup();
     await app.waitFor('StasisEnd');
+    await says(shown, 'answered after');
+    await shown.getByText('Stuck in up').waitFor({ state: 'detached' });
+    await says(shown, 'no audio comes from anonymous, and none is sent to it');
   },
-  impatient,
+  () => ({ ...impatient(), recorder: { media_interval: 1 } }),
 );
 
 test(
@@ -75,6 +80,7 @@ test(
     const shown = await open();
     await openCall(shown);
     await says(shown, '4711 → alice (200), failed: Subscriber absent (cause 20), by the called party');
+    await says(shown, 'the caller was told: Circuit/channel congestion (cause 34)');
     await picture(shown, 'fault-phone');
   },
   () => ({ dialplan: { default: { '200': ['Dial(PJSIP/alice,20)'] } } }),
@@ -122,6 +128,7 @@ test(
     const shown = await open();
     await openCall(shown);
     const row = (name: RegExp) => shown.getByRole('row', { name });
+    await says(shown, /^no audio comes from anonymous$/);
     await row(/^to /).getByText('good', { exact: true }).waitFor();
     await row(/^from /)
       .getByText('silent', { exact: true })
@@ -145,6 +152,7 @@ test(
     const shown = await open();
     await openCall(shown);
     await says(shown, /^4711 → bob \(300\), (refused|failed): .*SIP 488\), by the called party/);
+    await says(shown, 'bob refused what was offered: it has none of the codecs, or wants other encryption');
     await says(shown, '488 Not Acceptable Here');
     await shown.getByPlaceholder('Filter the ladder').fill('rtpmap');
     await shown

@@ -36,9 +36,10 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   await app.waitFor('ChannelDtmfReceived');
   await shown.getByText('ChannelDtmfReceived 5').first().waitFor();
   await shown.getByRole('heading', { name: 'Audio' }).waitFor();
-  await picture(shown, 'call', shown.getByLabel('Summary'));
   // What is measured of the audio is drawn, and somebody listens.
   peer.hum(440);
+  if (process.env['HOOKSWITCH_PICTURES']) await shown.getByText(/^no audio/).waitFor({ state: 'detached' });
+  await picture(shown, 'call', shown.getByLabel('Summary'));
   await shown.getByText('Level (dB)').waitFor();
   await shown.getByRole('button', { name: 'Listen', exact: true }).click();
   await shown.getByText('You hear both sides. The log names you as a listener.').waitFor();
@@ -161,11 +162,14 @@ test('an application and a chart that are not there are told as such', async ({ 
   assert.ok(complaints.splice(0).every((each) => /app=none/.test(each)));
 });
 
-test('wrong passwords are told, and every view is there, wide and narrow', async ({ server, place, open }) => {
+test('wrong passwords are told, and every view is there, wide and narrow', async ({ server, peer, place, open }) => {
   const app = await server.app('desk');
   const phone = place();
   const { channel } = await app.waitFor('StasisStart');
   await app.ok('POST', `/channels/${channel.id}/answer`);
+  await app.ok('POST', `/channels/${channel.id}/play?media=tone:dial`);
+  await peer.until(() => peer.packets.length > 0, 'the first packet');
+  peer.hum(440);
   for (const [from, number, extension] of [
     ['Alice', '201', 'wait'],
     ['Bob', '202', 'wait'],
@@ -185,6 +189,8 @@ test('wrong passwords are told, and every view is there, wide and narrow', async
     // Curves need some time to be seen.
     if (process.env['HOOKSWITCH_PICTURES'] && kept.has(`overview${suffix}`)) await shown.waitForTimeout(4_000);
     await picture(shown, `overview${suffix}`);
+    const cut = `[...document.querySelectorAll('.who-name .cut')].map((name) => name.scrollWidth - name.clientWidth)`;
+    assert.equal(await shown.evaluate(cut), [0], `the name of the user is cut at ${size.width} px`);
     for (const [link, sign] of [
       ['Calls', '4711'],
       ['Applications', 'desk'],

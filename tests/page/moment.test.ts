@@ -4,7 +4,7 @@ import { endsOf } from '../../page/core/calls.ts';
 import { readLines } from '../../page/core/entries.ts';
 import { callAt } from '../../page/core/moment.ts';
 import { tracedAt } from '../../page/core/replay.ts';
-import { spansOf } from '../../page/core/spans.ts';
+import { rangeOf, rangeText, spansOf } from '../../page/core/spans.ts';
 import { summaryOf } from '../../page/core/summary.ts';
 import type { Call } from '../../src/models/call.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
@@ -112,6 +112,14 @@ moments('a channel has one lane with its leg and its audio', () => {
     readLines(timeline).lanes.map(({ kind, name }) => `${kind} ${name}`),
     ['channel PJSIP/alice-1', 'application ivr', 'media sound:hello', 'channel PJSIP/bob-1', 'bridge bridge sales'],
   );
+});
+
+moments('the zoomed part is in the address; one that cannot be shown is the whole', () => {
+  assert.is(rangeText({ from: 1.5, to: 3_399.2 }), '1-3400');
+  assert.equal(rangeOf('1-3400', 10_000), { from: 1, to: 3_400 });
+  assert.equal(rangeOf('1000-3400', 2_000), { from: 1_000, to: 2_000 });
+  for (const text of ['', 'x', '5-5', '9-5', '2000-3000', '-1-5', '1e3-2e3'])
+    assert.equal(rangeOf(text, 2_000), { from: 0, to: 2_000 }, text);
 });
 
 moments.run();

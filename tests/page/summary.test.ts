@@ -1,7 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { badAudio, doubledDigits, unacknowledged } from '../../page/core/summary.ts';
+import { badAudio, doubledDigits, summaryOf, unacknowledged } from '../../page/core/summary.ts';
 import { shortNames } from '../../page/core/words.ts';
+import type { Call } from '../../src/models/call.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 
 const summary = suite('what the summary of a call finds out');
@@ -52,8 +53,43 @@ summary('audio that does not come, or comes badly, is told with its leg; that no
     'no audio comes from bob',
   ]);
   assert.equal(wrong(measured(0, { heard: 50, sent: 0 }), measured(1, { heard: 100, sent: 0 })), []);
+  // Nothing in either direction is told of a leg that has been up for 2 s.
+  const up = { kind: 'step', at: 0, chart: 'channel', object: 'c1', to: 'up' } as unknown as TimelineEntry;
+  const nothing = { heard: 0, sent: 0 };
+  assert.equal(wrong(up, measured(1_000, nothing)), []);
+  assert.equal(wrong(measured(9_000, nothing)), []);
+  assert.equal(wrong(up, measured(1_000, nothing), measured(2_000, nothing)), [
+    'no audio comes from bob, and none is sent to it',
+  ]);
   const [poor] = wrong(measured(0, { heard: 50, sent: 50 }), measured(1, { heard: 75, sent: 100 }, 25));
   assert.match(poor ?? '', /^poor audio from bob: MOS [12]\.\d$/);
 });
+
+summary(
+  'a channel that failed for a reason of its own is told: what the caller heard of it, and refused codecs',
+  () => {
+    const channel = (id: string, direction: string, reason: string, sip_status?: number) => ({
+      ...{ id, name: `PJSIP/${id}-1`, direction, sip_status, extension: '300@default', state: 'Ring' },
+      ...{ caller: { name: '', number: '4711' }, outcome: { result: 'failed', reason } },
+    });
+    const call = {
+      ...{ id: 'a', state: 'ended', began: 0, applications: [] },
+      outcome: { result: 'failed', reason: 'Subscriber absent (cause 20)', by: 'callee' },
+      channels: [
+        channel('alice', 'in', 'Circuit/channel congestion (cause 34)'),
+        channel('bob', 'out', 'Bearer capability not available (cause 58, SIP 488)', 488),
+        channel('carol', 'out', 'Subscriber absent (cause 20)'),
+        channel('dave', 'out', 'Network out of order (cause 38)'),
+      ],
+    } as unknown as Call;
+    const told = [
+      'bob refused what was offered: it has none of the codecs, or wants other encryption',
+      'dave: Network out of order (cause 38)',
+    ];
+    assert.equal(summaryOf(call, []).wrong, [...told, 'the caller was told: Circuit/channel congestion (cause 34)']);
+    const up = { kind: 'step', at: 0, chart: 'channel', object: 'alice', to: 'up' } as unknown as TimelineEntry;
+    assert.equal(summaryOf(call, [up]).wrong, [...told, 'alice: Circuit/channel congestion (cause 34)']);
+  },
+);
 
 summary.run();
