@@ -1,6 +1,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { pageTests, picture, untilTrue } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
+import { Phone } from '../support/phone.ts';
 
 /** What a page tells of the audio of a call, in a real browser. */
 
@@ -69,6 +71,82 @@ test(
     await app.ok('DELETE', `/channels/${channel.id}`);
   },
   () => ({ recorder: { media_interval: 1 } }),
+);
+
+const bobsPort = await freePort();
+
+test(
+  'loss and jitter of one leg are seen as they come, in its row, its curves and the summary; who listens hears both sides',
+  async ({ server, open }) => {
+    const [alice, bob] = [
+      server.closing(await Phone.open('4711', server.sip())),
+      server.closing(await Phone.open('202', server.sip(), bobsPort)),
+    ];
+    await alice.call('202');
+    alice.audio.hum(440);
+    bob.audio.hum(1_000);
+    const shown = await open();
+    await shown.getByRole('link', { name: 'Calls', exact: true }).click();
+    await shown.getByRole('link', { name: /4711/ }).click();
+    const row = (name: string) => shown.getByRole('row', { name: new RegExp(`^${name} `) });
+    for (const name of ['from anonymous', 'to anonymous', 'from bob', 'to bob'])
+      await row(name).getByText('good', { exact: true }).waitFor();
+    const moments = shown.getByLabel('Moment of the call');
+    const good = await moments.inputValue();
+
+    alice.audio.losesOneOf = 4;
+    alice.audio.delaysOneOf = 2;
+    await row('from anonymous').getByText('poor', { exact: true }).waitFor();
+    await row('from anonymous')
+      .getByText(/^2[3-7](\.\d)? %$/)
+      .waitFor();
+    await row('from anonymous')
+      .getByText(/^([5-9]|\d\d+)(\.\d)? ms$/)
+      .first()
+      .waitFor();
+    await row('from bob').getByText('good', { exact: true }).waitFor();
+    await shown
+      .getByLabel('Summary')
+      .getByText(/^poor audio from anonymous: MOS [12](\.\d)?$/)
+      .waitFor();
+    const curve = (title: string) => shown.locator('.curve', { hasText: title }).getByText(/^anonymous heard/);
+    for (const title of ['MOS (estimate)', 'Loss (packets)', 'Jitter (ms)']) await curve(title).waitFor();
+    await picture(shown, 'call-bad-audio', row('from anonymous'));
+
+    // As it was before.
+    await moments.fill(good);
+    await row('from anonymous').getByText('good', { exact: true }).waitFor();
+    await shown.getByRole('button', { name: 'Now', exact: true }).click();
+
+    // What comes to the loudspeaker has both tones.
+    await shown.evaluate(`{
+      globalThis.played = [];
+      const { start } = AudioBufferSourceNode.prototype;
+      AudioBufferSourceNode.prototype.start = function (...given) {
+        played.push(...this.buffer.getChannelData(0));
+        return start.apply(this, given);
+      };
+      globalThis.strength = (hertz, rate) => {
+        const samples = played.slice(-rate / 2);
+        const sum = (wave) => samples.reduce((all, sample, at) => all + sample * wave((2 * Math.PI * hertz * at) / rate), 0);
+        return Math.hypot(sum(Math.sin), sum(Math.cos)) / samples.length;
+      };
+    }`);
+    await shown.getByRole('button', { name: 'Listen', exact: true }).first().click();
+    await shown.getByText('You hear both sides.').first().waitFor();
+    await untilTrue(
+      shown,
+      'strength(440, 8000) > 0.002 && strength(1000, 8000) > 0.002 && strength(700, 8000) < 0.002',
+    );
+    await shown.getByRole('button', { name: 'Stop listening' }).click();
+    alice.hangup();
+    await bob.over();
+  },
+  () => ({
+    recorder: { media_interval: 1 },
+    dialplan: { default: { '202': ['Dial(PJSIP/bob,20)'] } },
+    endpoints: { bob: { aor: { contacts: [`sip:202@127.0.0.1:${bobsPort}`] } } },
+  }),
 );
 
 page.run();

@@ -52,4 +52,19 @@ contrast('text stands out from what is behind it, in the light and in the dark',
   assert.equal(faint, []);
 });
 
+contrast('a colour that is written again for one scheme, for canvases, is the same there', () => {
+  const again = (['light', 'dark'] as const).flatMap((scheme) => {
+    const [, block = ''] = new RegExp(`prefers-color-scheme: ${scheme}\\) \\{\\s*:root \\{([^}]*)`).exec(css) ?? [];
+    return [...block.matchAll(/--([\w-]+): (#\w{6});/g)].map(([, name = '', value]) => ({ name, scheme, value }));
+  });
+  assert.ok(
+    again.some(({ name }) => name === 'quiet'),
+    'no colour is written again',
+  );
+  assert.equal(
+    again.filter(({ name, scheme, value }) => colours.has(name) && colours.get(name)?.[scheme] !== value),
+    [],
+  );
+});
+
 contrast.run();

@@ -171,6 +171,7 @@ export const kept: ReadonlySet<string> = new Set([
     'stored-calls',
     'alarms',
     'call-recording',
+    'call-bad-audio',
   ],
 ]);
 

@@ -33,6 +33,10 @@ export const isControl = (datagram: Uint8Array): boolean => datagram[1]! >= 192 
  */
 export class RtpPeer {
   readonly packets: RtpPacket[] = [];
+  /** Of the packets that it hums, one of so many is lost on the way; 0: none. */
+  losesOneOf = 0;
+  /** Of the packets that it hums, one of so many comes just before the next one; 0: none. */
+  delaysOneOf = 0;
   readonly #socket: Socket;
   readonly #waiting = new Set<() => void>();
   #ssrc = 0x1234abcd;
@@ -163,7 +167,10 @@ export class RtpPeer {
     const begun = performance.now();
     for (let packet = 0; this.#hummed; packet++) {
       const { payloadType, packets, ticks } = this.#hummed;
-      this.#send(payloadType, packet === 0, this.#timestamp, packets[packet % packets.length]!);
+      const isOneOf = (count: number): boolean => count > 0 && packet % count === count - 1;
+      if (isOneOf(this.delaysOneOf)) await due(begun + packetMs * (packet + 0.9));
+      if (isOneOf(this.losesOneOf)) this.#sequence++;
+      else this.#send(payloadType, packet === 0, this.#timestamp, packets[packet % packets.length]!);
       this.#timestamp += ticks;
       await due(begun + packetMs * (packet + 1));
     }
