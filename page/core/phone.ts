@@ -71,12 +71,15 @@ async function attempt(what: () => Promise<unknown>): Promise<void> {
 /** Whether the page may use the microphone at all: browsers let only secure origins. */
 export const hasMicrophone = (): boolean => navigator.mediaDevices !== undefined;
 
+/** It shows the far side's pictures, and has no camera: the page may use the microphone only. */
+const watching = { video: true, media: { audio: true } };
+
 function connect(token: string): Line {
   let isClosed = false;
   const onlistening = (name: string | undefined) => {
     if (!isClosed) change({ name });
   };
-  const made = Phone.connect(location.origin, token, { onlistening }).then((phone) => {
+  const made = Phone.connect(location.origin, token, { onlistening, ...watching }).then((phone) => {
     if (isClosed) phone.close();
     else phone.onincoming = ring;
     return phone;

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useCell } from '../core/cell.ts';
 import {
   answer,
@@ -28,6 +28,27 @@ function useSound(stream: MediaStream): void {
   }, [stream]);
 }
 
+/** What the far side shows, once it shows something. Its sound is played apart. */
+function Picture({ call, peer }: Pick<PhoneCall, 'call' | 'peer'>) {
+  const screen = useRef<HTMLVideoElement>(null);
+  const [isShown, setShown] = useState(false);
+  useEffect(() => {
+    const tracks = call.stream.getVideoTracks();
+    if (screen.current) screen.current.srcObject = tracks.length === 0 ? null : new MediaStream(tracks);
+  }, [call, call.state]);
+  return (
+    <video
+      ref={screen}
+      hidden={!isShown}
+      autoplay
+      muted
+      playsInline
+      aria-label={`Video of ${peer}`}
+      onResize={({ currentTarget }) => setShown(currentTarget.videoWidth > 0)}
+    />
+  );
+}
+
 function KeyPad({ call }: { call: PhoneCall['call'] }) {
   return (
     <fieldset class="key-pad" aria-label="Keys">
@@ -49,6 +70,7 @@ function OneCall({ one }: { one: PhoneCall }) {
       <p>
         <strong class="cut">{peer}</strong> <Pill state={call.state} />
       </p>
+      <Picture call={call} peer={peer} />
       <p class="phone-buttons">
         {rings ? (
           <button type="button" class="small" onClick={() => void answer(one)}>

@@ -1,12 +1,18 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { pageTests, picture } from '../support/browser.ts';
+import { pageTests, picture, untilTrue } from '../support/browser.ts';
+import { freePort } from '../support/free-port.ts';
+import { need } from '../support/need.ts';
+import { Phone } from '../support/phone.ts';
 import { user } from '../support/server.ts';
+import { clipOf } from '../support/video/clips.ts';
+import { VideoPeer } from '../support/video/video-peer.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /** The page as a phone, in a real browser with a microphone that beeps. */
 
 const page = suite('the page as a phone');
+const ffmpeg = need('ffmpeg');
 const test = pageTests(page);
 
 test('it is called, calls, and talks to the party of a call', async ({ server, place, open }) => {
@@ -100,5 +106,50 @@ test('while it connects there is one connection, and none stays when it is turne
     () => 'a phone still listens',
   );
 });
+
+const bobsPort = await freePort();
+
+test(
+  'it shows the video of a phone, and nothing where a phone has none',
+  async ({ server, open }) => {
+    if (!ffmpeg.path) return;
+    const camera = server.closing(await VideoPeer.open());
+    const bob = server.closing(await Phone.open('bob', server.sip(), bobsPort, [camera]));
+    camera.show(await clipOf('vp8', 'green'));
+    const shown = await open();
+    await shown.getByRole('button', { name: 'Phone', exact: true }).click();
+    const phone = shown.getByRole('region', { name: 'Phone' });
+    await phone.getByText(`WebRTC/${user}`).waitFor();
+    await phone.getByLabel('Extension').fill('300');
+    await phone.getByRole('button', { name: 'Call', exact: true }).click();
+    const screen = phone.getByLabel('Video of The call to 300');
+    await screen.waitFor();
+    // The middle of the picture is green.
+    const middle = `(() => {
+      const canvas = document.createElement('canvas');
+      canvas.width = canvas.height = 1;
+      const context = canvas.getContext('2d');
+      context.drawImage(document.querySelector('.phone-panel video'), 0, 0, 1, 1);
+      const [red, green, blue] = context.getImageData(0, 0, 1, 1).data;
+      return green > 90 && red < 90 && blue < 90;
+    })()`;
+    await untilTrue(shown, middle);
+    await picture(shown, 'page-phone-video');
+    await phone.getByRole('button', { name: 'Hang up' }).click();
+    await bob.over();
+    await screen.waitFor({ state: 'detached' });
+
+    // An application without video.
+    await phone.getByLabel('Extension').fill('wait');
+    await phone.getByRole('button', { name: 'Call', exact: true }).click();
+    await phone.getByRole('button', { name: '5', exact: true }).waitFor();
+    await phone.getByLabel('Video of The call to wait').waitFor({ state: 'hidden' });
+    await phone.getByRole('button', { name: 'Hang up' }).click();
+  },
+  () => ({
+    dialplan: { default: { '300': ['Dial(PJSIP/bob,20)'], wait: ['Answer', 'Wait(3600)'] } },
+    endpoints: { bob: { aor: { contacts: [`sip:bob@127.0.0.1:${bobsPort}`] }, video_codecs: ['vp8'] } },
+  }),
+);
 
 page.run();
