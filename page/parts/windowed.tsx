@@ -43,10 +43,13 @@ export function Windowed<T>({ rows, rowHeight, row, class: name, follow, label }
   const [reached, setReached] = useState(0);
   /** The row that gets the focus as soon as it is drawn. */
   const wanted = useRef<number | undefined>(undefined);
+  const measure = (): void => {
+    const { scrollTop: top = 0, clientHeight: height = 0 } = box.current ?? {};
+    setSeen((before) => (before.top === top && before.height === height ? before : { top, height }));
+  };
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
-    const measure = () => setSeen({ top: element.scrollTop, height: element.clientHeight });
     measure();
     element.addEventListener('scroll', measure, { passive: true });
     const observer = new ResizeObserver(measure);
@@ -64,8 +67,11 @@ export function Windowed<T>({ rows, rowHeight, row, class: name, follow, label }
     else if (top + rowHeight > element.scrollTop + element.clientHeight)
       element.scrollTop = Math.max(0, top - element.clientHeight + 2 * rowHeight);
   };
-  useEffect(() => {
-    if (follow !== undefined && follow >= 0 && focused(box.current) === undefined) show(follow);
+  // Before anything is painted: else each new row is painted twice, where it comes and where it is shown.
+  useLayoutEffect(() => {
+    if (follow === undefined || follow < 0 || focused(box.current) !== undefined) return;
+    show(follow);
+    measure();
   }, [follow, rowHeight, rows.length]);
   const first = Math.max(0, Math.floor(seen.top / rowHeight) - margin);
   const last = Math.min(rows.length, Math.ceil((seen.top + seen.height) / rowHeight) + margin);
