@@ -3,6 +3,9 @@ import type { SrtpKeys } from './srtp.ts';
 /** The digest of a certificate, as SDP says it (RFC 8122 section 5): its octets in hexadecimal. */
 export type Fingerprint = { readonly hash: 'sha256' | 'sha384' | 'sha512'; readonly digest: string };
 
+/** Which side of DTLS somebody is. */
+export type DtlsRole = 'client' | 'server';
+
 /** Name and password of one side's ICE (RFC 8839 5.4). The password proves checks: never log it. */
 export type IceCredentials = { readonly ufrag: string; readonly password: string };
 
@@ -30,6 +33,8 @@ export type WebrtcTransport = {
   readonly local: IceCredentials;
   readonly remote: IceCredentials;
   readonly fingerprint: Fingerprint;
+  /** Which side of DTLS we are; left out: the server. */
+  readonly role?: 'client';
   /** Left out before the handshake is over. */
   readonly established?: EstablishedDtls;
 };

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { identityOf } from '../../src/media/webrtc/dtls-server.ts';
+import { identityOf } from '../../src/media/webrtc/dtls-end.ts';
 import { BrowserLeg } from '../support/browser-leg.ts';
 import { BrowserPages } from '../support/browser-pages.ts';
 import { certifiedKey } from '../support/dtls-client.ts';

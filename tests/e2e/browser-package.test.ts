@@ -216,6 +216,47 @@ chromium.test(browsers, 'a page listens to a call, whispers to one party, and ta
   }),
 );
 
+/** A page that is to be the server of DTLS: it hears a tone of its own again. */
+const passiveClient = `
+globalThis.passive = async (url, token) => {
+  const connection = new RTCPeerConnection();
+  const { receiver } = connection.addTransceiver(ears.tone(700), { direction: 'sendrecv' });
+  await connection.setLocalDescription();
+  // Chromium takes either side, but offers no other choice than that.
+  const offer = connection.localDescription.sdp.replaceAll('a=setup:actpass', 'a=setup:passive');
+  const headers = { authorization: 'Bearer ' + token, 'content-type': 'application/sdp' };
+  const response = await fetch(url, { method: 'POST', headers, body: offer });
+  const sdp = await response.text();
+  if (response.status !== 201) throw new Error(sdp);
+  const over = new Promise((resolve) => {
+    connection.onconnectionstatechange = () =>
+      ['connected', 'failed', 'closed'].includes(connection.connectionState) && resolve(connection.connectionState);
+  });
+  await connection.setRemoteDescription({ type: 'answer', sdp });
+  ears.listen(new MediaStream([receiver.track]));
+  globalThis.kept = connection;
+  return [/^a=setup:(.*)$/m.exec(sdp)[1], await over];
+};
+`;
+
+chromium.test(browsers, 'the server is the client of DTLS for a page that offers to be its server', (path) =>
+  onServer(settings, async (server) => {
+    const pages = server.closing(await BrowserPages.open(path, [passiveClient]));
+    const page = await pages.page();
+    const url = `${server.url.replace(/\/ari$/, '')}/hookswitch/webrtc?extension=echo`;
+    const parts = [url, await tokenFor(server, 'alice')].map((each) => JSON.stringify(each));
+    const [answered, state] = await page.evaluate<string[]>(`passive(${parts.join(', ')})`);
+    assert.equal([answered?.trim(), state], ['active', 'connected']);
+    await pageHears(page, 700);
+    const app = await server.app('desk');
+    await page.evaluate('kept.close()');
+    await untilAsked(
+      async () => (await app.ok<unknown[]>('GET', '/channels')).length === 0,
+      () => 'the goodbye of the page was not heard',
+    );
+  }),
+);
+
 browsers('a drained server says so to new calls, and lets users listen to a live one', () =>
   onServer(settings, async (server) => {
     const app = await server.app('desk');

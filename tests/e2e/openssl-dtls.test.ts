@@ -8,13 +8,15 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../src/lib/clock.ts';
 import { type SrtpKeys, srtpSuites } from '../../src/lib/srtp.ts';
-import { DtlsServer, identityOf } from '../../src/media/webrtc/dtls-server.ts';
+import { DtlsClient } from '../../src/media/webrtc/dtls-client.ts';
+import { identityOf } from '../../src/media/webrtc/dtls-end.ts';
+import { DtlsServer } from '../../src/media/webrtc/dtls-server.ts';
 import { srtpProfiles } from '../../src/media/webrtc/secrets.ts';
 import { certifiedKey, fingerprintOf } from '../support/dtls-client.ts';
 import { need } from '../support/need.ts';
 import { patienceMs } from '../support/waiting.ts';
 
-const interop = suite('DTLS with openssl s_client');
+const interop = suite('DTLS with openssl');
 const openssl = need('openssl');
 
 /** Names of the suites as s_client has them, by number. */
@@ -85,6 +87,64 @@ for (const { id, suite: name } of srtpProfiles)
     } finally {
       child.kill();
       server.close();
+      socket.close();
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+for (const { id, suite: name } of srtpProfiles)
+  openssl.test(interop, `${name}: our client and s_server export the same keys`, async (program) => {
+    const certificate = certifiedKey('far');
+    const ours = certifiedKey('ours');
+    const directory = mkdtempSync(join(tmpdir(), 'hookswitch-dtls-'));
+    const file = join(directory, 'server.pem');
+    writeFileSync(file, certificate.certificate + certificate.key);
+    const { key, salt } = srtpSuites[name];
+    // `-listen` asks for a cookie, `-Verify` for our certificate.
+    const child = spawn(program, [
+      ...['s_server', '-dtls1_2', '-listen', '-accept', '127.0.0.1:0', '-cert', file, '-Verify', '1'],
+      ...['-use_srtp', names[id]!, '-keymatexport', 'EXTRACTOR-dtls_srtp', '-keymatexportlen', `${2 * (key + salt)}`],
+    ]);
+    const listening = later<number>();
+    const exporting = later<void>();
+    let said = '';
+    child.stdout.on('data', (octets) => {
+      said += octets;
+      const port = /^ACCEPT \S+:(\d+)$/m.exec(said)?.[1];
+      if (port) listening.resolve(Number(port));
+      if (/Keying material: [0-9A-F]+\n/.test(said)) exporting.resolve();
+    });
+    child.once('exit', (code) => over.resolve(`s_server has ended with ${code}`));
+    const socket = createSocket('udp4');
+    socket.bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    const connected = later<SrtpKeys>();
+    const over = later<string>();
+    const failed = over.promise.then((why) => Promise.reject<never>(new Error(why)));
+    const port = await Promise.race([listening.promise, failed]);
+    const client = new DtlsClient({
+      clock: systemClock,
+      identity: identityOf(ours),
+      fingerprint: fingerprintOf(identityOf(certificate)),
+      handshakeMs: patienceMs,
+      send: (datagram) => socket.send(datagram, port, '127.0.0.1'),
+      connected: connected.resolve,
+      ended: over.resolve,
+    });
+    socket.on('message', (datagram) => client.receive(datagram, ''));
+    try {
+      client.begin();
+      const keys = await Promise.race([connected.promise, failed]);
+      await Promise.race([exporting.promise, failed]);
+      const exported = Buffer.from(/Keying material: ([0-9A-F]+)/.exec(said)![1]!, 'hex');
+      const piece = (at: number, octets: number) => exported.subarray(at, at + octets);
+      const side = (which: 0 | 1) =>
+        Buffer.concat([piece(which * key, key), piece(2 * key + which * salt, salt)]).toString('base64');
+      assert.equal([keys.local.key, keys.remote.key], [side(0), side(1)]);
+      assert.match(said, /Client certificate/);
+    } finally {
+      child.kill();
+      client.close();
       socket.close();
       rmSync(directory, { recursive: true });
     }

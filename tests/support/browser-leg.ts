@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { SrtpKeys } from '../../src/lib/srtp.ts';
 import type { PacketListener, PacketSocket } from '../../src/media/rtp/sockets.ts';
 import { SecurePair } from '../../src/media/srtp/secure-pair.ts';
-import { type Identity, identityOf } from '../../src/media/webrtc/dtls-server.ts';
+import { type Identity, identityOf } from '../../src/media/webrtc/dtls-end.ts';
 import { handshakeType } from '../../src/media/webrtc/messages.ts';
 import { certifiedKey, DtlsClient, fingerprintOf } from './dtls-client.ts';
 import { check } from './ice-check.ts';

@@ -2,7 +2,7 @@ import { createECDH, createHash, type ECDH, sign } from 'node:crypto';
 import { type CertifiedKey, createCertificate } from '../../src/lib/self-made-certificate.ts';
 import type { SrtpKeys } from '../../src/lib/srtp.ts';
 import type { Fingerprint } from '../../src/lib/webrtc.ts';
-import { type Identity, identityOf } from '../../src/media/webrtc/dtls-server.ts';
+import { type Identity, identityOf } from '../../src/media/webrtc/dtls-end.ts';
 import {
   Fragments,
   fragmentsOf,
@@ -78,7 +78,7 @@ export class DtlsClient {
   /** The keys of SRTP as the server should have them. */
   get keys(): SrtpKeys {
     const profile = srtpProfiles.find(({ id }) => id === (this.#mischief.srtp ?? 7))!;
-    return exportSrtpKeys(this.#secrets!, profile.suite);
+    return exportSrtpKeys(this.#secrets!, profile.suite, 'server');
   }
 
   /** The message types that came, in order. */

@@ -184,6 +184,11 @@ class CallNegotiation implements Negotiation {
     const ours = offered ? { ...this.#local, video: offered } : this.#local;
     const accepted = answer.ok ? acceptAnswer(answer.description, ours, this.#wished, this.#memory) : undefined;
     if (!accepted?.ok) return false;
+    const { webrtc } = accepted.agreed;
+    if (webrtc && this.#memory.webrtc) {
+      const { role = 'server' } = webrtc;
+      this.#memory = { ...this.#memory, webrtc: { ...this.#memory.webrtc, role } };
+    }
     this.#settle(accepted.agreed);
     this.#settleVideo(accepted.videos, offered, true);
     return true;

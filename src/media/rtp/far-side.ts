@@ -6,7 +6,7 @@ import type { MediaConfig } from '../config.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
 import { Bundle, BundledPair } from '../webrtc/bundle.ts';
-import { identityOf } from '../webrtc/dtls-server.ts';
+import { identityOf } from '../webrtc/dtls-end.ts';
 import { WebrtcPair } from '../webrtc/webrtc-pair.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
 import type { PortPair } from './ports.ts';

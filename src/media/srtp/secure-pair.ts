@@ -74,6 +74,11 @@ export class SecurePair implements PortPair {
   }
 }
 
+/** Forgets indices: keys of another DTLS association count from the start (RFC 5764 3). Never for keys that were in use. */
+export function forgetIndices(memory: SessionMemory): void {
+  for (const index of [sealed, control, openedControl, openedSource]) memory[index] = 0;
+}
+
 /** Our sent indices, in session memory. */
 class SealedWords implements SendingNumbers {
   readonly #memory: SessionMemory;

@@ -7,7 +7,7 @@ import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { Trace } from '../rtp/traced-pair.ts';
 import { memoryWord, type SessionMemory } from '../session-memory.ts';
-import { SecurePair } from '../srtp/secure-pair.ts';
+import { forgetIndices, SecurePair } from '../srtp/secure-pair.ts';
 import { midIn, withMid } from './mid.ts';
 
 /** Sources that are known by their line's name. Browsers have one for each line. */
@@ -60,6 +60,11 @@ export class Bundle {
     this.#control = control;
     this.#sources.clear();
     for (const stream of this.#streams) stream.begin(port, keys);
+  }
+
+  /** Keys of another association are to come: see {@link forgetIndices}. */
+  forgetIndices(): void {
+    for (const stream of this.#streams) stream.forgetIndices();
   }
 
   /** It has none any longer. */
@@ -219,6 +224,10 @@ export class BundledPair implements PortPair {
       this.#heard?.(packet, address, from);
     });
     this.#secure.rtcp.listen(control);
+  }
+
+  forgetIndices(): void {
+    forgetIndices(this.#options.memory);
   }
 
   end(): void {

@@ -35,18 +35,18 @@ export class Flight {
     return record.length;
   }
 
-  /** Sends a first flight, in the clear. */
+  /** Sends a flight in the clear. */
   begin(messages: readonly HandshakeMessage[]): void {
     this.nextSequence = messages.at(-1)!.sequence + 1;
     this.#parts = messages.flatMap((message) => partsOf(message, 0));
     this.resend();
   }
 
-  /** Sends the last flight: from here on all is encrypted. */
-  finish(finished: HandshakeMessage, key: RecordKey): void {
+  /** Sends the last flight: messages in the clear, and then all is encrypted. */
+  finish(plain: readonly HandshakeMessage[], finished: HandshakeMessage, key: RecordKey): void {
     this.#key = key;
     const change: Part = { type: contentType.changeCipherSpec, epoch: 0, content: Buffer.of(1) };
-    this.#parts = [change, ...partsOf(finished, 1)];
+    this.#parts = [...plain.flatMap((message) => partsOf(message, 0)), change, ...partsOf(finished, 1)];
     this.resend();
   }
 

@@ -1,6 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { type SrtpKeys, type SrtpSuite, srtpSuites } from '../../lib/srtp.ts';
 
+import type { DtlsRole } from '../../lib/webrtc.ts';
+
 /** A cipher suite of TLS 1.2: AES in Galois/counter mode, with ECDHE and ECDSA (RFC 5289 3.2). */
 export type CipherSuite = {
   readonly id: number;
@@ -57,7 +59,7 @@ export const masterSecret = ({ hash }: CipherSuite, premaster: Uint8Array, trans
   prf({ hash, secret: premaster }, 'extended master secret', transcript, 48);
 
 /** What Finished says (RFC 5246 7.4.9). */
-export const verifyData = ({ suite, master }: Secrets, side: 'client' | 'server', transcript: Uint8Array): Buffer =>
+export const verifyData = ({ suite, master }: Secrets, side: DtlsRole, transcript: Uint8Array): Buffer =>
   prf({ hash: suite.hash, secret: master }, `${side} finished`, transcript, 12);
 
 /** Key and implicit part of the nonce of one direction (RFC 5288 section 3). */
@@ -66,12 +68,7 @@ export type RecordKey = { readonly suite: CipherSuite; readonly key: Buffer; rea
 const recordSaltOctets = 4;
 
 /** The keys of records (RFC 5246 6.3). */
-export function recordKeys({
-  suite,
-  master,
-  clientRandom,
-  serverRandom,
-}: Secrets): Record<'client' | 'server', RecordKey> {
+export function recordKeys({ suite, master, clientRandom, serverRandom }: Secrets): Record<DtlsRole, RecordKey> {
   const { keyOctets } = suite;
   const seed = Buffer.concat([serverRandom, clientRandom]);
   const block = prf({ hash: suite.hash, secret: master }, 'key expansion', seed, 2 * (keyOctets + recordSaltOctets));
@@ -83,8 +80,9 @@ export function recordKeys({
   };
 }
 
-/** The keys of SRTP that a handshake gives, as the server has them (RFC 5764 4.2). */
-export function exportSrtpKeys({ suite, master, clientRandom, serverRandom }: Secrets, srtp: SrtpSuite): SrtpKeys {
+/** The keys of SRTP that a handshake gives one of its sides (RFC 5764 4.2). */
+export function exportSrtpKeys(secrets: Secrets, srtp: SrtpSuite, role: DtlsRole): SrtpKeys {
+  const { suite, master, clientRandom, serverRandom } = secrets;
   const { key, salt } = srtpSuites[srtp];
   const seed = Buffer.concat([clientRandom, serverRandom]);
   const block = prf({ hash: suite.hash, secret: master }, 'EXTRACTOR-dtls_srtp', seed, 2 * (key + salt));
@@ -93,5 +91,6 @@ export function exportSrtpKeys({ suite, master, clientRandom, serverRandom }: Se
     const octets = [block.subarray(side * key, (side + 1) * key), block.subarray(salted, salted + salt)];
     return { suite: srtp, key: Buffer.concat(octets).toString('base64') };
   };
-  return { local: keyOf(1), remote: keyOf(0) };
+  const [client, server] = [keyOf(0), keyOf(1)];
+  return role === 'server' ? { local: server, remote: client } : { local: client, remote: server };
 }

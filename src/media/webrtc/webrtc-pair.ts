@@ -6,9 +6,11 @@ import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { SessionMemory } from '../session-memory.ts';
-import { SecurePair } from '../srtp/secure-pair.ts';
+import { forgetIndices, SecurePair } from '../srtp/secure-pair.ts';
 import type { Bundle } from './bundle.ts';
-import { DtlsServer, type Identity } from './dtls-server.ts';
+import { DtlsClient } from './dtls-client.ts';
+import type { DtlsEnd, DtlsOptions, Identity } from './dtls-end.ts';
+import { DtlsServer } from './dtls-server.ts';
 import { IceLite } from './ice-lite.ts';
 
 type WebrtcPairOptions = {
@@ -17,7 +19,7 @@ type WebrtcPairOptions = {
   readonly identity: Identity;
   /** The streams beside this one. */
   readonly bundle: Bundle;
-  /** See {@link DtlsServerOptions}. */
+  /** See {@link DtlsOptions}. */
   readonly handshakeMs: number;
   /** See {@link IceLiteOptions}. */
   readonly consentMs: number;
@@ -51,7 +53,7 @@ export class WebrtcPair implements PortPair {
   readonly #inner: PortPair;
   #transport: WebrtcTransport;
   /** None while the keys of another process hold. */
-  #dtls: DtlsServer | undefined;
+  #dtls: DtlsEnd | undefined;
   #dtlsFrom: PacketAddress | undefined;
   #secure: SecurePair | undefined;
   #keys: SrtpKeys | undefined;
@@ -70,6 +72,7 @@ export class WebrtcPair implements PortPair {
       send: (datagram, { address, port }) => plain.send(datagram, port, address),
       selected: (source) => {
         options.selected(source);
+        if (source) this.#dtls?.begin();
         options.bundle.moved(source);
         if (options.clock.monotonic() - this.#toldAt >= movesMs) this.#tellSecured();
       },
@@ -96,17 +99,19 @@ export class WebrtcPair implements PortPair {
     return this.#secure;
   }
 
-  /** What a later offer or answer says: other credentials restart ICE, another certificate restarts DTLS. */
+  /** What a later offer or answer says: other credentials restart ICE, another certificate or side of DTLS restarts that. */
   use(transport: WebrtcTransport): void {
-    const before = this.#transport.fingerprint;
+    const before = this.#transport;
     this.#transport = transport;
     this.#ice.use(transport);
-    if (isDeepStrictEqual(before, transport.fingerprint)) return;
+    const { fingerprint, role } = transport;
+    if (isDeepStrictEqual(before.fingerprint, fingerprint) && before.role === role) return;
     this.#dtls?.close();
     this.#secure = undefined;
     this.#keys = undefined;
     this.#options.bundle.end();
     this.#dtls = this.#openDtls();
+    if (this.#ice.selected) this.#dtls.begin();
   }
 
   /** Says goodbye and stops hearing; the port stays with its owner. */
@@ -118,17 +123,22 @@ export class WebrtcPair implements PortPair {
     this.#plain.listen(undefined);
   }
 
-  #openDtls(): DtlsServer {
+  #openDtls(): DtlsEnd {
     const { clock, identity, handshakeMs, ended } = this.#options;
-    return new DtlsServer({
-      ...{ clock, identity, handshakeMs, ended },
-      fingerprint: this.#transport.fingerprint,
+    const { fingerprint, role } = this.#transport;
+    const options: DtlsOptions = {
+      ...{ clock, identity, handshakeMs, ended, fingerprint },
       send: (datagram) => {
         const to = this.#ice.selected ?? this.#dtlsFrom;
         if (to) this.#plain.send(datagram, to.port, to.address);
       },
-      connected: (keys) => this.#begin(keys),
-    });
+      connected: (keys) => {
+        forgetIndices(this.#options.memory);
+        this.#options.bundle.forgetIndices();
+        this.#begin(keys);
+      },
+    };
+    return role === 'client' ? new DtlsClient(options) : new DtlsServer(options);
   }
 
   #begin(keys: SrtpKeys): void {

@@ -280,11 +280,11 @@ function missingKeys(remote: AudioStream, line: SdesLine | undefined, { srtp }: 
 
 /** Our side of ICE for an offer of a browser. */
 const iceBeside = ({ webrtc }: AudioStream, session: SdpSession, { srtp }: LocalAudio): Pick<SdpSession, 'webrtc'> =>
-  webrtc && srtp ? { webrtc: toldWebrtc(session.webrtc, webrtc.ice, srtp.random) } : {};
+  webrtc && srtp ? { webrtc: toldWebrtc(session.webrtc, webrtc, srtp.random) } : {};
 
 /** What is agreed on with a browser. */
 const transportOf = ({ webrtc }: Pick<SdpSession, 'webrtc'>, remote: AudioStream): Pick<AgreedAudio, 'webrtc'> =>
-  webrtc && remote.webrtc ? { webrtc: agreedWebrtc(webrtc.local, remote.webrtc) } : {};
+  webrtc && remote.webrtc ? { webrtc: agreedWebrtc(webrtc, remote.webrtc) } : {};
 
 /** The audio of an answer: in our line, or the first if a careless peer has moved it. */
 function answeredAudio({ audios }: Description, line: number | undefined): AudioStream | undefined {
@@ -321,7 +321,7 @@ function waysOf(audios: readonly AudioStream[], mode: SrtpPolicy['mode']): Usabl
 }
 
 const needsWebrtc =
-  'the endpoint has webrtc: true and takes ICE, rtcp-mux and DTLS-SRTP (setup actpass or active) only';
+  'the endpoint has webrtc: true and takes ICE, rtcp-mux and DTLS-SRTP (setup actpass, active or passive) only';
 
 /** Why {@link usableAudio} finds nothing. */
 export function obstacleOf({ audios, obstacle }: Description, mode: SrtpPolicy['mode']): Obstacle {

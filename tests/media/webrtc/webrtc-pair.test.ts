@@ -8,7 +8,8 @@ import type { PacketListener, PacketSocket } from '../../../src/media/rtp/socket
 import type { PacketAddress } from '../../../src/media/rtp/source-lock.ts';
 import { SecurePair } from '../../../src/media/srtp/secure-pair.ts';
 import { Bundle } from '../../../src/media/webrtc/bundle.ts';
-import { identityOf } from '../../../src/media/webrtc/dtls-server.ts';
+import { identityOf } from '../../../src/media/webrtc/dtls-end.ts';
+import { DtlsServer } from '../../../src/media/webrtc/dtls-server.ts';
 import { midIn, withMid } from '../../../src/media/webrtc/mid.ts';
 import { WebrtcPair } from '../../../src/media/webrtc/webrtc-pair.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
@@ -44,9 +45,11 @@ function port() {
 
 function setUp({
   established,
+  role,
   memory = new Float64Array(16),
 }: {
   established?: EstablishedDtls;
+  role?: 'client';
   memory?: Float64Array;
 } = {}) {
   const { pair, sent, give } = port();
@@ -57,7 +60,11 @@ function setUp({
   const ended: string[] = [];
   const webrtc = new WebrtcPair(
     pair,
-    { local, remote, fingerprint: fingerprintOf(browser), ...(established && { established }) },
+    {
+      ...{ local, remote, fingerprint: fingerprintOf(browser) },
+      ...(established && { established }),
+      ...(role && { role }),
+    },
     {
       ...{ clock, memory: memory as never, identity: identityOf(server) },
       ...{ handshakeMs: 10_000, consentMs: 30_000, bundle },
@@ -145,6 +152,45 @@ test('a proved address with half a handshake gets no more octets than it sent', 
   for (let times = 0; times < 100; times++) give(hello, here);
   const octets = sent.reduce((sum, { datagram }) => sum + datagram.length, 0);
   assert.ok(octets <= proof.length + 100 * hello.length);
+});
+
+test('as the client of DTLS it says hello to the first proved address, and its keys open media', () => {
+  const parts = setUp({ role: 'client' });
+  const { give, sent, clock, webrtc, heard, secured } = parts;
+  const keys: SrtpKeys[] = [];
+  let count = 0;
+  const meet = () =>
+    new DtlsServer({
+      ...{ clock, identity: browser, fingerprint: fingerprintOf(identityOf(server)), handshakeMs: 10_000 },
+      send: (datagram) => give(datagram, here),
+      connected: (agreed) => keys.push(agreed),
+      ended: () => undefined,
+    });
+  const carry = (dtls: DtlsServer) => {
+    for (; count < sent.length; count++)
+      if ((sent[count]!.datagram[0] ?? 0) >= 20) dtls.receive(sent[count]!.datagram, '');
+  };
+  const far = meet();
+  clock.advance(2000);
+  assert.equal(sent, []);
+  give(check(), here);
+  carry(far);
+  const media = (agreed: SrtpKeys) => {
+    const out = port();
+    new SecurePair(out.pair, agreed, new Float64Array(16) as never).rtp.send(Buffer.alloc(60, 0x80), 1, '');
+    return out.sent[0]!.datagram;
+  };
+  give(media(keys[0]!), here);
+  assert.equal([heard.length, secured.length, secured[0]?.keys.remote], [1, 1, keys[0]!.local]);
+  // The far side becomes the client: another association, with other keys.
+  webrtc.use({ local, remote, fingerprint: fingerprintOf(browser) });
+  assert.is(webrtc.secure, undefined);
+  webrtc.use({ local, remote, fingerprint: fingerprintOf(browser), role: 'client' });
+  const again = meet();
+  carry(again);
+  assert.is(keys.length, 2);
+  give(media(keys[1]!), here);
+  assert.is(heard.length, 2);
 });
 
 test('the handshake goes on when the browser takes another pair after the cookie', () => {

@@ -127,8 +127,9 @@ offers('our offer has video in the transport of the audio, and the answer of a b
   const { session, body } = writeOffer(newSession('1'), withVideo(2), 'sendrecv');
   assert.match(body, /^a=group:BUNDLE 0 1 2\r$/m);
   assert.is(body.match(/^m=video 5000 UDP\/TLS\/RTP\/SAVPF 96\r$/gm)?.length, 2);
+  assert.is(body.match(/^a=setup:actpass\r$/gm)?.length, 3);
   const answer = body
-    .replaceAll('a=setup:passive', 'a=setup:active')
+    .replaceAll('a=setup:actpass', 'a=setup:active')
     .replaceAll('a=ice-lite\r\n', '')
     .replaceAll('AA:BB', Array(32).fill('AB').join(':'))
     .split('m=video 5000');
@@ -142,6 +143,47 @@ offers('our offer has video in the transport of the audio, and the answer of a b
     [[0, { mid: '1', midExtension: 1 }, true]],
   );
 });
+
+/** What is agreed on with a far side that says so of DTLS, and what we say of it. */
+const setupWith = (setup: string, session = newSession('1')) => {
+  const read = parseDescription(textOf('chromium-156').replaceAll('a=setup:actpass', `a=setup:${setup}`));
+  if (!read.ok) throw new Error(read.problem);
+  const answer = answerOffer(session, read.description, withVideo());
+  if (!answer.ok) throw new Error(answer.problem);
+  const said = /^a=setup:(.*)\r$/m.exec(answer.body)?.[1];
+  return { session: answer.session, said, role: answer.agreed.webrtc?.role, body: answer.body };
+};
+
+offers(
+  'we are the client of DTLS where the far side is to be its server, and stay what we were where it may be either',
+  () => {
+    const roles = (setup: string, session?: ReturnType<typeof newSession>) => {
+      const { said, role } = setupWith(setup, session);
+      return [said, role];
+    };
+    assert.equal(roles('actpass'), ['passive', undefined]);
+    assert.equal(roles('active'), ['passive', undefined]);
+    assert.equal(roles('passive'), ['active', 'client']);
+    assert.throws(() => roles('holdconn'), /setup actpass, active or passive/);
+    const client = setupWith('passive').session;
+    assert.equal(roles('actpass', client), ['active', 'client']);
+    assert.equal(roles('active', client), ['passive', undefined]);
+    assert.match(writeOffer(client, withVideo(), 'sendrecv').body, /^a=setup:active\r$/m);
+    const { session, body } = writeOffer(newSession('1'), withVideo(), 'sendrecv');
+    const answer = (setup: string) => {
+      const text = body
+        .replaceAll('a=setup:actpass', `a=setup:${setup}`)
+        .replaceAll('a=ice-lite\r\n', '')
+        .replaceAll('AA:BB', Array(32).fill('AB').join(':'));
+      const read = parseDescription(text);
+      if (!read.ok) throw new Error(read.problem);
+      const accepted = acceptAnswer(read.description, withVideo(), 'sendrecv', session);
+      if (!accepted.ok) throw new Error(accepted.problem);
+      return accepted.agreed.webrtc?.role;
+    };
+    assert.equal([answer('active'), answer('passive')], [undefined, 'client']);
+  },
+);
 
 offers('a stream that is added to a call has the payload types of the first: a bundle has one list of them', () => {
   const first = answered(textOf('firefox'), undefined, withVideo());
