@@ -81,8 +81,12 @@ const calling = (parts: readonly unknown[]) => parts.map((each) => JSON.stringif
 /** A page with the package, whose camera shows a colour, and so many screens. */
 type Connect = (name: string, colour: string, screens?: number) => Promise<Page>;
 
-const withPages = (path: string, body: (server: TestServer, connect: Connect) => Promise<void>) =>
-  onServer(settings, async (server) => {
+const withPages = (
+  path: string,
+  body: (server: TestServer, connect: Connect) => Promise<void>,
+  more: TestServerOptions = {},
+) =>
+  onServer({ ...settings, ...more }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const base = server.url.replace(/\/ari$/, '');
     await body(server, async (name, colour, screens = 1) => {
@@ -205,6 +209,62 @@ chromium.test(videos, 'a page and a SIP phone see each other', (path) =>
         );
         await hangUp(app, ids);
       }),
+);
+
+/** What the page sends its pictures with. */
+const sendsWith = `(async () => {
+  const stats = [...(await test.call.connection.getStats()).values()];
+  const sent = stats.find((each) => each.type === 'outbound-rtp' && each.kind === 'video');
+  const codec = stats.find((each) => each.id === sent?.codecId);
+  return codec && codec.mimeType + ' ' + codec.sdpFmtpLine;
+})()`;
+
+chromium.test(
+  videos,
+  'pages and a SIP phone see each other with H.264, in parts and with the profile of all browsers',
+  (path) =>
+    ffmpeg.path === undefined
+      ? Promise.resolve()
+      : withPages(
+          path,
+          async (server, connect) => {
+            const app = await server.app('desk');
+            await app.ok('POST', '/bridges/b1?type=video_sfu');
+            const screen = server.closing(await VideoPeer.open());
+            const phone = server.closing(await Phone.open('200', server.sip('udp'), 0, [screen]));
+            phone.videoFormat = { map: 'H264/90000', parameters: 'profile-level-id=42e01f;packetization-mode=1' };
+            screen.show(await clipOf('h264', 'green'));
+            const ids: string[] = [];
+            await enter(app, ids, () => phone.call('100'));
+            const pages: Page[] = [];
+            for (const colour of ['red', 'blue']) {
+              const page = await connect(colour, colour, 2);
+              await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+              pages.push(page);
+            }
+            await seesAll(pages[0]!, ['green', 'blue']);
+            await seesAll(pages[1]!, ['green', 'red']);
+            await untilAsked(
+              async () => {
+                await screen.sees(5);
+                return (await decode('h264', framesOf('h264', screen.packets))).pictures.some(
+                  (each) => each === 'red' || each === 'blue',
+                );
+              },
+              () => 'the phone does not see a page',
+            );
+            for (const page of pages)
+              assert.match(
+                String(await page.evaluate(sendsWith)),
+                /^video\/H264 .*packetization-mode=1;profile-level-id=42(e0|c0)/,
+              );
+            await hangUp(app, ids);
+          },
+          {
+            endpoints: { anonymous: { match: ['127.0.0.1'], video_codecs: ['h264'] } },
+            media: { webrtc: { video_codecs: ['h264'] } },
+          },
+        ),
 );
 
 chromium.test(videos, 'SIP.js pages call and are called with video, and are offered the pictures of others', (path) =>

@@ -34,6 +34,8 @@ export class Phone {
   readonly audio: RtpPeer;
   /** Its camera and first screen, and the screens that it has beside; without any it has no video. */
   readonly videos: readonly VideoPeer[];
+  /** What its video has behind payload type 96 in `rtpmap` and `fmtp`. */
+  videoFormat: { map: string; parameters?: string } = { map: 'VP8/90000' };
   /** The descriptions of the session that it was sent, in order. */
   readonly described: string[] = [];
   readonly number: string;
@@ -446,7 +448,9 @@ export class Phone {
       if (!peer || place === 0) return ['m=video 0 RTP/AVP 96'];
       const feedback = ['a=rtcp-fb:* nack', 'a=rtcp-fb:* nack pli', 'a=rtcp-fb:* ccm fir'];
       const way = index === 0 ? 'sendrecv' : shows ? 'recvonly' : 'inactive';
-      return [`m=video ${peer.port} RTP/AVP 96`, 'a=rtpmap:96 VP8/90000', ...feedback, `a=${way}`];
+      const { map, parameters } = this.videoFormat;
+      const said = parameters === undefined ? [] : [`a=fmtp:96 ${parameters}`];
+      return [`m=video ${peer.port} RTP/AVP 96`, `a=rtpmap:96 ${map}`, ...said, ...feedback, `a=${way}`];
     });
   }
 }
