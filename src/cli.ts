@@ -60,6 +60,7 @@ Options:
   -v, --version          print the version
       --json             print JSON, one line for each item
       --supervised       \`serve\`: a small parent process starts the server again after a crash and holds its sockets meanwhile
+      --take-over        \`serve\`: go on with the calls of the lost node \`cluster.name\`, at the addresses of this configuration
       --inspect          \`serve\`: stream all actors to Stately's inspector, for development
       --inspect-url <url>
                          URL of the inspector's relay (default ws://localhost:8080)
@@ -142,6 +143,7 @@ function parse(args: string[]) {
         contexts: { type: 'string' },
         endpoints: { type: 'string' },
         supervised: { type: 'boolean' },
+        'take-over': { type: 'boolean' },
         wait: { type: 'string' },
         off: { type: 'boolean' },
         port: { type: 'string' },
@@ -233,7 +235,13 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
   return exitCode.failed;
 }
 
-type ServeOptions = { config?: string; inspect?: boolean; 'inspect-url'?: string; supervised?: boolean };
+type ServeOptions = {
+  config?: string;
+  inspect?: boolean;
+  'inspect-url'?: string;
+  supervised?: boolean;
+  'take-over'?: boolean;
+};
 
 /** The requested inspector, or undefined. @throws Error when its relay cannot be opened. */
 async function inspectorFor({ inspect, 'inspect-url': url }: ServeOptions) {
@@ -273,7 +281,9 @@ async function runServer(options: ServeOptions): Promise<number> {
   const { systemClock } = await import('./lib/clock.ts');
   const supervised = await joinSupervisor(systemClock);
   const failed = () => process.exit(exitCode.internal);
-  const started = await serve(config, () => read(config), failed, { inspect: inspector?.inspect, supervised });
+  const started = await serve(config, () => read(config), failed, {
+    ...{ inspect: inspector?.inspect, supervised, takesOver: options['take-over'] },
+  });
   inspector?.stop();
   if (!started) return exitCode.failed;
   // A handle left open by a fault must not keep a stopped server alive.

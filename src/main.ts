@@ -84,7 +84,7 @@ export async function startServer(config: Config, io: ServerIo = {}, from?: unkn
     return await build(base);
   } catch (error) {
     await scope.close();
-    if (!(error instanceof RestoreError) || !base?.stateStore) throw error;
+    if (!(error instanceof RestoreError) || !base?.stateStore || io.standIn) throw error;
     // Calls that cannot go on must not keep the server from starting.
     base.log.error({ reason: error.message }, 'cannot restore the saved state; calls of the last run are lost');
     base.stateStore.setAside();

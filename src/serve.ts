@@ -1,5 +1,6 @@
 import type { Inspect } from './actors/spawn.ts';
 import type { RefusedChange } from './build/reload.ts';
+import { takeOver } from './build/take-over.ts';
 import { warnings } from './config/load.ts';
 import { packageVersion as version } from './config/package-files.ts';
 import type { Config } from './config/schema.ts';
@@ -20,18 +21,26 @@ import type { Supervised } from './supervision/supervised.ts';
 
 /** The command `serve`. */
 
+type ServeOptions = {
+  /** Hears xstate's inspection events. */
+  inspect?: Inspect | undefined;
+  /** The process that started this one. */
+  supervised?: Supervised | undefined;
+  /** Goes on with the calls of the lost node whose name the configuration has. */
+  takesOver?: boolean | undefined;
+};
+
 /**
  * Runs until a signal. SIGINT and SIGTERM stop the server (see `signals.ts`). SIGHUP reloads the configuration.
  * @returns whether it started; if not, the reason has been printed.
  * @param reload reads the configuration again. @throws Error whose message has one line for each problem.
  * @param failed ends the process after an internal error, which has been logged.
- * @param more.inspect hears xstate's inspection events. @param more.supervised the process that started this one.
  */
 export async function serve(
   config: Config,
   reload: () => Config,
   failed: () => never,
-  { inspect, supervised }: { inspect?: Inspect | undefined; supervised?: Supervised | undefined } = {},
+  { inspect, supervised, takesOver }: ServeOptions = {},
 ): Promise<boolean> {
   // The reader of the banner may go away.
   process.stdout.on('error', () => {});
@@ -50,7 +59,15 @@ export async function serve(
   const begun = await supervised?.begin(supervisorBounds(config), (isWanted) =>
     config.media.warm_up ? warmUp(isWanted, log) : Promise.resolve(),
   );
+  const taken = takesOver
+    ? await takeOver(config, { clock: systemClock, log }).catch((error: Error) => error)
+    : undefined;
+  if (taken instanceof Error) {
+    process.stderr.write(`hookswitch: the calls cannot be taken over: ${taken.message}\n`);
+    return false;
+  }
   const io = {
+    ...(taken && { standIn: taken }),
     ...{ logging, ...(inspect && { inspect }), ...(startMediaThread && { startMediaThread }) },
     supervised: supervised && begun && { ...begun, upgrade: () => supervised.upgrade() },
   };
@@ -60,6 +77,7 @@ export async function serve(
     process.stderr.write(`hookswitch: ${reason}\n`);
     return undefined;
   });
+  await taken?.end();
   if (!running) return false;
   for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
   const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);

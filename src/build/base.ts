@@ -39,6 +39,7 @@ import { createChartLog } from '../watch/chart-log.ts';
 import { createRefusedCalls, type RefusedCalls } from '../watch/refused-calls.ts';
 import { createTracing, type Tracing } from '../watch/tracing.ts';
 import { leaveOut } from './left-out.ts';
+import { move } from './moved.ts';
 import { savedIn } from './saved-state.ts';
 import { type ServerData, serverDataVersion } from './server-data.ts';
 
@@ -56,8 +57,13 @@ type Supervised = {
   upgrade(): Promise<void>;
 };
 
+/** The process of a node, by which the cluster knows it. */
+export type NodeProcess = { epoch: string; term: number };
+
 /** Replacements of the system's own services. */
 export type ServerIo = {
+  /** Goes on with the calls of a lost node, whose name it has, at other addresses. */
+  standIn?: NodeProcess;
   /** Left out: nobody starts the server again. */
   supervised?: Supervised | undefined;
   logging?: Logging;
@@ -182,7 +188,7 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
     io,
     changes: new TurnChanges(clock),
     stateStore,
-    from: from ?? (stateStore && leftIn(stateStore, { config, clock, log }, io.supervised?.leaveOut ?? [])),
+    from: from ?? (stateStore && leftIn(stateStore, { config, clock, log }, io)),
   };
 }
 
@@ -190,16 +196,19 @@ export function buildBase(config: Config, io: ServerIo, scope: Scope, from?: Ser
 const leftIn = (
   store: StateStore,
   { config, clock, log }: { config: Config; clock: Clock; log: Logger },
-  marks: readonly string[],
-): ServerData | undefined =>
-  leaveOut(savedIn(store, clock.now(), config.state_store.interval * 1000, log), marks, {
+  { standIn, supervised }: ServerIo,
+): ServerData | undefined => {
+  const saved = savedIn(store, clock.now(), config.state_store.interval * 1000, log);
+  return leaveOut(saved && standIn ? move(saved) : saved, supervised?.leaveOut ?? [], {
     ...{ clock, log },
     directory: join(config.general.data_directory, 'crashes'),
   });
+};
 
-const openState = (
+/** Opens the state in the data directory. @throws StorageError */
+export const openState = (
   { general, state_store: { compact_above, events, events_memory, events_minutes, longest_write, retry } }: Config,
-  { clock, log, write }: { clock: Clock; log: Logger; write: WriteOctets | undefined },
+  { clock, log, write }: { clock: Clock; log: Logger; write?: WriteOctets | undefined },
 ): StateStore =>
   openStateStore({
     directory: general.data_directory,

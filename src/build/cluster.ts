@@ -3,7 +3,10 @@ import { type Cluster, createCluster } from '../cluster/cluster.ts';
 import type { ClusterLink } from '../cluster/link.ts';
 import { createNatsLink } from '../cluster/nats-link.ts';
 import type { Config } from '../config/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
 import type { Base } from './base.ts';
+import { serverDataVersion } from './server-data.ts';
 
 const kilo = 1024;
 const mega = kilo * kilo;
@@ -21,8 +24,11 @@ const settingsOf = ({ cluster }: Config) => ({
   ...{ piece: cluster.piece * kilo, streams: cluster.streams, ids: cluster.ids, nodes: cluster.nodes },
 });
 
-function linkOf({ config: { cluster, http }, clock, log, io }: Base): ClusterLink {
-  if (io.clusterLink) return io.clusterLink;
+/** Names a process. */
+export const newEpoch = (ids: Pick<Base['ids'], 'secret'>): string => ids.secret(12);
+
+/** Connects with NATS, as the configuration says. */
+export function openLink({ cluster, http }: Config, { clock, log }: { clock: Clock; log: Logger }): ClusterLink {
   const { user, password, ca, certificate, key } = cluster;
   return createNatsLink(
     {
@@ -30,6 +36,7 @@ function linkOf({ config: { cluster, http }, clock, log, io }: Base): ClusterLin
       ...{ retryMs: cluster.retry * 1000, timeoutMs: cluster.request_timeout * 1000 },
       mostUnsent: cluster.unsent * mega,
       reservedMs: http.idempotency.lifetime * 1000,
+      states: { octets: cluster.replicate ? cluster.replica_size * mega : 0, replicas: cluster.replicas },
     },
     { clock, log: log.child({ part: 'cluster' }) },
   );
@@ -37,11 +44,24 @@ function linkOf({ config: { cluster, http }, clock, log, io }: Base): ClusterLin
 
 /** Makes this server a node of a cluster; undefined if it is on its own. It takes part when `serveCluster` is called. */
 export function buildCluster(base: Base, applications: Applications): Cluster | undefined {
-  const { config, clock, ids, log, scope, tables, limitCounts, recorder } = base;
+  const { config, clock, ids, log, scope, tables, limitCounts, recorder, stateStore, io } = base;
   if (config.cluster.nats.length === 0) return undefined;
+  const { replicate, replica_interval, replica_unsent } = config.cluster;
   const cluster = createCluster({
-    ...{ settings: settingsOf(config), link: linkOf(base), clock, log: log.child({ part: 'cluster' }) },
-    ...{ tables, applications, newId: () => ids.secret(12), hit: limitCounts.hit },
+    ...{
+      settings: settingsOf(config),
+      link: io.clusterLink ?? openLink(config, base),
+      clock,
+      log: log.child({ part: 'cluster' }),
+    },
+    ...{ tables, applications, newId: () => newEpoch(ids), hit: limitCounts.hit, process: io.standIn },
+    ...(replicate &&
+      stateStore && {
+        replicated: {
+          ...{ source: stateStore, version: serverDataVersion },
+          ...{ intervalMs: replica_interval * 1000, mostWaiting: replica_unsent * mega },
+        },
+      }),
     async recorded() {
       if (recorder.isBehind) await recorder.settled();
     },

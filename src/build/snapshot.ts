@@ -4,6 +4,7 @@ import type { SipDriver, SipDriverData } from '../drivers/sip/driver.ts';
 import type { TransactionsData } from '../sip/transaction/transaction.ts';
 import { type Driver, DriverError, type Leg, type LegData, type Report } from '../telephony/driver.ts';
 import type { SnoopDriver } from '../telephony/snoop.ts';
+import { isBound } from './moved.ts';
 import { type Floors, ownersOf, savedParts, saversOf } from './saved-parts.ts';
 import { recallEvents } from './saved-state.ts';
 import { emptyServerData, put, type ServerData } from './server-data.ts';
@@ -48,6 +49,8 @@ function restoreServer(floors: Floors, { sip, others }: Drivers, data: ServerDat
   const lost: LostLeg[] = [];
   const legOf = (channel: { id: string; technology: string }, report: Report, leg: LegData): Leg => {
     try {
+      if (base.io.standIn && isBound(leg))
+        throw new DriverError('technology', 'the audio of a browser stays at its address');
       return resume({ drivers, snoops, audioOf: (id) => calls.channels.find(id)?.leg.media }, channel, report, leg);
     } catch (error) {
       if (!(error instanceof DriverError) || error.part === 'data')

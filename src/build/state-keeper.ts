@@ -2,7 +2,8 @@ import { readsNames } from '../bus/bus.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
 import type { Marks } from '../lib/changes.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import type { ApplicationEvent, StateChange, StateStore } from '../stores/state-store.ts';
+import type { ApplicationEvent, StateChange } from '../lib/state-lines.ts';
+import type { StateStore } from '../stores/state-store.ts';
 import { type Floors, savedParts, saversOf } from './saved-parts.ts';
 import { handedOverKey, writtenAtKey } from './saved-state.ts';
 

@@ -16,6 +16,7 @@ import { type Beat, createMembers, type Members } from './members.ts';
 import { createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { createPresence, type Presence } from './presence.ts';
 import type { PresenceChange, PresenceList } from './presence-messages.ts';
+import { createReplica, type Replica, type ReplicaFigures, type StateSource, stateSubject } from './replica.ts';
 
 /** Settings of a node; times in ms, sizes in octets. */
 type ClusterSettings = {
@@ -48,6 +49,8 @@ type Served = {
 };
 
 type ClusterFigures = ForwardFigures & {
+  /** Of the state that NATS keeps; undefined if it keeps none. */
+  replica?: ReplicaFigures;
   link: LinkState;
   members: number;
   ids: number;
@@ -101,10 +104,14 @@ type ClusterOptions = {
   applications: Parameters<typeof createPresence>[0]['applications'];
   /** Resolves when the recorder has all events so far. */
   recorded(): Promise<void>;
+  /** The process, if it has the name already; else a new one. */
+  process?: { epoch: string; term: number } | undefined;
   /** Makes a name that no process had before. */
   newId(): string;
   /** Counts a bound of `cluster` that was met. */
   hit(setting: string): void;
+  /** The state that NATS keeps; left out: none. */
+  replicated?: { source: StateSource; version: number; intervalMs: number; mostWaiting: number };
 };
 
 /** A heartbeat as a node sent it; undefined for something else. */
@@ -282,12 +289,21 @@ function createTelling(parts: Parts) {
   };
 }
 
+/** The state of this node at NATS. */
+function replicaOf({ replicated, settings, clock, log }: ClusterOptions, link: NamedLink, hit: Cluster['hit']) {
+  if (!replicated) return undefined;
+  return createReplica({
+    ...{ link, subject: stateSubject(settings.cluster, settings.name), clock, log, ...replicated },
+    ...{ retryMs: settings.retryMs, piece: settings.piece, hit: () => hit('replica_unsent') },
+  });
+}
+
 /** Makes this server a node. It takes part from {@link Cluster.serve} on. */
 export function createCluster(options: ClusterOptions): Cluster {
   const { settings, clock, log } = options;
   const { name } = settings;
   const subjects = subjectsOf(settings.cluster);
-  const link = createNamedLink({ ...options, ...settings, epoch: options.newId() });
+  const link = createNamedLink({ ...options, ...settings, epoch: options.newId(), ...options.process });
   const hit = (limit: string): void => options.hit(`cluster.${limit}`);
   const forwards = createForwards({
     ...{ link, subjectOf: (node) => subjectTo(members, node, subjects.node), timeoutMs: settings.requestTimeoutMs },
@@ -307,9 +323,14 @@ export function createCluster(options: ClusterOptions): Cluster {
     heard: ({ name: node, epoch: theirs, revision }) => presence.heard(node, theirs, revision),
   });
   const telling = createTelling({ options, link, subjects, claims, presence, members, hit });
+  let replica: Replica | undefined;
 
   return {
-    ...{ name, mostOctets: settings.octets, claims, ask: forwards.ask, hit, serve: telling.begin },
+    ...{ name, mostOctets: settings.octets, claims, ask: forwards.ask, hit },
+    serve(served) {
+      telling.begin(served);
+      replica = replicaOf(options, link, hit);
+    },
     connect: presence.connect,
     bring: (...asked) => presence.bring(...asked),
     handedOver: (...asked) => presence.handedOver(...asked),
@@ -333,9 +354,11 @@ export function createCluster(options: ClusterOptions): Cluster {
       ...presence.figures(),
       ...{ link: link.state, ids: claims.size },
       members: members.list().filter(({ state }) => state === 'member').length + 1,
+      ...(replica && { replica: replica.figures() }),
     }),
     async close() {
       telling.end();
+      await replica?.close(true);
       presence.close();
       members.close();
       // Without NATS the others keep it as a node that is away.

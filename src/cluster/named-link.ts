@@ -9,6 +9,8 @@ type Holder = {
   epoch: string;
   /** Later holders of a name have higher terms. */
   term: number;
+  /** The processes whose calls it goes on with, the latest first. */
+  after?: readonly string[];
 };
 
 /** What carries messages while this server has its name. Without the name it is down. */
@@ -28,6 +30,8 @@ type NamedLinkOptions = {
   link: ClusterLink;
   name: string;
   epoch: string;
+  /** Of a process that has the name already. */
+  term?: number | undefined;
   /** Begins the subjects of the cluster. */
   cluster: string;
   clock: Clock;
@@ -46,8 +50,9 @@ export const nodeKey = (name: string): string => `node.${name}`;
 /** The process that a row names; undefined for another text. */
 export function holderOf(row: string | undefined): Holder | undefined {
   try {
-    const { epoch, term } = JSON.parse(row ?? '') as Partial<Holder>;
-    return typeof epoch === 'string' && typeof term === 'number' ? { epoch, term } : undefined;
+    const { epoch, term, after } = JSON.parse(row ?? '') as Partial<Holder>;
+    if (typeof epoch !== 'string' || typeof term !== 'number') return undefined;
+    return { epoch, term, ...(Array.isArray(after) && { after: after.filter((each) => typeof each === 'string') }) };
   } catch {
     return undefined;
   }
@@ -63,21 +68,75 @@ const nothing = new Uint8Array(0);
 /** The process that has the name is asked at a subject of its own. */
 const aliveSubject = (cluster: string, epoch: string): string => `${cluster}.alive.${epoch}`;
 
+/** Whether a process can be asked: it may not answer, or NATS has no connection of it. */
+type Life = 'answers' | 'silent' | 'gone';
+
+/** Asks whether a process lives. @throws (rejects) LinkError when NATS cannot be reached. */
+async function lifeOf(
+  link: Pick<ClusterLink, 'request'>,
+  { cluster, epoch, timeoutMs }: { cluster: string; epoch: string; timeoutMs: number },
+): Promise<Life> {
+  try {
+    await link.request(aliveSubject(cluster, epoch), nothing, timeoutMs);
+    return 'answers';
+  } catch (error) {
+    const { failure } = error as LinkError;
+    if (failure === 'nobody') return 'gone';
+    if (failure === 'timeout') return 'silent';
+    throw error;
+  }
+}
+
+/** Processes that a row names besides its own. */
+const mostBefore = 4;
+
+/** The name of a lost node, which this process has claimed for one that goes on with its calls. */
+export type ClaimedName = Holder & {
+  readonly after: readonly string[];
+  /** Ends answering in the name of the process that goes on: it answers itself, or there is none. */
+  silence(): void;
+};
+
+/**
+ * Claims the name of a node whose process is lost, as `lost` decides.
+ * @param epoch of the process that will go on. @returns undefined: the node is not lost, is unknown, or another was faster.
+ * @throws (rejects) LinkError
+ */
+export async function claimLostName(
+  link: Pick<ClusterLink, 'request' | 'serve' | 'find' | 'replace'>,
+  node: { cluster: string; name: string; timeoutMs: number; epoch: string; now: number },
+  lost: (life: Life) => boolean,
+): Promise<ClaimedName | undefined> {
+  const row = await link.find(nodeKey(node.name));
+  const holder = holderOf(row);
+  if (row === undefined || !holder || !lost(await lifeOf(link, { ...node, epoch: holder.epoch }))) return undefined;
+  // One that did not get as far as writing its state leaves that of the process before.
+  const after = [holder.epoch, ...(holder.after ?? [])].slice(0, mostBefore);
+  const next = { epoch: node.epoch, term: Math.max(node.now, holder.term + 1), after };
+  // First: a node that reads the row asks the process that it names.
+  const silence = link.serve(aliveSubject(node.cluster, node.epoch), async () => nothing);
+  try {
+    if (await link.replace(nodeKey(node.name), row, JSON.stringify(next))) return { ...next, silence };
+  } catch (error) {
+    silence();
+    throw error;
+  }
+  silence();
+  return undefined;
+}
+
 /** Claims the name for as long as it is `wanted`, and tells each time whether it was granted. */
 function createClaiming(options: NamedLinkOptions, wanted: () => boolean, told: (granted: boolean) => void) {
   const { link, name, epoch, cluster, clock, log, requestTimeoutMs, awayAfterMs, retryMs } = options;
-  let term = clock.now();
+  let term = options.term ?? clock.now();
   let rival: Holder | undefined;
   /** Since when the rival does not answer. */
   let silentSince: number | undefined;
   let claiming = false;
   let timer: unknown;
 
-  const ask = (of: string): Promise<'answers' | 'silent' | 'gone'> =>
-    link.request(aliveSubject(cluster, of), nothing, requestTimeoutMs).then(
-      () => 'answers',
-      (error: LinkError) => (error.failure === 'nobody' ? 'gone' : 'silent'),
-    );
+  const ask = (of: string): Promise<Life> =>
+    lifeOf(link, { cluster, epoch: of, timeoutMs: requestTimeoutMs }).catch(() => 'silent');
   /** Whether the holder of a name answers. One that is silent may be slow: it keeps the name for a while. */
   const isAlive = async (holder: Holder): Promise<boolean> => {
     const found = await ask(holder.epoch);
@@ -147,7 +206,7 @@ function createClaiming(options: NamedLinkOptions, wanted: () => boolean, told: 
   };
 }
 
-type Asked = 'request' | 'claim' | 'replace' | 'find' | 'reserve' | 'release' | 'keys';
+type Asked = 'request' | 'claim' | 'replace' | 'find' | 'reserve' | 'release' | 'keys' | 'append' | 'trim' | 'kept';
 
 /** What asks NATS, refused by `require` while this server does not have its name. */
 const guarded = (link: ClusterLink, require: () => void): Pick<ClusterLink, Asked> => {
@@ -165,6 +224,9 @@ const guarded = (link: ClusterLink, require: () => void): Pick<ClusterLink, Aske
     reserve: whenHeld((key: string, value: string) => link.reserve(key, value)),
     release: whenHeld((key: string) => link.release(key)),
     keys: whenHeld((prefix: string) => link.keys(prefix)),
+    append: whenHeld((subject: string, data: Uint8Array) => link.append(subject, data)),
+    trim: whenHeld((subject: string, before?: number) => link.trim(subject, before)),
+    kept: whenHeld((subject: string) => link.kept(subject)),
   };
 };
 

@@ -1,4 +1,4 @@
-import type { JetStreamManager } from '@nats-io/jetstream';
+import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { Msg, NatsConnection, NodeConnectionOptions, Subscription } from '@nats-io/transport-node';
 import type { Clock } from '../lib/clock.ts';
@@ -24,6 +24,8 @@ type NatsSettings = {
   mostUnsent: number;
   /** How long reserved keys are kept, in ms. */
   reservedMs: number;
+  /** Octets of the states of all nodes that NATS keeps in memory; 0: it keeps none. And how many servers have them. */
+  states: { octets: number; replicas: number };
 };
 
 type Loaded = {
@@ -59,11 +61,12 @@ const optionsOf = (settings: NatsSettings): NodeConnectionOptions => {
 };
 
 type SharedTable = Pick<ClusterLink, 'claim' | 'replace' | 'find' | 'release' | 'keys' | 'reserve'>;
+type SharedLog = Pick<ClusterLink, 'append' | 'trim' | 'kept'>;
 
 /** The connection that is open now. */
 type Open = { connection: NatsConnection; table: Table | undefined };
 /** The bucket, and what removes rows without leaving a marker of each. */
-type Table = { bucket: KV; reserved: KV; manager: JetStreamManager };
+type Table = { bucket: KV; reserved: KV; manager: JetStreamManager; client: JetStreamClient };
 
 const codeOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -128,10 +131,11 @@ export const createNatsLink = (settings: NatsSettings, services: { clock: Clock;
   return Object.assign(
     link,
     createTable(() => link.table(), settings.cluster),
+    createLog(() => link.table(), settings),
   );
 };
 
-class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
+class NatsLink implements Omit<ClusterLink, keyof SharedTable | keyof SharedLog> {
   state: LinkState = 'connecting';
   reason: string | undefined = 'not connected yet';
   readonly #settings: NatsSettings;
@@ -254,7 +258,9 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
       const buckets = new kv.Kvm(now.connection);
       const bucket = await buckets.create(cluster, { history: 1 });
       const reserved = await buckets.create(`${cluster}_requests`, { history: 1, ttl: reservedMs });
-      now.table = { bucket, reserved, manager: await jetstream.jetstreamManager(now.connection) };
+      const manager = await jetstream.jetstreamManager(now.connection);
+      if (this.#settings.states.octets > 0) await openStates(manager, this.#settings);
+      now.table = { bucket, reserved, manager, client: jetstream.jetstream(now.connection) };
     } catch (error) {
       this.#log.error({ error }, 'NATS has no JetStream: objects with ids that clients choose are refused');
     }
@@ -306,15 +312,71 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable> {
   }
 }
 
-/** The shared table, in a key-value bucket. */
-function createTable(table: () => Table, name: string): SharedTable {
-  const ours = async <T>(run: (open: Table) => Promise<T>): Promise<T> => {
+/** Runs what asks JetStream. @throws (rejects) LinkError */
+const asking =
+  (table: () => Table) =>
+  async <T>(run: (open: Table) => Promise<T>): Promise<T> => {
     try {
       return await run(table());
     } catch (error) {
       throw failureOf(error);
     }
   };
+
+/** The stream with the states of all nodes. */
+const statesOf = (cluster: string): string => `${cluster}_state`;
+
+/** Opens it. It is in memory: each node writes its state again when it has connected. */
+async function openStates({ streams }: JetStreamManager, { cluster, states }: NatsSettings): Promise<void> {
+  const bounds = { subjects: [`${cluster}.state.*`], max_bytes: states.octets, num_replicas: states.replicas };
+  try {
+    await streams.add({ name: statesOf(cluster), storage: 'memory', ...bounds });
+  } catch (error) {
+    if ((error as { code?: number }).code !== streamDiffers) throw error;
+    await streams.update(statesOf(cluster), bounds);
+  }
+}
+
+/** Code of JetStream: there is a stream of that name with other settings. */
+const streamDiffers = 10058;
+
+/** What is kept, in a stream. */
+function createLog(table: () => Table, { cluster, timeoutMs }: NatsSettings): SharedLog {
+  const ours = asking(table);
+  return {
+    append: (subject, data) => ours(async ({ client }) => (await client.publish(subject, data)).seq),
+    trim: (subject, before) =>
+      ours(async ({ manager }) => {
+        await manager.streams.purge(statesOf(cluster), {
+          filter: subject,
+          ...(before !== undefined && { seq: before }),
+        });
+      }),
+    kept: (subject) =>
+      ours(async ({ client }) => {
+        const consumer = await client.consumers.get(statesOf(cluster), { filter_subjects: subject });
+        let { num_pending: left } = await consumer.info();
+        const found: Uint8Array[] = [];
+        while (left > 0) {
+          const before = found.length;
+          const messages = await consumer.fetch({ max_messages: Math.min(left, mostFetched), expires: timeoutMs });
+          for await (const { data, info } of messages) {
+            found.push(data);
+            left = info.pending;
+          }
+          if (found.length === before) throw new LinkError('timeout');
+        }
+        return found;
+      }),
+  };
+}
+
+/** Messages that NATS is asked for at the same time. */
+const mostFetched = 500;
+
+/** The shared table, in a key-value bucket. */
+function createTable(table: () => Table, name: string): SharedTable {
+  const ours = asking(table);
   /** Code of JetStream: there is another row. */
   const isThere = (error: unknown): boolean => (error as { code?: number }).code === 10071;
   const create = async (bucket: KV, key: string, value: string): Promise<string | undefined> => {

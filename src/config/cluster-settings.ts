@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { group, list, number, text, whole } from './setting.ts';
+import { flag, group, list, number, text, whole } from './setting.ts';
 
 /** The settings of a node of a cluster. */
 export const cluster = group(
@@ -92,6 +92,33 @@ export const cluster = group(
       default: 100_000,
       unit: 'ids',
       description: 'Objects of this node whose ids clients have chosen. More get 409.',
+    }),
+    replicate: flag({
+      default: false,
+      description:
+        'Keeps the state of this node at NATS, so that another node can go on with its calls. It needs state_store.on.',
+    }),
+    replica_interval: number(0.01, 10, {
+      default: 0.05,
+      unit: 's',
+      description:
+        'How often changes of the state are written to NATS. A node that is killed loses those of this time.',
+    }),
+    replica_unsent: whole(1, 65_536, {
+      default: 16,
+      unit: 'MB',
+      description:
+        'Size of the changes that wait for NATS. Beyond this they are dropped and the whole state is written.',
+    }),
+    replica_size: whole(1, 1_048_576, {
+      default: 256,
+      unit: 'MB',
+      description: 'Size of the states of all nodes that NATS keeps in memory. Beyond this the oldest are lost.',
+    }),
+    replicas: whole(1, 5, {
+      default: 1,
+      unit: 'servers',
+      description: 'How many servers of a NATS cluster keep each state.',
     }),
     nodes: whole(1, 10_000, { default: 100, unit: 'nodes', description: 'Nodes that are known. Others are ignored.' }),
   },

@@ -88,13 +88,14 @@ const checkAwayPolicies = ({ away_policies: policies }: Config): Problem[] =>
   });
 
 /** A node needs a name, and time-outs that follow each other. */
-function checkCluster({ cluster }: Config): Problem[] {
+function checkCluster({ cluster, state_store }: Config): Problem[] {
   if (cluster.nats.length === 0) return [];
   const problems: Problem[] = [];
   const add = (name: string, message: string) => problems.push({ path: ['cluster', name], message });
   if (cluster.name === '') add('name', 'a node of a cluster needs a name that no other node has');
   if (cluster.suspect_after <= cluster.heartbeat) add('suspect_after', 'must be longer than cluster.heartbeat');
   if (cluster.away_after <= cluster.suspect_after) add('away_after', 'must be longer than cluster.suspect_after');
+  if (cluster.replicate && !state_store?.on) add('replicate', 'needs state_store.on: true');
   if ((cluster.certificate === '') !== (cluster.key === '')) add('key', 'give `certificate` and `key`, or neither');
   for (const [index, url] of cluster.nats.entries())
     if (!isNatsUrl(url))

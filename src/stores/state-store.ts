@@ -15,14 +15,16 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import {
+  type ApplicationEvent,
+  forgottenBy,
+  forgottenKey,
+  type KeptEvent,
+  linesOf,
+  readLines,
+  type StateChange,
+} from '../lib/state-lines.ts';
 import { StorageError, setAside } from './durable-file.ts';
-
-/** The value of an object as JSON text; undefined when it has ended. */
-export type StateChange = readonly [key: string, json: string | undefined];
-
-/** An event of an application by its number, and its JSON text as it was sent. */
-type KeptEvent = readonly [seq: number, json: string];
-export type ApplicationEvent = readonly [application: string, ...KeptEvent];
 
 /**
  * Keeps the state of a server as entries of key and JSON text, in the order of their first writing. What `commit` has
@@ -47,6 +49,10 @@ export interface StateStore {
   forgetEvents(application: string): void;
   /** The keys of the entries that there are now. */
   keys(): Iterable<string>;
+  /** All entries and kept events, as they are now. */
+  all(): { entries: StateChange[]; events: ApplicationEvent[] };
+  /** Gives the one listener what every {@link commit} is given. */
+  follow(listener: (changes: readonly StateChange[], events: readonly ApplicationEvent[]) => void): void;
   /** Octets of the file now. */
   readonly size: number;
   /** Ends it. The entries stay. */
@@ -117,6 +123,7 @@ class StateFile implements StateStore {
   #size = 0;
   /** When a failed writing is tried again. */
   #retryAt: number | undefined;
+  #follower: Parameters<StateStore['follow']>[0] | undefined;
 
   constructor(options: FileOptions) {
     this.#options = options;
@@ -140,8 +147,18 @@ class StateFile implements StateStore {
     return this.#entries.keys();
   }
 
+  all(): { entries: StateChange[]; events: ApplicationEvent[] } {
+    const events = [...this.#events].flatMap(([name, kept]) => kept.all().map((each) => [name, ...each] as const));
+    return { entries: [...this.#entries], events };
+  }
+
+  follow(listener: Parameters<StateStore['follow']>[0]): void {
+    this.#follower = listener;
+  }
+
   commit(all: readonly StateChange[], events: readonly ApplicationEvent[] = none): void {
     const changes = all.filter(([key, json]) => this.#take(key, json));
+    this.#follower?.(changes, events);
     for (const [application, seq, json] of events) this.#keep(application, seq, json);
     const lines = this.#retryAt === undefined && this.#options.mostEvents > 0 ? events : none;
     try {
@@ -165,8 +182,8 @@ class StateFile implements StateStore {
     if (!events) return;
     this.#current -= events.characters;
     this.#events.delete(application);
-    this.commit([[`${forgotten}${encodeURIComponent(application)}`, '']]);
-    this.commit([[`${forgotten}${encodeURIComponent(application)}`, undefined]]);
+    this.commit([[forgottenKey(application), '']]);
+    this.commit([[forgottenKey(application), undefined]]);
   }
 
   check(): void {
@@ -330,17 +347,15 @@ class StateFile implements StateStore {
     }
     if (read < bytes.length)
       log.warn({ file: this.#path, octets: bytes.length - read }, 'dropped the damaged end of the state');
-    for (const record of changes) for (const line of record.split('\n')) this.#read(line);
-  }
-
-  #read(line: string): void {
-    const tab = line.indexOf('\t');
-    if (line.startsWith(eventMark)) {
-      const second = line.indexOf('\t', tab + 1);
-      this.#keep(decodeURIComponent(line.slice(1, tab)), Number(line.slice(tab + 1, second)), line.slice(second + 1));
-    } else if (tab < 0) this.#take(line, undefined);
-    else if (line.startsWith(forgotten)) this.#events.delete(decodeURIComponent(line.slice(forgotten.length, tab)));
-    else this.#take(line.slice(0, tab), line.slice(tab + 1));
+    const reader = {
+      change: (key: string, json: string | undefined): void => {
+        const application = json === undefined ? undefined : forgottenBy(key);
+        if (application === undefined) this.#take(key, json);
+        else this.#events.delete(application);
+      },
+      event: (...event: ApplicationEvent): void => this.#keep(...event),
+    };
+    for (const record of changes) readLines(record, reader);
   }
 }
 
@@ -394,9 +409,6 @@ const timeMark = '"timestamp":"';
 /** Changes that other programs of the same version of the data cannot read have another number. */
 const format = 2;
 const headerKey = 'header';
-/** Begins the line of an event, and the key of an application whose events are dropped. */
-const eventMark = '!';
-const forgotten = '~';
 
 const none: readonly never[] = [];
 /** Most entries in one record when all are written. */
@@ -419,20 +431,9 @@ function versionIn(header: string): string | undefined {
 const workspace = Buffer.allocUnsafeSlow(256 * 1024);
 const octetsOfUnit = 3;
 
-/**
- * A line for each change: key, tab and value, or the key alone; then a line for each event. JSON texts and keys have no
- * line breaks and tabs. The record is good until the next one is made.
- */
+/** The record is good until the next one is made. */
 function recordOf(changes: readonly StateChange[], events: readonly ApplicationEvent[] = none): Buffer {
-  let text = '';
-  for (const [key, json] of changes) {
-    if (text !== '') text += '\n';
-    text += json === undefined ? key : `${key}\t${json}`;
-  }
-  for (const [application, seq, json] of events) {
-    if (text !== '') text += '\n';
-    text += `${eventMark}${encodeURIComponent(application)}\t${seq}\t${json}`;
-  }
+  const text = linesOf(changes, events);
   const most = headOctets + text.length * octetsOfUnit;
   const place = most > workspace.length ? Buffer.allocUnsafeSlow(most) : workspace;
   const length = place.write(text, headOctets);

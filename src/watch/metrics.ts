@@ -62,6 +62,7 @@ export type Figures = {
         eventsOut: number;
         eventsIn: number;
         eventsLost: number;
+        replica?: { lagMs: number; octets: number; copies: number };
       }
     | undefined;
 };
@@ -357,6 +358,34 @@ function declareCluster({ gauge, counter }: Declaring): void {
     'Events that did not reach the node of their application.',
     [],
     figure(({ eventsLost }) => eventsLost),
+  );
+  declareReplica({ gauge, counter });
+}
+
+/** The state of this node at NATS. */
+function declareReplica({ gauge, counter }: Pick<Declaring, 'gauge' | 'counter'>): void {
+  type Replica = NonNullable<NonNullable<Figures['cluster']>['replica']>;
+  const figure =
+    (read: (replica: Replica) => number) =>
+    ({ cluster }: Figures): readonly Value[] =>
+      cluster?.replica ? one(read(cluster.replica)) : [];
+  gauge(
+    'cluster_replica_lag_seconds',
+    'Age of the oldest change of the state that NATS has not confirmed.',
+    [],
+    figure(({ lagMs }) => lagMs / 1000),
+  );
+  counter(
+    'cluster_replica_bytes_total',
+    'Size of the state and its changes that NATS was given.',
+    [],
+    figure(({ octets }) => octets),
+  );
+  counter(
+    'cluster_replica_copies_total',
+    'How often the whole state was written to NATS.',
+    [],
+    figure(({ copies }) => copies),
   );
 }
 

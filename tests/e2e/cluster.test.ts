@@ -5,7 +5,7 @@ import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { AriClient } from '../support/ari-client.ts';
-import { NodeProcess, TestCluster } from '../support/cluster-nodes.ts';
+import { NodeProcess, type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -14,7 +14,7 @@ const clusters = suite('cluster');
 const nats = need('nats-server');
 
 /** Runs a test on three nodes. */
-const onThree = (title: string, run: (cluster: TestCluster) => Promise<void>, settings?: object): void =>
+const onThree = (title: string, run: (cluster: TestCluster) => Promise<void>, settings?: NodeSettings): void =>
   nats.test(clusters, title, async (command) => {
     const cluster = await TestCluster.start(command, ['a', 'b', 'c'], settings);
     try {

@@ -35,6 +35,7 @@ import { pictureUpdatesMachine } from '../../src/machines/picture-updates.ts';
 import { playbackMachine } from '../../src/machines/playback.ts';
 import { receivedRefersMachine } from '../../src/machines/received-refers.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
+import { stateReplicaMachine } from '../../src/machines/state-replica.ts';
 import { supervisionMachine } from '../../src/machines/supervision.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
 import { watcherMachine } from '../../src/machines/watcher.ts';
@@ -517,6 +518,10 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(nodeNameMachine, {
     inputs: [{} as never],
     events: plain(...(['granted', 'refused', 'overtaken', 'link.lost'] as const)),
+  }),
+  samplesOf(stateReplicaMachine, {
+    inputs: [{} as never],
+    events: plain(...(['due', 'written', 'failed', 'overflowed', 'outgrown', 'link.lost'] as const)),
   }),
   samplesOf(connectionCallMachine, {
     inputs: [{} as never],

@@ -4,6 +4,9 @@ import { type Answerer, type ClusterLink, LinkError, type LinkState } from '../.
 export class ClusterHub {
   readonly table = new Map<string, string>();
   readonly reserved = new Map<string, string>();
+  /** What is kept, by subject. */
+  readonly logs = new Map<string, { at: number; data: Uint8Array }[]>();
+  #appended = 0;
   readonly #listeners: { subject: string; take(data: Uint8Array): void }[] = [];
   readonly #answerers = new Map<string, { answerer: Answerer; isUp(): boolean }>();
   /** Subjects whose requests are never answered. */
@@ -78,6 +81,23 @@ export class ClusterHub {
       keys: async (prefix) => {
         require();
         return [...this.table.keys()].filter((key) => key.startsWith(`${prefix}.`));
+      },
+      append: async (subject, data) => {
+        require();
+        const at = ++this.#appended;
+        this.logs.set(subject, [...(this.logs.get(subject) ?? []), { at, data }]);
+        return at;
+      },
+      trim: async (subject, before = Number.POSITIVE_INFINITY) => {
+        require();
+        this.logs.set(
+          subject,
+          (this.logs.get(subject) ?? []).filter(({ at }) => at >= before),
+        );
+      },
+      kept: async (subject) => {
+        require();
+        return (this.logs.get(subject) ?? []).map(({ data }) => data);
       },
       close: async () => {
         state = 'closed';

@@ -98,6 +98,9 @@ export class NatsServer {
 /** A phone that every node knows. */
 const alice = { alice: { context: 'default', auth: { username: 'alice', password: 'wonder' } } };
 
+/** Settings of `cluster`. */
+export type NodeSettings = { replicate?: boolean; [setting: string]: unknown };
+
 /** A server that is a node, in a process of its own. */
 export class NodeProcess {
   readonly child = new Child();
@@ -108,16 +111,26 @@ export class NodeProcess {
   readonly sip: string;
   readonly #clients: AriClient[] = [];
 
-  private constructor(name: string, port: number, sip: number, settings: object) {
+  readonly #arguments: readonly string[];
+
+  private constructor(name: string, port: number, sip: number, settings: object, more: readonly string[]) {
     this.name = name;
+    this.#arguments = more;
     this.#port = port;
     this.sip = `127.0.0.1:${sip}`;
     writeFileSync(join(this.#directory, 'hookswitch.yaml'), JSON.stringify(settings));
   }
 
-  static async start(name: string, nats: string, cluster: object = {}, endpoints: object = {}): Promise<NodeProcess> {
+  /** @param more arguments of the command. */
+  static async start(
+    name: string,
+    nats: string,
+    cluster: NodeSettings = {},
+    { endpoints = {}, more = [] }: { endpoints?: object; more?: readonly string[] } = {},
+  ): Promise<NodeProcess> {
     const [port, sip] = [await freePort(), await freePort()];
-    const node = new NodeProcess(name, port, sip, {
+    const settings = {
+      ...(cluster.replicate && { state_store: { on: true } }),
       general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
       http: { bind: '127.0.0.1', port, users: [{ name: 'tester', password: 'secret' }] },
       sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints: { ...alice, ...endpoints } },
@@ -126,7 +139,8 @@ export class NodeProcess {
         default: { 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
       },
       cluster: { nats: [nats], name, heartbeat: 0.2, suspect_after: 1, away_after: 3, retry: 0.2, ...cluster },
-    });
+    };
+    const node = new NodeProcess(name, port, sip, settings, more);
     await node.begin();
     return node;
   }
@@ -136,7 +150,11 @@ export class NodeProcess {
   }
 
   async begin(): Promise<void> {
-    this.child.start(process.execPath, [program, 'serve', '--config', 'hookswitch.yaml'], this.#directory);
+    this.child.start(
+      process.execPath,
+      [program, 'serve', '--config', 'hookswitch.yaml', ...this.#arguments],
+      this.#directory,
+    );
     const isUp = async (): Promise<boolean> => {
       this.child.requireAlive();
       return (await fetch(`${this.url}/ari/asterisk/ping`).catch(() => undefined)) !== undefined;
@@ -166,6 +184,18 @@ export class NodeProcess {
     return Object.fromEntries(nodes.map(({ name, state }) => [name, state]));
   }
 
+  /** Waits until it knows so many applications, wherever they are connected. */
+  async hasApplications(count: number): Promise<void> {
+    const known = async (): Promise<number | undefined> => {
+      const nodes = (await (await this.ask('GET', '/hookswitch/nodes')).json()) as ClusterNode[];
+      return nodes.find(({ self }) => self)?.figures?.applications;
+    };
+    await untilAsked(
+      async () => (await known()) === count,
+      () => `the node ${this.name} does not know the applications`,
+    );
+  }
+
   async close(): Promise<void> {
     for (const client of this.#clients) await client.close();
     this.child.signal('SIGCONT');
@@ -187,13 +217,13 @@ export class TestCluster {
   static async start(
     command: string,
     names: readonly string[],
-    settings: object = {},
+    settings: NodeSettings = {},
     endpoints: object = {},
   ): Promise<TestCluster> {
     const nats = await NatsServer.start(command);
     const nodes: NodeProcess[] = [];
     try {
-      for (const name of names) nodes.push(await NodeProcess.start(name, nats.url, settings, endpoints));
+      for (const name of names) nodes.push(await NodeProcess.start(name, nats.url, settings, { endpoints }));
       const cluster = new TestCluster(nats, nodes);
       await cluster.whole();
       return cluster;

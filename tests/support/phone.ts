@@ -63,6 +63,10 @@ export class Phone {
   forwardsTo: string | undefined;
   /** Whether it is being called and has not answered. */
   rings = false;
+  /** Whether it follows its call to where it is invited again from; else it speaks to its server alone. */
+  follows = false;
+  /** The INVITEs inside its call, in order. */
+  readonly reinvites: { one(name: string): string; body: string }[] = [];
   /** The INVITEs that it was called with, in order. */
   readonly invites: { all(name: string): string[] }[] = [];
   /** What it was told of transfers that it asked for, in order. */
@@ -76,7 +80,7 @@ export class Phone {
   /** Final answers to requests other than INVITE, by Call-ID and CSeq. */
   readonly #answers = new Map<string, Message>();
   readonly #sip = createSocket('udp4');
-  readonly #server: { address: string; port: number };
+  #server: { address: string; port: number };
   readonly #waiting = new Set<() => void>();
   readonly #tag = randomUUID().slice(0, 8);
   /** The call it makes, until that is answered. */
@@ -100,7 +104,11 @@ export class Phone {
     this.#server = { address, port: Number(port) };
     this.audio = audio;
     this.videos = videos;
-    this.#sip.on('message', (data) => this.#hear(parse(String(data))));
+    this.#sip.on('message', (data, { address: from, port: at }) => {
+      const message = parse(String(data));
+      if (this.follows && message.first.startsWith('INVITE')) this.#server = { address: from, port: at };
+      this.#hear(message);
+    });
   }
 
   /** @param server `address:port` of SIP. @param port of SIP here; chosen by the system when left out. */
@@ -352,6 +360,8 @@ export class Phone {
         return;
       }
       this.#dialog ??= { ...parties, target: uriOf(message.one('Contact')), cseq: 1 };
+      if (to.includes('tag=')) this.reinvites.push(message);
+      if (this.follows) this.#dialog.target = uriOf(message.one('Contact'));
       this.#talkTo(message.body);
       answer('200 OK', this.#sdp(message.body));
     } else if (method === 'INVITE') answer('486 Busy Here');

@@ -103,6 +103,8 @@ export class LegCore {
     const known = this.#goOnWith(from);
     if (!known)
       this.media.whenOpen(this.#contain('negotiating', (opened: RtpSession) => this.#negotiate(opened, from)));
+    if (from?.media.local?.port === 0 && this.#isUp)
+      this.media.whenOpen(this.#contain('telling the new address', () => this.send({ type: 'renegotiate' })));
     // Without an open port only the queued commands exist.
     if (from?.media.local) this.media.goOnFrom(from.media);
     else if (from) this.media.ask(from.media.standing);
@@ -435,7 +437,7 @@ export class LegCore {
    */
   #goOnWith(from: LegCoreData | undefined): boolean {
     const local = from?.media.local;
-    if (!local || !from.negotiation || (from.video && !from.video.ports)) return false;
+    if (!from || !local?.port || !from.negotiation || (from.video && !from.video.ports)) return false;
     const configure = this.#contain('configuring a restored session', (flow: RtpFlow) =>
       this.media.whenOpen((opened) => opened.configure(flow)),
     );

@@ -23,8 +23,8 @@ import { type FindAddress, MediaNames } from './media-names.ts';
 
 /** The state of offer and answer: plain data. */
 export type NegotiationData = {
-  /** Our address as the far side knows it. */
-  readonly address: string;
+  /** Our address as the far side knows it; left out: it is another now. */
+  readonly address?: string;
   readonly session: SdpSession;
   readonly wished: Direction;
   readonly agreed?: AgreedAudio;

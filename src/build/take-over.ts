@@ -1,0 +1,89 @@
+import type { ClusterLink, LinkState } from '../cluster/link.ts';
+import { type ClaimedName, claimLostName } from '../cluster/named-link.ts';
+import { readReplica, stateSubject } from '../cluster/replica.ts';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../lib/clock.ts';
+import { createIds } from '../lib/ids.ts';
+import type { Logger } from '../lib/log.ts';
+import { prepareDirectory } from '../stores/durable-file.ts';
+import { type NodeProcess, openState } from './base.ts';
+import { newEpoch, openLink } from './cluster.ts';
+import { serverDataVersion } from './server-data.ts';
+
+/** Taking over the calls of a lost node, as an operator asks for it. */
+
+type Services = { clock: Clock; log: Logger };
+
+/** The name of a lost node was claimed, and its state is in the data directory. */
+type TakenOver = NodeProcess & {
+  /** The server that goes on answers itself, or there is none. */
+  end(): Promise<void>;
+};
+
+/** Resolves when NATS is reached. @throws (rejects) Error when it is not within the time. */
+function untilUp(link: ClusterLink, timeoutMs: number, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimeout(
+      () => reject(new Error(`NATS cannot be reached (cluster.nats): ${link.reason}`)),
+      timeoutMs,
+    );
+    const whenUp = (state: LinkState): void => {
+      if (state !== 'up') return;
+      clock.clearTimeout(timer);
+      resolve();
+    };
+    link.onState(whenUp);
+    whenUp(link.state);
+  });
+}
+
+/** Writes the state of a lost node to the data directory. @throws (rejects) Error with the reason. */
+async function writeLostState(
+  config: Config,
+  link: Pick<ClusterLink, 'kept'>,
+  { after }: Pick<ClaimedName, 'after'>,
+  services: Services,
+): Promise<void> {
+  const { cluster, name } = config.cluster;
+  const read = (epoch: string) => readReplica(link, stateSubject(cluster, name), { epoch, version: serverDataVersion });
+  let kept: Awaited<ReturnType<typeof read>>;
+  for (const epoch of after) kept ??= await read(epoch);
+  if (!kept) throw new Error(`NATS has no state of the node '${name}' (cluster.replicate)`);
+  prepareDirectory(config.general.data_directory);
+  const store = openState(config, services);
+  try {
+    if (store.left.size > 0)
+      throw new Error(`the data directory ${config.general.data_directory} has a state already; use an empty one`);
+    store.commit(kept.entries, kept.events);
+  } finally {
+    store.close();
+  }
+}
+
+/** Takes the name and the state of the lost node `cluster.name`. @throws (rejects) Error with the reason. */
+export async function takeOver(config: Config, services: Services): Promise<TakenOver> {
+  const { nats, name, cluster, request_timeout, replicate } = config.cluster;
+  if (nats.length === 0 || !replicate) throw new Error('--take-over needs cluster.nats, and cluster.replicate: true');
+  const { clock, log } = services;
+  const link = openLink(config, services);
+  const timeoutMs = request_timeout * 1000;
+  let claimed: ClaimedName | undefined;
+  const end = async (): Promise<void> => {
+    claimed?.silence();
+    await link.close();
+  };
+  try {
+    await untilUp(link, timeoutMs, clock);
+    const epoch = newEpoch(createIds(clock, '', name));
+    // An operator says that it is lost: one that does not answer counts as lost too.
+    const node = { cluster, name, timeoutMs, epoch, now: clock.now() };
+    claimed = await claimLostName(link, node, (life) => life !== 'answers');
+    if (!claimed) throw new Error(`the node '${name}' is unknown, or it answers`);
+    await writeLostState(config, link, claimed, services);
+    log.warn({ node: name }, 'the calls of a lost node are taken over');
+    return { epoch: claimed.epoch, term: claimed.term, end };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
