@@ -34,6 +34,7 @@ const abouts: Readonly<Record<string, string>> = {
   externalLeg: 'The leg of a channel that exchanges audio with an external media server.',
   groupMember: 'A member of a group of connections that share an application.',
   nodeName: 'Whether this server has the name under which it is a node of a cluster.',
+  takeover: 'The calls of another node of a cluster, which this server goes on with when the node is lost.',
   stateReplica: 'The copy of the state of a node of a cluster that NATS keeps, as the node sees it.',
   nodeMember: 'Another node of the cluster, as this one sees it.',
   leg: 'A call of a SIP endpoint, from its INVITE to its end.',

@@ -41,6 +41,8 @@ export type RunningServer = {
   usage(): Promise<Usage>;
   /** Takes no new calls, lets live ones go on for `general.drain_timeout`, then hangs them up; resolves when none is left. */
   drain(): Promise<void>;
+  /** Resolves when there is no channel. */
+  idle(): Promise<void>;
   /** How many channels there are now. */
   channels(): number;
   /** The actors that run now, of every chart. */
@@ -80,7 +82,7 @@ export async function startServer(config: Config, io: ServerIo = {}, from?: unkn
   const scope = new Scope();
   let base: Base | undefined;
   try {
-    base = buildBase(config, io, scope, data);
+    base = buildBase(config, { startServer, ...io }, scope, data);
     return await build(base);
   } catch (error) {
     await scope.close();
@@ -145,6 +147,7 @@ async function build(base: Base): Promise<RunningServer> {
     usage,
     async drain() {
       enterPhase(base, { channels, sip }, 'drain');
+      const standIns = state.cluster?.endStandIns();
       await atMost(clock, drainTimeoutMs, whenIdle(channels, base.channelFacts));
       hangupAll(channels, Cause.normalClearing);
       await atMost(
@@ -152,6 +155,13 @@ async function build(base: Base): Promise<RunningServer> {
         hangupGraceMs,
         whenIdle(channels, base.channelFacts).then(() => sip.departed()),
       );
+      await standIns;
+    },
+    async idle() {
+      do {
+        await whenIdle(channels, base.channelFacts);
+        await sip.departed();
+      } while (channels.size > 0);
     },
     channels: () => channels.size,
     actors: () => base.runtime.actors,

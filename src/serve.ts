@@ -69,6 +69,7 @@ export async function serve(
   const io = {
     ...(taken && { standIn: taken }),
     ...{ logging, ...(inspect && { inspect }), ...(startMediaThread && { startMediaThread }) },
+    fenced: () => fatal(new Error('another node goes on with the calls of this one')),
     supervised: supervised && begun && { ...begun, upgrade: () => supervised.upgrade() },
   };
   const running = await startServer(config, io).catch((error: unknown) => {

@@ -60,10 +60,22 @@ type Supervised = {
 /** The process of a node, by which the cluster knows it. */
 export type NodeProcess = { epoch: string; term: number };
 
+/** A server that goes on with the calls of a lost node. */
+type StandInServer = {
+  /** Resolves when there is no call. */
+  idle(): Promise<void>;
+  drain(): Promise<void>;
+  close(): Promise<void>;
+};
+
 /** Replacements of the system's own services. */
 export type ServerIo = {
   /** Goes on with the calls of a lost node, whose name it has, at other addresses. */
   standIn?: NodeProcess;
+  /** Starts a server beside this one. @throws (rejects) Error */
+  startServer?: (config: Config, io: ServerIo) => Promise<StandInServer>;
+  /** Another server goes on with the calls of this one, which has to end without a word. */
+  fenced?: () => void;
   /** Left out: nobody starts the server again. */
   supervised?: Supervised | undefined;
   logging?: Logging;

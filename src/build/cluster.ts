@@ -6,7 +6,9 @@ import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Base } from './base.ts';
+import { savedAt } from './saved-state.ts';
 import { serverDataVersion } from './server-data.ts';
+import { startStandIn } from './stand-in.ts';
 
 const kilo = 1024;
 const mega = kilo * kilo;
@@ -42,6 +44,25 @@ export function openLink({ cluster, http }: Config, { clock, log }: { clock: Clo
   );
 }
 
+/** What becomes of the calls when another server has gone on with them. */
+const fencing = ({ from, stateStore, io }: Base) => ({
+  savedAt: from !== undefined && from.calls.channels.length > 0 && !io.standIn ? savedAt(stateStore) : undefined,
+  overtaken(): void {
+    // The next process must not find them.
+    stateStore?.setAside();
+    io.fenced?.();
+  },
+});
+
+/** How this node goes on with the calls of others. */
+const takingOver = (base: Base): NonNullable<Parameters<typeof createCluster>[0]['takesOver']> => {
+  const { take_over_after, take_over_silent_after, stand_ins } = base.config.cluster;
+  return {
+    ...{ afterMs: take_over_after * 1000, silentAfterMs: take_over_silent_after * 1000, most: stand_ins },
+    start: (node, claimed, link) => startStandIn(base, { node, claimed, link }),
+  };
+};
+
 /** Makes this server a node of a cluster; undefined if it is on its own. It takes part when `serveCluster` is called. */
 export function buildCluster(base: Base, applications: Applications): Cluster | undefined {
   const { config, clock, ids, log, scope, tables, limitCounts, recorder, stateStore, io } = base;
@@ -55,6 +76,8 @@ export function buildCluster(base: Base, applications: Applications): Cluster | 
       log: log.child({ part: 'cluster' }),
     },
     ...{ tables, applications, newId: () => newEpoch(ids), hit: limitCounts.hit, process: io.standIn },
+    ...(replicate && fencing(base)),
+    ...(replicate && io.startServer && { takesOver: takingOver(base) }),
     ...(replicate &&
       stateStore && {
         replicated: {

@@ -35,6 +35,10 @@ export function savedIn(
 /** The entry with the time, in ms since the Unix epoch, since when no stream is older. */
 export const writtenAtKey = 'writtenAt';
 
+/** When the process before has written last, about, in ms since the Unix epoch; 0 if that is unknown. */
+export const savedAt = (store: Pick<StateStore, 'left'> | undefined): number =>
+  Number(store?.left.get(writtenAtKey) ?? 0);
+
 /** The entry of a process that has written everything and ended directly. */
 export const handedOverKey = 'handedOver';
 /** Its media threads have sent for no longer than this behind that, in ms. */

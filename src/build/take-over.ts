@@ -1,14 +1,12 @@
 import type { ClusterLink, LinkState } from '../cluster/link.ts';
 import { type ClaimedName, claimLostName } from '../cluster/named-link.ts';
-import { readReplica, stateSubject } from '../cluster/replica.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
-import { prepareDirectory } from '../stores/durable-file.ts';
-import { type NodeProcess, openState } from './base.ts';
+import type { NodeProcess } from './base.ts';
 import { newEpoch, openLink } from './cluster.ts';
-import { serverDataVersion } from './server-data.ts';
+import { writeLostState } from './stand-in.ts';
 
 /** Taking over the calls of a lost node, as an operator asks for it. */
 
@@ -37,29 +35,6 @@ function untilUp(link: ClusterLink, timeoutMs: number, clock: Clock): Promise<vo
   });
 }
 
-/** Writes the state of a lost node to the data directory. @throws (rejects) Error with the reason. */
-async function writeLostState(
-  config: Config,
-  link: Pick<ClusterLink, 'kept'>,
-  { after }: Pick<ClaimedName, 'after'>,
-  services: Services,
-): Promise<void> {
-  const { cluster, name } = config.cluster;
-  const read = (epoch: string) => readReplica(link, stateSubject(cluster, name), { epoch, version: serverDataVersion });
-  let kept: Awaited<ReturnType<typeof read>>;
-  for (const epoch of after) kept ??= await read(epoch);
-  if (!kept) throw new Error(`NATS has no state of the node '${name}' (cluster.replicate)`);
-  prepareDirectory(config.general.data_directory);
-  const store = openState(config, services);
-  try {
-    if (store.left.size > 0)
-      throw new Error(`the data directory ${config.general.data_directory} has a state already; use an empty one`);
-    store.commit(kept.entries, kept.events);
-  } finally {
-    store.close();
-  }
-}
-
 /** Takes the name and the state of the lost node `cluster.name`. @throws (rejects) Error with the reason. */
 export async function takeOver(config: Config, services: Services): Promise<TakenOver> {
   const { nats, name, cluster, request_timeout, replicate } = config.cluster;
@@ -79,7 +54,7 @@ export async function takeOver(config: Config, services: Services): Promise<Take
     const node = { cluster, name, timeoutMs, epoch, now: clock.now() };
     claimed = await claimLostName(link, node, (life) => life !== 'answers');
     if (!claimed) throw new Error(`the node '${name}' is unknown, or it answers`);
-    await writeLostState(config, link, claimed, services);
+    await writeLostState(config, { link, claimed, mayReplace: false }, services);
     log.warn({ node: name }, 'the calls of a lost node are taken over');
     return { epoch: claimed.epoch, term: claimed.term, end };
   } catch (error) {

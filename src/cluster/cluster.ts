@@ -13,10 +13,11 @@ import { createForwards, type ForwardFigures, type Forwards, type RemoteRequest 
 import { readFrame, writeFrame } from './frame.ts';
 import type { ClusterLink, LinkState } from './link.ts';
 import { type Beat, createMembers, type Members } from './members.ts';
-import { createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
+import { type ClaimedName, createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { createPresence, type Presence } from './presence.ts';
 import type { PresenceChange, PresenceList } from './presence-messages.ts';
 import { createReplica, type Replica, type ReplicaFigures, type StateSource, stateSubject } from './replica.ts';
+import { createTakeovers, type StandIn, type Takeovers } from './takeovers.ts';
 
 /** Settings of a node; times in ms, sizes in octets. */
 type ClusterSettings = {
@@ -51,6 +52,8 @@ type Served = {
 type ClusterFigures = ForwardFigures & {
   /** Of the state that NATS keeps; undefined if it keeps none. */
   replica?: ReplicaFigures;
+  /** Lost nodes whose calls go on here. */
+  standIns?: number;
   link: LinkState;
   members: number;
   ids: number;
@@ -92,6 +95,8 @@ export interface Cluster {
   serve(served: Served): void;
   hit(limit: string): void;
   figures(): ClusterFigures;
+  /** Has the calls of lost nodes end as those of this server, which is about to stop, and takes none over any more. */
+  endStandIns(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -104,6 +109,18 @@ type ClusterOptions = {
   applications: Parameters<typeof createPresence>[0]['applications'];
   /** Resolves when the recorder has all events so far. */
   recorded(): Promise<void>;
+  /** When the calls that it goes on with were saved, in ms since the Unix epoch. */
+  savedAt?: number | undefined;
+  /** Another server has the name of this node, and may go on with its calls. */
+  overtaken?(): void;
+  /** Goes on with the calls of other nodes that are lost; left out: it does not. */
+  takesOver?: {
+    afterMs: number;
+    silentAfterMs: number;
+    most: number;
+    /** As {@link Takeovers} needs it. @param link reads the state of the node */
+    start(node: string, claimed: ClaimedName, link: NamedLink): Promise<StandIn | undefined>;
+  };
   /** The process, if it has the name already; else a new one. */
   process?: { epoch: string; term: number } | undefined;
   /** Makes a name that no process had before. */
@@ -298,6 +315,25 @@ function replicaOf({ replicated, settings, clock, log }: ClusterOptions, link: N
   });
 }
 
+/** Looks for lost nodes, whose calls can go on here. */
+function takeoversOf(
+  options: ClusterOptions,
+  { link, members, hit, subjects }: Pick<Parts, 'link' | 'members' | 'hit' | 'subjects'>,
+): Takeovers | undefined {
+  const { settings, clock, log, tables, takesOver } = options;
+  if (!takesOver) return undefined;
+  const { name, cluster, requestTimeoutMs, heartbeatMs } = settings;
+  return createTakeovers({
+    ...{ link, members, clock, log, tables, cluster, requestTimeoutMs, lookMs: heartbeatMs / 2 },
+    ...{ ...takesOver, hit: () => hit('stand_ins'), newEpoch: options.newId },
+    start: (node, claimed) => takesOver.start(node, claimed, link),
+    async forget(node) {
+      await link.trim(stateSubject(cluster, node));
+      await forget({ name, link, members, beats: subjects.beats }, node, true);
+    },
+  });
+}
+
 /** Makes this server a node. It takes part from {@link Cluster.serve} on. */
 export function createCluster(options: ClusterOptions): Cluster {
   const { settings, clock, log } = options;
@@ -324,12 +360,14 @@ export function createCluster(options: ClusterOptions): Cluster {
   });
   const telling = createTelling({ options, link, subjects, claims, presence, members, hit });
   let replica: Replica | undefined;
+  let takeovers: Takeovers | undefined;
 
   return {
     ...{ name, mostOctets: settings.octets, claims, ask: forwards.ask, hit },
     serve(served) {
       telling.begin(served);
       replica = replicaOf(options, link, hit);
+      takeovers = takeoversOf(options, { link, members, hit, subjects });
     },
     connect: presence.connect,
     bring: (...asked) => presence.bring(...asked),
@@ -355,8 +393,11 @@ export function createCluster(options: ClusterOptions): Cluster {
       ...{ link: link.state, ids: claims.size },
       members: members.list().filter(({ state }) => state === 'member').length + 1,
       ...(replica && { replica: replica.figures() }),
+      ...(takeovers && { standIns: takeovers.standIns }),
     }),
+    endStandIns: async () => takeovers?.close(),
     async close() {
+      await takeovers?.close();
       telling.end();
       await replica?.close(true);
       presence.close();
@@ -383,13 +424,14 @@ async function nodeOfPhone(
   return (await Promise.all(asked)).find((name) => name !== undefined);
 }
 
-/** Removes a lost node from the table, and from what all nodes know. */
+/** Removes a lost node from the table, and from what all nodes know. @param lost its process is known to be gone */
 async function forget(
   { name, link, members, beats }: { name: string; link: NamedLink; members: Members; beats: string },
   node: string,
+  lost = false,
 ): Promise<void> {
   const known = members.find(node);
-  if (node === name || known?.state === 'member' || known?.state === 'suspect')
+  if (node === name || (!lost && (known?.state === 'member' || known?.state === 'suspect')))
     throw new AriError('nodeAnswers', { node });
   try {
     const holder = holderOf(await link.find(nodeKey(node)));

@@ -32,6 +32,10 @@ type NamedLinkOptions = {
   epoch: string;
   /** Of a process that has the name already. */
   term?: number | undefined;
+  /** When the calls that it goes on with were saved, in ms since the Unix epoch; undefined: it has none of a process before. */
+  savedAt?: number | undefined;
+  /** Another server has the name now, and may go on with the calls. */
+  overtaken?(): void;
   /** Begins the subjects of the cluster. */
   cluster: string;
   clock: Clock;
@@ -46,6 +50,9 @@ type NamedLinkOptions = {
 
 /** The row of a node in the shared table. */
 export const nodeKey = (name: string): string => `node.${name}`;
+
+/** The row that says when the calls of a node were taken over. It stays: the node may come back much later. */
+const takenKey = (name: string): string => `taken.${name}`;
 
 /** The process that a row names; undefined for another text. */
 export function holderOf(row: string | undefined): Holder | undefined {
@@ -63,6 +70,8 @@ const isLater = (one: Holder, other: Holder): boolean =>
   one.term === other.term ? one.epoch > other.epoch : one.term > other.term;
 
 const why = 'another server has the same name (cluster.name)';
+type NodeNameEffect = 'takePart' | 'stopPart' | 'tellRefused' | 'leaveCalls';
+
 const nothing = new Uint8Array(0);
 
 /** The process that has the name is asked at a subject of its own. */
@@ -103,7 +112,7 @@ export type ClaimedName = Holder & {
  * @throws (rejects) LinkError
  */
 export async function claimLostName(
-  link: Pick<ClusterLink, 'request' | 'serve' | 'find' | 'replace'>,
+  link: Pick<ClusterLink, 'request' | 'serve' | 'find' | 'replace' | 'claim'>,
   node: { cluster: string; name: string; timeoutMs: number; epoch: string; now: number },
   lost: (life: Life) => boolean,
 ): Promise<ClaimedName | undefined> {
@@ -116,7 +125,12 @@ export async function claimLostName(
   // First: a node that reads the row asks the process that it names.
   const silence = link.serve(aliveSubject(node.cluster, node.epoch), async () => nothing);
   try {
-    if (await link.replace(nodeKey(node.name), row, JSON.stringify(next))) return { ...next, silence };
+    if (await link.replace(nodeKey(node.name), row, JSON.stringify(next))) {
+      const at = String(node.now);
+      const taken = await link.claim(takenKey(node.name), at);
+      if (taken !== undefined) await link.replace(takenKey(node.name), taken, at);
+      return { ...next, silence };
+    }
   } catch (error) {
     silence();
     throw error;
@@ -159,8 +173,12 @@ function createClaiming(options: NamedLinkOptions, wanted: () => boolean, told: 
       return undefined;
     }
   };
+  /** Whether another server has gone on with the calls that this one began with. */
+  const isTaken = async (): Promise<boolean> =>
+    options.savedAt !== undefined && Number(await link.find(takenKey(name))) > options.savedAt;
   /** @returns whether this server has the name. */
   const take = async (): Promise<boolean> => {
+    if (await isTaken()) return false;
     const row = await rowOfOther();
     if (row !== undefined) rival = holderOf(row);
     if (rival && (await isAlive(rival))) return false;
@@ -237,12 +255,13 @@ export function createNamedLink(options: NamedLinkOptions): NamedLink {
   const tell = (state: LinkState): void => {
     for (const listener of listeners) listener(state);
   };
-  const run = new TableRun<keyof typeof nodeNameTable, NodeNameEvent, 'takePart' | 'stopPart' | 'tellRefused'>(
+  const run = new TableRun<keyof typeof nodeNameTable, NodeNameEvent, NodeNameEffect>(
     nodeNameTable,
-    'unheld',
+    options.savedAt === undefined ? 'unheld' : 'lost',
     {
       takePart: () => tell('up'),
       stopPart: () => tell('lost'),
+      leaveCalls: () => options.overtaken?.(),
       tellRefused: () => log.error({ node: name }, `this server takes no part in the cluster: ${why}`),
     },
     { watch: options.tables, id: name },

@@ -120,6 +120,23 @@ export const cluster = group(
       unit: 'servers',
       description: 'How many servers of a NATS cluster keep each state.',
     }),
+    take_over_after: number(0.2, 3_600, {
+      default: 2,
+      unit: 's',
+      description:
+        'Silence of a node whose process is gone, after which another node with cluster.replicate goes on with its calls. It must be longer than cluster.retry, and than a restart by the supervisor takes.',
+    }),
+    take_over_silent_after: number(0, 86_400, {
+      default: 30,
+      unit: 's',
+      description:
+        'The same for a node that NATS still has a connection of: its machine is lost, or the network is cut. 0: never.',
+    }),
+    stand_ins: whole(0, 100, {
+      default: 2,
+      unit: 'nodes',
+      description: 'Lost nodes whose calls this node goes on with at the same time. 0: none.',
+    }),
     nodes: whole(1, 10_000, { default: 100, unit: 'nodes', description: 'Nodes that are known. Others are ignored.' }),
   },
   'This server as a node of a cluster: docs/guides/cluster.md.',

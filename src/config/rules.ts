@@ -95,6 +95,8 @@ function checkCluster({ cluster, state_store }: Config): Problem[] {
   if (cluster.name === '') add('name', 'a node of a cluster needs a name that no other node has');
   if (cluster.suspect_after <= cluster.heartbeat) add('suspect_after', 'must be longer than cluster.heartbeat');
   if (cluster.away_after <= cluster.suspect_after) add('away_after', 'must be longer than cluster.suspect_after');
+  if (cluster.replicate && cluster.take_over_after <= cluster.retry)
+    add('take_over_after', 'must be longer than cluster.retry');
   if (cluster.replicate && !state_store?.on) add('replicate', 'needs state_store.on: true');
   if ((cluster.certificate === '') !== (cluster.key === '')) add('key', 'give `certificate` and `key`, or neither');
   for (const [index, url] of cluster.nats.entries())

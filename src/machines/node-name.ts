@@ -20,6 +20,8 @@ const effects = {
   stopPart: effect('stopPart'),
   /** Says why it takes no part. */
   tellRefused: effect('tellRefused'),
+  /** Another server may go on with the calls of this one: it must not. */
+  leaveCalls: effect('leaveCalls'),
 };
 const name = setup({ types: { events: {} as NodeNameEvent }, actions: effects });
 
@@ -37,8 +39,15 @@ export const nodeNameMachine = name.createMachine({
     },
     held: {
       on: {
-        overtaken: { target: 'excluded', actions: ['stopPart', 'tellRefused'] },
-        'link.lost': { target: 'unheld', actions: 'stopPart' },
+        overtaken: { target: 'excluded', actions: ['stopPart', 'tellRefused', 'leaveCalls'] },
+        'link.lost': { target: 'lost', actions: 'stopPart' },
+      },
+    },
+    /** It had the name, or goes on with the calls of a process that had it. NATS cannot be reached, or was not asked yet. */
+    lost: {
+      on: {
+        granted: { target: 'held', actions: 'takePart' },
+        refused: { target: 'excluded', actions: ['tellRefused', 'leaveCalls'] },
       },
     },
     /** It serves its own calls and takes no part in the cluster. It claims the name again and again. */
@@ -53,7 +62,7 @@ export const nodeNameMachine = name.createMachine({
 
 /** What it ignores, and why. */
 export const nodeNameIgnores: Ignores<typeof nodeNameMachine> = [
-  { events: ['overtaken', 'link.lost'], in: ['unheld'], why: 'it has no name to lose' },
+  { events: ['overtaken', 'link.lost'], in: ['unheld', 'lost'], why: 'it has no name to lose' },
   { events: ['granted', 'refused'], in: ['held'], why: 'the name is claimed only while it is not held' },
   { events: ['refused', 'overtaken'], in: ['excluded'], why: 'it was told so already' },
 ];

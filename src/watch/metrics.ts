@@ -62,6 +62,7 @@ export type Figures = {
         eventsOut: number;
         eventsIn: number;
         eventsLost: number;
+        standIns?: number;
         replica?: { lagMs: number; octets: number; copies: number };
       }
     | undefined;
@@ -360,6 +361,9 @@ function declareCluster({ gauge, counter }: Declaring): void {
     figure(({ eventsLost }) => eventsLost),
   );
   declareReplica({ gauge, counter });
+  gauge('cluster_stand_ins', 'Lost nodes whose calls go on here.', [], ({ cluster }) =>
+    cluster?.standIns === undefined ? [] : one(cluster.standIns),
+  );
 }
 
 /** The state of this node at NATS. */

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Channel } from '../../src/models/channel.ts';
 import type { AriClient } from '../support/ari-client.ts';
-import { NodeProcess, TestCluster } from '../support/cluster-nodes.ts';
+import { NodeProcess, type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -11,12 +11,17 @@ import { untilAsked } from '../support/waiting.ts';
 const lost = suite('a lost node');
 const nats = need('nats-server');
 
-const replicated = { replicate: true };
+const replicated = { replicate: true, stand_ins: 0 };
 
-/** Two nodes, and what is started beside them. */
-const onTwo = (title: string, run: (cluster: TestCluster, ends: (() => Promise<void>)[]) => Promise<void>): void =>
+/** Nodes, and what is started beside them. */
+const onNodes = (
+  title: string,
+  names: readonly string[],
+  settings: NodeSettings,
+  run: (cluster: TestCluster, ends: (() => Promise<void>)[]) => Promise<void>,
+): void =>
   nats.test(lost, title, async (command) => {
-    const cluster = await TestCluster.start(command, ['a', 'b'], replicated);
+    const cluster = await TestCluster.start(command, names, settings);
     const ends: (() => Promise<void>)[] = [() => cluster.close()];
     try {
       await run(cluster, ends);
@@ -39,8 +44,9 @@ async function callIn(
   ends.push(() => phone.close());
   phone.password = 'wonder';
   phone.follows = true;
+  const before = new Set(app.events.flatMap((event) => (event.type === 'StasisStart' ? [event.channel.id] : [])));
   const answer = async (): Promise<Channel> => {
-    const { channel } = await app.waitFor('StasisStart');
+    const { channel } = await app.waitFor('StasisStart', (event) => !before.has(event.channel.id));
     assert.is((await app.request('POST', `/channels/${channel.id}/answer`)).status, 204);
     return channel;
   };
@@ -60,7 +66,7 @@ const untilReplicated = (node: NodeProcess): Promise<void> =>
     () => 'the state is not at NATS',
   );
 
-onTwo('an operator has its calls go on at another address', async (cluster, ends) => {
+onNodes('an operator has its calls go on at another address', ['a', 'b'], replicated, async (cluster, ends) => {
   const [a, b] = [cluster.node('a'), cluster.node('b')];
   const app = await a.app('shop');
   const { phone, channel } = await callIn(app, b, ends);
@@ -90,5 +96,81 @@ onTwo('an operator has its calls go on at another address', async (cluster, ends
   phone.hangup();
   await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
 });
+
+/** How many nodes go on with the calls of others. */
+const standInsOf = async (nodes: readonly NodeProcess[]): Promise<number> => {
+  const texts = await Promise.all(nodes.map(async (node) => (await node.ask('GET', '/metrics')).text()));
+  return texts.reduce((sum, text) => sum + Number(/^hookswitch_cluster_stand_ins (\d+)$/m.exec(text)?.[1]), 0);
+};
+
+const automatic = { replicate: true, take_over_after: 0.6, take_over_silent_after: 1.5 };
+
+onNodes(
+  'one of the others goes on with its calls, until the last has ended',
+  ['a', 'b', 'c'],
+  automatic,
+  async (cluster, ends) => {
+    const [a, b, c] = [cluster.node('a'), cluster.node('b'), cluster.node('c')];
+    const app = await c.app('shop');
+    const one = await callIn(app, b, ends);
+    const other = await callIn(app, b, ends);
+    await untilReplicated(b);
+    const callIds = [one, other].map(({ phone }) => phone.dialog().callId);
+    await b.child.end('SIGKILL');
+    for (const { phone } of [one, other])
+      await phone.until(() => phone.reinvites.length > 0, 'an INVITE from the new address');
+    assert.is(await standInsOf([a, c]), 1);
+    for (const { channel } of [one, other]) {
+      assert.is((await a.client().request<Channel>('GET', `/channels/${channel.id}`)).body.state, 'Up');
+      assert.is((await app.request('POST', `/channels/${channel.id}/variable?variable=X&value=1`)).status, 204);
+    }
+    assert.is((await app.request('POST', `/channels/${one.channel.id}/play?media=tone:ring`)).status, 201);
+    await one.phone.audio.until(() => one.phone.audio.packets.length > 0, 'audio from the new address');
+    assert.is((await app.request('DELETE', `/channels/${one.channel.id}`)).status, 204);
+    await one.phone.over();
+    await app.waitFor('StasisEnd', (event) => event.channel.id === one.channel.id);
+    other.phone.hangup();
+    await app.waitFor('StasisEnd', (event) => event.channel.id === other.channel.id);
+    assert.equal(
+      [one, other].map(({ phone }) => phone.reinvites.map((each) => each.one('Call-ID'))),
+      callIds.map((callId) => [callId]),
+    );
+    await untilAsked(
+      async () => (await standInsOf([a, c])) === 0 && !('b' in (await a.states())),
+      () => 'the node is still there',
+    );
+    // It finds its calls in its file, hears that others have gone on with them, and begins without.
+    await b.begin();
+    await b.child.ended();
+    await b.begin();
+    await cluster.whole();
+    assert.equal(await b.client().ok('GET', '/channels'), []);
+  },
+);
+
+onNodes(
+  'a node that stood still ends without a word when another has its calls',
+  ['a', 'b'],
+  automatic,
+  async (cluster, ends) => {
+    const [a, b] = [cluster.node('a'), cluster.node('b')];
+    const app = await a.app('shop');
+    const { phone, channel } = await callIn(app, b, ends);
+    await untilReplicated(b);
+    b.child.signal('SIGSTOP');
+    await phone.until(() => phone.reinvites.length > 0, 'an INVITE from the new address');
+    await cluster.sees(a, { b: 'member' });
+    b.child.signal('SIGCONT');
+    await b.child.ended();
+    assert.match(b.child.written, /another node goes on with the calls of this one/);
+    await b.begin();
+    await cluster.sees(b, { b: 'excluded' });
+    assert.is((await a.client().request<Channel>('GET', `/channels/${channel.id}`)).body.state, 'Up');
+    assert.ok(phone.inCall);
+    phone.hangup();
+    await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
+    await cluster.whole();
+  },
+);
 
 lost.run();

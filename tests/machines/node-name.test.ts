@@ -8,7 +8,7 @@ const chart = suite('node name chart');
 
 chart('a server takes part while it has its name', () => {
   assert.equal(after('granted'), ['held', 'takePart']);
-  assert.equal(after('granted', 'link.lost'), ['unheld', 'stopPart']);
+  assert.equal(after('granted', 'link.lost'), ['lost', 'stopPart']);
   assert.equal(after('granted', 'link.lost', 'granted'), ['held', 'takePart']);
 });
 
@@ -20,7 +20,8 @@ chart('a server whose name another has takes no part until that one is gone', ()
 });
 
 chart('a server whose name is taken over stops at once', () => {
-  assert.equal(after('granted', 'overtaken'), ['excluded', 'stopPart', 'tellRefused']);
+  assert.equal(after('granted', 'overtaken'), ['excluded', 'stopPart', 'tellRefused', 'leaveCalls']);
+  assert.equal(after('granted', 'link.lost', 'refused'), ['excluded', 'tellRefused', 'leaveCalls']);
   assert.equal(after('overtaken'), ['unheld']);
 });
 

@@ -37,6 +37,7 @@ import { receivedRefersMachine } from '../../src/machines/received-refers.ts';
 import { registrationMachine } from '../../src/machines/registration.ts';
 import { stateReplicaMachine } from '../../src/machines/state-replica.ts';
 import { supervisionMachine } from '../../src/machines/supervision.ts';
+import { takeoverMachine } from '../../src/machines/takeover.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
 import { watcherMachine } from '../../src/machines/watcher.ts';
 import { webrtcLegMachine } from '../../src/machines/webrtc-leg.ts';
@@ -518,6 +519,10 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(nodeNameMachine, {
     inputs: [{} as never],
     events: plain(...(['granted', 'refused', 'overtaken', 'link.lost'] as const)),
+  }),
+  samplesOf(takeoverMachine, {
+    inputs: [{} as never],
+    events: plain(...(['overdue', 'claimed', 'refused', 'started', 'failed', 'ended', 'heard'] as const)),
   }),
   samplesOf(stateReplicaMachine, {
     inputs: [{} as never],

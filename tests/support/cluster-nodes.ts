@@ -42,6 +42,13 @@ class Child {
     await ended;
   }
 
+  /** Resolves when it has ended by itself. */
+  async ended(): Promise<void> {
+    const hasEnded = async (): Promise<boolean> =>
+      this.#process?.exitCode !== null || this.#process.signalCode !== null;
+    await untilAsked(hasEnded, () => `it has not ended: ${this.written}`);
+  }
+
   requireAlive(): void {
     if (this.#process?.exitCode !== null) throw new Error(`it has ended: ${this.written}`);
   }
