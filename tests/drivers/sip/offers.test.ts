@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { EndpointConfig } from '../../../src/drivers/sip/config.ts';
+import { createNegotiation } from '../../../src/drivers/sip/negotiation.ts';
 import type { NameServer } from '../../../src/sip/location/names.ts';
 import type { SipResponse } from '../../../src/sip/message/message.ts';
 import { audioAt, Carrier } from './carrier.ts';
@@ -302,5 +303,31 @@ offers('an offer in a PRACK that we cannot take gets 200 with all streams refuse
   carrier.send({ method: 'ACK', toTag });
   await inbound.heard('leg.answered');
 });
+
+offers(
+  'the side of DTLS that an answer leaves us is kept: a later offer says it, and so does an answer to one that says either',
+  () => {
+    const negotiation = createNegotiation({
+      session: { local: { address: '192.0.2.1', port: 5000 }, configure: () => undefined },
+      ...{ address: '192.0.2.1', codecs: ['ulaw'], telephoneEvents: false, inbandDigits: 'never', sessionId: '1' },
+      srtp: { mode: 'webrtc', fingerprint: 'AA:BB', random: (octets) => 'x'.repeat(octets) },
+      ...{ findAddress: () => () => undefined, onHeld: () => undefined },
+    });
+    const setup = (sdp: string) => /^a=setup:(.*)\r$/m.exec(sdp)?.[1];
+    const offer = negotiation.offer();
+    assert.is(setup(offer), 'actpass');
+    const theirs = (setting: string) =>
+      offer
+        .replace('a=setup:actpass', `a=setup:${setting}`)
+        .replace('a=ice-lite\r\n', '')
+        .replace('AA:BB', Array(32).fill('AB').join(':'));
+    assert.is(negotiation.accept(theirs('passive')), true);
+    assert.is(negotiation.agreed?.webrtc?.role, 'client');
+    assert.is(setup(negotiation.offer()), 'active');
+    assert.is(setup(String(negotiation.answer(theirs('actpass')))), 'active');
+    assert.is(negotiation.accept(theirs('active')), true);
+    assert.is(setup(negotiation.offer()), 'passive');
+  },
+);
 
 offers.run();
