@@ -103,7 +103,8 @@ const standInsOf = async (nodes: readonly NodeProcess[]): Promise<number> => {
   return texts.reduce((sum, text) => sum + Number(/^hookswitch_cluster_stand_ins (\d+)$/m.exec(text)?.[1]), 0);
 };
 
-const automatic = { replicate: true, take_over_after: 0.6, take_over_silent_after: 1.5 };
+/** A node that is slow on a busy machine is not taken over. */
+const automatic = { replicate: true, take_over_after: 0.6, take_over_silent_after: 0 };
 
 onNodes(
   'one of the others goes on with its calls, until the last has ended',
@@ -151,7 +152,7 @@ onNodes(
 onNodes(
   'a node that stood still ends without a word when another has its calls',
   ['a', 'b'],
-  automatic,
+  { ...automatic, take_over_silent_after: 3 },
   async (cluster, ends) => {
     const [a, b] = [cluster.node('a'), cluster.node('b')];
     const app = await a.app('shop');
