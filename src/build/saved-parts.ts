@@ -101,6 +101,12 @@ const serverParts: Readonly<Record<ServerPath, Part>> = {
       name === undefined ? mailboxes.list() : [mailboxes.find(name)].filter((each) => each !== undefined),
     outlives,
   ),
+  bans: savedList(
+    ['ban'],
+    ({ state }) => state.bans.dump().map(({ source }) => source),
+    ({ state }, source) => state.bans.dump(source),
+    outlives,
+  ),
   browserCertificate: savedWhole([], ({ network }) => network.browserCertificate, outlives),
 };
 

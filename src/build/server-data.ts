@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Dump, readDump } from '../actors/dumps.ts';
+import { SavedBan } from '../models/ban.ts';
 import { DeviceState, deviceStateWords } from '../models/device-state.ts';
 import { endpointStates } from '../models/endpoint.ts';
 import { Mailbox } from '../models/mailbox.ts';
@@ -118,6 +119,7 @@ const ServerData = Type.Object({
     published: list(Type.Tuple([text, Type.Enum([...deviceStateWords])])),
   }),
   mailboxes: list(Mailbox),
+  bans: optional(list(SavedBan)),
   /** The certificate that browsers know, and its key. */
   browserCertificate: optional(Type.Object({ certificate: text, key: text })),
 });

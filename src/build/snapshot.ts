@@ -36,6 +36,7 @@ function restoreServer(floors: Floors, { sip, others }: Drivers, data: ServerDat
   base.ids.goOn(data.channelIds);
   state.globals.restore(data.globals);
   state.mailboxes.restore(data.mailboxes);
+  state.bans.restore(data.bans ?? []);
   state.endpoints.restore(data.endpoints);
   state.deviceStates.restore(data.deviceStates);
   network.transactions.restore(data.sip.transactions as TransactionsData);

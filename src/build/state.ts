@@ -99,7 +99,10 @@ export function buildState(base: Base) {
   scope.defer(() => deviceStates.close());
   // A step of the dialplan does not wait for the disk.
   dialplanSystem.add({ globals, deviceStates: { get: deviceStates.get, update: deviceStates.updateSoon } });
-  const bans = createBans({ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) });
+  const bans = createBans({
+    ...{ settings: banSettings(config), clock, log: log.child({ part: 'bans' }) },
+    changed: (source) => changes.mark('ban', source),
+  });
   scope.defer(() => bans.close());
   const reloads: Reloadable[] = [{ settings: ['bans'], apply: (next) => bans.reconfigure(banSettings(next)) }];
   return {

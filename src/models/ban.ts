@@ -17,3 +17,16 @@ export const Ban = model('Ban', 'An address that gave wrong passwords of late.',
   ignored_until: Type.Optional(Timestamp),
 });
 export type Ban = Static<typeof Ban>;
+
+/** What counts against a source. Times are in ms since the Unix epoch. */
+export const SavedBan = Type.Object({
+  source: Type.String(),
+  exempt: Type.Boolean(),
+  attempts: Type.Integer({ minimum: 0 }),
+  users: Type.Array(Type.Tuple([Type.String(), Type.Integer({ minimum: 0 })])),
+  protocols: Type.Array(Type.Enum([...logInProtocols])),
+  since: Type.Number(),
+  last: Type.Number(),
+  ignoredUntil: Type.Optional(Type.Number()),
+});
+export type SavedBan = Static<typeof SavedBan>;

@@ -1,7 +1,7 @@
 import { addressMatcher, sourceNetwork } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Ban, LogInProtocol } from '../models/ban.ts';
+import type { Ban, LogInProtocol, SavedBan } from '../models/ban.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 
 /** Action for an address: admit it, delay the answers to wrong log-ins by `ms`, or ignore it. */
@@ -28,6 +28,10 @@ export interface Bans {
   lift(address: string): boolean;
   /** Sources remembered now. */
   readonly size: number;
+  /** Everything that counts against sources, or against one, for another process. */
+  dump(source?: string): SavedBan[];
+  /** Continues from what another process counted, as far as it is not over. */
+  restore(saved: readonly SavedBan[]): void;
   /** Applies other settings; present bans keep their time. */
   reconfigure(settings: BanSettings): void;
   /** Stops the reports. */
@@ -51,7 +55,13 @@ export type BanSettings = {
   readonly sources: number;
 };
 
-type BansOptions = { readonly settings: BanSettings; readonly clock: Clock; readonly log: Logger };
+type BansOptions = {
+  readonly settings: BanSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Hears of each source against which more or nothing counts from now on. */
+  changed?(source: string): void;
+};
 
 type Entry = {
   readonly source: string;
@@ -82,7 +92,7 @@ const ignore: BanDecision = { action: 'ignore' };
 function createReports(
   { clock, log }: Pick<BansOptions, 'clock' | 'log'>,
   entries: Map<string, Entry>,
-  { isIgnored, isOver }: Record<'isIgnored' | 'isOver', (entry: Entry) => boolean>,
+  { isIgnored, isOver, forget }: Record<'isIgnored' | 'isOver' | 'forget', (entry: Entry) => boolean>,
 ) {
   let report: unknown;
 
@@ -105,12 +115,12 @@ function createReports(
       log.warn({ sources: others.length, new: attempts }, 'failed log-ins from more addresses');
       for (const entry of others) entry.untold = 0;
     }
-    for (const entry of entries.values()) if (isOver(entry)) entries.delete(entry.source);
+    for (const entry of entries.values()) if (isOver(entry)) forget(entry);
     if (entries.size > 0) reportLater();
   };
 
   const reportLater = () => {
-    report = clock.setTimeout(reportAll, REPORT_EVERY_MS);
+    report ??= clock.setTimeout(reportAll, REPORT_EVERY_MS);
   };
 
   return {
@@ -120,12 +130,33 @@ function createReports(
       tell(entry);
       reportLater();
     },
+    later: reportLater,
     close: () => clock.clearTimeout(report),
   };
 }
 
-/** Starts without bans; they are not persistent. */
-export function createBans({ settings: start, clock, log }: BansOptions): Bans {
+const saved = ({ users, protocols, ...entry }: Entry, wallOf: (monotonic: number) => number): SavedBan => ({
+  ...{ source: entry.source, exempt: entry.exempt, attempts: entry.attempts },
+  ...{ users: [...users], protocols: [...protocols], since: wallOf(entry.since), last: wallOf(entry.last) },
+  ...(entry.ignoredUntil !== undefined && { ignoredUntil: wallOf(entry.ignoredUntil) }),
+});
+
+/** @param longestMs no ban lasts longer from now on, also where the clock was set back meanwhile */
+function restored(
+  { users, protocols, since, last, ignoredUntil, ...same }: SavedBan,
+  { clock, longestMs }: { clock: Clock; longestMs: number },
+): Entry {
+  const now = clock.monotonic();
+  const monotonicOf = (wall: number) => now + wall - clock.now();
+  return {
+    ...{ ...same, users: new Map(users), protocols: new Set(protocols), untold: 0 },
+    ...{ since: Math.min(now, monotonicOf(since)), last: Math.min(now, monotonicOf(last)) },
+    ignoredUntil: ignoredUntil === undefined ? undefined : Math.min(now + longestMs, monotonicOf(ignoredUntil)),
+  };
+}
+
+/** Starts without bans. */
+export function createBans({ settings: start, clock, log, changed }: BansOptions): Bans {
   let settings = start;
   let exempt = settings.exempt.map(addressMatcher);
   /** In the order of the last wrong log-in. */
@@ -138,7 +169,15 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
       ? entry.since + settings.windowMs <= clock.monotonic()
       : entry.ignoredUntil <= clock.monotonic();
 
-  const reports = createReports({ clock, log }, entries, { isIgnored, isOver });
+  const forgetSource = (source: string): boolean => {
+    const wasThere = entries.delete(source);
+    if (wasThere) changed?.(source);
+    return wasThere;
+  };
+
+  const reports = createReports({ clock, log }, entries, {
+    ...{ isIgnored, isOver, forget: ({ source }) => forgetSource(source) },
+  });
 
   const judge = (entry: Entry): BanDecision => {
     if (isIgnored(entry)) return ignore;
@@ -175,10 +214,12 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
   const keep = (entry: Entry) => {
     entries.delete(entry.source);
     entries.set(entry.source, entry);
-    if (entries.size > settings.sources) entries.delete(entries.keys().next().value!);
+    changed?.(entry.source);
+    if (entries.size > settings.sources) forgetSource(entries.keys().next().value!);
   };
 
-  const stamp = (monotonic: number) => formatTimestamp(clock.now() + monotonic - clock.monotonic());
+  const wallOf = (monotonic: number) => Math.round(clock.now() + monotonic - clock.monotonic());
+  const stamp = (monotonic: number) => formatTimestamp(wallOf(monotonic));
 
   const shown = (entry: Entry): Ban => ({
     address: entry.source,
@@ -204,7 +245,19 @@ export function createBans({ settings: start, clock, log }: BansOptions): Bans {
       return entry ? judge(entry) : admit;
     },
     list: () => [...entries.values()].filter((entry) => !isOver(entry)).map(shown),
-    lift: (address) => entries.delete(address) || entries.delete(sourceNetwork(address)),
+    lift: (address) => forgetSource(address) || forgetSource(sourceNetwork(address)),
+    dump(source) {
+      const one = source === undefined ? undefined : entries.get(source);
+      const wanted = source === undefined ? [...entries.values()] : one ? [one] : [];
+      return wanted.map((entry) => saved(entry, wallOf));
+    },
+    restore(all) {
+      for (const each of all) {
+        const entry = restored(each, { clock, longestMs: settings.ignoreForMs });
+        if (!isOver(entry)) keep(entry);
+      }
+      if (entries.size > 0) reports.later();
+    },
     get size() {
       return entries.size;
     },

@@ -189,6 +189,28 @@ test('audio goes on as the same stream, and the call ends by the phone', async (
   }
 });
 
+test('what counts against an address goes on counting, also over an orderly end', async (server) => {
+  const bans = async (): Promise<unknown> => {
+    const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+    return (await fetch(server.base.replace('/ari', '/hookswitch/bans'), { headers: { authorization } })).json();
+  };
+  const guess = async (): Promise<void> => {
+    const authorization = `Basic ${Buffer.from('tester:guessed').toString('base64')}`;
+    assert.is((await fetch(`${server.base}/channels`, { headers: { authorization } })).status, 401);
+  };
+  await guess();
+  await guess();
+  const two = /"address":"127.0.0.1","attempts":2,"users":\["tester"\]/;
+  assert.match(JSON.stringify(await bans()), two);
+  await server.kill();
+  await server.start();
+  assert.match(JSON.stringify(await bans()), two);
+  await server.stop();
+  await server.start();
+  await guess();
+  assert.match(JSON.stringify(await bans()), /"attempts":3/);
+});
+
 test('each member of a group gets its own calls again, with their events from the start', (server) =>
   membersKeepTheirCalls(server, async () => {
     await server.kill();

@@ -35,6 +35,52 @@ test('wrong passwords are answered, then answered later and later, then not at a
   assert.equal(bans.check('192.0.2.2'), admit);
 });
 
+test('another process goes on with what counts, by the time that has passed meanwhile', () => {
+  const { clock, bans, guess } = setUp();
+  guess(7);
+  guess(2, '192.0.2.2');
+  guess(1, '10.1.2.3');
+  const saved = bans.dump();
+  assert.equal(bans.dump('192.0.2.2'), [saved[1]]);
+  assert.equal(bans.dump('192.0.2.9'), []);
+  clock.advance(200_000);
+
+  const later = (ms: number, ignoreForMs = settings.ignoreForMs) => {
+    const { clock: other, ...rest } = setUp({ ignoreForMs });
+    // Its own monotonic clock begins anew; the time of day goes on.
+    other.advance(clock.now() - other.now() + ms);
+    rest.bans.restore(JSON.parse(JSON.stringify(saved)));
+    return { ...rest, clock: other };
+  };
+  const next = later(0);
+  assert.equal(next.bans.list(), bans.list());
+  assert.equal(next.bans.check('192.0.2.1'), ignore);
+  assert.equal(next.guess(1, '192.0.2.2'), [delay(250)]);
+  assert.equal(next.guess(9, '10.1.2.3').at(-1), admit);
+  next.clock.advance(settings.ignoreForMs - 200_000);
+  assert.equal(next.bans.check('192.0.2.1'), admit);
+
+  // What was over meanwhile is not restored, and a clock that was set back makes no ban longer.
+  assert.is(later(settings.ignoreForMs).bans.size, 0);
+  const setBack = later(-150_000, 60_000);
+  assert.equal(setBack.bans.check('192.0.2.1'), ignore);
+  setBack.clock.advance(60_000);
+  assert.equal(setBack.bans.check('192.0.2.1'), admit);
+});
+
+test('each change is told: what counts, what is lifted, and what is forgotten', () => {
+  const changed: string[] = [];
+  const clock = new ManualClock();
+  const { log } = createRecordingLog();
+  const bans = createBans({ settings, clock, log, changed: (source) => changed.push(source) });
+  for (const last of [1, 2, 3, 4]) bans.failed(`192.0.2.${last}`, 'alice', 'http');
+  assert.equal(changed, ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4', '192.0.2.1']);
+  assert.ok(bans.lift('192.0.2.4'));
+  assert.not(bans.lift('192.0.2.4'));
+  clock.advance(settings.windowMs + 60_000);
+  assert.equal(changed.slice(5), ['192.0.2.4', '192.0.2.2', '192.0.2.3']);
+});
+
 test('a source is ignored for its time, then counted from nothing', () => {
   const { clock, bans, guess } = setUp();
   guess(7);
