@@ -250,7 +250,7 @@ put('a recording goes on behind what was kept of it, as it was paused; the next 
   await settled();
   first.recordingOperations.recordOnChannel('c1', { name: 'r1', format: 'wav', beep: true });
   await settled();
-  first.recordingOperations.recordOnChannel('c1', { name: 'r2', format: 'wav' });
+  first.recordingOperations.recordOnChannel('c1', { name: 'r2', format: 'wav', beep: true });
   first.recordingOperations.pause('r1');
   const second = goOn(first);
   const { events } = second.connect('hello');
@@ -259,9 +259,11 @@ put('a recording goes on behind what was kept of it, as it was paused; the next 
     [recorder?.request.path, recorder?.request.goOn, recorder?.calls],
     ['/recordings/r1.wav', { durationMs: 0, talkingMs: 0 }, ['pause']],
   );
+  assert.is(recorder?.request.beep, false, 'it beeps once');
   assert.equal([second.recordings.get('r1').state, second.recordings.get('r2').state], ['paused', 'queued']);
   second.recordingOperations.stop('r1');
   await settled();
+  assert.is(second.legs.get('c1')?.media.recorders[1]?.request.beep, true, 'the next one has not beeped');
   second.recordingOperations.stop('r2');
   assert.equal(
     events.map((event) => [event.type, 'recording' in event && event.recording.name]),

@@ -28,9 +28,17 @@ recorded('codec, loss, jitter and level of a call stand in its record, also when
     const [call] = (await get<CallPage>(server, '/calls')).calls;
     const { channels: [channel] = [] } = call ?? {};
     const look = async () => reportsOf((await get<CallDetail>(server, `/calls/${call?.id}`)).timeline);
+    // A sine with its peak at a quarter of full scale: its mean amplitude is 2/π of that.
+    const expected = 20 * Math.log10(((2 / Math.PI) * 8_000) / 32_768);
+    let measured: ReturnType<typeof reportsOf> = [];
     await untilAsked(
-      async () => (await look()).length > 0,
-      () => 'nothing is measured',
+      async () => {
+        measured = await look();
+        return measured.some(({ level_db: level, level_sent_db: back }) =>
+          [level, back].every((each) => Math.abs(Number(each) - expected) < 1),
+        );
+      },
+      () => `what is said and comes back is not measured: ${JSON.stringify(measured)}`,
     );
     phone.hangup();
     await untilAsked(
@@ -47,16 +55,14 @@ recorded('codec, loss, jitter and level of a call stand in its record, also when
         packets_heard: heard,
         packets_sent: sent,
         jitter_heard_ms: jitter,
-        level_db: level,
-        level_sent_db: back,
+        // The levels of the last moment: on a busy machine nothing may have come in it.
+        level_db: _level,
+        level_sent_db: _back,
         remote,
         ...report
       } = {},
     ] = reportsOf(timeline);
     assert.ok(Number(heard) > 20 && Number(sent) > 20 && Number(jitter) >= 0, JSON.stringify({ heard, sent, jitter }));
-    // A sine with its peak at a quarter of full scale: its mean amplitude is 2/π of that.
-    assert.ok(Math.abs(Number(level) - 20 * Math.log10(((2 / Math.PI) * 8_000) / 32_768)) < 1, `${level} dB`);
-    assert.ok(Math.abs(Number(back) - Number(level)) < 1, `${back} dB come back`);
     assert.match(String(remote), /^127\.0\.0\.1:\d+$/);
     assert.equal(report, {
       codec: 'ulaw',

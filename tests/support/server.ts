@@ -195,7 +195,7 @@ export class TestServer {
   async close(): Promise<void> {
     await Promise.all(this.#closing.map((thing) => thing.close()));
     await this.running.close();
-    rmSync(this.#directory, { recursive: true, force: true });
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
   /** Resolves when the last channel has ended by itself. */

@@ -292,7 +292,8 @@ export class TestServer {
     void closed?.finally(() => (over = true));
     while (closed && !over) await this.#world.clock.run(1_000);
     await closed;
-    rmSync(this.#directory, { recursive: true, force: true });
+    // A recording that began a moment ago may still be opened: its file appears while the directory is removed.
+    rmSync(this.#directory, { recursive: true, force: true, maxRetries: 10 });
   }
 
   /** @internal What `paths` looks at, and disturbs. */
