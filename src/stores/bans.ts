@@ -135,6 +135,27 @@ function createReports(
   };
 }
 
+function addAttempt(entry: Entry, user: string, protocol: LogInProtocol): void {
+  const name = user.slice(0, USER_LENGTH);
+  entry.attempts++;
+  entry.untold++;
+  entry.protocols.add(protocol);
+  if (entry.users.has(name) || entry.users.size < USERS_PER_SOURCE)
+    entry.users.set(name, (entry.users.get(name) ?? 0) + 1);
+}
+
+/** @param wallOf the time of day of a monotonic time */
+const shown = (entry: Entry, wallOf: (monotonic: number) => number, isIgnored: boolean): Ban => ({
+  address: entry.source,
+  attempts: entry.attempts,
+  users: [...entry.users.keys()],
+  protocols: [...entry.protocols],
+  doors: [...entry.protocols],
+  first: formatTimestamp(wallOf(entry.since)),
+  last: formatTimestamp(wallOf(entry.last)),
+  ...(isIgnored && { ignored_until: formatTimestamp(wallOf(entry.ignoredUntil!)) }),
+});
+
 const saved = ({ users, protocols, ...entry }: Entry, wallOf: (monotonic: number) => number): SavedBan => ({
   ...{ source: entry.source, exempt: entry.exempt, attempts: entry.attempts },
   ...{ users: [...users], protocols: [...protocols], since: wallOf(entry.since), last: wallOf(entry.last) },
@@ -200,13 +221,8 @@ export function createBans({ settings: start, clock, log, changed }: BansOptions
   };
 
   const count = (entry: Entry, user: string, protocol: LogInProtocol) => {
-    const name = user.slice(0, USER_LENGTH);
-    entry.attempts++;
-    entry.untold++;
+    addAttempt(entry, user, protocol);
     entry.last = clock.monotonic();
-    entry.protocols.add(protocol);
-    if (entry.users.has(name) || entry.users.size < USERS_PER_SOURCE)
-      entry.users.set(name, (entry.users.get(name) ?? 0) + 1);
     if (!entry.exempt && entry.attempts >= settings.ignoreAfter && entry.ignoredUntil === undefined)
       entry.ignoredUntil = entry.last + settings.ignoreForMs;
   };
@@ -219,19 +235,6 @@ export function createBans({ settings: start, clock, log, changed }: BansOptions
   };
 
   const wallOf = (monotonic: number) => Math.round(clock.now() + monotonic - clock.monotonic());
-  const stamp = (monotonic: number) => formatTimestamp(wallOf(monotonic));
-
-  const shown = (entry: Entry): Ban => ({
-    address: entry.source,
-    attempts: entry.attempts,
-    users: [...entry.users.keys()],
-    protocols: [...entry.protocols],
-    doors: [...entry.protocols],
-    first: stamp(entry.since),
-    last: stamp(entry.last),
-    ...(isIgnored(entry) && { ignored_until: stamp(entry.ignoredUntil!) }),
-  });
-
   return {
     failed(address, user, protocol) {
       const entry = entryOf(address);
@@ -244,7 +247,8 @@ export function createBans({ settings: start, clock, log, changed }: BansOptions
       const entry = entries.size === 0 ? undefined : entries.get(sourceNetwork(address));
       return entry ? judge(entry) : admit;
     },
-    list: () => [...entries.values()].filter((entry) => !isOver(entry)).map(shown),
+    list: () =>
+      [...entries.values()].filter((entry) => !isOver(entry)).map((entry) => shown(entry, wallOf, isIgnored(entry))),
     lift: (address) => forgetSource(address) || forgetSource(sourceNetwork(address)),
     dump(source) {
       const one = source === undefined ? undefined : entries.get(source);

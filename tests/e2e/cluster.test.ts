@@ -20,10 +20,30 @@ const onThree = (title: string, run: (cluster: TestCluster) => Promise<void>, se
     try {
       await run(cluster);
     } catch (error) {
-      for (const { name, child } of Object.values(cluster.nodes)) process.stderr.write(`${name}: ${child.written}\n`);
+      cluster.tell();
       throw error;
     } finally {
       await cluster.close();
+    }
+  });
+
+/** The nodes of tests that leave them as they were. */
+let shared: TestCluster | undefined;
+clusters.after(() => shared?.close());
+
+/** Runs a test on three nodes that other tests use as well. */
+const onShared = (title: string, run: (cluster: TestCluster) => Promise<void>): void =>
+  nats.test(clusters, title, async (command) => {
+    const cluster = (shared ??= await TestCluster.start(command, ['a', 'b', 'c']));
+    try {
+      await run(cluster);
+      await cluster.empty();
+    } catch (error) {
+      cluster.tell();
+      // The next test has nodes of its own.
+      shared = undefined;
+      await cluster.close();
+      throw error;
     }
   });
 
@@ -33,7 +53,7 @@ const call = (client: AriClient, more = 'app=shop'): Promise<Channel> =>
 
 const idsOf = (objects: readonly { id: string }[]): string[] => objects.map(({ id }) => id).sort();
 
-onThree('any node answers for any channel, bridge and playback', async (cluster) => {
+onShared('any node answers for any channel, bridge and playback', async (cluster) => {
   const [a, b, c] = ['a', 'b', 'c'].map((name) => cluster.node(name).client()) as [AriClient, AriClient, AriClient];
   const app = await cluster.node('b').app('shop');
   const channel = await call(b);
@@ -64,7 +84,7 @@ onThree('any node answers for any channel, bridge and playback', async (cluster)
   assert.is((await a.request('GET', `/channels/${channel.id}`)).status, 404);
 });
 
-onThree('a phone is called from the node where it is registered, whichever node is asked', async (cluster) => {
+onShared('a phone is called from the node where it is registered, whichever node is asked', async (cluster) => {
   const [b, c] = [cluster.node('b').client(), cluster.node('c').client()];
   const app = await cluster.node('c').app('shop');
   const phone = await Phone.open('alice', cluster.node('a').sip);
@@ -93,7 +113,7 @@ onThree('a phone is called from the node where it is registered, whichever node 
   }
 });
 
-onThree('lists have the objects of all nodes', async (cluster) => {
+onShared('lists have the objects of all nodes', async (cluster) => {
   const channels: string[] = [];
   const bridges: string[] = [];
   for (const name of ['a', 'b', 'c']) {
@@ -111,7 +131,7 @@ onThree('lists have the objects of all nodes', async (cluster) => {
   }
 });
 
-onThree('an id that a client has chosen is on one node, and found from all', async (cluster) => {
+onShared('an id that a client has chosen is on one node, and found from all', async (cluster) => {
   const [a, b, c] = ['a', 'b', 'c'].map((name) => cluster.node(name).client()) as [AriClient, AriClient, AriClient];
   assert.equal((await b.ok<Bridge>('POST', '/bridges/lobby')).id, 'lobby');
   assert.equal((await a.ok<Bridge>('GET', '/bridges/lobby')).id, 'lobby');
@@ -137,7 +157,7 @@ onThree('an id that a client has chosen is on one node, and found from all', asy
   assert.equal(idsOf(await c.ok<Bridge[]>('GET', '/bridges')).includes('c~mine'), true);
 });
 
-onThree('objects on two nodes are not joined, and both are named', async (cluster) => {
+onShared('objects on two nodes are not joined, and both are named', async (cluster) => {
   const [a, b] = [cluster.node('a').client(), cluster.node('b').client()];
   await cluster.node('a').app('shop');
   const channel = await call(b);
@@ -150,46 +170,51 @@ onThree('objects on two nodes are not joined, and both are named', async (cluste
   }
 });
 
-onThree('an application hears the events of its channels on all nodes, numbered once and in order', async (cluster) => {
-  const app = await cluster.node('a').app('shop');
-  const clients = ['a', 'b', 'c'].map((name) => cluster.node(name).client());
-  const channels = await Promise.all(clients.map((client) => call(client)));
-  for (const { id } of channels) await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
-  for (const { id } of channels)
-    for (let at = 0; at < 20; at++)
-      assert.is(
-        (await clients[at % 3]!.request('POST', `/channels/${id}/variable?variable=V&value=${at}`)).status,
-        204,
-      );
-  for (const [at, { id }] of channels.entries())
-    assert.is((await clients[(at + 1) % 3]!.request('DELETE', `/channels/${id}`)).status, 204);
-  for (const { id } of channels) await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
-  const events = app.events as unknown as {
-    type: string;
-    seq: number;
-    application: string;
-    value?: string;
-    channel?: Channel;
-  }[];
-  assert.equal(
-    events.map(({ seq }) => seq),
-    events.map((_, at) => at + 1),
-  );
-  assert.ok(events.every(({ application }) => application === 'shop'));
-  for (const { id } of channels) {
-    const own = events.filter(({ channel }) => channel?.id === id);
-    const values = own
-      .filter(({ type }) => type === 'ChannelVarset')
-      .flatMap(({ value }) => (/^\d+$/.test(value ?? '') ? [value] : []));
+onShared(
+  'an application hears the events of its channels on all nodes, numbered once and in order',
+  async (cluster) => {
+    const app = await cluster.node('a').app('shop');
+    const clients = ['a', 'b', 'c'].map((name) => cluster.node(name).client());
+    const channels = await Promise.all(clients.map((client) => call(client)));
+    for (const { id } of channels) await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+    for (const { id } of channels)
+      for (let at = 0; at < 20; at++)
+        assert.is(
+          (await clients[at % 3]!.request('POST', `/channels/${id}/variable?variable=V&value=${at}`)).status,
+          204,
+        );
+    for (const [at, { id }] of channels.entries())
+      assert.is((await clients[(at + 1) % 3]!.request('DELETE', `/channels/${id}`)).status, 204);
+    for (const { id } of channels) await app.waitFor('ChannelDestroyed', ({ channel }) => channel.id === id);
+    const events = app.events as unknown as {
+      type: string;
+      seq: number;
+      application: string;
+      value?: string;
+      channel?: Channel;
+    }[];
     assert.equal(
-      values,
-      Array.from({ length: 20 }, (_, at) => String(at)),
+      events.map(({ seq }) => seq),
+      events.map((_, at) => events[0]!.seq + at),
     );
-    assert.ok(own.findIndex(({ type }) => type === 'StasisStart') < own.findIndex(({ type }) => type === 'StasisEnd'));
-  }
-});
+    assert.ok(events.every(({ application }) => application === 'shop'));
+    for (const { id } of channels) {
+      const own = events.filter(({ channel }) => channel?.id === id);
+      const values = own
+        .filter(({ type }) => type === 'ChannelVarset')
+        .flatMap(({ value }) => (/^\d+$/.test(value ?? '') ? [value] : []));
+      assert.equal(
+        values,
+        Array.from({ length: 20 }, (_, at) => String(at)),
+      );
+      assert.ok(
+        own.findIndex(({ type }) => type === 'StasisStart') < own.findIndex(({ type }) => type === 'StasisEnd'),
+      );
+    }
+  },
+);
 
-onThree('subscriptions hold where the object lives', async (cluster) => {
+onShared('subscriptions hold where the object lives', async (cluster) => {
   const [a, b, c] = ['a', 'b', 'c'].map((name) => cluster.node(name).client()) as [AriClient, AriClient, AriClient];
   const app = await cluster.node('a').app('watcher');
   const channel = await call(b, 'extension=1000&context=default');
@@ -218,7 +243,7 @@ onThree('subscriptions hold where the object lives', async (cluster) => {
   );
 });
 
-onThree('an application that connects to another node takes its events along', async (cluster) => {
+onShared('an application that connects to another node takes its events along', async (cluster) => {
   const first = await cluster.node('a').app('shop');
   const b = cluster.node('b').client();
   const channel = await call(b);
@@ -234,7 +259,7 @@ onThree('an application that connects to another node takes its events along', a
   );
 });
 
-onThree('an application resumes at another node with all that it missed, and once', async (cluster) => {
+onShared('an application resumes at another node with all that it missed, and once', async (cluster) => {
   type Told = { type: string; epoch?: string; seq: number; value?: string; channel?: Channel };
   const clients = ['a', 'b', 'c'].map((name) => cluster.node(name).client());
   const set = (channel: Channel, value: number) =>

@@ -179,6 +179,21 @@ export class NodeProcess {
     return this.client().connect(name, options);
   }
 
+  /** Closes its clients, and ends its channels and bridges. */
+  async empty(): Promise<void> {
+    for (const client of this.#clients.splice(0)) await client.close();
+    const own = new AriClient(`${this.url}/ari`, 'tester:secret');
+    const ids = async (kind: string) => (await own.ok<{ id: string }[]>('GET', `/${kind}`)).map(({ id }) => id);
+    // Others may end them at the same time.
+    for (const kind of ['channels', 'bridges'])
+      for (const id of await ids(kind)) await own.request('DELETE', `/${kind}/${id}`);
+    await untilAsked(
+      async () => (await ids('channels')).length + (await ids('bridges')).length === 0,
+      () => `the node ${this.name} is not empty: ${this.child.written}`,
+    );
+    await own.close();
+  }
+
   /** Asks beyond ARI. */
   ask(method: string, path: string): Promise<Response> {
     const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
@@ -229,8 +244,12 @@ export class TestCluster {
   ): Promise<TestCluster> {
     const nats = await NatsServer.start(command);
     const nodes: NodeProcess[] = [];
+    const start = async (name: string): Promise<void> => {
+      nodes.push(await NodeProcess.start(name, nats.url, settings, { endpoints }));
+    };
     try {
-      for (const name of names) nodes.push(await NodeProcess.start(name, nats.url, settings, { endpoints }));
+      const failed = (await Promise.allSettled(names.map(start))).find(({ status }) => status === 'rejected');
+      if (failed) throw (failed as PromiseRejectedResult).reason;
       const cluster = new TestCluster(nats, nodes);
       await cluster.whole();
       return cluster;
@@ -243,6 +262,16 @@ export class TestCluster {
 
   node(name: string): NodeProcess {
     return this.nodes[name]!;
+  }
+
+  /** Leaves it as it began. */
+  async empty(): Promise<void> {
+    for (const node of Object.values(this.nodes)) await node.empty();
+  }
+
+  /** Writes what its nodes have logged. */
+  tell(): void {
+    for (const { name, child } of Object.values(this.nodes)) process.stderr.write(`${name}: ${child.written}\n`);
   }
 
   /** Waits until each node sees all as members. */
