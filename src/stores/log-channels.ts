@@ -44,7 +44,7 @@ export interface LogChannels {
    * @throws AriError logLevelsRequired, logLevelsInvalid, logChannelNameInvalid, logChannelExists, logChannelFailed
    */
   add(name: string, configuration: string | undefined): void;
-  /** Stops writing to it; the file stays. @throws AriError logChannelNotFound */
+  /** Stops writing to it; the file stays, and gets what was logged before. @throws AriError logChannelNotFound */
   delete(name: string): void;
   /**
    * Puts the file aside as `<name>.0`, `<name>.1` … and begins a new one.
@@ -111,6 +111,12 @@ export function createLogChannels(options: LogChannelsOptions): LogChannels {
   const { directory, console: terminal, consoleLevels, clock } = options;
   const root = resolve(directory);
   const files = new Map<string, FileChannel>();
+  /** Files that are no longer written to, until their last lines are. */
+  const leaving = new Set<Promise<void>>();
+  const leave = (file: LogFile): void => {
+    const left = file.close().finally(() => leaving.delete(left));
+    leaving.add(left);
+  };
 
   const tellLost = (lost: number): string =>
     `${JSON.stringify({ level: 40, time: clock.now(), lost, msg: 'log lines were lost: the disk did not take them' })}\n`;
@@ -167,7 +173,7 @@ export function createLogChannels(options: LogChannelsOptions): LogChannels {
     },
 
     delete(name) {
-      void find(name).file.close();
+      leave(find(name).file);
       files.delete(name);
     },
 
@@ -181,7 +187,7 @@ export function createLogChannels(options: LogChannelsOptions): LogChannels {
         throw new AriError('logChannelFailed', {}, { cause: error });
       }
       // The old stream's rest goes to the renamed file: it writes to its open descriptor.
-      void channel.file.close();
+      leave(channel.file);
       channel.file = open(channel.path);
     },
 
@@ -190,7 +196,7 @@ export function createLogChannels(options: LogChannelsOptions): LogChannels {
         if (channel.file.isAtItsPath()) continue;
         try {
           const next = open(channel.path);
-          void channel.file.close();
+          leave(channel.file);
           channel.file = next;
         } catch {
           // The file that is open goes on, and the next one is tried.
@@ -201,7 +207,7 @@ export function createLogChannels(options: LogChannelsOptions): LogChannels {
     async close() {
       const open = [...files.values()].map(({ file }) => file);
       files.clear();
-      await Promise.all(open.map((file) => file.close()));
+      await Promise.all([...open.map((file) => file.close()), ...leaving]);
     },
   };
 }
