@@ -92,7 +92,7 @@ export const toneDetect: DialplanFunction = {
     if (Number(hertz) === 0 && signals.length === 0) return 'a frequency of 0 Hz needs an option of a, b, c, p';
     const durationMs = Number(duration) || standardToneMs;
     const to = places(channel, options);
-    if (typeof to === 'string') return `option ${to} names no place of the dialplan`;
+    if (typeof to === 'string') return `option ${to} names no location of the dialplan`;
     const [received, sent] = [options.has('r'), options.has('t')];
     const direction = received === sent ? 'both' : received ? 'in' : 'out';
     channel.detectTone(

@@ -65,7 +65,7 @@ export const whyBridgeRefuses = (
 ): string =>
   ({
     bridgeNotFound: 'It is being destroyed and accepts no more operations',
-    bridgeNotInStasis: `The dialplan has made it${context.name === '' ? ' for a Dial or Bridge' : ` as the room ${context.name}`}: applications can look at it, not change it`,
+    bridgeNotInStasis: `The dialplan has made it${context.name === '' ? ' for a Dial or Bridge' : ` as the conference ${context.name}`}: applications can look at it, not change it`,
     bridgeNotPlayingMusic: 'No music plays on it: startMoh begins some',
   })[error];
 

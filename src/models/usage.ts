@@ -15,7 +15,7 @@ const SipUsage = model('SipUsage', 'Objects of the SIP side.', {
   dialogs: int('Dialogs of calls, early ones included, until their last request is answered.'),
   pending: int('Calls placed that are not decided.'),
   legs: int('SIP legs of channels.'),
-  bindings: int('Registered places of phones.'),
+  bindings: int('Registered contacts of phones.'),
   qualifying: int('OPTIONS that wait for their answer.'),
   subscriptions: int('Phones that watch a mailbox.'),
   lines: int('Lines that are or were registered at providers.'),

@@ -71,7 +71,7 @@ type AwayPolicy = { readonly afterMs: number; readonly action: 'keep' | 'hangup'
 const becomes: Readonly<Record<AwayPolicy['action'], string>> = {
   keep: '',
   hangup: 'it is hung up',
-  continue: 'it goes on in the dialplan',
+  continue: 'it continues in the dialplan',
   move: 'it goes to another application',
 };
 

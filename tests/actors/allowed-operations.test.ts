@@ -243,7 +243,7 @@ allowed('what is refused to playbacks, recordings and bridges has a reason in ev
     'The dialplan has made it for a Dial or Bridge: applications can look at it, not change it',
   ]);
   assert.equal(ofDialplan('team'), [
-    'The dialplan has made it as the room team: applications can look at it, not change it',
+    'The dialplan has made it as the conference team: applications can look at it, not change it',
   ]);
 });
 

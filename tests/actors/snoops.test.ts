@@ -89,7 +89,7 @@ test('a tone is told where it is looked for', async () => {
   assert.equal(session.calls, ['detectTone 2100', 'detectTone 1100', 'detectTone off']);
   for (const [wrong, why] of [
     ['', 'the frequency is 0 to 24000 Hz'],
-    ['2100,300,g(nowhere,1,1)', 'option g names no place of the dialplan'],
+    ['2100,300,g(nowhere,1,1)', 'option g names no location of the dialplan'],
   ] as const)
     assert.equal(
       refusal(() => w.operations.setVariable('s1', { variable: `TONE_DETECT(${wrong})`, value: '' })),

@@ -610,7 +610,7 @@ test('unknown places in options are reported at load; named by a variable, they 
   for (const option of ['b(gone^s^1)', 'B(gone^s^1(x))', 'F(gone^s^1)'])
     assert.throws(
       () => world({ '202': [`Dial(Fake/bob,20,${option})`] }),
-      (error: Error) => error.message.includes('there is no place gone,s,1'),
+      (error: Error) => error.message.includes('there is no location gone,s,1'),
       option,
     );
   for (const letter of ['b', 'B']) {

@@ -128,7 +128,7 @@ for (const { steps, channel = {}, calls, outcome, warnings = [] } of [
     steps: ['Goto(${NO}nowhere)'],
     calls: [],
     outcome: { type: 'hangup', cause: 16 },
-    warnings: ['there is no place nowhere'],
+    warnings: ['there is no location nowhere'],
   },
 ] as {
   steps: string[];

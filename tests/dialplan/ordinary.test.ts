@@ -59,7 +59,7 @@ for (const [contexts, path, message] of [
   [{ c: { 1: ['ExecIf(${X}?Goto)'] } }, undefined, undefined],
   [{ c: { 1: ['ExecIf(1)'] } }, '/c/1/0', 'ExecIf: condition?App(arguments) is needed'],
   [{ c: { 1: ['ExecIf(1?${APP}())'] } }, '/c/1/0', 'ExecIf: "${APP}()" is not a step; expected Application(arguments)'],
-  [{ c: { 1: ['Gosub(nowhere,s,1(x))'] } }, '/c/1/0', 'Gosub: there is no place nowhere,s,1'],
+  [{ c: { 1: ['Gosub(nowhere,s,1(x))'] } }, '/c/1/0', 'Gosub: there is no location nowhere,s,1'],
   [
     { c: { 1: ['GotoIfTime(25:00,*,*,*?1)'] } },
     '/c/1/0',
@@ -94,7 +94,7 @@ test('Gosub comes back with its value, and its arguments and local variables are
   );
   assert.equal(await outcome, { type: 'hangup', cause: 16 });
   assert.equal(noted(channel), ['a/2/b,c/b,c']);
-  assert.equal(warnings(), ['there is no place inner']);
+  assert.equal(warnings(), ['there is no location inner']);
 });
 
 /** What somebody dialed, with everything in it that separates arguments. */

@@ -96,7 +96,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'VoiceMail is an application here',
     'SIP/… is dialed as PJSIP/…',
     'services includes internal, which includes it',
-    'there is no place nowhere,1,1: the call is hung up there',
+    'there is no location nowhere,1,1: the call is hung up there',
     'the class default is the directory of that name',
   ])
     assert.ok(approximated.includes(words), `${words}\n${approximated}`);
@@ -190,7 +190,7 @@ const dialed: readonly [options: string, ours: string | undefined, told: string]
   ['o(100)', '', 'option o of Dial (it is not supported) is dropped'],
   ['F(c^1^1)b(screen^s^1(x^y))B(screen^s^1)', 'F(c^1^1)b(screen^s^1(x^y))B(screen^s^1)', ''],
   ['Fg', 'Fg', ''],
-  ['b(gone^s^1)', 'gone', 'there is no place gone,s,1: the call is hung up there'],
+  ['b(gone^s^1)', 'gone', 'there is no location gone,s,1: the call is hung up there'],
   ['tTwWxX', 'tTwWxX', ''],
   ['kKIOQ(17)s(x)y', '', 'option K of Dial (parking by keys: there are no parking lots'],
   ['G(c^s^1)', undefined, 'option G of Dial (both parties continue in the dialplan'],
@@ -198,7 +198,7 @@ const dialed: readonly [options: string, ours: string | undefined, told: string]
   ['p', undefined, 'call screening: use U(context) and ask there): the call is hung up there'],
   ['u(prohib)', undefined, 'write Set(CALLERID(pres)=…) before Dial'],
   ['${OPTIONS}', '${OPTIONS}', 'options of Dial in a variable (${OPTIONS})'],
-  ['U(gone)', 'gone', 'there is no place gone,s,1: the call is hung up there'],
+  ['U(gone)', 'gone', 'there is no location gone,s,1: the call is hung up there'],
 ];
 for (const [options, ours, told] of dialed)
   importing(`the options ${options} of Dial`, () => {

@@ -398,7 +398,7 @@ away(
       ['hung', 0, 'its WebSocket to connect again'],
       ['cont', 0, 'its WebSocket to connect again'],
       ['in-hung', 0, 'the WebSocket of hung to connect again; after 5 s it is hung up'],
-      ['in-cont', 0, 'the WebSocket of cont to connect again; after 2.5 s it goes on in the dialplan'],
+      ['in-cont', 0, 'the WebSocket of cont to connect again; after 2.5 s it continues in the dialplan'],
     ];
     assert.equal(told().sort(), atOnce.sort());
     world.clock.advance(60_000);

@@ -1286,7 +1286,7 @@ export interface SipUsage {
   pending: number;
   /** SIP legs of channels. */
   legs: number;
-  /** Registered places of phones. */
+  /** Registered contacts of phones. */
   bindings: number;
   /** OPTIONS that wait for their answer. */
   qualifying: number;

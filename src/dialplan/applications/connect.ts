@@ -88,7 +88,7 @@ function readSubroutines(options: ReadonlyMap<string, string>, step: Step): Part
   const prepared = options.has('b') ? resolve(preparation.place, step) : undefined;
   const place = options.get('F') ?? '';
   const afterwards = place ? resolve(readPlace(place).place, step) : behind(step.position);
-  if (!afterwards) step.warn(`there is no place ${unsealed(place)}: who was called is hung up`);
+  if (!afterwards) step.warn(`there is no location ${unsealed(place)}: who was called is hung up`);
   return {
     ...(prepared && { preparation: { position: prepared, args: preparation.args } }),
     ...(options.has('F') && afterwards && { afterwards }),
@@ -171,7 +171,7 @@ export const dial: Application = {
     }
     const screen = options.get('U');
     const [context = ''] = partsOf(screen ?? '');
-    if (screen !== undefined && !exists(context, 's', '1')) return `there is no place ${context},s,1`;
+    if (screen !== undefined && !exists(context, 's', '1')) return `there is no location ${context},s,1`;
     const targets = lines(args[0] ?? '');
     if (targets.length === 0) return 'no target is given';
     const wrong = targets.find((target) => !isDialString(target));
@@ -193,7 +193,7 @@ export const dial: Application = {
     }
     const before = options.get('b');
     if (before !== undefined && !resolve(readPlace(before).place, step)) {
-      warn(`there is no place ${unsealed(before)}`);
+      warn(`there is no location ${unsealed(before)}`);
       return { type: 'hangup', cause: Cause.normalClearing };
     }
     const waiting = waitingOf(options);
@@ -261,7 +261,7 @@ export const chanSpy: Application = {
 
 export const confBridge: Application = {
   name: 'ConfBridge',
-  usage: 'ConfBridge(name): answers and joins everyone in the room of that name',
+  usage: 'ConfBridge(name): answers and joins the conference of that name',
   check: ({ args }) => (args[0]?.trim() ? undefined : 'no conference is named'),
   run: async (step): Promise<StepResult> => {
     const name = (step.args[0] ?? '').trim();

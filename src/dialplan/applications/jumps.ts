@@ -30,7 +30,7 @@ export function resolve(args: readonly string[], { position, dialplan }: Step): 
 function goTo(args: readonly string[], step: Step): StepResult {
   const position = resolve(args, step);
   if (position) return { type: 'goto', position };
-  step.warn(`there is no place ${args.join(',')}`);
+  step.warn(`there is no location ${args.join(',')}`);
   return { type: 'hangup', cause: Cause.normalClearing };
 }
 
@@ -40,12 +40,12 @@ export function checkDestination(args: readonly string[], { position, exists }: 
   if (args.length === 0 || args.length > 3 || target === '') return 'a priority or label is needed';
   const relative = /^[+-]\d+$/.test(target);
   const place = relative ? String(position.priority + Number(target)) : target;
-  return exists(context, extension, place) ? undefined : `there is no place ${context},${extension},${place}`;
+  return exists(context, extension, place) ? undefined : `there is no location ${context},${extension},${place}`;
 }
 
 export const goto: Application = {
   name: 'Goto',
-  usage: 'Goto([[context,]extension,]priority or label): goes on elsewhere',
+  usage: 'Goto([[context,]extension,]priority or label): continues there',
   check: (call) => checkDestination(call.args, call),
   run: (step) => goTo(step.args, step),
 };
@@ -71,7 +71,7 @@ export const gotoIf: Application = {
 
 export const gotoIfTime: Application = {
   name: 'GotoIfTime',
-  usage: 'GotoIfTime(times,weekdays,days,months[,zone]?[place][:[place]]): goes on elsewhere at these times',
+  usage: 'GotoIfTime(times,weekdays,days,months[,zone]?[location][:[location]]): continues there at these times',
   check({ data }) {
     // `9:00` has a colon of its own; the places are behind the question mark.
     const choice = splitBranches(data);

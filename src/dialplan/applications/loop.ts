@@ -40,7 +40,7 @@ export const endWhile: Application = {
 
 export const exitWhile: Application = {
   name: 'ExitWhile',
-  usage: 'ExitWhile(): goes on behind the EndWhile of the loop it is in',
+  usage: 'ExitWhile(): continues after the EndWhile of its loop',
   run: behindEnd,
 };
 

@@ -23,7 +23,7 @@ export function visit(
   step: Step,
 ): StepResult {
   const { subroutines } = step.channel;
-  if (!position) step.warn(`there is no place ${place}`);
+  if (!position) step.warn(`there is no location ${place}`);
   else if (subroutines.length >= step.dialplan.subroutineDepth) {
     step.dialplan.hit('limits.subroutines');
     step.warn(`more than ${step.dialplan.subroutineDepth} subroutines are inside one another`);
@@ -36,14 +36,14 @@ export function visit(
 
 export const gosub: Application = {
   name: 'Gosub',
-  usage: 'Gosub([[context,]extension,]place[(argument…)]): goes on elsewhere until Return; ARG1… are the arguments',
+  usage: 'Gosub([[context,]extension,]priority[(argument…)]): runs a subroutine until Return; ARG1… are the arguments',
   check: (configured) => checkDestination(callOf(configured.data, asItIs).place, configured),
   run: (step) => call(step.text, step),
 };
 
 export const gosubIf: Application = {
   name: 'GosubIf',
-  usage: 'GosubIf(condition?[place[(argument…)]][:[place[(argument…)]]]): the same, by a condition',
+  usage: 'GosubIf(condition?[location[(argument…)]][:[location[(argument…)]]]): the same, by a condition',
   check: ({ data }) => (splitBranches(data) ? undefined : 'condition?place:place is needed'),
   run: (step) => {
     const choice = branchesOf(step);
@@ -55,7 +55,7 @@ export const gosubIf: Application = {
 
 export const returnApplication: Application = {
   name: 'Return',
-  usage: 'Return([value]): goes on behind the Gosub; GOSUB_RETVAL is the value',
+  usage: 'Return([value]): continues after the Gosub; GOSUB_RETVAL is the value',
   run: ({ channel, data, warn }) => {
     const position = leaveSubroutine(channel);
     if (!position) {
