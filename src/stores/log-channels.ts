@@ -107,16 +107,23 @@ function pathWithin(root: string, name: string): string {
   return path;
 }
 
+/** Files that are no longer written to, until their last lines are. */
+function createLeaving() {
+  const leaving = new Set<Promise<void>>();
+  return {
+    leaving,
+    leave(file: LogFile): void {
+      const left = file.close().finally(() => leaving.delete(left));
+      leaving.add(left);
+    },
+  };
+}
+
 export function createLogChannels(options: LogChannelsOptions): LogChannels {
   const { directory, console: terminal, consoleLevels, clock } = options;
   const root = resolve(directory);
   const files = new Map<string, FileChannel>();
-  /** Files that are no longer written to, until their last lines are. */
-  const leaving = new Set<Promise<void>>();
-  const leave = (file: LogFile): void => {
-    const left = file.close().finally(() => leaving.delete(left));
-    leaving.add(left);
-  };
+  const { leave, leaving } = createLeaving();
 
   const tellLost = (lost: number): string =>
     `${JSON.stringify({ level: 40, time: clock.now(), lost, msg: 'log lines were lost: the disk did not take them' })}\n`;
