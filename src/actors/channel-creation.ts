@@ -1,7 +1,7 @@
 import type { Ids } from '../lib/ids.ts';
 import type { ChannelInput, LinkedCall, OnAnswer } from '../machines/channel.ts';
 import { passedOn } from '../machines/channel-setup.ts';
-import { createLifecycle, type PhaseChange } from '../machines/lifecycle.ts';
+import { createLifecycle, type PhaseChange, refusesNewCalls, takesCalls } from '../machines/lifecycle.ts';
 import { AriError } from '../models/errors.ts';
 import {
   type Driver,
@@ -81,14 +81,14 @@ export interface ChannelCreation {
   /** A call comes in. Says whether it is taken. */
   incoming(call: IncomingCall): boolean;
   /** Why no channel is made now, of a new call or of one that is there; undefined: it is. */
-  refusal(isNewCall: boolean): 'serverDrained' | 'serviceUnavailable' | undefined;
+  refusal(isNewCall: boolean): 'serverDrained' | 'serverIsolated' | 'serviceUnavailable' | undefined;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
   openOutbound(request: OutboundRequest): ChannelEntry;
   /** Reports of a leg go to its channel, as long as that exists. */
   reportTo(id: string): Report;
-  /** From now on no channels of new calls (`cordon`), no new channels at all (`drain`), or all again (`uncordon`). */
+  /** From now on no channels of new calls (`cordon`, `isolate`), no new channels at all (`drain`), or all again. */
   enter(change: PhaseChange): void;
 }
 
@@ -114,10 +114,11 @@ class Creation implements ChannelCreation {
     this.#lifecycle.send({ type: change });
   }
 
-  refusal(isNewCall: boolean): 'serverDrained' | 'serviceUnavailable' | undefined {
+  refusal(isNewCall: boolean): ReturnType<ChannelCreation['refusal']> {
     const { state } = this.#lifecycle;
-    if (state === 'serving' || (state === 'cordoned' && !isNewCall)) return undefined;
-    return state === 'cordoned' ? 'serverDrained' : 'serviceUnavailable';
+    if (takesCalls(state)) return undefined;
+    const refused = refusesNewCalls(state);
+    return refused && !isNewCall ? undefined : (refused ?? 'serviceUnavailable');
   }
 
   reportTo(id: string): Report {

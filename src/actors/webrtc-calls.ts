@@ -69,7 +69,8 @@ export interface WebrtcCalls {
   /**
    * Answers an offer and makes its channel, or takes a call that waits for the user.
    * @throws AriError (rejects) webrtcOfferInvalid, webrtcDestinationRequired, webrtcCallNotFound, formatNotFound,
-   * uniqueIdTooLong, channelIdExists, allocationFailed, serverDrained, serviceUnavailable.
+   * uniqueIdTooLong, channelIdExists, allocationFailed, serverDrained,
+   * serverIsolated, serviceUnavailable.
    */
   call(request: BrowserCallRequest, user: BrowserUser): Promise<BrowserAnswer & { iceServers: IceServer[] }>;
   /**

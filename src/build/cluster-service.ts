@@ -9,6 +9,7 @@ import { takesCalls } from '../machines/lifecycle.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
+import { type CallTakers, enterPhase } from './server-owner.ts';
 import type { State } from './state.ts';
 
 /** Whether this node has an object. */
@@ -58,12 +59,13 @@ function loadMeter(now: () => number): () => number {
 
 /** Begins to take part in the cluster, if there is one. */
 export function serveCluster(
-  { clock, lifecycle }: Base,
+  base: Base,
   state: State,
-  { calls, app }: { calls: CallControl; app: HttpApp['app'] },
+  { calls, app, sip }: { calls: CallControl; app: HttpApp['app']; sip: CallTakers['sip'] },
 ): void {
   const { cluster, applications } = state;
   const { channels, meeting } = calls;
+  const { clock, lifecycle } = base;
   const isOnline = phonesHere(state);
   const started = formatTimestamp(clock.now());
   const load = loadMeter(() => clock.monotonic());
@@ -82,6 +84,7 @@ export function serveCluster(
     carryOut,
     isHere: objectsHere(calls),
     isOnline: (endpoint) => isOnline(endpoint) === true,
+    isolated: (is) => enterPhase(base, { channels, sip }, is ? 'isolate' : 'rejoin'),
     figures: () => ({
       ...{ version, started, channels: channels.size, bridges: meeting.bridges.list().length },
       ...{ applications: applications.names().filter(applications.isConnected).length },

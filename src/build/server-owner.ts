@@ -9,7 +9,7 @@ import { formatTimestamp } from '../models/timestamp.ts';
 import type { Base } from './base.ts';
 
 /** The parts of a server that take calls. */
-type CallTakers = { channels: Pick<Channels, 'enter' | 'size'>; sip: Pick<SipDriver, 'enter'> };
+export type CallTakers = { channels: Pick<Channels, 'enter' | 'size'>; sip: Pick<SipDriver, 'enter'> };
 
 type Figures = Omit<ServerInfo, 'name' | 'version' | 'started' | 'draining' | 'channels'>;
 
@@ -19,7 +19,9 @@ export function enterPhase({ lifecycle, log }: Base, { channels, sip }: CallTake
   channels.enter(change);
   sip.enter(change);
   if (change === 'cordon') log.info({ channels: channels.size }, 'the server is drained: it takes no new calls');
-  if (change === 'uncordon') log.info({ channels: channels.size }, 'the server takes new calls again');
+  if (change === 'isolate')
+    log.error({ channels: channels.size }, 'NATS cannot be reached: the node takes no new calls until it is back');
+  if (takesCalls(lifecycle.state)) log.info({ channels: channels.size }, 'the server takes new calls again');
 }
 
 /** Has the next version take over. @throws AriError (rejects) */

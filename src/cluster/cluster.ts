@@ -11,7 +11,7 @@ import type { HandedOver, HandOverAsked } from './arrivals.ts';
 import { type Claims, createClaims, type Kind, unavailable } from './claims.ts';
 import { createForwards, type ForwardFigures, type Forwards, type RemoteRequest } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
-import type { ClusterLink, LinkState } from './link.ts';
+import { type ClusterLink, type LinkState, watchLink } from './link.ts';
 import { type Beat, createMembers, type Members } from './members.ts';
 import { type ClaimedName, createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { createPresence, type Presence } from './presence.ts';
@@ -27,6 +27,8 @@ type ClusterSettings = {
   heartbeatMs: number;
   suspectAfterMs: number;
   awayAfterMs: number;
+  /** Time without NATS after which this node is isolated; 0: never. */
+  isolatedAfterMs: number;
   retryMs: number;
   awaitMs: number;
   movedOctets: number;
@@ -47,6 +49,8 @@ type Served = {
   /** Whether calls to an endpoint reach it from this node. */
   isOnline(endpoint: string): boolean;
   figures(): NodeFigures;
+  /** Hears that NATS was not reached for `isolatedAfterMs`, and that it is again. */
+  isolated(is: boolean): void;
 };
 
 type ClusterFigures = ForwardFigures & {
@@ -258,6 +262,7 @@ function createTelling(parts: Parts) {
   let served: Served | undefined;
   let timer: unknown;
   let dropAnswers = (): void => {};
+  let stopWatching = (): void => {};
   const beat = (leaves?: true): void => {
     if (!served) return;
     const own: Beat = {
@@ -286,6 +291,7 @@ function createTelling(parts: Parts) {
     begin(given: Served): void {
       served = given;
       dropAnswers = listen(parts, given);
+      stopWatching = watchLink(link, { clock, afterMs: settings.isolatedAfterMs }, given.isolated);
       const whenUp = (state: LinkState): void => {
         if (state !== 'up') return;
         join(given.isHere).catch((error: unknown) =>
@@ -301,6 +307,7 @@ function createTelling(parts: Parts) {
       beat(true);
       clock.clearTimeout(timer);
       dropAnswers();
+      stopWatching();
       served = undefined;
     },
   };

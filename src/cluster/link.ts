@@ -1,3 +1,5 @@
+import type { Clock } from '../lib/clock.ts';
+
 /** What carries the messages of a cluster. */
 
 export type LinkState = 'connecting' | 'up' | 'lost' | 'closed';
@@ -59,4 +61,37 @@ export interface ClusterLink {
   /** All that is kept under a subject, in order. @throws (rejects) LinkError */
   kept(subject: string): Promise<Uint8Array[]>;
   close(): Promise<void>;
+}
+
+/**
+ * Tells when a link is not up for so long, and when it is again.
+ * @param afterMs 0: never
+ * @returns a function that ends it
+ */
+export function watchLink(
+  link: Pick<ClusterLink, 'state' | 'onState'>,
+  { clock, afterMs }: { clock: Clock; afterMs: number },
+  tell: (isolated: boolean) => void,
+): () => void {
+  if (afterMs === 0) return () => {};
+  let timer: unknown;
+  let isIsolated = false;
+  const stop = (): void => {
+    clock.clearTimeout(timer);
+    timer = undefined;
+  };
+  const isolate = (): void => {
+    isIsolated = true;
+    tell(true);
+  };
+  const change = (state: LinkState): void => {
+    if (state === 'connecting' || state === 'lost') timer ??= clock.setTimeout(isolate, afterMs);
+    else stop();
+    if (state !== 'up' || !isIsolated) return;
+    isIsolated = false;
+    tell(false);
+  };
+  link.onState(change);
+  change(link.state);
+  return stop;
 }

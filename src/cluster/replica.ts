@@ -204,6 +204,8 @@ export function createReplica(options: ReplicaOptions): Replica {
     run.send(event);
     if (writer.isLong) run.send({ type: 'outgrown' });
   };
+  /** Since when NATS has no whole state, or one that misses changes. */
+  let incompleteSince: number | undefined = clock.monotonic();
   /** One warning for each time without success. */
   let told = false;
   const write = (what: () => Promise<void>): void =>
@@ -215,13 +217,21 @@ export function createReplica(options: ReplicaOptions): Replica {
       (error: unknown) => {
         if (!told) log.warn({ error }, 'the state of this node could not be written to NATS; trying again');
         told = true;
+        incompleteSince ??= clock.monotonic();
         end({ type: 'failed' });
       },
     );
+  const writeAll = async (): Promise<void> => {
+    await writer.writeAll();
+    if (run.state === 'copying') incompleteSince = undefined;
+  };
   const run = new TableRun<keyof typeof stateReplicaTable, StateReplicaEvent, 'writeAll' | 'writeChanges'>(
     stateReplicaTable,
     'missing',
-    { writeAll: () => write(writer.writeAll), writeChanges: () => write(writer.writeChanges) },
+    {
+      writeAll: () => write(writeAll),
+      writeChanges: () => write(writer.writeChanges),
+    },
   );
 
   source.follow((changes, events) => {
@@ -230,9 +240,14 @@ export function createReplica(options: ReplicaOptions): Replica {
     if (waiting.characters <= mostWaiting) return;
     waiting.take();
     options.hit();
+    incompleteSince ??= clock.monotonic();
     run.send({ type: 'overflowed' });
   });
-  link.onState((state) => state !== 'up' && void run.send({ type: 'link.lost' }));
+  link.onState((state) => {
+    if (state === 'up') return;
+    incompleteSince ??= clock.monotonic();
+    run.send({ type: 'link.lost' });
+  });
   const again = (): void => {
     const isDue = run.state === 'missing' || waiting.since !== undefined;
     if (isDue && link.state === 'up') run.send({ type: 'due' });
@@ -242,7 +257,7 @@ export function createReplica(options: ReplicaOptions): Replica {
 
   return {
     figures() {
-      const since = writer.since ?? waiting.since;
+      const since = incompleteSince ?? writer.since ?? waiting.since;
       return { ...writer.counts, lagMs: since === undefined ? 0 : Math.round(clock.monotonic() - since) };
     },
     async close(gone) {

@@ -132,6 +132,12 @@ export const cluster = group(
       description:
         'The same for a node that NATS still has a connection of: its machine is lost, or the network is cut. 0: never.',
     }),
+    isolated_after: number(0, 86_400, {
+      default: 10,
+      unit: 's',
+      description:
+        'Time without NATS after which a node with cluster.replicate takes no new calls, until NATS is back: they would be lost when another node goes on with its calls. Live calls continue. 0: it goes on taking calls.',
+    }),
     stand_ins: whole(0, 100, {
       default: 2,
       unit: 'nodes',

@@ -97,6 +97,12 @@ function checkCluster({ cluster, state_store }: Config): Problem[] {
   if (cluster.away_after <= cluster.suspect_after) add('away_after', 'must be longer than cluster.suspect_after');
   if (cluster.replicate && cluster.take_over_after <= cluster.retry)
     add('take_over_after', 'must be longer than cluster.retry');
+  if (
+    cluster.replicate &&
+    cluster.take_over_silent_after > 0 &&
+    cluster.isolated_after >= cluster.take_over_silent_after
+  )
+    add('isolated_after', 'must be shorter than cluster.take_over_silent_after');
   if (cluster.replicate && !state_store?.on) add('replicate', 'needs state_store.on: true');
   if ((cluster.certificate === '') !== (cluster.key === '')) add('key', 'give `certificate` and `key`, or neither');
   for (const [index, url] of cluster.nats.entries())

@@ -40,6 +40,7 @@ const passing: ReadonlySet<AriErrorCode> = new Set([
   'storageFailed',
   'serviceUnavailable',
   'serverDrained',
+  'serverIsolated',
 ] satisfies AriErrorCode[]);
 
 /** Resources whose answers hold secrets: these are never written to the disk. */

@@ -36,6 +36,7 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'serviceTimeout',
   'serviceUnavailable',
   'serverDrained',
+  'serverIsolated',
   'idempotencyKeyInvalid',
   'idempotencyKeyReused',
   'idempotencyKeyBusy',

@@ -10,6 +10,10 @@ export type LifecycleEvent =
   | { type: 'cordon' }
   /** It takes new calls again. */
   | { type: 'uncordon' }
+  /** Its cluster cannot be reached: another node may go on with its calls. It takes no new ones. */
+  | { type: 'isolate' }
+  /** Its cluster is reached again. */
+  | { type: 'rejoin' }
   /** It takes nothing new and is about to end. */
   | { type: 'drain' }
   | { type: 'close' };
@@ -22,9 +26,13 @@ export const lifecycleMachine = lifecycle.createMachine({
   initial: 'made',
   states: {
     made: { on: { start: 'serving', drain: 'draining', close: 'closed' } },
-    serving: { on: { cordon: 'cordoned', drain: 'draining', close: 'closed' } },
+    serving: { on: { cordon: 'cordoned', isolate: 'isolated', drain: 'draining', close: 'closed' } },
     /** Its calls continue and may place others. */
-    cordoned: { on: { uncordon: 'serving', drain: 'draining', close: 'closed' } },
+    cordoned: { on: { uncordon: 'serving', isolate: 'cordonedAndIsolated', drain: 'draining', close: 'closed' } },
+    /** The same. */
+    isolated: { on: { rejoin: 'serving', cordon: 'cordonedAndIsolated', drain: 'draining', close: 'closed' } },
+    /** The same, for two reasons. */
+    cordonedAndIsolated: { on: { uncordon: 'isolated', rejoin: 'cordoned', drain: 'draining', close: 'closed' } },
     /** Its objects continue. */
     draining: { on: { close: 'closed' } },
     closed: { type: 'final' },
@@ -33,11 +41,17 @@ export const lifecycleMachine = lifecycle.createMachine({
 
 /** What it ignores, and why. */
 export const lifecycleIgnores: Ignores<typeof lifecycleMachine> = [
-  { events: ['start'], in: ['serving', 'cordoned', 'draining'], why: 'it was started before' },
-  { events: ['drain', 'cordon'], in: ['draining'], why: 'it accepts no new calls' },
-  { events: ['cordon'], in: ['made', 'cordoned'], why: 'it accepts no new calls' },
-  { events: ['uncordon'], in: ['made', 'serving'], why: 'it is not cordoned' },
-  { events: ['uncordon'], in: ['draining'], why: 'it is about to end' },
+  {
+    events: ['start'],
+    in: ['serving', 'cordoned', 'isolated', 'cordonedAndIsolated', 'draining'],
+    why: 'it was started before',
+  },
+  { events: ['drain', 'cordon', 'isolate'], in: ['draining'], why: 'it accepts no new calls' },
+  { events: ['cordon'], in: ['made', 'cordoned', 'cordonedAndIsolated'], why: 'it accepts no new calls' },
+  { events: ['isolate'], in: ['made', 'isolated', 'cordonedAndIsolated'], why: 'it accepts no new calls' },
+  { events: ['uncordon'], in: ['made', 'serving', 'isolated'], why: 'it is not cordoned' },
+  { events: ['rejoin'], in: ['made', 'serving', 'cordoned'], why: 'it is not isolated' },
+  { events: ['uncordon', 'rejoin'], in: ['draining'], why: 'it is about to end' },
 ];
 
 /** The chart as a table. */
@@ -49,6 +63,12 @@ export type PhaseChange = Exclude<LifecycleEvent['type'], 'start' | 'close'>;
 
 /** Whether new calls are taken. A part that is not started yet gets none. */
 export const takesCalls = (state: LifecycleState): boolean => state === 'made' || state === 'serving';
+
+/** Why new calls are refused that live calls do not place: by an operator, or because the cluster cannot be reached. */
+export const refusesNewCalls = (state: LifecycleState): 'serverDrained' | 'serverIsolated' | undefined => {
+  if (state === 'cordoned' || state === 'cordonedAndIsolated') return 'serverDrained';
+  return state === 'isolated' ? 'serverIsolated' : undefined;
+};
 
 /** Runs the chart. A part that is given all that it needs serves from the first moment. */
 export const createLifecycle = (state: LifecycleState = 'serving'): TableRun<LifecycleState, LifecycleEvent, never> =>

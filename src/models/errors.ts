@@ -111,6 +111,10 @@ export const ariErrors = {
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection (http.limits.pipelined)' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
   serverDrained: { status: 503, message: 'The server is drained: it takes no new calls (hookswitch drain)' },
+  serverIsolated: {
+    status: 503,
+    message: 'The node cannot reach its cluster: it takes no new calls until NATS is back (cluster.isolated_after)',
+  },
   idempotencyKeyInvalid: {
     status: 400,
     message: 'The header Idempotency-Key must be 1 to 255 visible ASCII characters without quotes inside',

@@ -423,6 +423,11 @@ owner('a cordoned server takes no new calls, but lets live ones place others', a
   call.incoming('c3', 's', 'default', { joins: true });
   assert.ok(call.channels.find('c3'), 'it joins a call that is there');
   assert.equal([call.channels.refusal(true), call.channels.refusal(false)], ['serverDrained', undefined]);
+  call.channels.enter('isolate');
+  call.channels.enter('uncordon');
+  assert.equal([call.channels.refusal(true), call.channels.refusal(false)], ['serverIsolated', undefined]);
+  call.channels.enter('cordon');
+  call.channels.enter('rejoin');
   assert.ok(call.operations.originate({ endpoint: 'Fake/phone', app: 'a', originator: 'c1' }));
   call.channels.enter('uncordon');
   assert.is(call.channels.refusal(true), undefined);

@@ -87,6 +87,8 @@ replicas('has what the node has, after any changes', async () => {
 
 replicas('writes what has changed, and of several changes of an object the last one', async () => {
   const node = createNode({ piece: 1_000 });
+  node.clock.advance(7);
+  assert.is(node.replica.figures().lagMs, 7, 'NATS has nothing yet');
   await node.pass(50);
   const { octets } = node.replica.figures();
   for (let at = 0; at < 100; at++) node.commit([['a', String(at)]]);

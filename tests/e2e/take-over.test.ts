@@ -152,7 +152,7 @@ onNodes(
 onNodes(
   'a node that stood still ends without a word when another has its calls',
   ['a', 'b'],
-  { ...automatic, take_over_silent_after: 3 },
+  { ...automatic, isolated_after: 1, take_over_silent_after: 3 },
   async (cluster, ends) => {
     const [a, b] = [cluster.node('a'), cluster.node('b')];
     const app = await a.app('shop');
@@ -171,6 +171,40 @@ onNodes(
     phone.hangup();
     await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
     await cluster.whole();
+  },
+);
+
+onNodes(
+  'a node that NATS is away from takes no new calls until NATS is back, and keeps its own',
+  ['a', 'b'],
+  { ...replicated, isolated_after: 0.5 },
+  async (cluster, ends) => {
+    const a = cluster.node('a');
+    const app = await a.app('shop');
+    const { phone, channel } = await callIn(app, a, ends);
+    const begin = () => app.request<{ message: string }>('POST', '/channels?endpoint=Local/1000@default&app=shop');
+    await cluster.nats.child.end('SIGKILL');
+    let refused: Awaited<ReturnType<typeof begin>> | undefined;
+    await untilAsked(
+      async () => {
+        refused = await begin();
+        return refused.status === 503;
+      },
+      () => `a call was begun: ${JSON.stringify(refused?.body)}`,
+    );
+    assert.match(refused!.body.message, /cannot reach its cluster/);
+    const other = await Phone.open('bob', a.sip);
+    ends.push(() => other.close());
+    assert.is((await other.outside('OPTIONS', '1000', [])).status, 503);
+    assert.is((await a.ask('GET', '/health/ready')).status, 503);
+    assert.is((await app.request('POST', `/channels/${channel.id}/variable?variable=X&value=1`)).status, 204);
+    phone.hangup();
+    await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
+    await cluster.nats.begin();
+    await untilAsked(
+      async () => (await begin()).status === 200,
+      () => 'no call is begun when NATS is back',
+    );
   },
 );
 

@@ -27,6 +27,15 @@ chart('a part can be cordoned and takes new calls again', () => {
   assert.equal(after('start', 'cordon', 'close'), ['closed']);
 });
 
+chart('a part whose cluster is away takes no new calls until it is back, unless it is cordoned as well', () => {
+  assert.equal(after('start', 'isolate'), ['isolated']);
+  assert.equal(after('start', 'isolate', 'uncordon'), ['isolated']);
+  assert.equal(after('start', 'isolate', 'rejoin'), ['serving']);
+  assert.equal(after('start', 'isolate', 'cordon', 'rejoin'), ['cordoned']);
+  assert.equal(after('start', 'cordon', 'isolate', 'uncordon'), ['isolated']);
+  assert.equal(after('start', 'isolate', 'cordon', 'drain', 'rejoin'), ['draining']);
+});
+
 chart('every state and every transition is reached', () => assertTableCovered(lifecycleMachine, 'made'));
 
 chart.run();

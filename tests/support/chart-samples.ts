@@ -541,7 +541,7 @@ export const chartSamples: readonly ChartSamples[] = [
   }),
   samplesOf(lifecycleMachine, {
     inputs: [{} as never],
-    events: plain('start', 'cordon', 'uncordon', 'drain', 'close'),
+    events: plain('start', 'cordon', 'uncordon', 'isolate', 'rejoin', 'drain', 'close'),
   }),
   samplesOf(memberMusicMachine, {
     inputs: [{} as never],

@@ -1,4 +1,4 @@
-import { type LifecycleState, takesCalls } from '../../machines/lifecycle.ts';
+import { type LifecycleState, refusesNewCalls, takesCalls } from '../../machines/lifecycle.ts';
 import { refuseBody } from '../../sip/dialog/offers.ts';
 import { hasOption, RELIABLE } from '../../sip/dialog/reliable.ts';
 import { TIMER, tooShortSession } from '../../sip/dialog/session-timer.ts';
@@ -27,11 +27,13 @@ type InviteReceiverOptions = {
   callRefused: ((offer: RefusedOffer) => void) | undefined;
 };
 
-/** Why no call is taken in a phase of the server. A cordoned server lets an INVITE replace one of its calls. */
+/** Why no call is taken in a phase of the server. One that is cordoned or isolated lets an INVITE replace one of its calls. */
 function refusalIn(phase: LifecycleState, request: SipRequest): string | undefined {
   if (takesCalls(phase)) return undefined;
-  if (phase !== 'cordoned') return 'the server is about to stop';
-  return request.headerLines('Replaces').length > 0 ? undefined : 'the server is drained';
+  const refused = refusesNewCalls(phase);
+  if (refused === undefined) return 'the server is about to stop';
+  if (request.headerLines('Replaces').length > 0) return undefined;
+  return refused === 'serverDrained' ? 'the server is drained' : 'the node cannot reach its cluster';
 }
 
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */

@@ -396,9 +396,14 @@ calls('a draining server answers 503', async () => {
   assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
 });
 
-calls('a cordoned server answers 503 until it takes calls again', async () => {
+calls('a server that is cordoned, isolated or both answers 503 until it takes calls again', async () => {
   const { caller, callee } = await world();
+  callee.driver.enter('isolate');
+  const isolated = caller.open('600@trunk');
+  isolated.leg.dial();
+  assert.equal(await isolated.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
   callee.driver.enter('cordon');
+  callee.driver.enter('rejoin');
   const refused = caller.open('600@trunk');
   refused.leg.dial();
   assert.equal(await refused.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 34, techCause: 503 });
