@@ -54,8 +54,12 @@ export interface ClusterLink {
    * @returns the row that was there. @throws (rejects) LinkError
    */
   reserve(key: string, value: string): Promise<string | undefined>;
-  /** Appends to what is kept under a subject. @returns its position, which grows. @throws (rejects) LinkError */
-  append(subject: string, data: Uint8Array): Promise<number>;
+  /**
+   * Appends to what is kept under a subject.
+   * @param after refused unless the last message of the subject has this position
+   * @returns its position, which grows. @throws (rejects) LinkError
+   */
+  append(subject: string, data: Uint8Array, after?: number): Promise<number>;
   /** Drops what is kept under a subject before a position; without one all of it. @throws (rejects) LinkError */
   trim(subject: string, before?: number): Promise<void>;
   /** All that is kept under a subject, in order. @throws (rejects) LinkError */

@@ -242,7 +242,7 @@ const guarded = (link: ClusterLink, require: () => void): Pick<ClusterLink, Aske
     reserve: whenHeld((key: string, value: string) => link.reserve(key, value)),
     release: whenHeld((key: string) => link.release(key)),
     keys: whenHeld((prefix: string) => link.keys(prefix)),
-    append: whenHeld((subject: string, data: Uint8Array) => link.append(subject, data)),
+    append: whenHeld((subject: string, data: Uint8Array, after?: number) => link.append(subject, data, after)),
     trim: whenHeld((subject: string, before?: number) => link.trim(subject, before)),
     kept: whenHeld((subject: string) => link.kept(subject)),
   };

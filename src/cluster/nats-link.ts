@@ -326,25 +326,32 @@ const asking =
 /** The stream with the states of all nodes. */
 const statesOf = (cluster: string): string => `${cluster}_state`;
 
-/** Opens it. It is in memory: each node writes its state again when it has connected. */
+/**
+ * Opens it. It is in memory: each node writes its state again when it has connected. Creating it again empties it where
+ * two nodes do so at the same time (nats-server 2.9), so it is created only if there is none.
+ */
 async function openStates({ streams }: JetStreamManager, { cluster, states }: NatsSettings): Promise<void> {
   const bounds = { subjects: [`${cluster}.state.*`], max_bytes: states.octets, num_replicas: states.replicas };
   try {
-    await streams.add({ name: statesOf(cluster), storage: 'memory', ...bounds });
-  } catch (error) {
-    if ((error as { code?: number }).code !== streamDiffers) throw error;
     await streams.update(statesOf(cluster), bounds);
+  } catch (error) {
+    if ((error as { code?: number }).code !== streamMissing) throw error;
+    await streams.add({ name: statesOf(cluster), storage: 'memory', ...bounds });
   }
 }
 
-/** Code of JetStream: there is a stream of that name with other settings. */
-const streamDiffers = 10058;
+/** Code of JetStream: there is no stream of that name. */
+const streamMissing = 10059;
 
 /** What is kept, in a stream. */
 function createLog(table: () => Table, { cluster, timeoutMs }: NatsSettings): SharedLog {
   const ours = asking(table);
   return {
-    append: (subject, data) => ours(async ({ client }) => (await client.publish(subject, data)).seq),
+    append: (subject, data, after) =>
+      ours(async ({ client }) => {
+        const expect = after === undefined ? {} : { expect: { lastSubjectSequence: after } };
+        return (await client.publish(subject, data, expect)).seq;
+      }),
     trim: (subject, before) =>
       ours(async ({ manager }) => {
         await manager.streams.purge(statesOf(cluster), {

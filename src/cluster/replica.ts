@@ -134,13 +134,17 @@ function createWriter({ link, subject, source, piece, version }: ReplicaOptions,
   /** Of the copy at NATS, and of the changes behind it. */
   const size = { copy: 0, behind: 0, messages: 0 };
   let number = 0;
+  /** The place of the last message; undefined before a whole state. */
+  let last: number | undefined;
   /** The oldest change in what is being written. */
   let writingSince: number | undefined;
 
   const send = async (text: string, more: Pick<Head, 'first' | 'more'>): Promise<number> => {
     const head: Head = { epoch: link.epoch, version, number: ++number, ...more };
     const frame = writeFrame(head, Buffer.from(text));
-    const at = await link.append(subject, frame);
+    // Refused if the stream was emptied or created anew: the whole state is written next.
+    const at = await link.append(subject, frame, last);
+    last = at;
     counts.octets += frame.length;
     size.behind += frame.length;
     size.messages++;
@@ -156,6 +160,7 @@ function createWriter({ link, subject, source, piece, version }: ReplicaOptions,
   };
   const writeAll = async (): Promise<void> => {
     waiting.take();
+    last = undefined;
     const { entries, events } = source.all();
     Object.assign(size, { behind: 0, messages: 0 });
     let first: number | undefined;

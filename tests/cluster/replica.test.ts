@@ -85,6 +85,18 @@ replicas('has what the node has, after any changes', async () => {
   await fc.assert(run, { numRuns: 100 });
 });
 
+replicas('writes the whole state again when NATS has lost it without a word', async () => {
+  const node = createNode();
+  node.commit([['a', '1']]);
+  await node.pass(50);
+  await assertSame(node);
+  node.hub.logs.clear();
+  node.commit([['b', '2']]);
+  await node.pass(2_000);
+  assert.is(node.replica.figures().copies, 2);
+  await assertSame(node);
+});
+
 replicas('writes what has changed, and of several changes of an object the last one', async () => {
   const node = createNode({ piece: 1_000 });
   node.clock.advance(7);

@@ -82,8 +82,9 @@ export class ClusterHub {
         require();
         return [...this.table.keys()].filter((key) => key.startsWith(`${prefix}.`));
       },
-      append: async (subject, data) => {
+      append: async (subject, data, after) => {
         require();
+        if (after !== undefined && this.logs.get(subject)?.at(-1)?.at !== after) throw new LinkError('down');
         const at = ++this.#appended;
         this.logs.set(subject, [...(this.logs.get(subject) ?? []), { at, data }]);
         return at;
