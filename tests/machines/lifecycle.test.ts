@@ -34,6 +34,9 @@ chart('a part whose cluster is away takes no new calls until it is back, unless 
   assert.equal(after('start', 'isolate', 'cordon', 'rejoin'), ['cordoned']);
   assert.equal(after('start', 'cordon', 'isolate', 'uncordon'), ['isolated']);
   assert.equal(after('start', 'isolate', 'cordon', 'drain', 'rejoin'), ['draining']);
+  assert.equal(after('start', 'isolate', 'drain'), ['draining']);
+  assert.equal(after('start', 'isolate', 'close'), ['closed']);
+  assert.equal(after('start', 'isolate', 'cordon', 'close'), ['closed']);
 });
 
 chart('every state and every transition is reached', () => assertTableCovered(lifecycleMachine, 'made'));

@@ -11,6 +11,7 @@ chart('the whole state is written first, then changes', () => {
   assert.equal(after('due', 'written'), ['current']);
   assert.equal(after('due', 'written', 'due'), ['following', 'writeChanges']);
   assert.equal(after('due', 'written', 'due', 'due'), ['following']);
+  assert.equal(after('due', 'written', 'due', 'written'), ['current']);
 });
 
 chart('the whole state is written again when a change was lost, or NATS was', () => {
