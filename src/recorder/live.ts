@@ -106,8 +106,12 @@ type Watching = Omit<Watcher, 'send'>;
 
 const placeOf = ({ clock, recorder }: LiveOptions) => ({ at: clock.now(), seq: recorder.order });
 
-const figuresOf = (recorder: Recorder, all: readonly CallRecord[], begun: number): LiveFigures => ({
-  live_calls: all.reduce((sum, { ended }) => (ended === undefined ? sum + 1 : sum), 0),
+const figuresOf = (
+  recorder: Recorder,
+  all: readonly CallRecord[],
+  { begun, live }: { begun: number; live: number },
+): LiveFigures => ({
+  live_calls: live,
   begun_calls: begun,
   kept_calls: all.length,
   evicted: recorder.evicted,
@@ -115,6 +119,21 @@ const figuresOf = (recorder: Recorder, all: readonly CallRecord[], begun: number
   octets: recorder.octets,
   recording: recorder.on,
 });
+
+/** Counts the live ones of all calls. Of very many calls they are counted once a second. */
+function createLiveCount({ clock }: Pick<LiveOptions, 'clock'>) {
+  let count = 0;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  return (all: readonly CallRecord[]): number => {
+    const now = clock.monotonic();
+    if (all.length > veryMany && now - countedAt < 1_000) return count;
+    countedAt = now;
+    count = 0;
+    for (const { ended } of all) if (ended === undefined) count++;
+    return count;
+  };
+}
+const veryMany = 5_000;
 
 /** Counts the calls that a user sees: `all` at first, then each that changes and was not counted yet. */
 function createCount(all: readonly CallRecord[], mayShow: (call: CallRecord) => boolean) {
@@ -158,6 +177,7 @@ function watchOverview(
     const { calls_burst: burst, calls_per_second: perSecond } = options.settings();
     return { burst, perSecond };
   });
+  const liveOf = createLiveCount(options);
   let quiet = 0;
   // The newest are sent directly, then all live ones.
   const all = seen().toReversed();
@@ -194,6 +214,7 @@ function watchOverview(
         removed.push(call.id);
       }
       const begun = countBegun(changed);
+      const kept = seen();
       const told = choose().map(calls.model);
       const stuck = options.stuck().filter(seesWaiting);
       const mostStuck = options.settings().stuck;
@@ -202,7 +223,7 @@ function watchOverview(
         ...placeOf(options),
         calls: told,
         removed,
-        figures: figuresOf(recorder, seen(), begun),
+        figures: figuresOf(recorder, kept, { begun, live: liveOf(kept) }),
         applications: options.applications().filter(({ name }) => visibility?.seesAll([name]) ?? true),
         stuck: stuck.slice(0, mostStuck),
         ...(stuck.length > mostStuck && { stuck_left_out: stuck.length - mostStuck }),
