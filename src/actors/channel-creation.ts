@@ -1,7 +1,7 @@
 import type { Ids } from '../lib/ids.ts';
 import type { ChannelInput, LinkedCall, OnAnswer } from '../machines/channel.ts';
 import { passedOn } from '../machines/channel-setup.ts';
-import { createLifecycle, type PhaseChange, refusesNewCalls, takesCalls } from '../machines/lifecycle.ts';
+import { type CallRefusal, callRefusalIn, createLifecycle, type PhaseChange } from '../machines/lifecycle.ts';
 import { AriError } from '../models/errors.ts';
 import {
   type Driver,
@@ -81,7 +81,7 @@ export interface ChannelCreation {
   /** A call comes in. Says whether it is taken. */
   incoming(call: IncomingCall): boolean;
   /** Why no channel is made now, of a new call or of one that is there; undefined: it is. */
-  refusal(isNewCall: boolean): 'serverDrained' | 'serverIsolated' | 'serviceUnavailable' | undefined;
+  refusal(isNewCall: boolean): CallRefusal | undefined;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
@@ -114,11 +114,8 @@ class Creation implements ChannelCreation {
     this.#lifecycle.send({ type: change });
   }
 
-  refusal(isNewCall: boolean): ReturnType<ChannelCreation['refusal']> {
-    const { state } = this.#lifecycle;
-    if (takesCalls(state)) return undefined;
-    const refused = refusesNewCalls(state);
-    return refused && !isNewCall ? undefined : (refused ?? 'serviceUnavailable');
+  refusal(isNewCall: boolean): CallRefusal | undefined {
+    return callRefusalIn(this.#lifecycle.state, isNewCall);
   }
 
   reportTo(id: string): Report {

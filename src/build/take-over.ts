@@ -1,6 +1,7 @@
-import type { ClusterLink, LinkState } from '../cluster/link.ts';
+import type { ClusterLink } from '../cluster/link.ts';
 import { type ClaimedName, claimLostName } from '../cluster/named-link.ts';
 import type { Config } from '../config/schema.ts';
+import { atMost } from '../lib/at-most.ts';
 import type { Clock } from '../lib/clock.ts';
 import { createIds } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
@@ -19,20 +20,10 @@ type TakenOver = NodeProcess & {
 };
 
 /** Resolves when NATS is reached. @throws (rejects) Error when it is not within the time. */
-function untilUp(link: ClusterLink, timeoutMs: number, clock: Clock): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.setTimeout(
-      () => reject(new Error(`NATS cannot be reached (cluster.nats): ${link.reason}`)),
-      timeoutMs,
-    );
-    const whenUp = (state: LinkState): void => {
-      if (state !== 'up') return;
-      clock.clearTimeout(timer);
-      resolve();
-    };
-    link.onState(whenUp);
-    whenUp(link.state);
-  });
+async function untilUp(link: ClusterLink, timeoutMs: number, clock: Clock): Promise<void> {
+  const up = new Promise<void>((resolve) => link.onState((state) => state === 'up' && resolve()));
+  if (link.state !== 'up') await atMost(clock, timeoutMs, up);
+  if (link.state !== 'up') throw new Error(`NATS cannot be reached (cluster.nats): ${link.reason}`);
 }
 
 /** Takes the name and the state of the lost node `cluster.name`. @throws (rejects) Error with the reason. */

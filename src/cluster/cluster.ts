@@ -49,7 +49,7 @@ type Served = {
   /** Whether calls to an endpoint reach it from this node. */
   isOnline(endpoint: string): boolean;
   figures(): NodeFigures;
-  /** Hears that NATS was not reached for `isolatedAfterMs`, and that it is again. */
+  /** Hears that NATS was not reached for `isolatedAfterMs`, and whenever it is reached. */
   isolated(is: boolean): void;
 };
 

@@ -68,7 +68,7 @@ export interface ClusterLink {
 }
 
 /**
- * Tells when a link is not up for so long, and when it is again.
+ * Tells when a link is not up for so long, and whenever it is up.
  * @param afterMs 0: never
  * @returns a function that ends it
  */
@@ -79,21 +79,14 @@ export function watchLink(
 ): () => void {
   if (afterMs === 0) return () => {};
   let timer: unknown;
-  let isIsolated = false;
   const stop = (): void => {
     clock.clearTimeout(timer);
     timer = undefined;
   };
-  const isolate = (): void => {
-    isIsolated = true;
-    tell(true);
-  };
   const change = (state: LinkState): void => {
-    if (state === 'connecting' || state === 'lost') timer ??= clock.setTimeout(isolate, afterMs);
+    if (state === 'connecting' || state === 'lost') timer ??= clock.setTimeout(() => tell(true), afterMs);
     else stop();
-    if (state !== 'up' || !isIsolated) return;
-    isIsolated = false;
-    tell(false);
+    if (state === 'up') tell(false);
   };
   link.onState(change);
   change(link.state);

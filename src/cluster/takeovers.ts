@@ -57,7 +57,6 @@ export function createTakeovers(options: TakeoversOptions): Takeovers {
   /** Since when this node hears others; undefined while it does not. */
   let upSince: number | undefined;
   let timer: unknown;
-  let closed = false;
 
   const watch = (name: string): Watched => {
     const effects = effectsOf(name, () => node, options);
@@ -85,7 +84,7 @@ export function createTakeovers(options: TakeoversOptions): Takeovers {
     }
     const names = new Set(found.map(({ name }) => name));
     for (const [name, { run }] of watched) if (!names.has(name) && !isBusy(run.state)) watched.delete(name);
-    timer = closed ? undefined : clock.setTimeout(look, lookMs);
+    timer = clock.setTimeout(look, lookMs);
   };
   look();
 
@@ -94,7 +93,6 @@ export function createTakeovers(options: TakeoversOptions): Takeovers {
       return [...watched.values()].filter(({ standIn }) => standIn).length;
     },
     async close() {
-      closed = true;
       clock.clearTimeout(timer);
       const stopping = [...watched.values()].map(({ standIn }) => standIn?.stop());
       await Promise.all(stopping).catch((error: unknown) => log.error({ error }, 'a stand-in did not end'));

@@ -64,11 +64,16 @@ export type PhaseChange = Exclude<LifecycleEvent['type'], 'start' | 'close'>;
 /** Whether new calls are taken. A part that is not started yet gets none. */
 export const takesCalls = (state: LifecycleState): boolean => state === 'made' || state === 'serving';
 
-/** Why new calls are refused that live calls do not place: by an operator, or because the cluster cannot be reached. */
-export const refusesNewCalls = (state: LifecycleState): 'serverDrained' | 'serverIsolated' | undefined => {
-  if (state === 'cordoned' || state === 'cordonedAndIsolated') return 'serverDrained';
-  return state === 'isolated' ? 'serverIsolated' : undefined;
-};
+/** Why a call is refused: by an operator, because the cluster cannot be reached, or because the server is about to end. */
+export type CallRefusal = 'serverDrained' | 'serverIsolated' | 'serviceUnavailable';
+
+/** Why a call is not taken now; undefined: it is. @param isNew it neither replaces, joins nor is placed by a live call */
+export function callRefusalIn(state: LifecycleState, isNew: boolean): CallRefusal | undefined {
+  if (takesCalls(state)) return undefined;
+  if (state !== 'cordoned' && state !== 'cordonedAndIsolated' && state !== 'isolated') return 'serviceUnavailable';
+  if (!isNew) return undefined;
+  return state === 'isolated' ? 'serverIsolated' : 'serverDrained';
+}
 
 /** Runs the chart. A part that is given all that it needs serves from the first moment. */
 export const createLifecycle = (state: LifecycleState = 'serving'): TableRun<LifecycleState, LifecycleEvent, never> =>

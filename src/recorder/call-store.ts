@@ -236,7 +236,7 @@ export class CallStore {
   }
 
   /** Ended calls that are kept, in the order of their ends. */
-  get endedCalls(): Iterable<CallRecord> {
+  get endedCalls(): ReadonlySet<CallRecord> {
     return this.#ended;
   }
 

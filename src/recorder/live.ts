@@ -120,21 +120,6 @@ const figuresOf = (
   recording: recorder.on,
 });
 
-/** Counts the live ones of all calls. Of very many calls they are counted once a second. */
-function createLiveCount({ clock }: Pick<LiveOptions, 'clock'>) {
-  let count = 0;
-  let countedAt = Number.NEGATIVE_INFINITY;
-  return (all: readonly CallRecord[]): number => {
-    const now = clock.monotonic();
-    if (all.length > veryMany && now - countedAt < 1_000) return count;
-    countedAt = now;
-    count = 0;
-    for (const { ended } of all) if (ended === undefined) count++;
-    return count;
-  };
-}
-const veryMany = 5_000;
-
 /** Counts the calls that a user sees: `all` at first, then each that changes and was not counted yet. */
 function createCount(all: readonly CallRecord[], mayShow: (call: CallRecord) => boolean) {
   const counted = new WeakSet(all);
@@ -177,7 +162,9 @@ function watchOverview(
     const { calls_burst: burst, calls_per_second: perSecond } = options.settings();
     return { burst, perSecond };
   });
-  const liveOf = createLiveCount(options);
+  /** Calls without an end. Of all that are kept, those that ended are known. */
+  const liveOf = (kept: readonly CallRecord[]): number =>
+    visibility ? kept.filter(({ ended }) => ended === undefined).length : kept.length - recorder.store.endedCalls.size;
   let quiet = 0;
   // The newest are sent directly, then all live ones.
   const all = seen().toReversed();

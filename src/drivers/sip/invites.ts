@@ -1,4 +1,4 @@
-import { type LifecycleState, refusesNewCalls, takesCalls } from '../../machines/lifecycle.ts';
+import { type CallRefusal, callRefusalIn, type LifecycleState } from '../../machines/lifecycle.ts';
 import { refuseBody } from '../../sip/dialog/offers.ts';
 import { hasOption, RELIABLE } from '../../sip/dialog/reliable.ts';
 import { TIMER, tooShortSession } from '../../sip/dialog/session-timer.ts';
@@ -27,14 +27,12 @@ type InviteReceiverOptions = {
   callRefused: ((offer: RefusedOffer) => void) | undefined;
 };
 
-/** Why no call is taken in a phase of the server. One that is cordoned or isolated lets an INVITE replace one of its calls. */
-function refusalIn(phase: LifecycleState, request: SipRequest): string | undefined {
-  if (takesCalls(phase)) return undefined;
-  const refused = refusesNewCalls(phase);
-  if (refused === undefined) return 'the server is about to stop';
-  if (request.headerLines('Replaces').length > 0) return undefined;
-  return refused === 'serverDrained' ? 'the server is drained' : 'the node cannot reach its cluster';
-}
+/** Why no call is taken in a phase of the server, for the log. */
+const phaseRefusals: Readonly<Record<CallRefusal, string>> = {
+  serverDrained: 'the server is drained',
+  serverIsolated: 'the node cannot reach its cluster',
+  serviceUnavailable: 'the server is about to stop',
+};
 
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
@@ -46,9 +44,9 @@ export function createInviteReceiver(
   const tellUnmatched = createRefusals(stack.log, stack.clock, 'a call from this machine without an account');
   return (offer) => {
     const { transaction } = offer;
-    const closed = refusalIn(phase(), transaction.request);
+    const closed = callRefusalIn(phase(), transaction.request.headerLines('Replaces').length === 0);
     if (closed !== undefined) {
-      tellRefusal(transaction, 503, closed);
+      tellRefusal(transaction, 503, phaseRefusals[closed]);
       return void transaction.reply(503);
     }
     const identity = endpoints.identify(transaction);
