@@ -53,6 +53,15 @@ const longestBlockMs = 120_000;
 /** Packets a second at most (video: 10 Mbit/s), and those that no estimate covers. */
 const mostPackets = { audio: 100, video: 1_000 };
 const sparePackets = 500;
+/** Frames a second of video at most. */
+const mostFrames = 120;
+/**
+ * How far the short ids of frames move: of a PictureID of 7 bits and a TL0PICIDX (RFC 7741 4.2). They wrap at 128 and
+ * 256, and an id counts as newer up to half of that.
+ */
+const shortIdStep = 48;
+/** The same of a PictureID of 15 bits: nearly half of its 32,768. */
+const longestIdStep = 125 * 128 + shortIdStep;
 
 /**
  * Moves the RTP numbers in a leg's data past all that the process before may have sent since: a sequence number must
@@ -74,7 +83,10 @@ export function moveAhead(data: unknown, elapsedMs: number, spare: number = spar
     }
   }
   const { stream: video, numbers } = data as { stream?: number; numbers?: number[] };
-  if (typeof video === 'number' && Array.isArray(numbers)) moveVideoAhead(numbers, packetsOf('video'));
+  if (typeof video === 'number' && Array.isArray(numbers)) {
+    moveVideoAhead(numbers, packetsOf('video'));
+    moveFramesAhead(numbers, elapsedMs);
+  }
   else for (const value of Object.values(data)) moveAhead(value, elapsedMs, spare);
 }
 
@@ -83,6 +95,16 @@ function moveVideoAhead(numbers: number[], packets: number): void {
   const { sealed, control } = memoryWord;
   for (const word of [videoWord.sequence, control, ...(numbers[sealed]! > 0 ? [sealed] : [])])
     numbers[word] = (numbers[word] ?? 0) + packets;
+}
+
+/** A receiver drops frames with ids that it had before; a key frame among them, and its picture would stand still. */
+function moveFramesAhead(numbers: number[], elapsedMs: number): void {
+  const { begun, pictureId, tl0 } = videoWord;
+  if (numbers[begun] !== 1) return;
+  // The ids of 15 bits pass all that may have been sent; their last 7 bits are the short form.
+  const frames = Math.floor((elapsedMs * mostFrames) / 1000 / 128) * 128 + 128 + shortIdStep;
+  numbers[pictureId] = (numbers[pictureId]! + Math.min(frames, longestIdStep)) & 0x7fff;
+  numbers[tl0] = (numbers[tl0]! + shortIdStep) & 0xff;
 }
 
 type Left = Pick<StateStore, 'left' | 'leftEvents'>;

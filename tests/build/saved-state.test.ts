@@ -35,6 +35,28 @@ saved('of video move past what may have been sent, and no SRTP index comes twice
   assert.is(counters.audio, sequence + 1, 'the rollover counter follows the sequence number');
 });
 
+/** Whether `id` counts as newer than `before`, of ids with so many bits. */
+const isNewer = (id: number, before: number, bits: number): boolean => {
+  const ahead = (id - before) & ((1 << bits) - 1);
+  return ahead > 0 && ahead < 1 << (bits - 1);
+};
+
+for (const passedMs of [100, 1_000, 20_000, 120_000])
+  saved(`of frames are newer than all that were sent within ${passedMs} ms, wherever they wrap`, () => {
+    for (const first of [0, 100, 32_700]) {
+      const numbers = videoAt(1, false);
+      numbers[videoWord.pictureId] = first;
+      numbers[videoWord.tl0] = first & 0xff;
+      moveAhead(legOf({ video: [{ stream: 1, local: {}, numbers }] }), passedMs);
+      // A camera of 30 frames a second.
+      const sent = (passedMs * 30) / 1000;
+      assert.ok(isNewer(numbers[videoWord.pictureId]!, first + sent - 1, 15), `15 bits, from ${first}`);
+      if (passedMs > 1_000) continue;
+      assert.ok(isNewer(numbers[videoWord.pictureId]! & 0x7f, (first + sent - 1) & 0x7f, 7), `7 bits, from ${first}`);
+      assert.ok(isNewer(numbers[videoWord.tl0]!, (first + sent - 1) & 0xff, 8), `TL0PICIDX, from ${first}`);
+    }
+  });
+
 saved('of plain video keep no SRTP index, and unused ones stay', () => {
   const plain = videoAt(100, false);
   const unused = [...ownMemory()];
