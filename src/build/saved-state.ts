@@ -53,6 +53,8 @@ const longestBlockMs = 120_000;
 /** Packets a second at most (video: 10 Mbit/s), and those that no estimate covers. */
 const mostPackets = { audio: 100, video: 1_000 };
 const sparePackets = 500;
+/** A receiver of SRTP follows a jump of less than 32,768 packets (RFC 3711 3.3.1); some of those before may be lost. */
+const longestJump = 32_000;
 /** Frames a second of video at most. */
 const mostFrames = 120;
 /**
@@ -72,7 +74,7 @@ const longestIdStep = 125 * 128 + shortIdStep;
 export function moveAhead(data: unknown, elapsedMs: number, spare: number = sparePackets): void {
   if (typeof data !== 'object' || data === null) return;
   const packetsOf = (kind: keyof typeof mostPackets): number =>
-    Math.ceil((elapsedMs * mostPackets[kind]) / 1000) + spare;
+    Math.min(longestJump, Math.ceil((elapsedMs * mostPackets[kind]) / 1000) + spare);
   const stream = data as { ssrc?: number; sequence?: number; secret?: { sealed: number; control: number } };
   if (typeof stream.ssrc === 'number' && typeof stream.sequence === 'number') {
     const packets = packetsOf('audio');
@@ -86,8 +88,7 @@ export function moveAhead(data: unknown, elapsedMs: number, spare: number = spar
   if (typeof video === 'number' && Array.isArray(numbers)) {
     moveVideoAhead(numbers, packetsOf('video'));
     moveFramesAhead(numbers, elapsedMs);
-  }
-  else for (const value of Object.values(data)) moveAhead(value, elapsedMs, spare);
+  } else for (const value of Object.values(data)) moveAhead(value, elapsedMs, spare);
 }
 
 function moveVideoAhead(numbers: number[], packets: number): void {

@@ -8,7 +8,7 @@ export const stateStore = group(
       description:
         'Writes the state of calls, applications and registrations to state.log in the data directory after each change. The next start continues from it, also after a crash.',
     }),
-    interval: number(0.1, 60, {
+    interval: number(0.1, 30, {
       default: 1,
       unit: 's',
       description: 'How often what changes by itself is written: positions of audio streams, playbacks and recordings.',

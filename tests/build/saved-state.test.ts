@@ -57,6 +57,14 @@ for (const passedMs of [100, 1_000, 20_000, 120_000])
     }
   });
 
+saved('of video do not move further than a receiver of SRTP follows', () => {
+  const numbers = videoAt(40_000, true);
+  moveAhead(legOf({ video: [{ stream: 1, local: {}, numbers }] }), 120_000);
+  const moved = numbers[videoWord.sequence]! - 40_000;
+  assert.ok(moved > 30_000 && moved < 0x8000, String(moved));
+  assert.is(numbers[memoryWord.sealed]! - 40_000, moved);
+});
+
 saved('of plain video keep no SRTP index, and unused ones stay', () => {
   const plain = videoAt(100, false);
   const unused = [...ownMemory()];
