@@ -1,15 +1,19 @@
 import { cpus } from 'node:os';
 import type { Kind } from '../cluster/claims.ts';
 import type { RemoteRequest } from '../cluster/forwards.ts';
+import type { PhonesHere } from '../cluster/phones.ts';
 import { packageVersion as version } from '../config/package-files.ts';
+import type { SipDriver } from '../drivers/sip/driver.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { AppDeps, Env } from '../http/env.ts';
 import type { HttpUser } from '../http/user.ts';
 import { takesCalls } from '../machines/lifecycle.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
+import type { Target } from '../sip/transport/transport.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
-import { type CallTakers, enterPhase } from './server-owner.ts';
+import type { Network } from './network.ts';
+import { enterPhase } from './server-owner.ts';
 import type { State } from './state.ts';
 
 /** Whether this node has an object. */
@@ -37,6 +41,18 @@ const phonesHere =
     return known && known.state === 'online';
   };
 
+/** The phones of this node, for others. */
+function phonesFor(state: State, { nodeFlows }: Network, sip: SipDriver): PhonesHere {
+  const isOnline = phonesHere(state);
+  return {
+    isOnline: (endpoint) => isOnline(endpoint) === true,
+    places: (asked) =>
+      sip.registeredPlaces(asked, (target) => nodeFlows?.through(target, asked.node, asked.endpoint) ?? target),
+    send: async (peer, bytes) => nodeFlows?.send(peer as Target, Buffer.from(bytes)),
+    take: (peer, bytes) => nodeFlows?.take(peer as Target, Buffer.from(bytes)),
+  };
+}
+
 /** What the interface needs of the cluster; undefined for a server on its own. */
 export const clusterParts = (state: State, calls: CallControl): AppDeps['cluster'] => {
   const { cluster, applications } = state;
@@ -61,12 +77,11 @@ function loadMeter(now: () => number): () => number {
 export function serveCluster(
   base: Base,
   state: State,
-  { calls, app, sip }: { calls: CallControl; app: HttpApp['app']; sip: CallTakers['sip'] },
+  { calls, app, sip, network }: { calls: CallControl; app: HttpApp['app']; sip: SipDriver; network: Network },
 ): void {
   const { cluster, applications } = state;
   const { channels, meeting } = calls;
   const { clock, lifecycle } = base;
-  const isOnline = phonesHere(state);
   const started = formatTimestamp(clock.now());
   const load = loadMeter(() => clock.monotonic());
   const carryOut = async ({ method, url, headers, body, user, application, overWebSocket }: RemoteRequest) => {
@@ -83,7 +98,7 @@ export function serveCluster(
   cluster?.serve({
     carryOut,
     isHere: objectsHere(calls),
-    isOnline: (endpoint) => isOnline(endpoint) === true,
+    phones: phonesFor(state, network, sip),
     isolated: (is) => enterPhase(base, { channels, sip }, is ? 'isolate' : 'rejoin'),
     figures: () => ({
       ...{ version, started, channels: channels.size, bridges: meeting.bridges.list().length },

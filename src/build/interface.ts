@@ -138,7 +138,7 @@ export async function buildInterface({ base, network, state, calls, technologies
   };
   const served = createApp(parts);
   opened.unread = served.unread;
-  serveCluster(base, state, { calls, app: served.app, sip: technologies.sip });
+  serveCluster(base, state, { calls, app: served.app, sip: technologies.sip, network });
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
     clock,
     log: parts.log,

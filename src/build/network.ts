@@ -9,6 +9,7 @@ import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import type { TransactionChanged } from '../sip/transaction/runner.ts';
 import { createKnownPeers } from '../sip/transport/known-peers.ts';
 import { MessageCounts } from '../sip/transport/message-counts.ts';
+import { withNodeFlows } from '../sip/transport/node-flows.ts';
 import { createRateLimiter } from '../sip/transport/rate-limiter.ts';
 import { tracedTransports } from '../sip/transport/traced.ts';
 import { ListenError, type TrafficWatch } from '../sip/transport/transport.ts';
@@ -99,13 +100,14 @@ export async function buildNetwork(base: Base) {
   let { callWaitMs } = limits;
   const peers = createKnownPeers();
   const rateLimiter = createRateLimiter({ limits: limits.rateLimiter, peers, clock, log: sipLog, hit });
+  const traffic = trafficOf(recorder);
   const sockets = createTransports({
     clock,
     log: sipLog,
     openUdp: io.openUdp,
     held: io.supervised?.listening,
     rateLimiter,
-    traffic: trafficOf(recorder),
+    traffic,
     limits: limits.connections,
     hit,
     isKnownAddress: (address) => peers.hasNeighbour(address),
@@ -115,7 +117,11 @@ export async function buildNetwork(base: Base) {
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
   const messages = new MessageCounts();
-  const transports = tracedTransports(sockets, sipLog, messages, (output) => base.changes.leave(output));
+  // A server on its own has no part in it.
+  const shared = config.cluster.nats.length > 0 ? withNodeFlows(sockets, { clock, log: sipLog, traffic }) : undefined;
+  const transports = tracedTransports(shared?.transports ?? sockets, sipLog, messages, (output) =>
+    base.changes.leave(output),
+  );
   scope.defer(() => transports.close());
   const homer = await buildHomer(collectorOf(config.recorder), {
     ...{ recorder, clock, scope, open: io.openUdp },
@@ -165,6 +171,7 @@ export async function buildNetwork(base: Base) {
   return {
     ...{ reloads, media, messages },
     transports,
+    nodeFlows: shared?.flows,
     transactions,
     peers,
     rateLimiter,

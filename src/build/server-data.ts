@@ -21,6 +21,11 @@ const list = Type.Array;
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const base64 = Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$' });
 
+const via = Type.Object({
+  ...{ node: text, owner: text, host: text, port, listener: optional(number), connection: optional(number) },
+  endpoint: optional(text),
+});
+
 const target = {
   protocol: Type.Enum(['udp', 'tcp', 'tls', 'ws', 'wss']),
   address: text,
@@ -28,6 +33,7 @@ const target = {
   listener: optional(number),
   connection: optional(number),
   serverName: optional(text),
+  via: optional(via),
 };
 
 const runnerIn = (...states: string[]) =>

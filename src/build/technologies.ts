@@ -5,14 +5,17 @@ import { createExternalMedia, tellLearned } from '../actors/external-media.ts';
 import { createListening, type Listening } from '../actors/listening.ts';
 import { createMessages } from '../actors/messages.ts';
 import { createWebrtcCalls } from '../actors/webrtc-calls.ts';
+import type { Cluster } from '../cluster/cluster.ts';
 import { audioAddress, type Config } from '../config/schema.ts';
 import { createExtensionLists } from '../dialplan/patterns.ts';
 import { createExternalDriver, type ExternalDriverOptions } from '../drivers/external/external.ts';
 import { createLocalDriver } from '../drivers/local/local.ts';
 import { objectsOf } from '../drivers/sip/configured-objects.ts';
-import { createSipDriver } from '../drivers/sip/driver.ts';
+import { createSipDriver, type SipDriver } from '../drivers/sip/driver.ts';
 import { attributeOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
+import type { Destination } from '../drivers/sip/resource.ts';
+import type { PlacesElsewhere } from '../drivers/sip/services.ts';
 import { uriPart } from '../drivers/sip/uri-parts.ts';
 import { createWebrtcDriver } from '../drivers/webrtc/webrtc.ts';
 import { formatNames } from '../lib/formats.ts';
@@ -190,7 +193,9 @@ function buildSip(
     tables: base.tables,
     resolveHost,
     ...(names && { names, openProbe: openUdpProbe }),
+    elsewhere: state.cluster && placesElsewhere(state.cluster),
   });
+  joinFlows(network, state, sip);
   scope.defer(() => sip.close());
   rateLimiter.ignore((address) => bans.check(address).action === 'ignore');
   messages.attach(sip);
@@ -202,6 +207,15 @@ function buildSip(
   hints.onChanged((device) => watchers.changed(`device:${device.toLowerCase()}`));
   for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
   return { sip, messages };
+}
+
+const placesElsewhere = ({ phones }: Cluster): PlacesElsewhere => ({
+  find: (asked, found) => phones.places(asked, (places) => found(places as Destination[])),
+});
+
+/** Lets peers be reached through the sockets of other nodes. */
+function joinFlows({ nodeFlows }: Network, { cluster }: State, { flowTo }: Pick<SipDriver, 'flowTo'>): void {
+  if (cluster) nodeFlows?.attach({ node: cluster.name, ...cluster.phones, flowTo });
 }
 
 /** Phones made at run time: known before the first message comes in. */

@@ -14,6 +14,7 @@ import { readFrame, writeFrame } from './frame.ts';
 import { type ClusterLink, type LinkState, watchLink } from './link.ts';
 import { type Beat, createMembers, type Members } from './members.ts';
 import { type ClaimedName, createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
+import { answerPhones, createPhones, type Phones, type PhonesHere } from './phones.ts';
 import { createPresence, type Presence } from './presence.ts';
 import type { PresenceChange, PresenceList } from './presence-messages.ts';
 import { createReplica, type Replica, type ReplicaFigures, type StateSource, stateSubject } from './replica.ts';
@@ -46,8 +47,7 @@ type Served = {
   carryOut(request: RemoteRequest): Promise<Response>;
   /** Whether this node has an object. */
   isHere(kind: Kind, id: string): boolean;
-  /** Whether calls to an endpoint reach it from this node. */
-  isOnline(endpoint: string): boolean;
+  phones: PhonesHere;
   figures(): NodeFigures;
   /** Hears that NATS was not reached for `isolatedAfterMs`, and whenever it is reached. */
   isolated(is: boolean): void;
@@ -77,8 +77,7 @@ export interface Cluster {
   markedNode(id: string): string | undefined;
   /** The other nodes: those that can be asked, and those that are away. */
   others(): { asked: string[]; away: string[] };
-  /** A node at which an endpoint is online, as `technology/resource`; undefined if it is at none that answers. */
-  nodeOfPhone(endpoint: string): Promise<string | undefined>;
+  readonly phones: Phones;
   /** Whether a node is known to be away. */
   isAway(node: string): boolean;
   nodes(): ClusterNode[];
@@ -210,10 +209,7 @@ function presenceOf(
 }
 
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
-function listen(
-  { options, link, subjects, presence, members, hit }: Parts,
-  { carryOut, isOnline }: Served,
-): () => void {
+function listen({ options, link, subjects, presence, members, hit }: Parts, { carryOut, phones }: Served): () => void {
   const { settings, clock, log } = options;
   const { name } = settings;
   const hear = (subject: string, take: (data: Uint8Array) => void): void =>
@@ -235,10 +231,9 @@ function listen(
     ...{ idleMs: settings.requestTimeoutMs, most: { requests: settings.requests, streams: settings.streams }, hit },
   });
   link.serve(subjects.node(name, link.epoch), async (data) => {
-    const { kind, endpoint } = readFrame(data)?.head ?? {};
-    if (kind === 'applications') return writeFrame(presence.list());
-    if (kind === 'phone') return writeFrame({ online: isOnline(String(endpoint)) });
-    return answers.answer(data);
+    const asked = readFrame(data);
+    if (asked?.head['kind'] === 'applications') return writeFrame(presence.list());
+    return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
   });
   hear(subjects.events(name, link.epoch), (data) => presence.take(data));
   hear(subjects.presence, (data) => {
@@ -385,7 +380,10 @@ export function createCluster(options: ClusterOptions): Cluster {
       const mark = markOf(id);
       return mark !== undefined && (mark === name || members.find(mark)) ? mark : undefined;
     },
-    nodeOfPhone: (endpoint) => nodeOfPhone({ link, members, subjects, timeoutMs: settings.requestTimeoutMs }, endpoint),
+    phones: createPhones({
+      ...{ name, link, members, subjectOf: subjects.node, timeoutMs: settings.requestTimeoutMs },
+      ...{ most: settings.requests, hit: () => hit('requests') },
+    }),
     isAway: (node) => members.find(node)?.state === 'away',
     others() {
       const all = members.list();
@@ -414,21 +412,6 @@ export function createCluster(options: ClusterOptions): Cluster {
       await link.close();
     },
   };
-}
-
-/** Asks all nodes for an endpoint. Of several the first by name has it. */
-async function nodeOfPhone(
-  of: { link: NamedLink; members: Members; subjects: ReturnType<typeof subjectsOf>; timeoutMs: number },
-  endpoint: string,
-): Promise<string | undefined> {
-  const { link, members, subjects, timeoutMs } = of;
-  const frame = writeFrame({ kind: 'phone', endpoint });
-  const asked = members.list().map(async ({ name, state, epoch }) => {
-    if (state === 'away' || epoch === undefined) return undefined;
-    const answer = await link.request(subjects.node(name, epoch), frame, timeoutMs).catch(() => undefined);
-    return answer && readFrame(answer)?.head['online'] === true ? name : undefined;
-  });
-  return (await Promise.all(asked)).find((name) => name !== undefined);
 }
 
 /** Removes a lost node from the table, and from what all nodes know. @param lost its process is known to be gone */

@@ -17,7 +17,7 @@ export type RemoteRequest = {
 };
 
 /** Why a node cannot be asked, for people. */
-const reasons: Readonly<Record<LinkFailure, string>> = {
+export const reasons: Readonly<Record<LinkFailure, string>> = {
   timeout: 'it does not answer in time',
   nobody: 'it is not connected to NATS',
   down: 'NATS is not connected',

@@ -18,7 +18,7 @@ type ElsewhereDeps = {
     Cluster,
     | 'name'
     | 'ask'
-    | 'nodeOfPhone'
+    | 'phones'
     | 'claims'
     | 'markedNode'
     | 'isAway'
@@ -155,7 +155,7 @@ export function createElsewhere({ cluster, isHere, isOnline, isActive, responder
     const phone = phoneElsewhere(c, asked);
     if (key === undefined && phone === undefined) return here(c, objects, asked);
     const nodeFor = async (): Promise<string> => {
-      const best = (phone === undefined ? undefined : await cluster.nodeOfPhone(phone)) ?? cluster.name;
+      const best = (phone === undefined ? undefined : await cluster.phones.nodeOf(phone)) ?? cluster.name;
       return key === undefined ? best : claims.nodeOfRequest(asked.user.name, key, best);
     };
     return nodeFor().then((node) => (node === cluster.name ? here(c, objects, asked) : chosen(c, ask(node, c, asked))));

@@ -143,7 +143,10 @@ export class NodeProcess {
       sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints: { ...alice, ...endpoints } },
       media: { rtp_ports: [0, 0], warm_up: false },
       dialplan: {
-        default: { 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
+        default: {
+          ...{ 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
+          ...{ 1002: ['Dial(PJSIP/alice)'], 1003: ['Dial(PJSIP/alice&PJSIP/bob)'] },
+        },
       },
       cluster: { nats: [nats], name, heartbeat: 0.2, suspect_after: 1, away_after: 3, retry: 0.2, ...cluster },
     };

@@ -9,12 +9,12 @@ import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
 import type { NameServer } from '../../sip/location/names.ts';
 import { TargetMemory } from '../../sip/location/target-memory.ts';
-import { formatUri } from '../../sip/message/uri.ts';
+import { formatUri, type Uri } from '../../sip/message/uri.ts';
 import { type AudioCodec, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
 import { type OpenProbe, Probes } from '../../sip/transport/probes.ts';
-import type { Transports } from '../../sip/transport/transport.ts';
+import type { Target, Transports } from '../../sip/transport/transport.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../../telephony/contacts.ts';
 import {
   type CallHost,
@@ -47,8 +47,8 @@ import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
-import { contactsOf, resolveResource } from './resource.ts';
-import { channelName, isBusy, type Services, type TextMessage } from './services.ts';
+import { contactsOf, registeredPlaces, resolveResource } from './resource.ts';
+import { channelName, isBusy, type PlacesElsewhere, type Services, type TextMessage } from './services.ts';
 import { createSubscriptions, type SubscriptionData } from './subscriptions.ts';
 import type { Watched } from './watched-state.ts';
 
@@ -83,6 +83,8 @@ type SipDriverOptions = {
   peers?: KnownPeers;
   /** Whether an extension is one of a list, as the dialplan has patterns; without it only equal ones are. */
   isAmong?: (extension: string, extensions: readonly string[]) => boolean;
+  /** Where other nodes of a cluster reach phones; left out: this server is on its own. */
+  elsewhere?: PlacesElsewhere | undefined;
   /** Counts wrong log-ins. */
   logIns?: LogIns;
   /** Hears text messages that endpoints send. */
@@ -129,6 +131,10 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
    * address of record has another name than `aor`. Undefined when there is no such endpoint.
    */
   dialContacts(endpoint: string, aor?: string, user?: string): string[] | undefined;
+  /** As {@link registeredPlaces}. */
+  registeredPlaces(asked: { endpoint: string; number?: string | undefined }, through: (to: Target) => Target): object[];
+  /** The connection over which an endpoint has registered a URI. */
+  flowTo(endpoint: string, uri: Uri): Target | undefined;
   /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
   sendMessage(message: OutgoingMessage): Promise<void>;
   /** Sends a REFER to an endpoint; resolves when it has accepted, see `Referrals` in refer.ts. */
@@ -354,7 +360,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     isAmong: options.isAmong ?? ((extension, extensions) => extensions.includes(extension)),
     messageReceived: (message) => options.messageReceived?.(message),
     ...{ hit: options.hit ?? uncounted, changed: (channelId: string) => options.changed?.('channel', channelId) },
-    tables: options.tables,
+    ...{ tables: options.tables, elsewhere: options.elsewhere },
   };
   const qualifier = createQualifier(services);
   const referrals = createReferrals(services);
@@ -400,6 +406,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     },
     endpoints: () => endpoints.all(),
     dialContacts: (...asked) => dialContacts(services, ...asked),
+    registeredPlaces: (asked, through) => registeredPlaces(services, asked, through),
+    flowTo: bindings.flowTo,
     sendMessage: (message) => sendMessage(services, message),
     refer: (request) => referrals.refer(request),
     tellWatcher: subscriptions.tellWatcher,

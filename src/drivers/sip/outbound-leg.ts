@@ -1,4 +1,6 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
+import { guarded } from '../../lib/guard.ts';
+import { onFirstUse } from '../../lib/on-first-use.ts';
 import { isBeforeAnswer, isUp } from '../../machines/leg.ts';
 import { locate } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
@@ -97,6 +99,8 @@ class OutboundLeg implements Leg {
   #answer: HeaderLines | undefined;
   /** How the call came to go to this endpoint. */
   #redirection: Redirection | undefined;
+  /** Other nodes are asked where the endpoint is. */
+  #seeks = false;
 
   constructor(options: OutboundOptions) {
     this.#options = options;
@@ -244,7 +248,7 @@ class OutboundLeg implements Leg {
       codecs: this.#options.codecs,
       ...(this.#options.videoCodecs.length > 0 && { videoCodecs: this.#options.videoCodecs }),
       callId: this.protocolId,
-      core: this.#core.dump(),
+      core: this.#dumpCore(),
       dialed: this.#core.state !== 'undialed',
       branches: [...this.#calls].map(([call, placed]) => ({ placed, call: call.dump() })),
       winner: this.#winner ? calls.indexOf(this.#winner) : -1,
@@ -254,6 +258,13 @@ class OutboundLeg implements Leg {
       ...(this.#answer && { answer: this.#answer }),
       headers: this.#headers.lines,
     };
+  }
+
+  /** A call that is not placed yet, because other nodes are asked, is dialed again. */
+  #dumpCore(): LegCoreData {
+    const dumped = this.#core.dump();
+    const isUnplaced = this.#seeks && this.#calls.size === 0;
+    return isUnplaced ? { ...dumped, intents: ['dial', ...dumped.intents] } : dumped;
   }
 
   /** Offers these codecs first, unless the codecs were set. */
@@ -270,12 +281,46 @@ class OutboundLeg implements Leg {
   }
 
   #placeAll(negotiation: Negotiation): void {
-    const destinations = this.#options.resolved.destinations();
-    if (destinations.length === 0) return void this.#core.gone(Cause.subscriberAbsent);
-    const sdp = negotiation.offer();
-    for (const [index, destination] of destinations.entries())
-      this.#place({ destination, sdp, ...(index === 0 && { callId: this.protocolId }) });
+    const { resolved } = this.#options;
+    // All are offered the same session.
+    const offer = onFirstUse(() => negotiation.offer());
+    this.#placeAt(resolved.destinations(), offer);
+    if (resolved.elsewhere) this.#seek(resolved.elsewhere, offer);
+    else if (this.#calls.size === 0) this.#core.gone(Cause.subscriberAbsent);
+  }
+
+  #placeAt(destinations: readonly Destination[], offer: () => string): void {
+    if (destinations.length === 0) return;
+    const sdp = offer();
+    for (const destination of destinations) {
+      const isFirst = this.#calls.size + this.#failures.length === 0;
+      this.#place({ destination, sdp, ...(isFirst && { callId: this.protocolId }) });
+    }
     this.#changed();
+  }
+
+  /** Calls the phones of other nodes as well. The call ends if there are none anywhere, and when all have failed. */
+  #seek(elsewhere: NonNullable<Resolved['elsewhere']>, offer: () => string): void {
+    const { services, resolved, request } = this.#options;
+    const { log } = services.stack;
+    const isOver = () => this.#winner !== undefined || !isBeforeAnswer(this.#core.state);
+    this.#seeks = true;
+    const found = guarded(log, 'calling a phone of another node', (destinations: readonly Destination[]) => {
+      if (!isOver()) this.#placeAt(destinations, offer);
+    });
+    const finished = guarded(log, 'calling the phones of other nodes', (silent: readonly string[]) => {
+      this.#seeks = false;
+      if (silent.length > 0)
+        log.warn(
+          { channel: request.channelId, endpoint: resolved.endpoint.name, nodes: silent },
+          'nodes did not say whether they reach an endpoint',
+        );
+      if (isOver() || this.#calls.size > 0) return;
+      if (this.#failures.length > 0) this.#failAll();
+      else this.#core.gone(silent.length > 0 ? Cause.temporaryFailure : Cause.subscriberAbsent);
+    });
+    // Never rejects.
+    void elsewhere(found).then(finished);
   }
 
   #changed(): void {
@@ -414,8 +459,13 @@ class OutboundLeg implements Leg {
     this.#failures.push(failure);
     // A 6xx response ends all branches (RFC 3261 16.7 step 5).
     if (failure.status >= 600) this.#hangupAll();
-    else if (this.#calls.size > 0) return;
-    if (this.#winner || !isBeforeAnswer(core.state)) return;
+    else if (this.#calls.size > 0 || this.#seeks) return;
+    if (!this.#winner && isBeforeAnswer(core.state)) this.#failAll();
+  }
+
+  /** Nobody takes the call: the best of the failures is told. */
+  #failAll(): void {
+    const core = this.#core;
     const best = this.#failures.reduce((a, b) => (rank(b) < rank(a) ? b : a));
     if (best.forward) core.send({ type: 'call.forwarded', ...best.forward });
     else core.gone(best.cause, best.status);
@@ -428,10 +478,23 @@ class OutboundLeg implements Leg {
 
 /** The peer for which our SDP's address is chosen: the first target, to be resolved if the choice depends on it. */
 function towards({ stack }: Services, resolved: Resolved): Pick<LegCoreOptions, 'peer' | 'findPeer'> {
+  const peerOf = (first: Destination): Promise<Target | undefined> => {
+    const { target } = first;
+    if (target) return Promise.resolve(target);
+    return new Promise((resolve) => locate(stack, first.routes[0]?.uri ?? first.uri, resolve));
+  };
   const [first] = resolved.destinations();
-  if (!first || first.target) return { peer: first?.target };
-  const uri = first.routes[0]?.uri ?? first.uri;
-  return { peer: undefined, findPeer: () => new Promise((resolve) => locate(stack, uri, resolve)) };
+  const { elsewhere } = resolved;
+  if (first?.target || (!first && !elsewhere)) return { peer: first?.target };
+  if (first) return { peer: undefined, findPeer: () => peerOf(first) };
+  return {
+    peer: undefined,
+    findPeer: () =>
+      new Promise((resolve) => {
+        const found = ([one]: readonly Destination[]): void => void (one && peerOf(one).then(resolve));
+        void elsewhere!(found).then(() => resolve(undefined));
+      }),
+  };
 }
 
 function failureOf(

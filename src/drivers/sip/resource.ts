@@ -10,7 +10,12 @@ import { localHost, type Services } from './services.ts';
 export type Destination = { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
 
 /** A parsed dial string: the endpoint and its location, which is looked up when the call is placed. */
-export type Resolved = { endpoint: EndpointConfig; destinations(): Destination[] };
+export type Resolved = {
+  endpoint: EndpointConfig;
+  destinations(): Destination[];
+  /** Finds the destinations that other nodes of the cluster reach; left out: there can be none. */
+  elsewhere?: (found: (destinations: readonly Destination[]) => void) => Promise<readonly string[]>;
+};
 
 /**
  * Reads what stands behind `PJSIP/`: `alice` (all her contacts), `alice/sip:a@host` (there, with her settings),
@@ -29,15 +34,40 @@ export function resolveResource(services: Services, resource: string): Resolved 
     return { endpoint, destinations: () => [{ uri, target: undefined, routes: proxyRoutes(endpoint) }] };
   }
   const number = services.endpoints.named(name) ? undefined : name.slice(0, at);
-  return { endpoint, destinations: () => contactsOf(services, endpoint, number) };
+  const { elsewhere } = services;
+  return {
+    endpoint,
+    destinations: () => contactsOf(services, endpoint, number),
+    ...(elsewhere &&
+      mayRegister(endpoint) && {
+        elsewhere: (found: (destinations: readonly Destination[]) => void) =>
+          elsewhere.find({ endpoint: endpoint.name, ...(number !== undefined && { number }) }, found),
+      }),
+  };
 }
+
+/** Whether its places are those that it registers: configured ones are the same at all nodes. */
+const mayRegister = ({ aor }: EndpointConfig): boolean => aor.maxContacts > 0 && aor.contacts.length === 0;
+
+const named = (uri: Uri, number: string | undefined): Uri =>
+  number !== undefined && (uri.scheme === 'sip' || uri.scheme === 'sips') ? { ...uri, user: number } : uri;
 
 /** Everywhere an endpoint can be reached now; with `number` as user part when given. */
 export function contactsOf({ bindings }: Services, endpoint: EndpointConfig, number?: string): Destination[] {
-  return bindings.of(endpoint.name).map(({ uri, target, routes }) => ({
-    uri: number !== undefined && (uri.scheme === 'sip' || uri.scheme === 'sips') ? { ...uri, user: number } : uri,
-    target,
-    routes,
+  return bindings.of(endpoint.name).map(({ uri, target, routes }) => ({ uri: named(uri, number), target, routes }));
+}
+
+/** Where an endpoint has registered here, for another node; `through` makes a target one that it can use. */
+export function registeredPlaces(
+  { bindings, endpoints }: Pick<Services, 'bindings' | 'endpoints'>,
+  { endpoint: name, number }: { endpoint: string; number?: string | undefined },
+  through: (target: Target) => Target,
+): Destination[] {
+  const endpoint = endpoints.named(name);
+  const registered = bindings.of(endpoint?.name ?? '').filter(({ expiresAt }) => expiresAt !== undefined);
+  return registered.map(({ uri, target, routes }) => ({
+    ...{ uri: named(uri, number), routes },
+    target: target && through(target),
   }));
 }
 

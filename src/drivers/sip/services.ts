@@ -6,8 +6,6 @@ import { addressOfHost } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall } from '../../sip/dialog/outgoing-call.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import type { UserAgent } from '../../sip/dialog/user-agent.ts';
-import type { NameAddr } from '../../sip/message/name-addr.ts';
-import type { Uri } from '../../sip/message/uri.ts';
 import { isNowhere } from '../../sip/sdp/description.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { Target } from '../../sip/transport/transport.ts';
@@ -18,6 +16,7 @@ import type { Endpoints } from './endpoints.ts';
 import type { IdentityTokens } from './identity-tokens.ts';
 import type { Legs, TellSubscriber } from './legs.ts';
 import type { FindAddress } from './media-names.ts';
+import type { Destination } from './resource.ts';
 
 /** A text message between endpoints (RFC 3428). */
 export type TextMessage = {
@@ -35,7 +34,7 @@ export type TextMessage = {
 /** The restored part of a call without leg: its owner, and the target of an outbound call. */
 export type Departing = {
   endpoint: EndpointConfig;
-  destination?: { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
+  destination?: Destination;
 };
 
 /** Told of calls whose legs are gone before they are over. */
@@ -43,6 +42,19 @@ export interface Departures {
   keep(call: OutgoingCall | IncomingCall, about: Departing): void;
   /** The call is over. One that was not kept is ignored. */
   closed(call: OutgoingCall | IncomingCall): void;
+}
+
+/** The places where other nodes of a cluster reach a phone. */
+export interface PlacesElsewhere {
+  /**
+   * Asks the other nodes. It never rejects, and ends in bounded time.
+   * @param found called for each node that reaches it, as its answer comes
+   * @returns nodes that did not answer
+   */
+  find(
+    asked: { endpoint: string; number?: string | undefined },
+    found: (destinations: readonly Destination[]) => void,
+  ): Promise<readonly string[]>;
 }
 
 /** Services that legs and other parts of the driver share. */
@@ -55,6 +67,8 @@ export type Services = {
   bindings: Bindings;
   /** The leg of a channel has changed by itself: its port has opened. */
   changed(channelId: string): void;
+  /** Of a cluster; undefined for a server on its own. */
+  elsewhere: PlacesElsewhere | undefined;
   /** Legs that hold something: for leak checks, and for how many calls an endpoint has. */
   legs: Legs;
   /** Calls whose legs are gone before they are over. */
@@ -84,7 +98,8 @@ export function mediaAddress(
 ): string {
   const configured = services.config.outside?.(peer?.address);
   if (configured !== undefined) return configured;
-  return isNowhere(local.address) && peer ? localHost(services, peer) : local.address;
+  // Audio leaves from here, also where the signalling goes through another node.
+  return isNowhere(local.address) && peer ? localHost(services, { ...peer, via: undefined }) : local.address;
 }
 
 /** Whether {@link mediaAddress} differs from peer to peer. */

@@ -8,6 +8,7 @@ import { TARGET_DIALOG } from '../message/target-dialog.ts';
 import { sipUri, type Uri } from '../message/uri.ts';
 import type { ServerTransaction } from '../transaction/transaction.ts';
 import { kindOf } from '../transport/kind.ts';
+import { ownerMark } from '../transport/node-flows.ts';
 import type { Target } from '../transport/transport.ts';
 import { dialogKey, keyOfDialog, keyOfRequest, keyOfResponse } from './dialog.ts';
 import {
@@ -174,7 +175,8 @@ const createContactFor =
     const scheme = asked?.scheme === 'sips' && secure ? 'sips' : 'sip';
     const isUnsaid = uriTransport === 'udp' || (scheme === 'sips' && uriTransport === 'tls');
     const params = isUnsaid ? {} : { transport: uriTransport };
-    return { uri: sipUri({ scheme, host: local.host, port: local.port, params }), params: {} };
+    const user = ownerMark(target) || undefined;
+    return { uri: sipUri({ scheme, user, host: local.host, port: local.port, params }), params: {} };
   };
 
 type Handler = (transaction: ServerTransaction) => void;

@@ -11,6 +11,7 @@ import { formatRejection, type ParseFailure } from '../message/parse.ts';
 import { firstViaEnd, formatVia, MAGIC_COOKIE, parseVia } from '../message/via.ts';
 import { kindOf } from '../transport/kind.ts';
 import type { KnownPeers } from '../transport/known-peers.ts';
+import { ownerMark } from '../transport/node-flows.ts';
 import { responseTarget, stampViaLine } from '../transport/routing.ts';
 import type { SendFailure, Source, Target, Transports } from '../transport/transport.ts';
 import { type ArrivalContext, ArrivedRequest, type KeepReason } from './arrived-request.ts';
@@ -271,7 +272,7 @@ class Transactions implements TransactionLayer {
   #connectionClosed(connection: number, { address, port }: Target): void {
     for (const client of [...this.#clients.values()]) {
       const { target } = client;
-      if (!kindOf(target.protocol).reliable) continue;
+      if (target.via || !kindOf(target.protocol).reliable) continue;
       if (target.connection === connection || (target.address === address && target.port === port))
         client.fail({ reason: 'closed', target });
     }
@@ -279,7 +280,7 @@ class Transactions implements TransactionLayer {
 
   /** Puts our Via on top (RFC 3261 18.1.1, RFC 3581 3) and returns its fresh branch. */
   #addVia(message: SipRequest, target: Target): string {
-    const branch = MAGIC_COOKIE + this.#ids.hex(20);
+    const branch = MAGIC_COOKIE + ownerMark(target) + this.#ids.hex(20);
     // Without a listener towards the target the send fails and is reported as usual.
     const { host, port } = this.#transports.localAddress(target) ?? { host: 'unbound.invalid', port: undefined };
     const params = { branch, rport: '' };

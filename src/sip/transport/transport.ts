@@ -43,6 +43,24 @@ export type Target = {
   readonly connection?: number | undefined;
   /** The name of the peer that its certificate must be for (TLS); the address when left out. */
   readonly serverName?: string | undefined;
+  /** The node of a cluster whose socket is used; left out: ours. */
+  readonly via?: NodeFlow | undefined;
+};
+
+/** How a peer is reached through a socket of another node: plain data. */
+export type NodeFlow = {
+  /** The node that has the socket. */
+  readonly node: string;
+  /** The node whose call it is: the other one passes on to it what the peer sends. */
+  readonly owner: string;
+  /** Address of the socket as the peer sees it: for Via and Contact. */
+  readonly host: string;
+  readonly port: number;
+  /** As in {@link Target}, at that node. */
+  readonly listener?: number | undefined;
+  readonly connection?: number | undefined;
+  /** The endpoint that has registered over it: it may have connected again. */
+  readonly endpoint?: string | undefined;
 };
 
 /** Origin of a message, with its listener and connection. */

@@ -1,0 +1,133 @@
+import type { Logger } from '../lib/log.ts';
+import { reasons } from './forwards.ts';
+import { readFrame, writeFrame } from './frame.ts';
+import { type ClusterLink, LinkError } from './link.ts';
+import type { Members } from './members.ts';
+
+/** What the cluster needs of the phones of this node. The places of phones, and their flows, are the technology's. */
+export type PhonesHere = {
+  /** Whether calls to an endpoint reach it from this node. */
+  isOnline(endpoint: string): boolean;
+  /** Where this node reaches a phone, for calls of the node that asks. */
+  places(asked: { node: string; endpoint: string; number?: string | undefined }): object[];
+  /** Sends a message of another node to a peer. @returns why it could not be sent */
+  send(peer: object, bytes: Uint8Array): Promise<string | undefined>;
+  /** Takes a message that a peer has sent to another node. */
+  take(peer: object, bytes: Uint8Array): void;
+};
+
+/** The phones of other nodes. */
+export interface Phones {
+  /** A node at which an endpoint is online, as `technology/resource`; undefined if it is at none that answers. */
+  nodeOf(endpoint: string): Promise<string | undefined>;
+  /**
+   * Asks all other nodes where they reach a phone. It never rejects.
+   * @param found called for each node that has it, as its answer comes
+   * @returns nodes that did not answer in time
+   */
+  places(
+    asked: { endpoint: string; number?: string | undefined },
+    found: (places: object[]) => void,
+  ): Promise<string[]>;
+  /** Has another node send a message to a peer, or take one. It never rejects. @returns why not, for people */
+  carry(what: 'send' | 'take', to: { node: string; peer: object }, bytes: Uint8Array): Promise<string | undefined>;
+  /** Whether there is such a node. */
+  isNode(name: string): boolean;
+}
+
+type PhonesOptions = {
+  name: string;
+  link: Pick<ClusterLink, 'request'>;
+  members: Pick<Members, 'list' | 'find'>;
+  subjectOf(name: string, epoch: string): string;
+  timeoutMs: number;
+  /** Messages on their way to other nodes. */
+  most: number;
+  hit(): void;
+};
+
+const whyOf = (error: unknown): string => reasons[error instanceof LinkError ? error.failure : 'down'];
+
+export function createPhones({ name, link, members, subjectOf, timeoutMs, most, hit }: PhonesOptions): Phones {
+  let pending = 0;
+
+  const ask = async (node: string, epoch: string, frame: Uint8Array): Promise<Record<string, unknown>> =>
+    readFrame(await link.request(subjectOf(node, epoch), frame, timeoutMs))?.head ?? {};
+
+  /** Asks each node that may answer. */
+  const askAll = <T>(head: object, read: (node: string, answer: Record<string, unknown> | undefined) => T) => {
+    const frame = writeFrame(head);
+    return members.list().flatMap(({ name: node, state, epoch }) => {
+      if (state === 'away' || epoch === undefined) return [];
+      const answered = ask(node, epoch, frame).catch(() => undefined);
+      return [answered.then((answer) => read(node, answer))];
+    });
+  };
+
+  return {
+    async nodeOf(endpoint) {
+      const asked = askAll({ kind: 'phone', endpoint }, (node, answer) =>
+        answer?.['online'] === true ? node : undefined,
+      );
+      return (await Promise.all(asked)).find((node) => node !== undefined);
+    },
+    async places(asked, found) {
+      const silent = askAll({ kind: 'places', ...asked, node: name }, (node, answer) => {
+        const places = answer?.['places'];
+        if (!Array.isArray(places)) return [node];
+        if (places.length > 0) found(places as object[]);
+        return [];
+      });
+      return (await Promise.all(silent)).flat();
+    },
+    async carry(what, { node, peer }, bytes) {
+      const epoch = members.find(node)?.epoch;
+      if (epoch === undefined) return reasons.nobody;
+      if (pending >= most) {
+        hit();
+        return `more than ${most} messages are on their way (cluster.requests)`;
+      }
+      pending++;
+      try {
+        const { failed } = await ask(node, epoch, writeFrame({ kind: what, peer }, bytes));
+        return failed === undefined ? undefined : String(failed);
+      } catch (error) {
+        return whyOf(error);
+      } finally {
+        pending--;
+      }
+    },
+    isNode: (node) => members.find(node) !== undefined,
+  };
+}
+
+/** Answers what other nodes ask about the phones of this one; undefined for another request. It never rejects. */
+export async function answerPhones(
+  { head, body }: { head: Record<string, unknown>; body: Uint8Array },
+  here: PhonesHere,
+  log: Pick<Logger, 'error'>,
+): Promise<Uint8Array | undefined> {
+  const { kind, node, endpoint, number, peer } = head;
+  try {
+    switch (kind) {
+      case 'phone':
+        return writeFrame({ online: here.isOnline(String(endpoint)) });
+      case 'places': {
+        const asked = { node: String(node), endpoint: String(endpoint), ...(typeof number === 'string' && { number }) };
+        return writeFrame({ places: here.places(asked) });
+      }
+      case 'send': {
+        const failed = await here.send(peer as object, body);
+        return writeFrame(failed === undefined ? {} : { failed });
+      }
+      case 'take':
+        here.take(peer as object, body);
+        return writeFrame({});
+      default:
+        return undefined;
+    }
+  } catch (error) {
+    log.error({ kind, error }, 'a request of another node about a phone failed');
+    return writeFrame({ failed: 'it failed there' });
+  }
+}
