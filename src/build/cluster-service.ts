@@ -4,6 +4,7 @@ import type { RemoteRequest } from '../cluster/forwards.ts';
 import type { PhonesHere } from '../cluster/phones.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
+import type { Moved } from '../drivers/sip/services.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { AppDeps, Env } from '../http/env.ts';
 import type { HttpUser } from '../http/user.ts';
@@ -49,6 +50,7 @@ function phonesFor(state: State, { nodeFlows }: Network, sip: SipDriver): Phones
     places: (asked) =>
       sip.registeredPlaces(asked, (target) => nodeFlows?.through(target, asked.node, asked.endpoint) ?? target),
     send: async (peer, bytes) => nodeFlows?.send(peer as Target, Buffer.from(bytes)),
+    moved: (phone) => sip.movedAway(phone as Moved),
     take: (peer, bytes) => nodeFlows?.take(peer as Target, Buffer.from(bytes)),
   };
 }

@@ -9,7 +9,7 @@ import { formatTimestamp } from '../models/timestamp.ts';
 import type { Base } from './base.ts';
 
 /** The parts of a server that take calls. */
-export type CallTakers = { channels: Pick<Channels, 'enter' | 'size'>; sip: Pick<SipDriver, 'enter'> };
+type CallTakers = { channels: Pick<Channels, 'enter' | 'size'>; sip: Pick<SipDriver, 'enter'> };
 
 type Figures = Omit<ServerInfo, 'name' | 'version' | 'started' | 'draining' | 'channels'>;
 

@@ -14,8 +14,7 @@ import { objectsOf } from '../drivers/sip/configured-objects.ts';
 import { createSipDriver, type SipDriver } from '../drivers/sip/driver.ts';
 import { attributeOf, sipObjectTypes } from '../drivers/sip/objects.ts';
 import { createProvisioning } from '../drivers/sip/provisioning.ts';
-import type { Destination } from '../drivers/sip/resource.ts';
-import type { PlacesElsewhere } from '../drivers/sip/services.ts';
+import type { Destination, PlacesElsewhere } from '../drivers/sip/services.ts';
 import { uriPart } from '../drivers/sip/uri-parts.ts';
 import { createWebrtcDriver } from '../drivers/webrtc/webrtc.ts';
 import { formatNames } from '../lib/formats.ts';
@@ -211,6 +210,7 @@ function buildSip(
 
 const placesElsewhere = ({ phones }: Cluster): PlacesElsewhere => ({
   find: (asked, found) => phones.places(asked, (places) => found(places as Destination[])),
+  tellMoved: ({ endpoint, uri, outbound }) => phones.tellMoved({ endpoint, uri, ...(outbound && { outbound }) }),
 });
 
 /** Lets peers be reached through the sockets of other nodes. */

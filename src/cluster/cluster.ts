@@ -146,6 +146,7 @@ function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
 const subjectsOf = (cluster: string) => ({
   beats: `${cluster}.beats`,
   presence: `${cluster}.presence`,
+  phones: `${cluster}.phones`,
   /** Of one process: what is meant for a node does not reach an earlier one of its name. */
   node: (name: string, epoch: string) => `${cluster}.node.${name}.${epoch}`,
   events: (name: string, epoch: string) => `${cluster}.events.${name}.${epoch}`,
@@ -236,6 +237,10 @@ function listen({ options, link, subjects, presence, members, hit }: Parts, { ca
     return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
   });
   hear(subjects.events(name, link.epoch), (data) => presence.take(data));
+  hear(subjects.phones, (data) => {
+    const { node, phone } = readFrame(data)?.head ?? {};
+    if (node !== name) phones.moved(phone as object);
+  });
   hear(subjects.presence, (data) => {
     const change = readFrame(data)?.head as PresenceChange | undefined;
     if (change && change.node !== name && members.find(change.node)) presence.change(change);
@@ -381,7 +386,14 @@ export function createCluster(options: ClusterOptions): Cluster {
       return mark !== undefined && (mark === name || members.find(mark)) ? mark : undefined;
     },
     phones: createPhones({
-      ...{ name, link, members, subjectOf: subjects.node, timeoutMs: settings.requestTimeoutMs },
+      ...{
+        name,
+        link,
+        members,
+        subject: subjects.phones,
+        subjectOf: subjects.node,
+        timeoutMs: settings.requestTimeoutMs,
+      },
       ...{ most: settings.requests, hit: () => hit('requests') },
     }),
     isAway: (node) => members.find(node)?.state === 'away',

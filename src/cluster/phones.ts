@@ -14,6 +14,8 @@ export type PhonesHere = {
   send(peer: object, bytes: Uint8Array): Promise<string | undefined>;
   /** Takes a message that a peer has sent to another node. */
   take(peer: object, bytes: Uint8Array): void;
+  /** A phone has registered at another node. */
+  moved(phone: object): void;
 };
 
 /** The phones of other nodes. */
@@ -31,13 +33,17 @@ export interface Phones {
   ): Promise<string[]>;
   /** Has another node send a message to a peer, or take one. It never rejects. @returns why not, for people */
   carry(what: 'send' | 'take', to: { node: string; peer: object }, bytes: Uint8Array): Promise<string | undefined>;
+  /** Tells all other nodes that a phone has registered here. */
+  tellMoved(phone: object): void;
   /** Whether there is such a node. */
   isNode(name: string): boolean;
 }
 
 type PhonesOptions = {
   name: string;
-  link: Pick<ClusterLink, 'request'>;
+  link: Pick<ClusterLink, 'request' | 'publish'>;
+  /** Where nodes tell of phones. */
+  subject: string;
   members: Pick<Members, 'list' | 'find'>;
   subjectOf(name: string, epoch: string): string;
   timeoutMs: number;
@@ -48,7 +54,8 @@ type PhonesOptions = {
 
 const whyOf = (error: unknown): string => reasons[error instanceof LinkError ? error.failure : 'down'];
 
-export function createPhones({ name, link, members, subjectOf, timeoutMs, most, hit }: PhonesOptions): Phones {
+export function createPhones(options: PhonesOptions): Phones {
+  const { name, link, subject, members, subjectOf, timeoutMs, most, hit } = options;
   let pending = 0;
 
   const ask = async (node: string, epoch: string, frame: Uint8Array): Promise<Record<string, unknown>> =>
@@ -97,6 +104,7 @@ export function createPhones({ name, link, members, subjectOf, timeoutMs, most, 
         pending--;
       }
     },
+    tellMoved: (phone) => void link.publish(subject, writeFrame({ node: name, phone })),
     isNode: (node) => members.find(node) !== undefined,
   };
 }

@@ -4,31 +4,38 @@ import type { Channel } from '../../src/models/channel.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const phones = suite('cluster phones');
 const nats = need('nats-server');
 
-const bob = { bob: { context: 'default', auth: { username: 'bob', password: 'builder' } } };
-const passwords: Readonly<Record<string, string>> = { alice: 'wonder', bob: 'builder' };
+const account = (username: string, password: string): object => ({ context: 'default', auth: { username, password } });
+const passwords: Readonly<Record<string, string>> = { alice: 'wonder', bob: 'builder', carol: 'carol' };
+const endpoints = { bob: account('bob', 'builder'), carol: account('carol', 'carol') };
 
 /** The nodes, which each test leaves as they were. */
 let shared: TestCluster | undefined;
 phones.after(() => shared?.close());
 
+type Open = (name: string, node: string, over?: 'UDP' | 'TCP' | 'WS') => Promise<Phone>;
+
 /** Runs a test on two nodes, with phones that it opens. */
 const onShared = (title: string, run: (cluster: TestCluster, open: Open) => Promise<void>): void =>
   nats.test(phones, title, async (command) => {
-    const cluster = (shared ??= await TestCluster.start(command, ['a', 'b'], {}, bob));
+    const cluster = (shared ??= await TestCluster.start(command, ['a', 'b'], { request_timeout: 1 }, endpoints));
     const opened: Phone[] = [];
     try {
-      await run(cluster, async (name, node) => {
-        const phone = await Phone.open(name, cluster.node(node).sip);
+      await run(cluster, async (name, node, over = 'UDP') => {
+        const { sip, ws } = cluster.node(node);
+        const phone =
+          over === 'UDP' ? await Phone.open(name, sip) : await Phone.openOver(over, name, over === 'WS' ? ws : sip);
         opened.push(phone);
         phone.password = passwords[name];
         assert.is(await phone.register(), 200);
         return phone;
       });
       await cluster.empty();
+      for (const phone of opened) assert.is(await phone.register(0), 200);
     } catch (error) {
       cluster.tell();
       for (const phone of opened) process.stderr.write(`${phone.explain()}\n`);
@@ -40,30 +47,180 @@ const onShared = (title: string, run: (cluster: TestCluster, open: Open) => Prom
     }
   });
 
-type Open = (name: string, node: string) => Promise<Phone>;
+/** What was said in a call that is refused. */
+const refusalOf = (call: Promise<void>): Promise<string> =>
+  call.then(
+    () => 'answered',
+    ({ message }: Error) => message,
+  );
 
-onShared('a Dial reaches a phone of another node, and both sides can change and end the call', async (cluster, open) => {
+const channelsOf = (cluster: TestCluster): Promise<Channel[]> =>
+  cluster.node('b').client().ok<Channel[]>('GET', '/channels');
+
+for (const over of ['UDP', 'TCP', 'WS'] as const)
+  onShared(
+    `a Dial reaches a phone of another node over ${over}, and both sides change and end the call`,
+    async (cluster, open) => {
+      const alice = await open('alice', 'b', over);
+      const bob = await open('bob', 'a');
+      await bob.call('1002');
+      await alice.answered();
+      const channels = await channelsOf(cluster);
+      assert.ok(
+        channels.every(({ id }) => id.startsWith('a~')),
+        'the call is at the node that dials',
+      );
+      const called = channels.find(({ name }) => name.startsWith('PJSIP/alice'))!;
+      bob.audio.hum(400);
+      alice.audio.hum(700);
+      await alice.audio.hears([400], [400, 700]);
+      await bob.audio.hears([700], [400, 700]);
+
+      const app = await cluster.node('b').app('watcher');
+      await app.ok('POST', `/applications/watcher/subscription?eventSource=channel:${called.id}`);
+      const held = app.waitFor('ChannelHold', ({ channel }) => channel.id === called.id);
+      alice.direction = 'sendonly';
+      assert.is(await alice.offerAnew(), 200);
+      await held;
+      alice.direction = 'sendrecv';
+      assert.is(await alice.offerAnew(), 200);
+      alice.hangup();
+      await bob.over();
+
+      const shop = await cluster.node('b').app('shop');
+      const up = shop.waitFor('StasisStart', ({ channel }) => channel.id === 'a~mine');
+      await shop.ok('POST', '/channels?endpoint=PJSIP/alice&app=shop&channelId=a~mine');
+      await up;
+      assert.is((await shop.request('POST', '/channels/a~mine/hold')).status, 204);
+      await alice.until(() => alice.reinvites.length === 1, 'a re-INVITE');
+      assert.is((await shop.request('DELETE', '/channels/a~mine')).status, 204);
+      await alice.over();
+    },
+  );
+
+onShared(
+  'a call to an endpoint rings its phones at all nodes; those that do not answer are told',
+  async (_cluster, open) => {
+    const there = await open('alice', 'b');
+    const here = await open('alice', 'a');
+    const bob = await open('bob', 'a');
+    for (const phone of [here, there]) phone.answers = false;
+    const called = bob.call('1002');
+    await here.until(() => here.rings, 'the call');
+    await there.until(() => there.rings, 'the call');
+    there.take();
+    await called;
+    await here.until(() => !here.rings, 'the end of the ringing');
+    bob.hangup();
+    await there.over();
+
+    const refused = refusalOf(bob.call('1002'));
+    await here.until(() => here.rings, 'the call');
+    here.decline('486 Busy Here');
+    await there.until(() => there.rings, 'the call');
+    bob.hangup();
+    await there.until(() => !there.rings, 'the end of the ringing');
+    assert.match(await refused, /was not answered/);
+  },
+);
+
+onShared(
+  'a phone that has registered at another node is no longer called from the one before',
+  async (cluster, open) => {
+    const alice = await open('alice', 'a');
+    const placesAt = async () =>
+      (await (await cluster.node('a').ask('GET', '/hookswitch/contacts')).json()) as object[];
+    assert.is((await placesAt()).length, 1);
+    alice.serveBy(cluster.node('b').sip);
+    assert.is(await alice.register(), 200);
+    await untilAsked(
+      async () => (await placesAt()).length === 1,
+      () => 'the phone is at both nodes',
+    );
+    const bob = await open('bob', 'a');
+    await bob.call('1002');
+    await alice.answered();
+    bob.hangup();
+    await alice.over();
+    assert.is(alice.invites.length, 1);
+  },
+);
+
+onShared(
+  'a phone of another node is the target of a transfer, of a group and of a channel that a client places',
+  async (cluster, open) => {
+    const alice = await open('alice', 'b');
+    const bob = await open('bob', 'a');
+    const carol = await open('carol', 'a');
+    await carol.call('1004');
+    await bob.answered();
+    assert.is(await bob.refer(`<sip:1002@${cluster.node('a').sip}>`), 202);
+    await alice.answered();
+    carol.audio.hum(400);
+    await alice.audio.hears([400], [400, 700]);
+    carol.hangup();
+    await alice.over();
+    await bob.over();
+
+    bob.answers = false;
+    await carol.call('1003');
+    await alice.answered();
+    await bob.until(() => !bob.rings, 'the end of the ringing');
+    carol.hangup();
+    await alice.over();
+
+    const app = await cluster.node('b').app('shop');
+    const channel = await app.ok<Channel>('POST', '/channels?endpoint=PJSIP/alice&app=shop&channelId=a~mine');
+    assert.is(channel.id, 'a~mine');
+    await alice.answered();
+    assert.is((await app.request('DELETE', '/channels/a~mine')).status, 204);
+    await alice.over();
+  },
+);
+
+onShared('strangers reach no other node by its mark, and no call by guessing', async (cluster, open) => {
+  const mallory = await Phone.open('mallory', cluster.node('b').sip);
+  try {
+    // Outside calls the mark means nothing.
+    const options = await mallory.outside('OPTIONS', 'a~', []);
+    assert.is(options.status, 200);
+    assert.match(await refusalOf(mallory.call('a~')), /401 Unauthorized 1 INVITE/);
+    // In calls it leads to the node, which knows of none.
+    assert.is(await options.inside('BYE', []), 481);
+    assert.is((await mallory.outside('OPTIONS', 'nobody~', [])).status, 200);
+  } finally {
+    await mallory.close();
+  }
   const alice = await open('alice', 'b');
   const bob = await open('bob', 'a');
   await bob.call('1002');
   await alice.answered();
-  const channels = await cluster.node('b').client().ok<Channel[]>('GET', '/channels');
-  assert.ok(channels.every(({ id }) => id.startsWith('a~')), 'the call is at the node that dials');
-  // A re-INVITE from the phone, and one to it.
-  assert.is(await alice.offerAnew(), 200);
-  const called = channels.find(({ name }) => name.startsWith('PJSIP/alice'))!;
-  const app = await cluster.node('b').app('watcher');
-  await cluster.node('b').client().ok('POST', `/applications/watcher/subscription?eventSource=channel:${called.id}`);
-  alice.direction = 'sendonly';
-  assert.is(await alice.offerAnew(), 200);
-  await app.waitFor('ChannelHold', ({ channel }) => channel.id === called.id);
-  alice.hangup();
-  await bob.over();
-
-  await bob.call('1002');
-  await alice.answered();
   bob.hangup();
   await alice.over();
+});
+
+onShared('a node that hangs is not waited for longer than it may take, and is named', async (cluster, open) => {
+  const alice = await open('alice', 'b');
+  const bob = await open('bob', 'a');
+  await bob.call('1002');
+  await alice.answered();
+  cluster.node('a').child.signal('SIGSTOP');
+  try {
+    assert.is(await alice.request('INFO', []), 503);
+  } finally {
+    cluster.node('a').child.signal('SIGCONT');
+  }
+  await cluster.whole();
+  bob.hangup();
+  await alice.over();
+  cluster.node('b').child.signal('SIGSTOP');
+  try {
+    assert.match(await refusalOf(bob.call('1002')), /503 Service Unavailable/);
+    assert.match(cluster.node('a').child.written, /nodes did not say whether they reach an endpoint/);
+  } finally {
+    cluster.node('b').child.signal('SIGCONT');
+  }
+  await cluster.whole();
 });
 
 phones.run();

@@ -105,6 +105,11 @@ export class NatsServer {
 /** A phone that every node knows. */
 const alice = { alice: { context: 'default', auth: { username: 'alice', password: 'wonder' } } };
 
+const transportsAt = (sip: number, ws: number): object[] => [
+  ...['udp', 'tcp'].map((protocol) => ({ protocol, bind: '127.0.0.1', port: sip })),
+  { protocol: 'ws', bind: '127.0.0.1', port: ws },
+];
+
 /** Settings of `cluster`. */
 export type NodeSettings = { replicate?: boolean; [setting: string]: unknown };
 
@@ -114,17 +119,24 @@ export class NodeProcess {
   readonly name: string;
   readonly #directory = mkdtempSync(join(tmpdir(), 'hookswitch-node-'));
   readonly #port: number;
-  /** `address:port` of its SIP. */
+  /** `address:port` of its SIP over UDP and TCP, and over WebSockets. */
   readonly sip: string;
+  readonly ws: string;
   readonly #clients: AriClient[] = [];
 
   readonly #arguments: readonly string[];
 
-  private constructor(name: string, port: number, sip: number, settings: object, more: readonly string[]) {
+  private constructor(
+    name: string,
+    { port, sip, ws }: { port: number; sip: number; ws: number },
+    settings: object,
+    more: readonly string[],
+  ) {
     this.name = name;
     this.#arguments = more;
     this.#port = port;
     this.sip = `127.0.0.1:${sip}`;
+    this.ws = `127.0.0.1:${ws}`;
     writeFileSync(join(this.#directory, 'hookswitch.yaml'), JSON.stringify(settings));
   }
 
@@ -135,22 +147,22 @@ export class NodeProcess {
     cluster: NodeSettings = {},
     { endpoints = {}, more = [] }: { endpoints?: object; more?: readonly string[] } = {},
   ): Promise<NodeProcess> {
-    const [port, sip] = [await freePort(), await freePort()];
+    const [port, sip, ws] = [await freePort(), await freePort(), await freePort()];
     const settings = {
       ...(cluster.replicate && { state_store: { on: true } }),
       general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
       http: { bind: '127.0.0.1', port, users: [{ name: 'tester', password: 'secret' }] },
-      sip: { transports: [{ protocol: 'udp', bind: '127.0.0.1', port: sip }], endpoints: { ...alice, ...endpoints } },
+      sip: { transports: transportsAt(sip, ws), endpoints: { ...alice, ...endpoints } },
       media: { rtp_ports: [0, 0], warm_up: false },
       dialplan: {
         default: {
           ...{ 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
-          ...{ 1002: ['Dial(PJSIP/alice)'], 1003: ['Dial(PJSIP/alice&PJSIP/bob)'] },
+          ...{ 1002: ['Dial(PJSIP/alice)'], 1003: ['Dial(PJSIP/alice&PJSIP/bob)'], 1004: ['Dial(PJSIP/bob)'] },
         },
       },
       cluster: { nats: [nats], name, heartbeat: 0.2, suspect_after: 1, away_after: 3, retry: 0.2, ...cluster },
     };
-    const node = new NodeProcess(name, port, sip, settings, more);
+    const node = new NodeProcess(name, { port, sip, ws }, settings, more);
     await node.begin();
     return node;
   }

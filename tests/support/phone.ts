@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createSocket } from 'node:dgram';
-import { once } from 'node:events';
 import { credentialsFor } from './phone-digest.ts';
+import { openStreamWire, openUdpWire, type PhoneWire } from './phone-wire.ts';
 import { RtpPeer } from './rtp-peer.ts';
 import type { VideoPeer } from './video/video-peer.ts';
 import { untilHolds } from './waiting.ts';
@@ -79,7 +78,7 @@ export class Phone {
   readonly #acknowledged = new Set<string>();
   /** Final answers to requests other than INVITE, by Call-ID and CSeq. */
   readonly #answers = new Map<string, Message>();
-  readonly #sip = createSocket('udp4');
+  readonly #sip: PhoneWire;
   #server: { address: string; port: number };
   readonly #waiting = new Set<() => void>();
   readonly #tag = randomUUID().slice(0, 8);
@@ -98,14 +97,19 @@ export class Phone {
   #decline: ((status: string) => void) | undefined;
   #said = '';
 
-  private constructor(number: string, server: string, audio: RtpPeer, videos: readonly VideoPeer[]) {
+  private constructor(
+    number: string,
+    server: string,
+    { sip, audio, videos }: { sip: PhoneWire; audio: RtpPeer; videos: readonly VideoPeer[] },
+  ) {
     const [address = '', port = ''] = server.split(':');
     this.number = number;
     this.#server = { address, port: Number(port) };
+    this.#sip = sip;
     this.audio = audio;
     this.videos = videos;
-    this.#sip.on('message', (data, { address: from, port: at }) => {
-      const message = parse(String(data));
+    sip.hear((text, { address: from, port: at }) => {
+      const message = parse(text);
       if (this.follows && message.first.startsWith('INVITE')) this.#server = { address: from, port: at };
       this.#hear(message);
     });
@@ -113,15 +117,18 @@ export class Phone {
 
   /** @param server `address:port` of SIP. @param port of SIP here; chosen by the system when left out. */
   static async open(number: string, server: string, port = 0, videos: readonly VideoPeer[] = []): Promise<Phone> {
-    const phone = new Phone(number, server, await RtpPeer.open(), videos);
-    phone.#sip.bind(port, '127.0.0.1');
-    await once(phone.#sip, 'listening');
-    return phone;
+    return new Phone(number, server, { sip: await openUdpWire(port), audio: await RtpPeer.open(), videos });
+  }
+
+  /** Opens a phone that keeps one connection to its server. */
+  static async openOver(protocol: 'TCP' | 'WS', number: string, server: string): Promise<Phone> {
+    const sip = await openStreamWire(protocol, server);
+    return new Phone(number, server, { sip, audio: await RtpPeer.open(), videos: [] });
   }
 
   /** Where SIP is spoken. */
   get port(): number {
-    return this.#sip.address().port;
+    return this.#sip.port;
   }
 
   /** Whether it is in a call that was answered. */
@@ -178,12 +185,18 @@ export class Phone {
     return statusOf(await this.#ask('INFO', dialog, lines, `Signal=${digit}\r\nDuration=100\r\n`));
   }
 
+  /** Speaks to another server from now on. @param server `address:port`. */
+  serveBy(server: string): void {
+    const [address = '', port = ''] = server.split(':');
+    this.#server = { address, port: Number(port) };
+  }
+
   /** Says where it is, and proves who it is when it is asked to; resolves with the final status. */
-  async register(): Promise<number> {
+  async register(seconds = 300): Promise<number> {
     const target = `sip:${this.#server.address}:${this.#server.port}`;
     const own = `<sip:${this.number}@127.0.0.1>`;
     const dialog = { target, from: `${own};tag=${this.#tag}`, to: own, callId: randomUUID(), cseq: 0 };
-    return statusOf(await this.#ask('REGISTER', dialog, ['Expires: 300']));
+    return statusOf(await this.#ask('REGISTER', dialog, [`Expires: ${seconds}`]));
   }
 
   /** Sends a request outside its calls; resolves with what came of it. @param user whom it is for. */
@@ -403,8 +416,8 @@ export class Phone {
     body = '',
     more: readonly string[] = [],
   ): void {
-    const { address, port } = this.#sip.address();
-    const via = `Via: SIP/2.0/UDP ${address}:${port};rport;branch=${branch ?? freshBranch()}`;
+    const { protocol, port: at } = this.#sip;
+    const via = `Via: SIP/2.0/${protocol} 127.0.0.1:${at};rport;branch=${branch ?? freshBranch()}`;
     const parties = [`From: ${from}`, `To: ${to}`, `Call-ID: ${callId}`, `CSeq: ${cseq} ${method}`];
     const first = `${method} ${target} SIP/2.0`;
     const way = routes.map((route) => `Route: ${route}`);
@@ -416,11 +429,12 @@ export class Phone {
     const isTyped = lines.some((line) => line.startsWith('Content-Type:'));
     const type = body && !isTyped ? ['Content-Type: application/sdp'] : [];
     const text = [...lines, ...type, `Content-Length: ${body.length}`, '', body].join('\r\n');
-    this.#sip.send(text, this.#server.port, this.#server.address);
+    this.#sip.send(text, this.#server);
   }
 
   #contact(): string {
-    return `Contact: <sip:${this.number}@127.0.0.1:${this.port}>`;
+    const transport = this.#sip.protocol === 'UDP' ? '' : `;transport=${this.#sip.protocol.toLowerCase()}`;
+    return `Contact: <sip:${this.number}@127.0.0.1:${this.port}${transport}>`;
   }
 
   #talkTo(sdp: string): void {

@@ -39,6 +39,8 @@ export interface Bindings {
   byId(id: string): Binding | undefined;
   /** The registered binding of an endpoint for a URI that is the same by RFC 3261 19.1.4. */
   find(endpoint: string, uri: Uri): Binding | undefined;
+  /** The registered binding of the same phone, and flow if it registers flows. */
+  ofPhone(phone: Pick<Binding, 'endpoint' | 'uri' | 'outbound'>): Binding | undefined;
   /** The connection over which an endpoint has registered a URI. */
   flowTo(endpoint: string, uri: Uri): Target | undefined;
   put(binding: Binding): void;
@@ -97,6 +99,10 @@ export function createBindings(
     byId: (id) => byId.get(id),
     find: (endpoint, uri) => of(endpoint).find((each) => sameUri(each.uri, uri)),
     findFlow: (endpoint, outbound) => of(endpoint).find((each) => each.outbound === outbound),
+    ofPhone: ({ endpoint, uri, outbound }) =>
+      of(endpoint).find(
+        (each) => each.expiresAt !== undefined && each.outbound === outbound && (outbound || sameUri(each.uri, uri)),
+      ),
     flowTo: (endpoint, uri) =>
       of(endpoint).find((each) => each.target?.connection !== undefined && sameUri(each.uri, uri))?.target,
     put,

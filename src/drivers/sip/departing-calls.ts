@@ -4,8 +4,7 @@ import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-c
 import type { UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { digestClient } from './identity.ts';
-import type { Destination } from './resource.ts';
-import type { Departing, Departures, Services } from './services.ts';
+import type { Departing, Departures, Destination, Services } from './services.ts';
 
 type Call = OutgoingCall | IncomingCall;
 

@@ -9,12 +9,12 @@ import type { Stack } from '../../sip/dialog/stack.ts';
 import { createUserAgent, type UserAgentCounts } from '../../sip/dialog/user-agent.ts';
 import type { NameServer } from '../../sip/location/names.ts';
 import { TargetMemory } from '../../sip/location/target-memory.ts';
-import { formatUri, type Uri } from '../../sip/message/uri.ts';
+import { formatUri } from '../../sip/message/uri.ts';
 import { type AudioCodec, isAudioCodec } from '../../sip/sdp/codecs.ts';
 import type { ServerTransaction, TransactionLayer } from '../../sip/transaction/transaction.ts';
 import type { KnownPeers } from '../../sip/transport/known-peers.ts';
 import { type OpenProbe, Probes } from '../../sip/transport/probes.ts';
-import type { Target, Transports } from '../../sip/transport/transport.ts';
+import type { Transports } from '../../sip/transport/transport.ts';
 import type { ContactDetails, ContactDriver, ContactHost } from '../../telephony/contacts.ts';
 import {
   type CallHost,
@@ -33,6 +33,7 @@ import type { WatcherDriver, WatcherHost } from '../../telephony/watchers.ts';
 import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import { createDepartingCalls, type DepartingCallData } from './departing-calls.ts';
+import { type PhonesForOthers, phonesForOthers } from './elsewhere.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
 import type { MailboxCounts } from './event-packages.ts';
 import { IdentityTokens } from './identity-tokens.ts';
@@ -47,7 +48,7 @@ import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
-import { contactsOf, registeredPlaces, resolveResource } from './resource.ts';
+import { contactsOf, resolveResource } from './resource.ts';
 import { channelName, isBusy, type PlacesElsewhere, type Services, type TextMessage } from './services.ts';
 import { createSubscriptions, type SubscriptionData } from './subscriptions.ts';
 import type { Watched } from './watched-state.ts';
@@ -114,7 +115,7 @@ type SipDriverCounts = UserAgentCounts & {
 };
 
 /** SIP as call control sees it. */
-export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, WatcherDriver {
+export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, WatcherDriver, PhonesForOthers {
   readonly technology: 'PJSIP';
   /** Reports the configured contacts, except known ones; call it once, after wiring. */
   start(isKnown?: (contact: ContactDetails) => boolean): void;
@@ -131,10 +132,6 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
    * address of record has another name than `aor`. Undefined when there is no such endpoint.
    */
   dialContacts(endpoint: string, aor?: string, user?: string): string[] | undefined;
-  /** As {@link registeredPlaces}. */
-  registeredPlaces(asked: { endpoint: string; number?: string | undefined }, through: (to: Target) => Target): object[];
-  /** The connection over which an endpoint has registered a URI. */
-  flowTo(endpoint: string, uri: Uri): Target | undefined;
   /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
   sendMessage(message: OutgoingMessage): Promise<void>;
   /** Sends a REFER to an endpoint; resolves when it has accepted, see `Referrals` in refer.ts. */
@@ -256,13 +253,14 @@ function bindRequests(
   { host, contacts, callRefused }: Pick<SipDriverOptions, 'host' | 'contacts' | 'callRefused'>,
   { subscriptions, outsideRefers, referrals, phase }: Receivers,
 ): void {
-  const { agent, endpoints, bindings, config, stack } = services;
+  const { agent, endpoints, bindings, config, stack, elsewhere } = services;
   agent.onInvite(createInviteReceiver(services, { host, phase, callRefused }));
   agent.onRequest(
     'REGISTER',
     createRegistrar({
       ...{ endpoints, bindings, contacts, userAgent: config.userAgent },
       ...{ clock: stack.clock, log: stack.log },
+      added: elsewhere?.tellMoved,
     }),
   );
   agent.onRequest('OPTIONS', (transaction) => answerOptions(services, transaction, takesCalls(phase())));
@@ -406,8 +404,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     },
     endpoints: () => endpoints.all(),
     dialContacts: (...asked) => dialContacts(services, ...asked),
-    registeredPlaces: (asked, through) => registeredPlaces(services, asked, through),
-    flowTo: bindings.flowTo,
+    ...phonesForOthers(services, places.remove),
     sendMessage: (message) => sendMessage(services, message),
     refer: (request) => referrals.refer(request),
     tellWatcher: subscriptions.tellWatcher,

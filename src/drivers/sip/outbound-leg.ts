@@ -1,8 +1,6 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
-import { guarded } from '../../lib/guard.ts';
 import { onFirstUse } from '../../lib/on-first-use.ts';
 import { isBeforeAnswer, isUp } from '../../machines/leg.ts';
-import { locate } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall, OutgoingCallData } from '../../sip/dialog/outgoing-call.ts';
 import type { UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
@@ -17,16 +15,17 @@ import type { DigitSequence } from '../../telephony/media.ts';
 import type { Party, Redirection } from '../../telephony/party.ts';
 import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
+import { seekPhones, towards } from './elsewhere.ts';
 import { forwardOf } from './forwards.ts';
 import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
 import { LegCore } from './leg-core.ts';
-import type { LegCoreData, LegCoreOptions } from './leg-data.ts';
+import type { LegCoreData } from './leg-data.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { redirectionHeaders } from './redirections.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
-import { type Destination, type Resolved, transferTarget } from './resource.ts';
-import { mayCall, type Services } from './services.ts';
+import { type Resolved, transferTarget } from './resource.ts';
+import { type Destination, mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
 
 type OutboundOptions = {
@@ -99,8 +98,8 @@ class OutboundLeg implements Leg {
   #answer: HeaderLines | undefined;
   /** How the call came to go to this endpoint. */
   #redirection: Redirection | undefined;
-  /** Other nodes are asked where the endpoint is. */
-  #seeks = false;
+  /** While other nodes are asked where the endpoint is. */
+  #search: Promise<void> | undefined;
 
   constructor(options: OutboundOptions) {
     this.#options = options;
@@ -263,7 +262,7 @@ class OutboundLeg implements Leg {
   /** A call that is not placed yet, because other nodes are asked, is dialed again. */
   #dumpCore(): LegCoreData {
     const dumped = this.#core.dump();
-    const isUnplaced = this.#seeks && this.#calls.size === 0;
+    const isUnplaced = this.#search !== undefined && this.#calls.size === 0;
     return isUnplaced ? { ...dumped, intents: ['dial', ...dumped.intents] } : dumped;
   }
 
@@ -302,25 +301,19 @@ class OutboundLeg implements Leg {
   /** Calls the phones of other nodes as well. The call ends if there are none anywhere, and when all have failed. */
   #seek(elsewhere: NonNullable<Resolved['elsewhere']>, offer: () => string): void {
     const { services, resolved, request } = this.#options;
-    const { log } = services.stack;
     const isOver = () => this.#winner !== undefined || !isBeforeAnswer(this.#core.state);
-    this.#seeks = true;
-    const found = guarded(log, 'calling a phone of another node', (destinations: readonly Destination[]) => {
-      if (!isOver()) this.#placeAt(destinations, offer);
+    this.#search = seekPhones(elsewhere, services.stack.log, {
+      about: { channel: request.channelId, endpoint: resolved.endpoint.name },
+      found: (destinations) => {
+        if (!isOver()) this.#placeAt(destinations, offer);
+      },
+      ended: (isWhole) => {
+        this.#search = undefined;
+        if (isOver() || this.#calls.size > 0) return;
+        if (this.#failures.length > 0) this.#failAll();
+        else this.#core.gone(isWhole ? Cause.subscriberAbsent : Cause.temporaryFailure);
+      },
     });
-    const finished = guarded(log, 'calling the phones of other nodes', (silent: readonly string[]) => {
-      this.#seeks = false;
-      if (silent.length > 0)
-        log.warn(
-          { channel: request.channelId, endpoint: resolved.endpoint.name, nodes: silent },
-          'nodes did not say whether they reach an endpoint',
-        );
-      if (isOver() || this.#calls.size > 0) return;
-      if (this.#failures.length > 0) this.#failAll();
-      else this.#core.gone(silent.length > 0 ? Cause.temporaryFailure : Cause.subscriberAbsent);
-    });
-    // Never rejects.
-    void elsewhere(found).then(finished);
   }
 
   #changed(): void {
@@ -459,7 +452,7 @@ class OutboundLeg implements Leg {
     this.#failures.push(failure);
     // A 6xx response ends all branches (RFC 3261 16.7 step 5).
     if (failure.status >= 600) this.#hangupAll();
-    else if (this.#calls.size > 0 || this.#seeks) return;
+    else if (this.#calls.size > 0 || this.#search) return;
     if (!this.#winner && isBeforeAnswer(core.state)) this.#failAll();
   }
 
@@ -474,27 +467,6 @@ class OutboundLeg implements Leg {
   #hangupAll(headers?: HeaderLines): void {
     for (const call of this.#calls.keys()) call.hangup(headers);
   }
-}
-
-/** The peer for which our SDP's address is chosen: the first target, to be resolved if the choice depends on it. */
-function towards({ stack }: Services, resolved: Resolved): Pick<LegCoreOptions, 'peer' | 'findPeer'> {
-  const peerOf = (first: Destination): Promise<Target | undefined> => {
-    const { target } = first;
-    if (target) return Promise.resolve(target);
-    return new Promise((resolve) => locate(stack, first.routes[0]?.uri ?? first.uri, resolve));
-  };
-  const [first] = resolved.destinations();
-  const { elsewhere } = resolved;
-  if (first?.target || (!first && !elsewhere)) return { peer: first?.target };
-  if (first) return { peer: undefined, findPeer: () => peerOf(first) };
-  return {
-    peer: undefined,
-    findPeer: () =>
-      new Promise((resolve) => {
-        const found = ([one]: readonly Destination[]): void => void (one && peerOf(one).then(resolve));
-        void elsewhere!(found).then(() => resolve(undefined));
-      }),
-  };
 }
 
 function failureOf(

@@ -21,13 +21,15 @@ type RegistrarOptions = {
   clock: Clock;
   log: Logger;
   userAgent: string;
+  /** Hears of each binding that is new here. */
+  added?: ((binding: Binding) => void) | undefined;
 };
 
 /** One Contact of a REGISTER. */
 type Wish = { contact: NameAddr; seconds: number; known: Binding | undefined; outbound: string | undefined };
 
 /** Changes the bindings of endpoints, and tells their contacts. */
-function createBindingChanges({ bindings, contacts, clock }: RegistrarOptions) {
+function createBindingChanges({ bindings, contacts, clock, added }: RegistrarOptions) {
   const remove = (binding: Binding) => {
     bindings.delete(binding.id);
     contacts.removed(binding.id);
@@ -59,6 +61,7 @@ function createBindingChanges({ bindings, contacts, clock }: RegistrarOptions) {
       bindings.delete(binding.id);
       bindings.put(binding);
       contacts.registered(contactDetails(endpoint, binding, seconds * 1000));
+      if (!known) added?.(binding);
     }
     const all = registered(endpoint);
     for (const displaced of all.slice(0, Math.max(0, all.length - endpoint.aor.maxContacts))) remove(displaced);

@@ -1,13 +1,9 @@
-import type { NameAddr } from '../../sip/message/name-addr.ts';
 import { formatUri, parseUri, type Uri } from '../../sip/message/uri.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { DriverError } from '../../telephony/driver.ts';
 import { proxyRoutes } from './bindings.ts';
 import type { EndpointConfig } from './config.ts';
-import { localHost, type Services } from './services.ts';
-
-/** One place to send an INVITE (or OPTIONS, MESSAGE) to. */
-export type Destination = { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
+import { type Destination, localHost, type Services } from './services.ts';
 
 /** A parsed dial string: the endpoint and its location, which is looked up when the call is placed. */
 export type Resolved = {
@@ -49,26 +45,13 @@ export function resolveResource(services: Services, resource: string): Resolved 
 /** Whether its places are those that it registers: configured ones are the same at all nodes. */
 const mayRegister = ({ aor }: EndpointConfig): boolean => aor.maxContacts > 0 && aor.contacts.length === 0;
 
-const named = (uri: Uri, number: string | undefined): Uri =>
+/** A URI with `number` as user part when given. */
+export const numbered = (uri: Uri, number: string | undefined): Uri =>
   number !== undefined && (uri.scheme === 'sip' || uri.scheme === 'sips') ? { ...uri, user: number } : uri;
 
 /** Everywhere an endpoint can be reached now; with `number` as user part when given. */
 export function contactsOf({ bindings }: Services, endpoint: EndpointConfig, number?: string): Destination[] {
-  return bindings.of(endpoint.name).map(({ uri, target, routes }) => ({ uri: named(uri, number), target, routes }));
-}
-
-/** Where an endpoint has registered here, for another node; `through` makes a target one that it can use. */
-export function registeredPlaces(
-  { bindings, endpoints }: Pick<Services, 'bindings' | 'endpoints'>,
-  { endpoint: name, number }: { endpoint: string; number?: string | undefined },
-  through: (target: Target) => Target,
-): Destination[] {
-  const endpoint = endpoints.named(name);
-  const registered = bindings.of(endpoint?.name ?? '').filter(({ expiresAt }) => expiresAt !== undefined);
-  return registered.map(({ uri, target, routes }) => ({
-    ...{ uri: named(uri, number), routes },
-    target: target && through(target),
-  }));
+  return bindings.of(endpoint.name).map(({ uri, target, routes }) => ({ uri: numbered(uri, number), target, routes }));
 }
 
 function sipUriOf(text: string): Uri {

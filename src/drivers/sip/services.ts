@@ -6,17 +6,18 @@ import { addressOfHost } from '../../sip/dialog/locate.ts';
 import type { OutgoingCall } from '../../sip/dialog/outgoing-call.ts';
 import type { Stack } from '../../sip/dialog/stack.ts';
 import type { UserAgent } from '../../sip/dialog/user-agent.ts';
+import type { NameAddr } from '../../sip/message/name-addr.ts';
+import type { Uri } from '../../sip/message/uri.ts';
 import { isNowhere } from '../../sip/sdp/description.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { MediaPlane, RtpSession } from '../../telephony/media.ts';
-import type { Bindings } from './bindings.ts';
+import type { Binding, Bindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { IdentityTokens } from './identity-tokens.ts';
 import type { Legs, TellSubscriber } from './legs.ts';
 import type { FindAddress } from './media-names.ts';
-import type { Destination } from './resource.ts';
 
 /** A text message between endpoints (RFC 3428). */
 export type TextMessage = {
@@ -44,6 +45,9 @@ export interface Departures {
   closed(call: OutgoingCall | IncomingCall): void;
 }
 
+/** One place to send an INVITE (or OPTIONS, MESSAGE) to. */
+export type Destination = { uri: Uri; target: Target | undefined; routes: readonly NameAddr[] };
+
 /** The places where other nodes of a cluster reach a phone. */
 export interface PlacesElsewhere {
   /**
@@ -55,7 +59,12 @@ export interface PlacesElsewhere {
     asked: { endpoint: string; number?: string | undefined },
     found: (destinations: readonly Destination[]) => void,
   ): Promise<readonly string[]>;
+  /** Tells the other nodes that a phone has registered here, as {@link Moved}. */
+  readonly tellMoved: (moved: Moved) => void;
 }
+
+/** A phone that has registered, by what names it. */
+export type Moved = Pick<Binding, 'endpoint' | 'uri' | 'outbound'>;
 
 /** Services that legs and other parts of the driver share. */
 export type Services = {

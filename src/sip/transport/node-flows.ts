@@ -60,7 +60,7 @@ export interface NodeFlows {
 }
 
 type NodeFlowsOptions = {
-  clock: Pick<Clock, 'soon' | 'monotonic'> & Clock;
+  clock: Clock;
   log: Logger;
   /** Hears the messages of peers of other nodes. */
   traffic?: TrafficWatch | undefined;
@@ -81,6 +81,25 @@ const boundTo = (peer: Target): Target => {
     ...(connection !== undefined && { connection }),
   };
 };
+
+/** Sends a message of another node over the connection that it names, or that the phone has registered over meanwhile. */
+function sendFor(
+  sockets: Transports,
+  { clock, flowTo }: { clock: Pick<Clock, 'soon'>; flowTo: NodeCarrier['flowTo'] | undefined },
+  peer: Target,
+  bytes: Buffer,
+): Promise<string | undefined> {
+  const known = boundTo(peer);
+  const endpoint = peer.via?.endpoint;
+  const result = endpoint === undefined || sockets.isConnected(known) ? undefined : parseMessage(bytes);
+  const request = result?.ok && result.message.kind === 'request' ? result.message : undefined;
+  const again = request && flowTo?.(endpoint!, request.uri);
+  return new Promise((resolve) => {
+    sockets.send(bytes, again ?? known, ({ reason }) => resolve(reason));
+    // What fails later ends by the timers of the transaction.
+    clock.soon(() => resolve(undefined));
+  });
+}
 
 /** Adds the sockets of other nodes to ours. */
 export function withNodeFlows(
@@ -161,16 +180,7 @@ export function withNodeFlows(
       carrier = given;
     },
     through,
-    send(peer, bytes) {
-      const known = boundTo(peer);
-      const endpoint = peer.via?.endpoint;
-      const again = endpoint === undefined || sockets.isConnected(known) ? undefined : flowOf(endpoint, bytes);
-      return new Promise((resolve) => {
-        sockets.send(bytes, again ?? known, ({ reason }) => resolve(reason));
-        // What fails later ends by the timers of the transaction.
-        clock.soon(() => resolve(undefined));
-      });
-    },
+    send: (peer, bytes) => sendFor(sockets, { clock, flowTo: carrier?.flowTo }, peer, bytes),
     take(peer, bytes) {
       const result = parseMessage(bytes);
       if (!result.ok) return;
@@ -178,13 +188,5 @@ export function withNodeFlows(
       handle(result.message, { ...peer, listener: 0 });
     },
   };
-
-  /** The connection by which the phone of a Request-URI has registered meanwhile. */
-  const flowOf = (endpoint: string, bytes: Buffer): Target | undefined => {
-    const result = parseMessage(bytes);
-    if (!result.ok || result.message.kind !== 'request') return undefined;
-    return carrier?.flowTo(endpoint, result.message.uri);
-  };
-
   return { transports, flows };
 }
