@@ -162,6 +162,15 @@ onShared(
     await alice.over();
     await bob.over();
 
+    // The phone of the other node asks for one itself.
+    await carol.call('1002');
+    await alice.answered();
+    assert.is(await alice.refer(`<sip:1004@${cluster.node('b').sip}>`), 202);
+    await bob.answered();
+    carol.hangup();
+    await bob.over();
+    await alice.over();
+
     bob.answers = false;
     await carol.call('1003');
     await alice.answered();
