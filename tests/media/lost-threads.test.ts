@@ -28,7 +28,7 @@ const keyOf = (seed: number): SrtpKey => ({
   key: Buffer.alloc(30, seed).toString('base64'),
 });
 
-/** Sends to ports as fast as it is let, from a process of its own. */
+/** Sends to ports ten times as fast as a phone, from a process of its own. */
 const flood = (ports: number[]) =>
   spawn(process.execPath, [
     '-e',
@@ -38,7 +38,7 @@ const flood = (ports: number[]) =>
      let sequence = 0;
      setInterval(() => {
        packet.writeUInt16BE(++sequence & 0xffff, 2); packet.writeUInt32BE(sequence * 160, 4);
-       for (const port of ${JSON.stringify(ports)}) for (let n = 0; n < 4; n++) socket.send(packet, port, '127.0.0.1');
+       for (const port of ${JSON.stringify(ports)}) socket.send(packet, port, '127.0.0.1');
      }, 2);`,
   ]);
 

@@ -9,7 +9,7 @@ const examples = suite('examples with the testing kit');
 
 /** A loaded machine lets programs wait longer than usual. */
 const quietMs = 15;
-const most = Number(process.env['HOOKSWITCH_TEST_PATHS'] ?? 8);
+const most = Number(process.env['HOOKSWITCH_TEST_PATHS'] ?? 5);
 
 for (const { name, title, call } of exampleCalls)
   examples(`${name}: ${title}; disturbed calls do no harm`, async () => {
