@@ -15,6 +15,7 @@ import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
 import { enterPhase } from './server-owner.ts';
+import { shareStates } from './shared-state.ts';
 import type { State } from './state.ts';
 
 /** Whether this node has an object. */
@@ -97,6 +98,7 @@ export function serveCluster(
     const init = { method, headers, ...(!isGet && body !== undefined && { body }) };
     return app.request(new Request(`http://localhost${url}`, init), undefined, bindings);
   };
+  shareStates(state);
   cluster?.serve({
     carryOut,
     isHere: objectsHere(calls),

@@ -24,7 +24,13 @@ const settingsOf = ({ cluster }: Config) => ({
     requests: cluster.requests,
     octets: cluster.octets * mega,
   },
-  ...{ piece: cluster.piece * kilo, streams: cluster.streams, ids: cluster.ids, nodes: cluster.nodes },
+  ...{
+    piece: cluster.piece * kilo,
+    streams: cluster.streams,
+    ids: cluster.ids,
+    nodes: cluster.nodes,
+    states: cluster.states,
+  },
 });
 
 /** Names a process. */

@@ -25,6 +25,7 @@ import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
 import { buildCluster } from './cluster.ts';
 import type { Reloadable } from './reload.ts';
+import { sharedDevices } from './shared-state.ts';
 
 /** State beside calls, and its subscribers. */
 export type State = ReturnType<typeof buildState>;
@@ -87,8 +88,7 @@ export function buildState(base: Base) {
   const mailboxes = createMailboxes({ ...kept, limit: limits.mailboxes });
   scope.defer(() => mailboxes.close());
   const deviceStates = createDeviceStates({
-    ...kept,
-    bus,
+    ...{ ...kept, bus, shared: cluster && sharedDevices(cluster.states) },
     endpoint: endpoints.status,
     ...(policies.localDevices && {
       localExists: (context, extension) => dialplanSystem.placeExists(context, extension),

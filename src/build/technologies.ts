@@ -203,6 +203,7 @@ function buildSip(
   registrations.attach(sip);
   watchers.attach(sip);
   mailboxes.onChanged(({ name }) => watchers.changed(`mailbox:${name}`));
+  deviceStates.onHeard(hints.changed);
   hints.onChanged((device) => watchers.changed(`device:${device.toLowerCase()}`));
   for (const name of Object.keys(config.sip.endpoints)) endpoints.add(sip.technology, name, 'offline');
   return { sip, messages };

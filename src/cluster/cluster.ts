@@ -4,20 +4,20 @@ import { markOf } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { TableWatch } from '../machines/table-run.ts';
 import type { ClusterNode, NodeFigures } from '../models/cluster-node.ts';
-import { AriError } from '../models/errors.ts';
-import { formatTimestamp } from '../models/timestamp.ts';
 import { createAnswers } from './answers.ts';
 import type { HandedOver, HandOverAsked } from './arrivals.ts';
-import { type Claims, createClaims, type Kind, unavailable } from './claims.ts';
+import { type Claims, createClaims, type Kind } from './claims.ts';
 import { createForwards, type ForwardFigures, type Forwards, type RemoteRequest } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
 import { type ClusterLink, type LinkState, watchLink } from './link.ts';
 import { type Beat, createMembers, type Members } from './members.ts';
 import { type ClaimedName, createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
+import { forget, shownNodes } from './node-list.ts';
 import { answerPhones, createPhones, type Phones, type PhonesHere } from './phones.ts';
 import { createPresence, type Presence } from './presence.ts';
 import type { PresenceChange, PresenceList } from './presence-messages.ts';
 import { createReplica, type Replica, type ReplicaFigures, type StateSource, stateSubject } from './replica.ts';
+import { createSharedStates, type SharedChange, type SharedList, type SharedStates } from './shared-states.ts';
 import { createTakeovers, type StandIn, type Takeovers } from './takeovers.ts';
 
 /** Settings of a node; times in ms, sizes in octets. */
@@ -39,6 +39,8 @@ type ClusterSettings = {
   streams: number;
   ids: number;
   nodes: number;
+  /** Shared states of each node. */
+  states: number;
 };
 
 /** The parts of the server that the cluster needs, given when the server has been built. */
@@ -78,6 +80,7 @@ export interface Cluster {
   /** The other nodes: those that can be asked, and those that are away. */
   others(): { asked: string[]; away: string[] };
   readonly phones: Phones;
+  readonly states: Pick<SharedStates, 'tell' | 'parts' | 'set' | 'know' | 'use'>;
   /** Whether a node is known to be away. */
   isAway(node: string): boolean;
   nodes(): ClusterNode[];
@@ -147,6 +150,7 @@ const subjectsOf = (cluster: string) => ({
   beats: `${cluster}.beats`,
   presence: `${cluster}.presence`,
   phones: `${cluster}.phones`,
+  states: `${cluster}.states`,
   /** Of one process: what is meant for a node does not reach an earlier one of its name. */
   node: (name: string, epoch: string) => `${cluster}.node.${name}.${epoch}`,
   events: (name: string, epoch: string) => `${cluster}.events.${name}.${epoch}`,
@@ -164,6 +168,7 @@ type Parts = {
   subjects: ReturnType<typeof subjectsOf>;
   claims: Claims;
   presence: Presence;
+  states: SharedStates;
   members: Members;
   hit(limit: string): void;
 };
@@ -209,8 +214,39 @@ function presenceOf(
   });
 }
 
+/** Entries of one list of shared states. */
+const statesPage = 1_000;
+
+/** What all nodes know together. */
+function statesOf(
+  { settings, clock, log }: ClusterOptions,
+  link: NamedLink,
+  { membersOf, hit }: { membersOf(): Members; hit(limit: string): void },
+): SharedStates {
+  const { name, states: most, requestTimeoutMs } = settings;
+  const subjects = subjectsOf(settings.cluster);
+  return createSharedStates({
+    ...{ node: name, epoch: link.epoch, log, now: () => clock.now(), most, hit: () => hit('states'), page: statesPage },
+    send: (change) => void link.publish(subjects.states, writeFrame(change)),
+    async ask(node, after) {
+      const subject = subjectTo(membersOf(), node, subjects.node);
+      if (subject === undefined) return undefined;
+      const answer = await link.request(subject, writeFrame({ kind: 'states', after }), requestTimeoutMs);
+      const list = readFrame(answer)?.head;
+      return Array.isArray(list?.['entries']) ? (list as SharedList) : undefined;
+    },
+    isFirst: () =>
+      membersOf()
+        .list()
+        .every((other) => other.state === 'away' || name < other.name),
+  });
+}
+
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
-function listen({ options, link, subjects, presence, members, hit }: Parts, { carryOut, phones }: Served): () => void {
+function listen(
+  { options, link, subjects, presence, states, members, hit }: Parts,
+  { carryOut, phones }: Served,
+): () => void {
   const { settings, clock, log } = options;
   const { name } = settings;
   const hear = (subject: string, take: (data: Uint8Array) => void): void =>
@@ -234,12 +270,17 @@ function listen({ options, link, subjects, presence, members, hit }: Parts, { ca
   link.serve(subjects.node(name, link.epoch), async (data) => {
     const asked = readFrame(data);
     if (asked?.head['kind'] === 'applications') return writeFrame(presence.list());
+    if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
     return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
   });
   hear(subjects.events(name, link.epoch), (data) => presence.take(data));
   hear(subjects.phones, (data) => {
     const { node, phone } = readFrame(data)?.head ?? {};
     if (node !== name) phones.moved(phone as object);
+  });
+  hear(subjects.states, (data) => {
+    const change = readFrame(data)?.head as SharedChange | undefined;
+    if (change && change.node !== name && members.find(change.node)) states.change(change);
   });
   hear(subjects.presence, (data) => {
     const change = readFrame(data)?.head as PresenceChange | undefined;
@@ -256,7 +297,7 @@ function listen({ options, link, subjects, presence, members, hit }: Parts, { ca
 
 /** Tells the others about this node, from when it serves to its end. */
 function createTelling(parts: Parts) {
-  const { options, link, subjects, claims, presence, members } = parts;
+  const { options, link, subjects, claims, presence, states, members } = parts;
   const { settings, clock, log } = options;
   const { name } = settings;
   let served: Served | undefined;
@@ -267,6 +308,7 @@ function createTelling(parts: Parts) {
     if (!served) return;
     const own: Beat = {
       ...{ name, epoch: link.epoch, term: link.term, revision: presence.revision },
+      states: states.revision,
       figures: served.figures(),
       ...(leaves && { leaves }),
     };
@@ -358,19 +400,26 @@ export function createCluster(options: ClusterOptions): Cluster {
       node === name || members.find(node) !== undefined || (await link.find(nodeKey(node))) !== undefined,
   });
   const presence = presenceOf(options, link, { membersOf: () => members, ask: forwards.ask, hit });
+  const states = statesOf(options, link, { membersOf: () => members, hit });
   const members = createMembers({
     ...{ clock, log, tables: options.tables, most: settings.nodes, hit: () => hit('nodes') },
     ...{ suspectAfterMs: settings.suspectAfterMs, awayAfterMs: settings.awayAfterMs },
     greet: () => telling.beat(),
-    drop: (node) => presence.drop(node),
-    heard: ({ name: node, epoch: theirs, revision }) => presence.heard(node, theirs, revision),
+    drop(node) {
+      presence.drop(node);
+      states.drop(node);
+    },
+    heard({ name: node, epoch: theirs, revision, states: theirStates }) {
+      presence.heard(node, theirs, revision);
+      if (theirStates !== undefined) states.heard(node, theirs, theirStates);
+    },
   });
-  const telling = createTelling({ options, link, subjects, claims, presence, members, hit });
+  const telling = createTelling({ options, link, subjects, claims, presence, states, members, hit });
   let replica: Replica | undefined;
   let takeovers: Takeovers | undefined;
 
   return {
-    ...{ name, mostOctets: settings.octets, claims, ask: forwards.ask, hit },
+    ...{ name, mostOctets: settings.octets, claims, states, ask: forwards.ask, hit },
     serve(served) {
       telling.begin(served);
       replica = replicaOf(options, link, hit);
@@ -424,55 +473,4 @@ export function createCluster(options: ClusterOptions): Cluster {
       await link.close();
     },
   };
-}
-
-/** Removes a lost node from the table, and from what all nodes know. @param lost its process is known to be gone */
-async function forget(
-  { name, link, members, beats }: { name: string; link: NamedLink; members: Members; beats: string },
-  node: string,
-  lost = false,
-): Promise<void> {
-  const known = members.find(node);
-  if (node === name || (!lost && (known?.state === 'member' || known?.state === 'suspect')))
-    throw new AriError('nodeAnswers', { node });
-  try {
-    const holder = holderOf(await link.find(nodeKey(node)));
-    const epoch = holder?.epoch ?? known?.epoch;
-    if (!known && !holder) throw new AriError('nodeNotFound', { node });
-    if (epoch !== undefined && (await link.answers(epoch))) throw new AriError('nodeAnswers', { node });
-    await link.release(nodeKey(node));
-    members.forget(node);
-    const term = Math.max(holder?.term ?? 0, known?.beat?.term ?? 0);
-    link.publish(beats, writeFrame({ name: node, epoch: epoch ?? '', term, revision: 0, figures: {}, leaves: true }));
-  } catch (error) {
-    throw error instanceof AriError ? error : unavailable(error);
-  }
-}
-
-const ownStateOf = ({ state, isExcluded }: NamedLink): ClusterNode['state'] => {
-  if (state === 'up') return 'member';
-  return isExcluded ? 'excluded' : 'away';
-};
-
-/** This node and all others, by name. */
-function shownNodes(of: {
-  name: string;
-  link: NamedLink;
-  members: Members;
-  figures: NodeFigures | undefined;
-  now: number;
-}): ClusterNode[] {
-  const { name, link, members, figures: ownFigures, now } = of;
-  const own: ClusterNode = {
-    ...{ name, self: true, state: ownStateOf(link), heard: formatTimestamp(now) },
-    ...(ownFigures && { figures: ownFigures }),
-  };
-  const others = members.list().map(
-    ({ name: other, state, beat, heardAt }): ClusterNode => ({
-      ...{ name: other, self: false, state },
-      ...(heardAt !== undefined && { heard: formatTimestamp(heardAt) }),
-      ...(beat && { figures: beat.figures }),
-    }),
-  );
-  return [own, ...others].sort((one, other) => (one.name < other.name ? -1 : 1));
 }

@@ -15,6 +15,8 @@ export type Beat = {
   term: number;
   /** Counts changes of the applications that are connected to it. */
   revision: number;
+  /** The same of its shared states; left out by earlier versions. */
+  states?: number;
   figures: NodeFigures;
   /** It ends. */
   leaves?: true;

@@ -143,6 +143,12 @@ export const cluster = group(
       unit: 'nodes',
       description: 'Lost nodes whose calls this node goes on with at the same time. 0: none.',
     }),
+    states: whole(1, 10_000_000, {
+      default: 100_000,
+      unit: 'states',
+      description:
+        'Endpoints that are registered or in calls, mailboxes, and device states of clients, of each node. Others see no more of them.',
+    }),
     nodes: whole(1, 10_000, { default: 100, unit: 'nodes', description: 'Nodes that are known. Others are ignored.' }),
   },
   'This server as a node of a cluster: docs/guides/cluster.md.',

@@ -8,6 +8,7 @@ import { type DeviceState, type DeviceStateWord, deviceStateWords } from '../mod
 import type { Endpoint } from '../models/endpoint.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
+import { together } from './hints.ts';
 import { openKeptMap } from './kept-map.ts';
 
 /**
@@ -34,6 +35,17 @@ export interface DeviceStates {
    * changed.
    */
   delete(name: string): Promise<void>;
+  /**
+   * The state of an endpoint has changed at another node.
+   * @param tells whether to publish that, if something else was published
+   */
+  heard(device: string, tells: boolean): void;
+  /** Takes the state of a client's or the dialplan's device that was set at another node; undefined: it was removed. */
+  adopt(name: string, state: DeviceStateWord | undefined): void;
+  /** Hears devices whose state has changed without an event: another node has published it. */
+  onHeard(listener: (device: string) => void): void;
+  /** Tells other nodes the state of an endpoint as it is now. */
+  share(device: string): void;
   /** Client states, uses of devices by channels, and their last published states; of one device when it is named. */
   dump(device?: string): DeviceStatesData;
   /** Restores it before channels; no events are published. */
@@ -42,8 +54,20 @@ export interface DeviceStates {
   close(): Promise<void>;
 }
 
+/** The devices of other nodes. */
+export type SharedDevices = {
+  /** The states of an endpoint at other nodes. */
+  elsewhere(device: string): DeviceStateWord[];
+  /** Tells the state of an endpoint at this node; undefined: it is not reached from here. */
+  tell(device: string, state: DeviceStateWord | undefined, together: DeviceStateWord): void;
+  /** Tells the state that a client or the dialplan has set; undefined: it was removed. */
+  set(device: string, state: DeviceStateWord | undefined): void;
+};
+
 type DeviceStatesOptions = {
   bus: Bus;
+  /** Of a cluster; left out: this server is on its own. */
+  shared?: SharedDevices | undefined;
   clock: Clock;
   log: Logger;
   /** Data directory. */
@@ -184,6 +208,9 @@ function pairsOf<V>(map: ReadonlyMap<string, V>, key: string | undefined): [stri
   return value === undefined ? [] : [[key, value]];
 }
 
+/** Whether a node has nothing to say about an endpoint. */
+const isUnreached = (state: DeviceStateWord): boolean => state === 'UNAVAILABLE' || state === 'INVALID';
+
 /** Derives the states of endpoints and of Local channels from the channels that use them. */
 function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, state: DeviceStateWord) => void) {
   const devices = new Map<string, DeviceUse>();
@@ -207,11 +234,38 @@ function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, 
     return slash === -1 ? undefined : derive(name.slice(0, slash), name.slice(slash + 1));
   };
 
+  const { shared } = options;
+  /** What it is at all nodes together. */
+  const togetherOf = (name: string): DeviceState | undefined => {
+    const own = deriveByName(name);
+    const others = (own && shared?.elsewhere(own.name)) ?? [];
+    return own && others.length > 0 ? { ...own, state: together([own.state, ...others]) } : own;
+  };
+  const share = (device: string): void => {
+    const state = shared && deriveByName(device)?.state;
+    if (state === undefined) return;
+    shared?.tell(device, isUnreached(state) ? undefined : state, togetherOf(device)!.state);
+  };
   const review = (device: string): void => {
-    const derived = deriveByName(device);
-    if (!derived || derived.state === published.get(device)) return;
-    published.set(device, derived.state);
-    publish(device, derived.state);
+    const derived = togetherOf(device);
+    if (derived && derived.state !== published.get(device)) {
+      published.set(device, derived.state);
+      publish(device, derived.state);
+    }
+    share(device);
+  };
+  const heardListeners: ((device: string) => void)[] = [];
+  const tellHeard = (device: string): void => {
+    for (const listener of heardListeners) listener(device);
+  };
+  const heard = (device: string, tells: boolean): void => {
+    const derived = togetherOf(device);
+    if (derived && derived.state !== published.get(device)) {
+      published.set(device, derived.state);
+      options.changed?.(device);
+      if (tells) publish(device, derived.state);
+    }
+    tellHeard(device);
   };
 
   const use = (device: string, channelId: string, now: Use | 'gone'): void => {
@@ -246,8 +300,8 @@ function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, 
   };
 
   return {
-    listen,
-    stateOf: deriveByName,
+    ...{ listen, heard, tellHeard, share, stateOf: togetherOf },
+    onHeard: (listener: (device: string) => void) => void heardListeners.push(listener),
     dump: (device?: string): Omit<DeviceStatesData, 'kept'> => ({
       uses: pairsOf(devices, device).map(([name, { channels }]) => [name, channels]),
       published: pairsOf(published, device),
@@ -269,7 +323,10 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     log,
     read: readState,
     keyOf: ({ name }) => name,
-    onUndone: ({ name }) => publish(name, stateOf(name)),
+    onUndone({ name }) {
+      publish(name, stateOf(name));
+      options.shared?.set(name, kept.get(name)?.state);
+    },
   });
   const stateOf = (name: string): DeviceStateWord => kept.get(name)?.state ?? 'UNKNOWN';
 
@@ -288,6 +345,7 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     options.changed?.(name);
     const state = stateOf(name);
     if (state !== before) publish(name, state);
+    options.shared?.set(name, kept.get(name)?.state);
     return result;
   };
 
@@ -323,6 +381,15 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     delete(device) {
       const name = controlled(device);
       return told(name, () => kept.delete(name));
+    },
+
+    ...{ heard: derived.heard, onHeard: derived.onHeard, share: derived.share },
+
+    adopt(name, state) {
+      if (state === undefined) kept.deleteSoon(name);
+      else if (kept.has(name) || kept.size < limit) kept.setSoon(name, { name, state });
+      options.changed?.(name);
+      derived.tellHeard(name);
     },
 
     dump: (device) => ({ kept: valuesOf(kept, device), ...derived.dump(device) }),

@@ -14,6 +14,8 @@ type HintState = {
 interface Hints {
   /** Undefined where the dialplan has no hint for it. */
   of(context: string, extension: string): HintState | undefined;
+  /** The state of a device has changed without an event. */
+  changed(device: string): void;
   /** Adds a listener for device state changes, by device name. */
   onChanged(listener: (device: string) => void): void;
   /** Stops listening. */
@@ -73,6 +75,7 @@ export function createHints({ bus, devicesOf, deviceState, mailboxes }: HintsOpt
       const devices = devicesOf(context, extension);
       return devices && { devices, state: together(devices.map(stateOf)) };
     },
+    changed: tell,
     onChanged: (listener) => void listeners.push(listener),
     close: unsubscribe,
   };

@@ -19,6 +19,8 @@ export interface Mailboxes {
   update(name: string, counts: { oldMessages?: number | undefined; newMessages?: number | undefined }): Promise<void>;
   /** Resolves once that is stored. @throws AriError mailboxToDeleteNotFound synchronously; storageFailed (rejects). */
   delete(name: string): Promise<void>;
+  /** Takes a mailbox of the whole cluster; undefined: it was deleted. It is written as soon as the disk takes it. */
+  adopt(name: string, mailbox: Mailbox | undefined): void;
   /** Adds a listener for changes, a deleted mailbox without messages: it notifies subscribed phones. */
   onChanged(listener: (mailbox: Mailbox) => void): void;
   /** Replaces the content of the disk; no events are published. */
@@ -95,6 +97,12 @@ export function createMailboxes({
       const kept = mailboxes.delete(name);
       changed(name);
       return kept;
+    },
+
+    adopt(name, mailbox) {
+      if (!mailbox) mailboxes.deleteSoon(name);
+      else if (mailboxes.has(name) || mailboxes.size < limit) mailboxes.setSoon(name, mailbox);
+      changed(name);
     },
 
     restore: (known) => mailboxes.replaceSoon(known),

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Channel } from '../../src/models/channel.ts';
+import type { DeviceState } from '../../src/models/device-state.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
@@ -230,6 +231,87 @@ onShared('a node that hangs is not waited for longer than it may take, and is na
     cluster.node('b').child.signal('SIGCONT');
   }
   await cluster.whole();
+});
+
+onShared('a phone that watches an extension sees the calls of its phone at another node', async (_cluster, open) => {
+  const alice = await open('alice', 'a');
+  const bob = await open('bob', 'b');
+  const carol = await open('carol', 'a');
+  assert.is((await bob.outside('SUBSCRIBE', '1002', ['Event: dialog', 'Expires: 300'])).status, 200);
+  const shows = (state: string): Promise<void> =>
+    bob.until(() => bob.documents.at(-1)?.includes(`<state>${state}</state>`) === true, `a NOTIFY: ${state}`);
+  await shows('terminated');
+  alice.answers = false;
+  const called = carol.call('1002');
+  await alice.until(() => alice.rings, 'the call');
+  await shows('early');
+  alice.take();
+  await called;
+  await shows('confirmed');
+  carol.hangup();
+  await alice.over();
+  await shows('terminated');
+});
+
+onShared('messages in a mailbox light the lamp of a phone at another node', async (cluster, open) => {
+  const bob = await open('bob', 'b');
+  const [a, b] = [cluster.node('a').client(), cluster.node('b').client()];
+  assert.is((await bob.outside('SUBSCRIBE', 'bob', ['Event: message-summary', 'Expires: 300'])).status, 200);
+  const waits = (figures: string): Promise<void> =>
+    bob.until(() => bob.documents.at(-1)?.includes(`Voice-Message: ${figures} `) === true, `a NOTIFY: ${figures}`);
+  await waits('0/0');
+  await a.ok('PUT', '/mailboxes/bob?oldMessages=1&newMessages=2');
+  await waits('2/1');
+  assert.equal(await b.ok('GET', '/mailboxes/bob'), { name: 'bob', old_messages: 1, new_messages: 2 });
+  assert.is((await b.request('DELETE', '/mailboxes/bob')).status, 204);
+  await waits('0/0');
+  await untilAsked(
+    async () => (await a.request('GET', '/mailboxes/bob')).status === 404,
+    () => 'the mailbox is still at the other node',
+  );
+});
+
+onShared('the state of a device is that of all nodes, and each change is one event', async (cluster, open) => {
+  const [a, b] = [cluster.node('a').client(), cluster.node('b').client()];
+  const app = await cluster.node('b').app('lamps');
+  const sources = ['PJSIP/alice', 'Stasis:night'].map((name) => `deviceState:${encodeURIComponent(name)}`);
+  await app.ok('POST', `/applications/lamps/subscription?eventSource=${sources.join()}`);
+  const known = app.waitFor('DeviceStateChanged', ({ device_state: { state } }) => state === 'NOT_INUSE');
+  const alice = await open('alice', 'a');
+  const bob = await open('bob', 'b');
+  await known;
+  const isAt = (client: typeof a, name: string, state: string): Promise<void> =>
+    untilAsked(
+      async () => (await client.ok<DeviceState>('GET', `/deviceStates/${encodeURIComponent(name)}`)).state === state,
+      () => `${name} is not ${state}`,
+    );
+  for (const client of [a, b]) await isAt(client, 'PJSIP/alice', 'NOT_INUSE');
+  const up = app.waitFor('DeviceStateChanged', ({ device_state: { state } }) => state === 'INUSE');
+  await bob.call('1002');
+  await alice.answered();
+  await up;
+  for (const client of [a, b]) await isAt(client, 'PJSIP/alice', 'INUSE');
+  bob.hangup();
+  await alice.over();
+  for (const client of [a, b]) await isAt(client, 'PJSIP/alice', 'NOT_INUSE');
+
+  await a.ok('PUT', '/deviceStates/Stasis:night?deviceState=BUSY');
+  for (const client of [a, b]) await isAt(client, 'Stasis:night', 'BUSY');
+  await b.ok('DELETE', '/deviceStates/Stasis:night');
+  for (const client of [a, b]) await isAt(client, 'Stasis:night', 'UNKNOWN');
+  const stateOf = (name: string): string[] =>
+    app.events.flatMap((event) =>
+      event.type === 'DeviceStateChanged' && event.device_state.name === name ? [event.device_state.state] : [],
+    );
+  const told = async (name: string, states: string[]): Promise<void> => {
+    await untilAsked(
+      async () => stateOf(name).length >= states.length,
+      () => `too few events about ${name}: ${stateOf(name)}`,
+    );
+    assert.equal(stateOf(name), states);
+  };
+  await told('Stasis:night', ['BUSY', 'UNKNOWN']);
+  await told('PJSIP/alice', ['NOT_INUSE', 'INUSE', 'NOT_INUSE']);
 });
 
 phones.run();

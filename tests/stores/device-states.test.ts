@@ -8,6 +8,7 @@ import { channelTopics } from '../../src/bus/topics.ts';
 import { systemClock } from '../../src/lib/clock.ts';
 import type { Logger } from '../../src/lib/log.ts';
 import type { Channel, ChannelState } from '../../src/models/channel.ts';
+import type { DeviceStateWord } from '../../src/models/device-state.ts';
 import { createDeviceStates } from '../../src/stores/device-states.ts';
 import { createEndpoints } from '../../src/stores/endpoints.ts';
 import { createRecordingLog } from '../support/log.ts';
@@ -156,6 +157,62 @@ keeping('the state of an endpoint follows its channels and whether it can be rea
   assert.equal(states.get('nonsense'), { name: 'nonsense', state: 'INVALID' });
   world.bus.publish({ event: { type: 'ChannelCreated', channel: channel('3', 'Up') }, topics: channelTopics('3') });
   assert.is(changes.length, 10);
+  await states.close();
+});
+
+keeping('an endpoint is what all nodes make of it, and each change is published where it happens', async (world) => {
+  const elsewhere = new Map<string, DeviceStateWord>();
+  const told: string[] = [];
+  const { endpoints, states, changes } = devices(world, {
+    shared: {
+      elsewhere: (device) => [elsewhere.get(device) ?? []].flat(),
+      tell: (device, state, together) => void told.push(`${device} ${state} of ${together}`),
+      set: (device, state) => void told.push(`${device} ${state}`),
+    },
+  });
+  const heard: string[] = [];
+  states.onHeard((device) => void heard.push(`${device} ${states.get(device).state}`));
+  states.share('PJSIP/alice');
+  elsewhere.set('PJSIP/alice', 'RINGING');
+  states.heard('PJSIP/alice', false);
+  assert.is(states.get('pjsip/ALICE').state, 'RINGING');
+  assert.equal(changes, [], 'the other node publishes it');
+  endpoints.setState('PJSIP', 'alice', 'online');
+  assert.equal(changes, [], 'they are together what they were');
+  elsewhere.delete('PJSIP/alice');
+  states.heard('PJSIP/alice', true);
+  assert.equal(changes, ['PJSIP/alice NOT_INUSE']);
+  elsewhere.set('PJSIP/alice', 'INUSE');
+  endpoints.setState('PJSIP', 'alice', 'offline');
+  assert.equal(changes, ['PJSIP/alice NOT_INUSE', 'PJSIP/alice INUSE']);
+  assert.equal(heard, ['PJSIP/alice RINGING', 'PJSIP/alice NOT_INUSE']);
+  assert.equal(told, [
+    'PJSIP/alice undefined of UNAVAILABLE',
+    'PJSIP/alice NOT_INUSE of RINGING',
+    'PJSIP/alice undefined of INUSE',
+  ]);
+  await states.close();
+});
+
+keeping('a state that was set at another node is taken without an event, and not told again', async (world) => {
+  const told: string[] = [];
+  const { states, changes } = devices(world, {
+    limit: 1,
+    shared: {
+      elsewhere: () => [],
+      tell() {},
+      set: (device, state) => void told.push(`${device} ${state}`),
+    },
+  });
+  const heard: string[] = [];
+  states.onHeard((device) => void heard.push(device));
+  await states.update('Stasis:day', 'BUSY');
+  states.adopt('Stasis:day', 'INUSE');
+  states.adopt('Stasis:more', 'INUSE');
+  assert.equal(states.list(), [{ name: 'Stasis:day', state: 'INUSE' }]);
+  states.adopt('Stasis:day', undefined);
+  assert.equal(states.list(), []);
+  assert.equal([changes, told, heard.length], [['Stasis:day BUSY'], ['Stasis:day BUSY'], 3]);
   await states.close();
 });
 

@@ -158,6 +158,7 @@ export class NodeProcess {
         default: {
           ...{ 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
           ...{ 1002: ['Dial(PJSIP/alice)'], 1003: ['Dial(PJSIP/alice&PJSIP/bob)'], 1004: ['Dial(PJSIP/bob)'] },
+          hints: { 1002: 'PJSIP/alice' },
         },
       },
       cluster: { nats: [nats], name, heartbeat: 0.2, suspect_after: 1, away_after: 3, retry: 0.2, ...cluster },

@@ -70,6 +70,8 @@ export class Phone {
   readonly invites: { all(name: string): string[] }[] = [];
   /** What it was told of transfers that it asked for, in order. */
   readonly notified: TransferNews[] = [];
+  /** The bodies of the NOTIFYs that it has had, in order. */
+  readonly documents: string[] = [];
   /** What it proves who it is with; without it a challenge is a refusal like others. */
   password: string | undefined;
   /** The NOTIFYs that it has had, by Call-ID and CSeq. */
@@ -384,6 +386,7 @@ export class Phone {
     const told = `${callId} ${message.one('CSeq')}`;
     if (method === 'NOTIFY' && !this.#told.has(told))
       this.notified.push({ event: message.one('Event'), state: message.one('Subscription-State'), fragment });
+    if (method === 'NOTIFY' && !this.#told.has(told)) this.documents.push(message.body);
     if (method === 'NOTIFY') this.#told.add(told);
   }
 
