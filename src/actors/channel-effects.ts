@@ -127,6 +127,7 @@ export function resumeOwnership(
   const { value, context } = entry.ownership.getSnapshot();
   if (value === 'dialplan') {
     const { context: place, exten: extension, priority } = snapshotOf(entry).context.dialplan;
+    entry.journal.goOn();
     options.facts.publish(entry, { type: 'dialplan.due', position: { context: place, extension, priority } });
   }
   for (const { behind } of context.departures?.slice(context.due ? 1 : 0) ?? []) turns.restore(entry, behind);

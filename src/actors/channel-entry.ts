@@ -6,8 +6,9 @@ import type { OwnershipEvent, ownershipMachine } from '../machines/ownership.ts'
 import type { Channel } from '../models/channel.ts';
 import type { Leg, LegData, Report } from '../telephony/driver.ts';
 import type { MediaQueue } from './media-queue.ts';
-import type { PlayTarget } from './playbacks.ts';
+import type { Playbacks } from './playbacks.ts';
 import type { Actor } from './spawn.ts';
+import type { StepJournal } from './step-journal.ts';
 
 /** A running channel, and the interfaces that call control needs of its neighbours. */
 
@@ -42,7 +43,7 @@ export interface ChannelApplications {
 /** The playbacks as call control uses them. */
 export interface ChannelPlaybacks {
   /** Plays without events, for the dialplan. */
-  playQuietly(target: PlayTarget, uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void };
+  playQuietly: Playbacks['playQuietly'];
   /** Ends what plays on a target and drops what is queued. */
   targetGone(kind: 'channel', id: string): void;
   /** The queue of playbacks and recordings of a target. */
@@ -72,8 +73,8 @@ export type ChannelEntry = {
   run: Cancellation | undefined;
   /** The subroutines of the dialplan that it is in. */
   readonly subroutines: Subroutine[];
-  /** Keys that no step of the dialplan has read yet. */
-  readonly typedAhead: string[];
+  /** What the step of the dialplan has been through. */
+  readonly journal: StepJournal;
   /** Whether the dialplan has run on it. */
   ranDialplan: boolean;
   /** The context whose extension `h` is run when it ends, where that is none of its own. */

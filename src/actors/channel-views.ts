@@ -1,6 +1,13 @@
 import type { DialplanCalls } from '../dialplan/calls.ts';
 import { isFunction, readFunction } from '../dialplan/functions.ts';
-import type { DialplanChannel, DialplanSystem, EnteredStep, Identity, Subroutine } from '../dialplan/host.ts';
+import type {
+  DialplanChannel,
+  DialplanJournal,
+  DialplanSystem,
+  EnteredStep,
+  Identity,
+  Subroutine,
+} from '../dialplan/host.ts';
 import type { Position } from '../dialplan/position.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import {
@@ -194,8 +201,8 @@ class ChannelDialplan implements DialplanChannel {
     this.#tell({ type: 'variable.set', name, value });
   }
 
-  get typedAhead(): string[] {
-    return this.#entry.typedAhead;
+  get journal(): DialplanJournal {
+    return this.#entry.journal;
   }
 
   get subroutines(): Subroutine[] {
@@ -231,7 +238,14 @@ class ChannelDialplan implements DialplanChannel {
   }
 
   entering({ position, application, data }: EnteredStep): void {
-    this.#tell({ type: 'dialplan.entered', position, app: application, data });
+    const { context, exten, priority, appName } = this.#context.dialplan;
+    const isSame =
+      context === position.context &&
+      exten === position.extension &&
+      priority === position.priority &&
+      appName === application;
+    // Clients have heard of a step that goes on.
+    if (!this.#entry.journal.begin(isSame)) this.#tell({ type: 'dialplan.entered', position, app: application, data });
   }
 
   isUp(): boolean {
@@ -265,7 +279,13 @@ class ChannelDialplan implements DialplanChannel {
 
   play(uris: readonly string[]): { done: Promise<'done' | 'failed'>; stop(): void } {
     if (!this.isUp()) this.progress();
-    return this.#access.playbacks.playQuietly(playTargetOf(this.#entry), uris);
+    const { journal } = this.#entry;
+    const playing = this.#access.playbacks.playQuietly(playTargetOf(this.#entry), uris, {
+      from: journal.takePlayback(uris),
+      changed: () => journal.changed(),
+    });
+    journal.plays(playing.dump);
+    return playing;
   }
 
   echo(): () => void {

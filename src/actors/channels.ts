@@ -34,6 +34,7 @@ import type { ChannelDump } from './dumps.ts';
 import type { Recordings } from './recordings.ts';
 import { Registry } from './registry.ts';
 import { type Beginning, type Runtime, spawn } from './spawn.ts';
+import { StepJournal } from './step-journal.ts';
 
 type ChannelsOptions = {
   bus: Parameters<typeof createChannelPublisher>[0]['bus'];
@@ -202,11 +203,12 @@ class ChannelOwner implements Channels, SavedChannels {
 
   restore(dumps: readonly ChannelDump[], legOf: LegOf): void {
     const { audio, endpoints, facts } = this.#options;
-    for (const { life, ownership, audio: sound, companionId, subroutines = [], leg } of dumps) {
+    for (const { life, ownership, audio: sound, companionId, subroutines = [], step, leg } of dumps) {
       const context = life.context as ChannelContext;
       const restored = legOf(context, this.#creation.reportTo(context.id), leg);
-      const entry = makeEntry(context, restored, companionId, undefined);
+      const entry = makeEntry(context, { leg: restored, journal: this.#journal(context.id), companionId });
       entry.subroutines.push(...subroutines);
+      if (step) entry.journal.restore(step);
       this.#startOwnership(entry, { from: ownership });
       this.#startLife(entry, { from: life });
       if (sound) audio.restore(entry, sound);
@@ -224,10 +226,18 @@ class ChannelOwner implements Channels, SavedChannels {
 
   /** Starts both charts of a channel. Ownership first: it publishes nothing before the channel's creation. */
   #start(input: ChannelInput, leg: Leg, { onAnswer, companionId, dialer }: StartOptions = {}): ChannelEntry {
-    const entry = makeEntry(input, leg, companionId, dialer);
+    const entry = makeEntry(input, { leg, journal: this.#journal(input.id), companionId, dialer });
     this.#startOwnership(entry, { input: ownershipInput(input, onAnswer) });
     this.#startLife(entry, { input });
     return entry;
+  }
+
+  #journal(id: string): StepJournal {
+    const { clock, turn } = this.#options.runtime;
+    return new StepJournal(
+      () => clock.now(),
+      () => turn.changed?.({ chart: 'step', id }),
+    );
   }
 
   #startOwnership(entry: ChannelEntry, beginning: Beginning<OwnershipInput>): void {
@@ -309,6 +319,7 @@ const dumpPart: { readonly [P in ChannelPart]-?: DumpPart<P> } = {
   audio: ({ id }, audio) => audio.dump(id),
   companionId: ({ companionId }) => companionId,
   subroutines: ({ subroutines }) => (subroutines.length === 0 ? undefined : structuredClone(subroutines)),
+  step: ({ journal }) => journal.dump(),
   leg: ({ leg }) => leg.dump(),
 };
 
@@ -322,9 +333,14 @@ const dumpChannel = (entry: ChannelEntry, audio: ChannelAudio): ChannelDump =>
 /** The part of a channel outside its charts. */
 const makeEntry = (
   { id, name, endpoint }: ChannelInput,
-  leg: Leg,
-  companionId: string | undefined,
-  dialer: ChannelEntry | undefined,
+  {
+    leg,
+    journal,
+    companionId,
+    dialer,
+  }: Pick<ChannelEntry, 'leg' | 'journal' | 'companionId'> & {
+    dialer?: ChannelEntry | undefined;
+  },
 ): ChannelEntry => ({
   id,
   name,
@@ -336,7 +352,7 @@ const makeEntry = (
   ownership: undefined as never,
   run: undefined,
   subroutines: [],
-  typedAhead: [],
+  journal,
   ranDialplan: false,
   endsIn: undefined,
   seen: undefined,

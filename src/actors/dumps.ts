@@ -40,6 +40,24 @@ const DialDump = Type.Object({
   keys: list(actorOf('featureKeys', featureKeysContext)),
 });
 
+const PlaybackDump = Type.Object({
+  actor: actorOf('playback', playbackContext),
+  target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
+  /** Position in the present item, in ms; 0 when left out. */
+  heardMs: optional(Type.Number({ minimum: 0 })),
+});
+
+/** What a step of the dialplan has been through. */
+const StepDump = Type.Object({
+  /** Keys that it has read, in order, or that its recording has begun; null: no key came in its time. */
+  notes: optional(list(Type.Union([text, Type.Null()]))),
+  /** When the time that it waits for is over, in ms since the epoch. */
+  due: optional(number),
+  /** Keys that it has not read. */
+  typedAhead: optional(list(text)),
+  playback: optional(PlaybackDump),
+});
+
 const ChannelDump = Type.Object({
   life: actorOf('channel', channelContext),
   ownership: actorOf('ownership', ownershipContext),
@@ -51,6 +69,8 @@ const ChannelDump = Type.Object({
   subroutines: optional(
     list(Type.Object({ back: position, outside: Type.Record(Type.String(), Type.Union([text, Type.Null()])) })),
   ),
+  /** Its dialplan step, if that has anything to go on with. */
+  step: optional(StepDump),
   /** Its leg, which only its technology reads. */
   leg: Type.Object({ version: number }, { additionalProperties: true }),
 });
@@ -89,13 +109,6 @@ const BridgeDump = Type.Object({
   stays: list(
     Type.Object({ channelId: text, app: optional(text), hasMusic: Type.Boolean(), shown: optional(list(text)) }),
   ),
-});
-
-const PlaybackDump = Type.Object({
-  actor: actorOf('playback', playbackContext),
-  target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
-  /** Position in the present item, in ms; 0 when left out. */
-  heardMs: optional(Type.Number({ minimum: 0 })),
 });
 
 const RecordingDump = Type.Object({
@@ -221,6 +234,7 @@ export const Dump = Type.Object({
   orphans: list(Type.Tuple([text, text])),
 });
 
+export type StepDump = Static<typeof StepDump>;
 export type ChannelDump = Static<typeof ChannelDump>;
 export type LegDump = Static<typeof LegDump>;
 export type BridgeDump = Static<typeof BridgeDump>;

@@ -53,11 +53,16 @@ type PlayRequest = {
 
 /** A playback without events. */
 type QuietPlayback = {
+  /** As it is now; undefined once it is over. */
+  dump(): PlaybackDump | undefined;
   /** Settles once, never rejects: `failed` when any item could not be played or the target went. */
   readonly done: Promise<'done' | 'failed'>;
   /** Ends the whole list; `done` follows. */
   stop(): void;
 };
+
+/** How a quiet playback is saved: by what it belongs to. */
+type QuietlySaved = { from: PlaybackDump | undefined; changed(): void };
 
 export interface Playbacks {
   /**
@@ -65,8 +70,11 @@ export interface Playbacks {
    * @throws AriError skipNegative, offsetNegative, mediaRequired (none, or an empty item), playbackIdExists.
    */
   playOn(target: PlayTarget, request: PlayRequest): Playback;
-  /** The same queue, but no events and no object that clients could find: for the dialplan. */
-  playQuietly(target: PlayTarget, media: readonly string[]): QuietPlayback;
+  /**
+   * The same queue, but no events and no object that clients could find: for the dialplan.
+   * @param saved the playback of another process that this one goes on with, and who hears of what to save
+   */
+  playQuietly(target: PlayTarget, media: readonly string[], saved?: QuietlySaved): QuietPlayback;
   /** @throws AriError playbackNotFound, also as soon as it has finished. */
   get(id: string): Playback;
   /** The operations that it allows now, and reasons for the others. @throws AriError playbackNotFound. */
@@ -121,8 +129,8 @@ type Running = {
 /** Receives the reports of an item. */
 type Told = { send(report: PlayReport): void };
 
-/** Hears how a quiet playback ended. */
-type Settle = (outcome: 'done' | 'failed') => void;
+/** Hears of a quiet playback: its changes, and how it ended. */
+type Quiet = { changed?: (() => void) | undefined; settle(outcome: 'done' | 'failed'): void };
 
 const isOperation = (word: string): word is PlaybackOperation =>
   (playbackOperations as readonly string[]).includes(word);
@@ -199,7 +207,7 @@ function createStartItem({ runtime, log }: PlaybacksOptions, { running }: Table)
   };
 }
 
-type Begin = (id: string, target: PlayTarget, beginning: Beginning<PlaybackInput>, settle?: Settle) => PlaybackActor;
+type Begin = (id: string, target: PlayTarget, beginning: Beginning<PlaybackInput>, quiet?: Quiet) => PlaybackActor;
 
 /** Starts the actors of playbacks, puts them into the queues of their targets, and publishes their facts. */
 function createBegin(
@@ -238,22 +246,23 @@ function createBegin(
     bus.publish({ event: { type: 'PlaybackFinished', playback }, topics: target.topics });
   };
 
-  return (id, target, beginning, settle) => {
+  return (id, target, beginning, quiet) => {
     const queue = queueOf(target);
     const actor: PlaybackActor = spawn(machine(), {
       id,
       ...beginning,
       runtime,
       onEmitted: (fact, snapshot) => {
-        if (!settle) publish(target.topics, fact, snapshot);
+        if (!quiet) publish(target.topics, fact, snapshot);
       },
+      ...(quiet?.changed && { onChanged: quiet.changed }),
       onEnded: (error) => {
         const entry = running.get(id);
         running.delete(id);
         registry.remove(id);
         const snapshot = actor.getSnapshot();
-        if (error) tellCrash(target, snapshot, entry, settle === undefined);
-        settle?.(!error && snapshot.value === 'done' && snapshot.context.failed.length === 0 ? 'done' : 'failed');
+        if (error) tellCrash(target, snapshot, entry, quiet === undefined);
+        quiet?.settle(!error && snapshot.value === 'done' && snapshot.context.failed.length === 0 ? 'done' : 'failed');
         if (entry) queue.finished(entry.work);
       },
     });
@@ -264,7 +273,7 @@ function createBegin(
       abandon: () => actor.send({ type: 'target.gone' }),
     };
     running.set(id, { target, work });
-    if (!settle) registry.add(id, actor);
+    if (!quiet) registry.add(id, actor);
     queue.add(work, hasTurn(actor.getSnapshot()));
     return actor;
   };
@@ -272,31 +281,37 @@ function createBegin(
 
 /** Dump and restore of all playbacks. */
 function createSaved({ registry, running }: Table, begin: Begin, startItem: StartItem) {
+  const dumpOne = (actor: PlaybackActor): PlaybackDump | undefined => {
+    const entry = running.get(actor.id);
+    if (!entry) return undefined;
+    const { target, handle } = entry;
+    const own = actor.dump() as PlaybackDump['actor'];
+    const heardMs = handle ? target.media.dump?.().item?.positionMs : undefined;
+    return { actor: own, target: { kind: target.kind, id: target.id }, ...(heardMs === undefined ? {} : { heardMs }) };
+  };
+
+  const restoreOne = (target: PlayTarget, { actor: from, heardMs }: PlaybackDump, quiet?: Quiet): PlaybackActor => {
+    const actor = begin(from.context.id, target, { from }, quiet);
+    const { value, context } = actor.getSnapshot();
+    if (value !== 'playing' && value !== 'paused') return actor;
+    startItem(context, context.index, { offsetMs: 0, ...(heardMs === undefined ? {} : { heardMs }) }, actor);
+    if (value === 'paused') running.get(context.id)?.handle?.pause();
+    return actor;
+  };
+
   return {
-    dump: (id?: string): PlaybackDump[] =>
-      registry.those(id).flatMap((actor): PlaybackDump[] => {
-        const target = running.get(actor.id)?.target;
-        const own = actor.dump() as PlaybackDump['actor'];
-        if (!target) return [];
-        const isTurn = running.get(actor.id)?.handle !== undefined;
-        const heardMs = isTurn ? target.media.dump?.().item?.positionMs : undefined;
-        return [
-          { actor: own, target: { kind: target.kind, id: target.id }, ...(heardMs === undefined ? {} : { heardMs }) },
-        ];
-      }),
+    dumpOne,
+    restoreOne,
+
+    dump: (id?: string): PlaybackDump[] => registry.those(id).flatMap((actor) => dumpOne(actor) ?? []),
 
     restore(
       dumps: readonly PlaybackDump[],
       targetOf: (kind: PlayTarget['kind'], id: string) => PlayTarget | undefined,
     ): void {
-      for (const { actor: from, target: named, heardMs } of dumps) {
-        const target = targetOf(named.kind, named.id);
-        if (!target) continue;
-        const actor = begin(from.context.id, target, { from });
-        const { value, context } = actor.getSnapshot();
-        if (value !== 'playing' && value !== 'paused') continue;
-        startItem(context, context.index, { offsetMs: 0, ...(heardMs === undefined ? {} : { heardMs }) }, actor);
-        if (value === 'paused') running.get(context.id)?.handle?.pause();
+      for (const dump of dumps) {
+        const target = targetOf(dump.target.kind, dump.target.id);
+        if (target) restoreOne(target, dump);
       }
     },
   };
@@ -310,9 +325,10 @@ export function createPlaybacks(options: PlaybacksOptions): Playbacks {
   const queues = createQueues(options);
   const startItem = createStartItem(options, table);
   const begin = createBegin(options, table, { startItem, queueOf: queues.queueOf });
+  const { dumpOne, restoreOne, ...saved } = createSaved(table, begin, startItem);
 
   /** Starts the actor and puts it into the queue of its target. */
-  const start = (id: string, target: PlayTarget, request: PlayRequest, settle?: Settle): PlaybackActor => {
+  const start = (id: string, target: PlayTarget, request: PlayRequest, quiet?: Quiet): PlaybackActor => {
     const input: PlaybackInput = {
       id,
       media: [...request.media],
@@ -321,7 +337,7 @@ export function createPlaybacks(options: PlaybacksOptions): Playbacks {
       offsetMs: request.offsetms ?? 0,
       skipMs: request.skipms || defaultSkipMs,
     };
-    return begin(id, target, { input }, settle);
+    return begin(id, target, { input }, quiet);
   };
 
   return {
@@ -335,17 +351,18 @@ export function createPlaybacks(options: PlaybacksOptions): Playbacks {
       return playbackModel(start(playbackId || ids.uuid(), target, request).getSnapshot());
     },
 
-    playQuietly(target, media) {
-      let settle: Settle = () => undefined;
+    playQuietly(target, media, { from, changed } = { from: undefined, changed: () => undefined }) {
+      let settle: Quiet['settle'] = () => undefined;
       const done = new Promise<'done' | 'failed'>((resolve) => {
         settle = resolve;
       });
       if (media.length === 0) {
         settle('done');
-        return { done, stop: () => undefined };
+        return { done, stop: () => undefined, dump: () => undefined };
       }
-      const actor = start(ids.uuid(), target, { media }, settle);
-      return { done, stop: () => actor.send({ type: 'stop' }) };
+      const quiet: Quiet = { changed, settle: (outcome) => settle(outcome) };
+      const actor = from ? restoreOne(target, from, quiet) : start(ids.uuid(), target, { media }, quiet);
+      return { done, stop: () => actor.send({ type: 'stop' }), dump: () => dumpOne(actor) };
     },
 
     get: (id) => playbackModel(registry.get(id).getSnapshot()),
@@ -364,7 +381,7 @@ export function createPlaybacks(options: PlaybacksOptions): Playbacks {
     },
 
     ...queues,
-    ...createSaved(table, begin, startItem),
+    ...saved,
 
     has: (id) => registry.has(id),
     get size() {

@@ -103,6 +103,7 @@ export const savedList = <From, Element>(
 /** Effects of all charts of a channel change its leg. */
 const channelMembers: Record<ChannelPart, readonly string[]> = {
   ...{ life: ['channel'], companionId: ['channel'], subroutines: ['channel'] },
+  step: ['step'],
   ...{ ownership: ['ownership'], audio: ['channelAudio'], leg: ['channel', 'ownership', 'channelAudio', 'leg'] },
 };
 
@@ -180,8 +181,8 @@ export const callParts: CallParts = {
 
 /**
  * Continues from a dump, in empty owners. Call it before outbound connections start, and after contacts and channels
- * know their drivers. Clients get no events. Work outside charts begins again: a dialplan step, a playback item (from
- * `heardMs`), a qualify request. Recordings continue their files. Applications without connection are inactive.
+ * know their drivers. Clients get no events. Work outside charts begins again: a dialplan step (with what its
+ * journal has), a playback item (from `heardMs`), a qualify request. Recordings continue their files. Applications without connection are inactive.
  * @throws Error as `readDump`; then nothing is restored.
  */
 export function restoreSnapshot(owners: Owners, dumped: unknown, { legOf, awaitsApplications }: RestoreOptions): void {

@@ -138,7 +138,11 @@ function createSteps({ clock, log }: RunnerOptions, scopeOf: ScopeOf) {
     };
     const outcome = application.run(step);
     // A step that takes time drops keys pressed earlier, unless it reads keys.
-    if (outcome instanceof Promise && !application.readsKeys) channel.typedAhead.length = 0;
+    const { typedAhead } = channel.journal;
+    if (outcome instanceof Promise && !application.readsKeys && typedAhead.length > 0) {
+      typedAhead.length = 0;
+      channel.journal.changed();
+    }
     return outcome;
   };
 

@@ -91,6 +91,22 @@ export interface DialplanSystem {
   phones(): PhoneLookup | undefined;
 }
 
+/** What the step of a channel has been through. It outlives the process, so the step goes on in another one. */
+export interface DialplanJournal {
+  /** Keys that the far side has pressed ahead: the next step that reads keys takes them first. */
+  readonly typedAhead: string[];
+  /** The keys in it have changed. */
+  changed(): void;
+  /** What the step noted next in the process before; null: no key came in its time. Undefined: it noted no more. */
+  recall(): string | null | undefined;
+  /** The step has read a key, or none in its time; or its recording has begun. */
+  note(key: string | undefined): void;
+  /** A time of so many ms begins: how much of it is left, in ms. It was running in the process before if that is less. */
+  timeLeft(ms: number): number;
+  /** It is over, or no longer waited for. */
+  timeOver(): void;
+}
+
 export interface DialplanChannel {
   readonly id: string;
   /** The id of the call that it belongs to: of the channel that call began with. */
@@ -123,8 +139,8 @@ export interface DialplanChannel {
   note(name: string, value: string): void;
   /** Its present subroutines, the innermost last. Gosub and Return change the list. */
   readonly subroutines: Subroutine[];
-  /** Keys that the far side has pressed ahead: the next step that reads keys takes them first. */
-  readonly typedAhead: string[];
+  /** What its present step has been through. */
+  readonly journal: DialplanJournal;
 
   caller(): Identity;
   setCaller(change: Partial<Identity>): void;

@@ -10,8 +10,7 @@ const test = suite('applications that bring channels together');
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Runs one step on a channel that is up, unless said otherwise. */
-function run(step: string, up = true) {
-  const channel = new FakeChannel();
+function run(step: string, up = true, channel = new FakeChannel()) {
   channel.up = up;
   const log = recordingLog();
   const dialplan = createDialplan({ contexts: { c: { s: [step] } }, clock: new ManualClock(), log });
@@ -203,6 +202,15 @@ test('Record reads its file, limits and options', async () => {
   channel.ended('SILENCE');
   await outcome;
   assert.equal(Object.fromEntries(channel.variables), { RECORDED_FILE: 'mail/1', RECORD_STATUS: 'SILENCE' });
+});
+
+test('Record appends to what the process before has recorded, for the rest of its time', async () => {
+  const channel = new FakeChannel();
+  channel.journal.restore({ notes: ['recording'], due: 12_000 });
+  const { asked } = run('Record(mail/1.wav,3,30)', true, channel);
+  await settled();
+  const { append, beep, maxDurationMs } = JSON.parse((asked()[0] ?? '').replace('record ', ''));
+  assert.equal({ append, beep, maxDurationMs }, { append: true, beep: false, maxDurationMs: 12_000 });
 });
 
 test('what makes no sense is told while the dialplan is loaded', () => {

@@ -1,3 +1,4 @@
+import { StepJournal } from '../../src/actors/step-journal.ts';
 import type { DialplanCalls, Ongoing, Stop } from '../../src/dialplan/calls.ts';
 import type {
   DialplanChannel,
@@ -64,7 +65,10 @@ export class FakeChannel implements DialplanChannel {
   }
 
   readonly subroutines: Subroutine[] = [];
-  readonly typedAhead: string[] = [];
+  readonly journal = new StepJournal(
+    () => 0,
+    () => {},
+  );
 
   hangupCause(): number {
     return this.cause;

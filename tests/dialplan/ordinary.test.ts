@@ -339,7 +339,7 @@ test('keys that are pressed ahead are read by the next steps that read keys', as
   assert.equal(noted(channel), ['seven after 12 and 34']);
   // The prompt of what was known already is not begun.
   assert.not(done(channel).some((call) => call.startsWith('play')));
-  assert.equal([channel.typedAhead, channel.listeners], [[], 0]);
+  assert.equal([channel.journal.typedAhead, channel.listeners], [[], 0]);
 });
 
 test('what takes time in between passes over keys that were pressed ahead', async () => {

@@ -27,6 +27,7 @@ killed.after(() => certificates.close());
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 type Channel = { id: string; name: string; state: string };
+type Placed = Channel & { dialplan: { app_name: string } };
 
 /** A server on ports of its own, which can be killed and started again. */
 async function createServer(secure = false) {
@@ -56,6 +57,7 @@ async function createServer(secure = false) {
         desk: ['Stasis(desk)'],
         bob: ['Dial(PJSIP/bob,60)'],
         ring: ['Ringing', 'Wait(60)'],
+        timed: ['Answer', 'Wait(6)', 'Hangup'],
       },
     },
     state_store: { on: true },
@@ -184,6 +186,29 @@ test('audio goes on as the same stream, and the call ends by the phone', async (
       async () => (await channelsOf(client)).length === 0,
       () => 'the channel stays',
     );
+  } finally {
+    await phone.close();
+  }
+});
+
+test('a Wait of the dialplan goes on with the rest of its time', async (server) => {
+  const phone = await Phone.open('4712', server.sip);
+  try {
+    await phone.call('timed');
+    const begun = performance.now();
+    await untilAsked(
+      async () => (await server.client().ok<Placed[]>('GET', '/channels'))[0]?.dialplan.app_name === 'Wait',
+      () => 'the call does not wait',
+    );
+    await server.kill();
+    const killed = performance.now();
+    await server.start();
+    const awayMs = performance.now() - killed;
+    await phone.over();
+    const lasted = performance.now() - begun;
+    // From the start it would have taken the time in which no server ran, and six seconds.
+    assert.ok(lasted > 5_000, `${lasted} ms`);
+    assert.ok(lasted < Math.max(6_000, awayMs) + Math.min(6_000, awayMs) / 2, `${lasted} ms, ${awayMs} of it away`);
   } finally {
     await phone.close();
   }

@@ -108,10 +108,13 @@ export function waitFor(signal: CancelSignal, begin: (finish: () => void) => Sto
   });
 }
 
-/** Calls `finish` after `ms` milliseconds; beyond 24 days after 24 days. */
-export function timer({ clock }: Step, ms: number, finish: () => void): Stop {
-  const id = clock.setTimeout(finish, Math.min(ms, longestTimer));
-  return () => clock.clearTimeout(id);
+/** Calls `finish` after `ms` milliseconds; beyond 24 days after 24 days. A step has one timer at a time. */
+export function timer({ clock, channel: { journal } }: Step, ms: number, finish: () => void): Stop {
+  const id = clock.setTimeout(finish, Math.min(journal.timeLeft(ms), longestTimer));
+  return () => {
+    journal.timeOver();
+    clock.clearTimeout(id);
+  };
 }
 
 /** Waits `ms` milliseconds, or until the channel is taken away. */

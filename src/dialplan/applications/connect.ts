@@ -317,16 +317,22 @@ export const record: Application = {
     }
     const options = readOptions(args[3] ?? '');
     await answer(step);
-    const status = await until(step, () =>
-      channel.callControl().record({
+    const { journal } = channel;
+    const longestMs = parseSeconds(args[2] ?? '') ?? 0;
+    const status = await until(step, () => {
+      // What the process before has recorded is kept.
+      const goesOn = journal.recall() !== undefined;
+      if (!goesOn) journal.note('recording');
+      return channel.callControl().record({
         ...file,
-        append: options.has('a'),
-        beep: !options.has('q'),
+        append: goesOn || options.has('a'),
+        beep: !goesOn && !options.has('q'),
         maxSilenceMs: parseSeconds(args[1] ?? '') ?? 0,
-        maxDurationMs: parseSeconds(args[2] ?? '') ?? 0,
+        maxDurationMs: longestMs && Math.max(1, journal.timeLeft(longestMs)),
         terminateOn: options.has('y') ? 'any' : '#',
-      }),
-    );
+      });
+    });
+    journal.timeOver();
     if (status) {
       channel.note('RECORDED_FILE', file.name);
       channel.note('RECORD_STATUS', status);

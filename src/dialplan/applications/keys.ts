@@ -20,27 +20,37 @@ class Keys {
 
   constructor(step: Step) {
     this.#step = step;
-    this.#pressed = step.channel.typedAhead;
+    const { journal } = step.channel;
+    this.#pressed = journal.typedAhead;
     this.#stop = step.channel.onDigit((digit) => {
       if (this.#pressed.length < mostKeys) this.#pressed.push(digit);
+      journal.changed();
       this.#told?.();
     });
   }
 
   /** The next key; undefined when none came within so many ms, or the channel was taken away. */
   async next(ms: number): Promise<string | undefined> {
+    const { signal, channel } = this.#step;
+    const earlier = channel.journal.recall();
+    if (earlier !== undefined) return earlier ?? undefined;
     if (this.#pressed.length === 0)
-      await waitFor(this.#step.signal, (finish) => {
+      await waitFor(signal, (finish) => {
         this.#told = finish;
         return timer(this.#step, ms, finish);
       });
     this.#told = undefined;
-    return this.#step.signal.aborted ? undefined : this.#pressed.shift();
+    if (signal.aborted) return undefined;
+    const key = this.#pressed.shift();
+    channel.journal.note(key);
+    return key;
   }
 
   /** Plays until the end or until a key that `counts`, which is returned. Other keys are left out. */
   async during(uris: readonly string[], counts: (digit: string) => boolean): Promise<string | undefined> {
     const { channel, signal } = this.#step;
+    const earlier = channel.journal.recall();
+    if (earlier !== undefined) return earlier ?? undefined;
     let key: string | undefined;
     const look = (): boolean => {
       while (key === undefined && this.#pressed.length > 0) {
@@ -57,6 +67,7 @@ class Keys {
         return playing.stop;
       });
     this.#told = undefined;
+    if (!signal.aborted) channel.journal.note(key);
     return key;
   }
 
