@@ -58,10 +58,9 @@ export function removeCall(data: ServerData, mark: string): LeftOut | undefined 
       [response, pending?.request].some((octets) => octets && isCarried({ octets })),
   );
   driver.departing = without('departing', driver.departing);
-  data.deviceStates.uses = data.deviceStates.uses.map(([device, uses]) => [
-    device,
-    uses.filter(([user]) => !gone.has(user)),
-  ]);
+  data.deviceStates.uses = data.deviceStates.uses
+    .filter(([user]) => !gone.has(user))
+    .map((each) => (each.length === 2 ? [each[0], each[1].filter(([user]) => !gone.has(user))] : each));
   return { mark, call, channels, removed };
 }
 

@@ -46,7 +46,7 @@ const transactions = (kind: 'client' | 'server') => ({
 });
 const [clients, servers] = [transactions('client'), transactions('server')];
 
-const deviceStates = (name: 'kept' | 'uses' | 'published', more: { outlives?: true } = {}): Part =>
+const deviceStates = (name: 'kept' | 'published', more: { outlives?: true } = {}): Part =>
   savedList(
     ['device'],
     ({ state }) => state.deviceStates.dump()[name].map((each) => ('name' in each ? each.name : each[0])),
@@ -92,7 +92,11 @@ const serverParts: Readonly<Record<ServerPath, Part>> = {
     outlives,
   ),
   'deviceStates.kept': deviceStates('kept', outlives),
-  'deviceStates.uses': deviceStates('uses'),
+  'deviceStates.uses': savedList(
+    ['deviceUse'],
+    ({ state }) => state.deviceStates.dumpUses().map(([channelId]) => channelId),
+    ({ state }, channelId) => state.deviceStates.dumpUses(channelId),
+  ),
   'deviceStates.published': deviceStates('published'),
   mailboxes: savedList(
     ['mailbox'],

@@ -121,7 +121,13 @@ const ServerData = Type.Object({
   globals: list(Type.Tuple([text, text])),
   deviceStates: Type.Object({
     kept: list(DeviceState),
-    uses: list(Type.Tuple([text, list(Type.Tuple([text, Type.Enum([...deviceUses])]))])),
+    uses: list(
+      Type.Union([
+        Type.Tuple([text, text, Type.Enum([...deviceUses])]),
+        // Of 0.2.0.
+        Type.Tuple([text, list(Type.Tuple([text, Type.Enum([...deviceUses])]))]),
+      ]),
+    ),
     published: list(Type.Tuple([text, Type.Enum([...deviceStateWords])])),
   }),
   mailboxes: list(Mailbox),

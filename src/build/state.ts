@@ -95,6 +95,7 @@ export function buildState(base: Base) {
     }),
     limit: limits.device_states,
     changed: (device) => changes.mark('device', device),
+    useChanged: (channelId) => changes.mark('deviceUse', channelId),
   });
   scope.defer(() => deviceStates.close());
   // A step of the dialplan does not wait for the disk.

@@ -2,7 +2,7 @@ import { type Bus, type Publication, readsNames } from '../bus/bus.ts';
 import { deviceStateTopics, type Topic } from '../bus/topics.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { valuesOf } from '../lib/slot-map.ts';
+import { SlotMap, valuesOf } from '../lib/slot-map.ts';
 import type { ChannelState } from '../models/channel.ts';
 import { type DeviceState, type DeviceStateWord, deviceStateWords } from '../models/device-state.ts';
 import type { Endpoint } from '../models/endpoint.ts';
@@ -46,10 +46,12 @@ export interface DeviceStates {
   onHeard(listener: (device: string) => void): void;
   /** Tells other nodes the state of an endpoint as it is now. */
   share(device: string): void;
-  /** Client states, uses of devices by channels, and their last published states; of one device when it is named. */
-  dump(device?: string): DeviceStatesData;
+  /** Client states and the last published states of devices; of one device when it is named. */
+  dump(device?: string): Omit<SavedDeviceStates, 'uses'>;
+  /** The devices that channels use; that of one channel when its id is given. */
+  dumpUses(channelId?: string): DeviceUseData[];
   /** Restores it before channels; no events are published. */
-  restore(data: DeviceStatesData): void;
+  restore(data: SavedDeviceStates): void;
   /** Stops listening; resolves once all changes are on disk. */
   close(): Promise<void>;
 }
@@ -83,17 +85,23 @@ type DeviceStatesOptions = {
   limit?: number | undefined;
   /** Hears of each device of which something has changed. */
   changed?: ((device: string) => void) | undefined;
+  /** Hears of each channel that makes something else of its device. */
+  useChanged?: ((channelId: string) => void) | undefined;
 };
 
 /** Use of a device by a channel. */
 export const deviceUses = ['idle', 'inUse', 'ringing', 'busy', 'onHold'] as const;
 type Use = (typeof deviceUses)[number];
 
+/** What a channel makes of a device. Each is saved by itself: a trunk has thousands of them. */
+type DeviceUseData = [channelId: string, device: string, use: Use];
+/** The same of all channels of a device, as version 0.2.0 saved it. */
+type FormerUses = [device: string, channels: [channelId: string, use: Use][]];
+
 /** Device states as plain data. */
-type DeviceStatesData = {
+type SavedDeviceStates = {
   kept: DeviceState[];
-  /** By device: its channels, and what each makes of it. */
-  uses: [device: string, channels: [channelId: string, use: Use][]][];
+  uses: readonly (DeviceUseData | FormerUses)[];
   /** By device: what was published last. */
   published: [device: string, state: DeviceStateWord][];
 };
@@ -118,10 +126,6 @@ class DeviceUse {
   readonly #channels = new Map<string, Use>();
   readonly #counts: Record<Use, number> = { idle: 0, inUse: 0, ringing: 0, busy: 0, onHold: 0 };
 
-  constructor(channels: readonly (readonly [channelId: string, use: Use])[] = []) {
-    for (const [channelId, use] of channels) this.set(channelId, use);
-  }
-
   set(channelId: string, use: Use): void {
     this.remove(channelId);
     this.#channels.set(channelId, use);
@@ -135,8 +139,8 @@ class DeviceUse {
     this.#counts[use]--;
   }
 
-  get channels(): [channelId: string, use: Use][] {
-    return [...this.#channels];
+  useOf(channelId: string): Use | undefined {
+    return this.#channels.get(channelId);
   }
 
   get isEmpty(): boolean {
@@ -150,6 +154,42 @@ class DeviceUse {
     if (inUse > 0) return 'INUSE';
     if (onHold > 0) return 'ONHOLD';
     return busy > 0 ? 'BUSY' : undefined;
+  }
+}
+
+/** The devices that channels use. */
+class UsedDevices {
+  readonly #uses = new Map<string, DeviceUse>();
+  /** The device of each channel. */
+  readonly #deviceOf = new SlotMap<string, string>();
+
+  has(device: string): boolean {
+    return this.#uses.has(device);
+  }
+
+  stateOf(device: string): DeviceStateWord | undefined {
+    return this.#uses.get(device)?.state;
+  }
+
+  put(device: string, channelId: string, now: Use | 'gone'): void {
+    const known = this.#uses.get(device) ?? new DeviceUse();
+    if (now === 'gone') {
+      known.remove(channelId);
+      this.#deviceOf.delete(channelId);
+    } else {
+      known.set(channelId, now);
+      this.#deviceOf.set(channelId, device);
+    }
+    if (known.isEmpty) this.#uses.delete(device);
+    else this.#uses.set(device, known);
+  }
+
+  dump(channelId?: string): DeviceUseData[] {
+    return (channelId === undefined ? [...this.#deviceOf.keys()] : [channelId]).flatMap((id): DeviceUseData[] => {
+      const device = this.#deviceOf.get(id);
+      const use = device === undefined ? undefined : this.#uses.get(device)?.useOf(id);
+      return device === undefined || use === undefined ? [] : [[id, device, use]];
+    });
   }
 }
 
@@ -213,7 +253,7 @@ const isUnreached = (state: DeviceStateWord): boolean => state === 'UNAVAILABLE'
 
 /** Derives the states of endpoints and of Local channels from the channels that use them. */
 function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, state: DeviceStateWord) => void) {
-  const devices = new Map<string, DeviceUse>();
+  const devices = new UsedDevices();
   /** Last published state of each endpoint. */
   const published = new Map<string, DeviceStateWord>();
 
@@ -221,7 +261,7 @@ function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, 
     const known = options.endpoint(technology, resource);
     if (!known) return undefined;
     const name = `${known.technology}/${known.resource}`;
-    return { name, state: devices.get(name)?.state ?? (known.state === 'offline' ? 'UNAVAILABLE' : 'NOT_INUSE') };
+    return { name, state: devices.stateOf(name) ?? (known.state === 'offline' ? 'UNAVAILABLE' : 'NOT_INUSE') };
   };
   const deriveLocal = (name: string, { context, extension }: { context: string; extension: string }): DeviceState => {
     const idle = options.localExists?.(context, extension) ? 'NOT_INUSE' : 'INVALID';
@@ -269,15 +309,10 @@ function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, 
   };
 
   const use = (device: string, channelId: string, now: Use | 'gone'): void => {
-    const known = devices.get(device) ?? new DeviceUse();
-    if (now === 'gone') known.remove(channelId);
-    else known.set(channelId, now);
-    if (known.isEmpty) devices.delete(device);
-    else devices.set(device, known);
-    options.changed?.(device);
+    devices.put(device, channelId, now);
+    options.useChanged?.(channelId);
     review(device);
   };
-
   const listen = ({ event, topics }: Publication): void => {
     switch (event.type) {
       case 'ChannelCreated':
@@ -302,12 +337,12 @@ function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, 
   return {
     ...{ listen, heard, tellHeard, share, stateOf: togetherOf },
     onHeard: (listener: (device: string) => void) => void heardListeners.push(listener),
-    dump: (device?: string): Omit<DeviceStatesData, 'kept'> => ({
-      uses: pairsOf(devices, device).map(([name, { channels }]) => [name, channels]),
-      published: pairsOf(published, device),
-    }),
-    restore(data: DeviceStatesData): void {
-      for (const [device, channels] of data.uses) devices.set(device, new DeviceUse(channels));
+    dump: (device?: string): Pick<SavedDeviceStates, 'published'> => ({ published: pairsOf(published, device) }),
+    dumpUses: (channelId?: string) => devices.dump(channelId),
+    restore(data: SavedDeviceStates): void {
+      for (const each of data.uses)
+        if (each.length === 3) devices.put(each[1], each[0], each[2]);
+        else for (const [channelId, now] of each[1]) devices.put(each[0], channelId, now);
       for (const [device, state] of data.published) published.set(device, state);
     },
   };
@@ -393,6 +428,8 @@ export function createDeviceStates(options: DeviceStatesOptions): DeviceStates {
     },
 
     dump: (device) => ({ kept: valuesOf(kept, device), ...derived.dump(device) }),
+
+    dumpUses: derived.dumpUses,
 
     restore(data) {
       kept.replaceSoon(data.kept);

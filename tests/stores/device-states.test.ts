@@ -64,6 +64,37 @@ keeping('Local channels are devices only where they are asked to be', async (wor
   await states.close();
 });
 
+keeping('what a channel makes of its device is saved by itself, and the form of 0.2.0 is read', async (world) => {
+  const used: string[] = [];
+  const { states } = devices(world, { useChanged: (channelId) => used.push(channelId) });
+  states.restore({
+    kept: [],
+    published: [['PJSIP/alice', 'INUSE']],
+    uses: [
+      ['PJSIP/alice', [['c1', 'inUse']]],
+      ['c2', 'PJSIP/alice', 'onHold'],
+    ],
+  });
+  assert.equal(states.dumpUses(), [
+    ['c1', 'PJSIP/alice', 'inUse'],
+    ['c2', 'PJSIP/alice', 'onHold'],
+  ]);
+  const told = (type: 'ChannelHold' | 'ChannelDestroyed', id: string) => {
+    const channel = { id, name: `PJSIP/alice-${id}`, state: 'Up' } as Channel;
+    const topics = channelTopics(id, ['PJSIP', 'alice']);
+    world.bus.publish({ event: { type, channel, cause: 16, cause_txt: '' } as never, topics });
+  };
+  told('ChannelHold', 'c1');
+  assert.equal(states.dumpUses('c1'), [['c1', 'PJSIP/alice', 'onHold']]);
+  assert.is(states.get('PJSIP/alice').state, 'ONHOLD');
+  told('ChannelDestroyed', 'c1');
+  told('ChannelDestroyed', 'c2');
+  assert.equal(states.dumpUses('c1'), []);
+  assert.is(states.get('PJSIP/alice').state, 'UNAVAILABLE');
+  assert.equal(used, ['c1', 'c1', 'c2']);
+  await states.close();
+});
+
 keeping('a device that clients set is told on change and comes back after a restart', async (world) => {
   const { states, changes } = devices(world);
   states.update('Stasis:queue', 'INUSE');

@@ -8,5 +8,15 @@ export function keptRequest(octets: string): SipRequest {
   throw new Error('a request that was written down cannot be read');
 }
 
+/** The texts of requests that were written down: a call writes its INVITE with each of its changes. */
+const texts = new WeakMap<SipRequest, string>();
+
 /** A request to write down, in base64. */
-export const keepRequest = (request: SipRequest): string => request.toBuffer().toString('base64');
+export function keepRequest(request: SipRequest): string {
+  let text = texts.get(request);
+  if (text === undefined) {
+    text = request.toBuffer().toString('base64');
+    texts.set(request, text);
+  }
+  return text;
+}
