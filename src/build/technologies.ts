@@ -209,8 +209,10 @@ function buildSip(
   return { sip, messages };
 }
 
-const placesElsewhere = ({ phones }: Cluster): PlacesElsewhere => ({
+const placesElsewhere = ({ phones, states }: Cluster): PlacesElsewhere => ({
   find: (asked, found) => phones.places(asked, (places) => found(places as Destination[])),
+  calls: (endpoint) => states.parts(`calls:${endpoint}`).reduce((sum, calls) => sum + Number(calls), 0),
+  tellCalls: (endpoint, calls) => states.tell(`calls:${endpoint}`, calls > 0 ? String(calls) : null),
   tellMoved: ({ endpoint, uri, outbound }) => phones.tellMoved({ endpoint, uri, ...(outbound && { outbound }) }),
 });
 

@@ -40,8 +40,11 @@ type SharedUser = {
 export interface SharedStates {
   /** Counts the changes of this node. */
   readonly revision: number;
-  /** Tells this node's part of something; null: it has none. */
-  tell(key: string, part: string | null, together: string): void;
+  /**
+   * Tells this node's part of something; null: it has none.
+   * @param together what clients were told that all parts are together; left out: clients are not told
+   */
+  tell(key: string, part: string | null, together?: string): void;
   /** The parts of the other nodes. */
   parts(key: string): string[];
   /** Tells a value that was set here; null: it was removed. */
@@ -103,7 +106,7 @@ class ClusterStates implements SharedStates {
     this.#user = user;
   }
 
-  tell(key: string, part: string | null, together: string): void {
+  tell(key: string, part: string | null, together?: string): void {
     if ((this.#own.get(key)?.value ?? null) === part) return;
     if (this.#keep(key, part)) this.#send(key, { value: part, together });
   }

@@ -10,9 +10,16 @@ import { untilAsked } from '../support/waiting.ts';
 const phones = suite('cluster phones');
 const nats = need('nats-server');
 
-const account = (username: string, password: string): object => ({ context: 'default', auth: { username, password } });
-const passwords: Readonly<Record<string, string>> = { alice: 'wonder', bob: 'builder', carol: 'carol' };
-const endpoints = { bob: account('bob', 'builder'), carol: account('carol', 'carol') };
+const account = (username: string, password: string, more: object = {}): object => ({
+  ...{ context: 'default', auth: { username, password } },
+  ...more,
+});
+const passwords: Readonly<Record<string, string>> = { alice: 'wonder', bob: 'builder', carol: 'carol', dave: 'dave' };
+const endpoints = {
+  bob: account('bob', 'builder'),
+  carol: account('carol', 'carol'),
+  dave: account('dave', 'dave', { allow: { calls: 1 } }),
+};
 
 /** The nodes, which each test leaves as they were. */
 let shared: TestCluster | undefined;
@@ -312,6 +319,24 @@ onShared('the state of a device is that of all nodes, and each change is one eve
   };
   await told('Stasis:night', ['BUSY', 'UNKNOWN']);
   await told('PJSIP/alice', ['NOT_INUSE', 'INUSE', 'NOT_INUSE']);
+});
+
+onShared('an endpoint has no more calls at all nodes than it may have', async (cluster, open) => {
+  const here = await open('dave', 'a');
+  const there = await open('dave', 'b');
+  await here.call('1000');
+  await untilAsked(
+    async () =>
+      (await cluster.node('b').client().ok<DeviceState>('GET', '/deviceStates/PJSIP%2Fdave')).state === 'INUSE',
+    () => 'the other node does not know the call',
+  );
+  assert.match(await refusalOf(there.call('1000')), /486 Busy Here/);
+  here.hangup();
+  await untilAsked(
+    async () => (await refusalOf(there.call('1000'))) === 'answered',
+    () => 'the endpoint has no call, and may not have one',
+  );
+  there.hangup();
 });
 
 phones.run();

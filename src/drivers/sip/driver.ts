@@ -33,7 +33,7 @@ import type { WatcherDriver, WatcherHost } from '../../telephony/watchers.ts';
 import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
 import type { EndpointConfig, SipConfig } from './config.ts';
 import { createDepartingCalls, type DepartingCallData } from './departing-calls.ts';
-import { type PhonesForOthers, phonesForOthers } from './elsewhere.ts';
+import { countCalls, type PhonesForOthers, phonesForOthers } from './elsewhere.ts';
 import { createEndpoints, type LogIns } from './endpoints.ts';
 import type { MailboxCounts } from './event-packages.ts';
 import { IdentityTokens } from './identity-tokens.ts';
@@ -349,7 +349,7 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     media,
     endpoints,
     bindings,
-    legs: new Legs(),
+    legs: new Legs(countCalls(options.elsewhere, endpoints)),
     identityTokens: new IdentityTokens(),
     outsideSubscriber: (key) => outsideRefers.subscriber(key),
     get departing() {

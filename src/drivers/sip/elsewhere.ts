@@ -2,9 +2,10 @@ import { guarded } from '../../lib/guard.ts';
 import type { Logger } from '../../lib/log.ts';
 import { locate } from '../../sip/dialog/locate.ts';
 import type { Target } from '../../sip/transport/transport.ts';
+import type { Endpoints } from './endpoints.ts';
 import type { LegCoreOptions } from './leg-data.ts';
 import { numbered, type Resolved } from './resource.ts';
-import type { Destination, Moved, Services } from './services.ts';
+import type { Destination, Moved, PlacesElsewhere, Services } from './services.ts';
 
 /** Phones of other nodes of a cluster, and what other nodes ask about ours. */
 
@@ -93,3 +94,10 @@ export interface PhonesForOthers {
   /** A phone has registered at another node: what it had registered here ends. */
   movedAway(moved: Moved): void;
 }
+
+/** Tells other nodes how many calls an endpoint has, where that is bounded. */
+export const countCalls = (elsewhere: PlacesElsewhere | undefined, endpoints: Pick<Endpoints, 'named'>) =>
+  elsewhere &&
+  ((name: string, calls: number): void => {
+    if ((endpoints.named(name)?.allowance?.calls ?? 0) > 0) elsewhere.tellCalls(name, calls);
+  });

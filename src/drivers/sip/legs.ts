@@ -48,6 +48,12 @@ export class Legs {
   readonly #byChannel = new SlotMap<string, LegToken>();
   #size = 0;
   #listener: (endpoint: string) => void = () => {};
+  readonly #counted: ((endpoint: string, legs: number) => void) | undefined;
+
+  /** @param counted hears how many legs an endpoint has, whenever that changes */
+  constructor(counted?: (endpoint: string, legs: number) => void) {
+    this.#counted = counted;
+  }
 
   /** Counts a leg until {@link remove}. */
   add(endpoint: string, access: LegAccess): LegToken {
@@ -56,6 +62,7 @@ export class Legs {
     const legs = this.#all.get(endpoint) ?? new Set();
     this.#all.set(endpoint, legs.add(token));
     this.#size++;
+    this.#counted?.(endpoint, legs.size);
     return token;
   }
 
@@ -66,6 +73,7 @@ export class Legs {
     if (this.#byChannel.get(token.channelId) === token) this.#byChannel.delete(token.channelId);
     this.#size--;
     if (legs.size === 0) this.#all.delete(token.endpoint);
+    this.#counted?.(token.endpoint, legs.size);
     this.changed(token.endpoint);
   }
 

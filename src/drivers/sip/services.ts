@@ -61,6 +61,10 @@ export interface PlacesElsewhere {
   ): Promise<readonly string[]>;
   /** Tells the other nodes that a phone has registered here, as {@link Moved}. */
   readonly tellMoved: (moved: Moved) => void;
+  /** How many calls an endpoint has at the other nodes, as far as they have told. */
+  calls(endpoint: string): number;
+  /** Tells how many it has here. */
+  tellCalls(endpoint: string, calls: number): void;
 }
 
 /** A phone that has registered, by what names it. */
@@ -154,6 +158,6 @@ export function mayCall(
   return extensions.length === 0 || isAmong(extension, extensions);
 }
 
-/** Whether an endpoint has as many calls as it may have. */
-export const isBusy = ({ legs }: Services, { name, allowance }: EndpointConfig): boolean =>
-  (allowance?.calls ?? 0) > 0 && legs.of(name) >= allowance!.calls!;
+/** Whether an endpoint has as many calls as it may have, at all nodes of a cluster. */
+export const isBusy = ({ legs, elsewhere }: Services, { name, allowance }: EndpointConfig): boolean =>
+  (allowance?.calls ?? 0) > 0 && legs.of(name) + (elsewhere?.calls(name) ?? 0) >= allowance!.calls!;
