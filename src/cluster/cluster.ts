@@ -9,7 +9,7 @@ import type { HandedOver, HandOverAsked } from './arrivals.ts';
 import { type Claims, createClaims, type Kind } from './claims.ts';
 import { createForwards, type ForwardFigures, type Forwards, type RemoteRequest } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
-import { type ClusterLink, type LinkState, watchLink } from './link.ts';
+import { type ClusterLink, type LinkState, upWait, watchLink } from './link.ts';
 import { type Beat, createMembers, type Members } from './members.ts';
 import { type ClaimedName, createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { forget, shownNodes } from './node-list.ts';
@@ -415,6 +415,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     },
   });
   const telling = createTelling({ options, link, subjects, claims, presence, states, members, hit });
+  const untilUp = upWait(link, clock);
   let replica: Replica | undefined;
   let takeovers: Takeovers | undefined;
 
@@ -442,6 +443,10 @@ export function createCluster(options: ClusterOptions): Cluster {
         subject: subjects.phones,
         subjectOf: subjects.node,
         timeoutMs: settings.requestTimeoutMs,
+      },
+      async epochOf(node) {
+        await untilUp(settings.requestTimeoutMs);
+        return holderOf(await link.find(nodeKey(node)))?.epoch;
       },
       ...{ most: settings.requests, hit: () => hit('requests') },
     }),

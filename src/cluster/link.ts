@@ -92,3 +92,25 @@ export function watchLink(
   change(link.state);
   return stop;
 }
+
+/** @returns a function that waits until a link is up, for so many ms at most; then the link itself refuses. */
+export function upWait(
+  link: Pick<ClusterLink, 'state' | 'onState'>,
+  clock: Pick<Clock, 'setTimeout' | 'clearTimeout'>,
+): (mostMs: number) => Promise<void> {
+  const waiting = new Set<() => void>();
+  link.onState((state) => {
+    if (state === 'up') for (const end of [...waiting]) end();
+  });
+  return (mostMs) =>
+    new Promise((resolve) => {
+      if (link.state === 'up') return resolve();
+      const end = (): void => {
+        clock.clearTimeout(timer);
+        waiting.delete(end);
+        resolve();
+      };
+      const timer = clock.setTimeout(end, mostMs);
+      waiting.add(end);
+    });
+}

@@ -45,6 +45,8 @@ type PhonesOptions = {
   /** Where nodes tell of phones. */
   subject: string;
   members: Pick<Members, 'list' | 'find'>;
+  /** The present process of a node, as NATS knows it; waits until NATS is reached. It may reject. */
+  epochOf(node: string): Promise<string | undefined>;
   subjectOf(name: string, epoch: string): string;
   timeoutMs: number;
   /** Messages on their way to other nodes. */
@@ -55,11 +57,24 @@ type PhonesOptions = {
 const whyOf = (error: unknown): string => reasons[error instanceof LinkError ? error.failure : 'down'];
 
 export function createPhones(options: PhonesOptions): Phones {
-  const { name, link, subject, members, subjectOf, timeoutMs, most, hit } = options;
+  const { name, link, subject, members, epochOf, subjectOf, timeoutMs, most, hit } = options;
   let pending = 0;
 
   const ask = async (node: string, epoch: string, frame: Uint8Array): Promise<Record<string, unknown>> =>
     readFrame(await link.request(subjectOf(node, epoch), frame, timeoutMs))?.head ?? {};
+
+  /** Asks the process that a node has now: it may be a new one that was not heard yet, or this one may just begin. */
+  const askProcess = async (node: string, frame: Uint8Array): Promise<Record<string, unknown>> => {
+    const known = members.find(node)?.epoch;
+    try {
+      if (known !== undefined) return await ask(node, known, frame);
+    } catch (error) {
+      if (!(error instanceof LinkError) || error.failure !== 'nobody') throw error;
+    }
+    const epoch = await epochOf(node);
+    if (epoch === undefined || epoch === known) throw new LinkError('nobody');
+    return ask(node, epoch, frame);
+  };
 
   /** Asks each node that may answer. */
   const askAll = <T>(head: object, read: (node: string, answer: Record<string, unknown> | undefined) => T) => {
@@ -88,15 +103,13 @@ export function createPhones(options: PhonesOptions): Phones {
       return (await Promise.all(silent)).flat();
     },
     async carry(what, { node, peer }, bytes) {
-      const epoch = members.find(node)?.epoch;
-      if (epoch === undefined) return reasons.nobody;
       if (pending >= most) {
         hit();
         return `more than ${most} messages are on their way (cluster.requests)`;
       }
       pending++;
       try {
-        const { failed } = await ask(node, epoch, writeFrame({ kind: what, peer }, bytes));
+        const { failed } = await askProcess(node, writeFrame({ kind: what, peer }, bytes));
         return failed === undefined ? undefined : String(failed);
       } catch (error) {
         return whyOf(error);

@@ -97,6 +97,33 @@ onNodes('an operator has its calls go on at another address', ['a', 'b'], replic
   await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
 });
 
+onNodes(
+  'a call whose phone has its connection to another node goes on over that',
+  ['a', 'b'],
+  replicated,
+  async (cluster, ends) => {
+    const [a, b] = [cluster.node('a'), cluster.node('b')];
+    const app = await a.app('shop');
+    await b.hasApplications(1);
+    const phone = await Phone.open('alice', a.sip);
+    ends.push(() => phone.close());
+    phone.password = 'wonder';
+    assert.is(await phone.register(), 200);
+    const up = app.waitFor('StasisStart', ({ channel }) => channel.id === 'b~mine');
+    await app.ok('POST', '/channels?endpoint=PJSIP/alice&app=shop&channelId=b~mine');
+    await up;
+    await untilReplicated(b);
+    await b.child.end('SIGKILL');
+    const stand = await NodeProcess.start('b', cluster.nats.url, replicated, { more: ['--take-over'] });
+    ends.push(() => stand.close());
+    await phone.until(() => phone.reinvites.length > 0, 'an INVITE of the new process');
+    assert.match(phone.reinvites[0]!.one('Contact'), `<sip:b~@${a.sip}>`);
+    const ended = app.waitFor('StasisEnd', ({ channel }) => channel.id === 'b~mine');
+    phone.hangup();
+    await ended;
+  },
+);
+
 /** How many nodes go on with the calls of others. */
 const standInsOf = async (nodes: readonly NodeProcess[]): Promise<number> => {
   const texts = await Promise.all(nodes.map(async (node) => (await node.ask('GET', '/metrics')).text()));
