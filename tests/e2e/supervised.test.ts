@@ -60,8 +60,11 @@ async function openCalls(sip: string): Promise<Phone[]> {
 const portOf = ({ described }: Phone): number => Number(/^m=audio (\d+)/m.exec(described.at(-1) ?? '')?.[1]);
 
 /** Every call goes on as the same stream behind `replace`, nothing is refused, and each ends by the phone's BYE. */
-async function goesOn(replace: (server: SupervisedServer) => Promise<void>, more = {}): Promise<void> {
-  const server = await startSupervised({ dialplan, more: { ...more, media: { warm_up: true } } });
+async function goesOn(
+  replace: (server: SupervisedServer) => Promise<void>,
+  more: Record<string, object> = { media: { warm_up: true } },
+): Promise<void> {
+  const server = await startSupervised({ dialplan, more });
   const phones = await openCalls(server.sip);
   const probes = await Promise.all([server.sipPort, ...phones.map(portOf)].map((port) => Probe.open(port)));
   try {
@@ -101,7 +104,7 @@ async function goesOn(replace: (server: SupervisedServer) => Promise<void>, more
 supervised(`that is killed goes on with ${calls} calls, and no datagram is refused`, () =>
   goesOn(async ({ server }) => {
     process.kill(server(), 'SIGKILL');
-  }),
+  }, {}),
 );
 
 /** Waits until another process is prepared than the one before. */
@@ -123,7 +126,7 @@ supervised(`that is killed goes on with ${calls} calls in the process that stand
         () => 'another process runs',
       );
     },
-    { supervisor: { steady: 0.1 } },
+    { supervisor: { steady: 0.1 }, media: { warm_up: true } },
   ),
 );
 

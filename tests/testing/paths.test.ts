@@ -191,14 +191,24 @@ planted(speaks, 'ignores a failed playback', {
   },
   ...{ stayed: /^channel PJSIP\/alice-\w+ \(up\)$/, unhandled: 'PlaybackFinished' },
 });
-planted(speaks, 'ignores a failed recording', {
-  ...{ kind: 'unhandled', path: /^the recording fails \(the disk is full\) after RecordingStarted #1$/ },
-  ...{ stayed: /^channel PJSIP\/alice-/, unhandled: 'RecordingFailed' },
-});
-planted(speaks, 'ignores a failed move', {
-  ...{ kind: 'unhandled', path: /^the move fails .* before POST \/channels\/\{id\}\/move #1$/ },
-  ...{ stayed: /^channel PJSIP\/alice-/, unhandled: 'ApplicationMoveFailed' },
-});
+planted(
+  speaks,
+  'ignores a failed recording',
+  {
+    ...{ kind: 'unhandled', path: /^the recording fails \(the disk is full\) after RecordingStarted #1$/ },
+    ...{ stayed: /^channel PJSIP\/alice-/, unhandled: 'RecordingFailed' },
+  },
+  { only: / fails / },
+);
+planted(
+  speaks,
+  'ignores a failed move',
+  {
+    ...{ kind: 'unhandled', path: /^the move fails .* before POST \/channels\/\{id\}\/move #1$/ },
+    ...{ stayed: /^channel PJSIP\/alice-/, unhandled: 'ApplicationMoveFailed' },
+  },
+  { only: / fails / },
+);
 
 const transferred = 'alice (the caller) transfers the call to a phone elsewhere after ChannelEnteredBridge #2';
 planted(

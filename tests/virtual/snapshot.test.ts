@@ -71,7 +71,7 @@ for (const [title, powerCuts] of [
         const plain = await tellOf({ deeds: begun, powerCuts: [] });
         assert.equal(lines(await tellOf({ deeds: begun, powerCuts })), lines(plain));
       }),
-      fewRuns(12),
+      fewRuns(6),
     );
   });
 

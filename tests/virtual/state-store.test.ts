@@ -248,7 +248,7 @@ const plots = fc.record<Plot>({ deeds: manyDeeds, cuts: anySteps });
 /** Where a playback is, is written once a second: it may end so much later than it would have. */
 const isPrompt = ({ deed: { word } }: Plot['deeds'][number]): boolean =>
   !['play', 'stop', 'pause', 'unpause'].includes(word);
-const runs = fewRuns(8);
+const runs = fewRuns(5);
 
 store('is complete whatever is done', () =>
   fc.assert(

@@ -186,7 +186,7 @@ for (const [name, kind] of Object.entries(kinds))
         assert.is(worlds[1].network.passed, 0);
         for (const { engine } of worlds) engine.close();
       }),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
     assert.ok(passed > 100, `${passed} packets were passed on by sockets`);
   });
