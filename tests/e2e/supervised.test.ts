@@ -222,7 +222,7 @@ for (const [what, before] of [
 
 supervised('that is killed goes on with a stream and a recording that began a moment ago', async () => {
   // Only what is saved at once is there.
-  const server = await startSupervised({ dialplan, more: { state_store: { interval: 60 } } });
+  const server = await startSupervised({ dialplan, more: { state_store: { interval: 30 } } });
   const phone = await Phone.open('4711', server.sip);
   const [first, later] = [server.client(), server.client()];
   try {
