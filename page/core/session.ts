@@ -20,6 +20,7 @@ const behind: Readonly<Record<string, string>> = {
   '/ari/endpoints': 'endpoints:list',
   '/hookswitch/charts': 'charts:list',
   '/hookswitch/bans': 'bans:list',
+  '/hookswitch/nodes': 'nodes:list',
   '/hookswitch/contacts': 'server:listContacts',
   '/hookswitch/registrations': 'server:listRegistrations',
   '/hookswitch/tokens': 'tokens:list',

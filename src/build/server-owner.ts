@@ -11,7 +11,7 @@ import type { Base } from './base.ts';
 /** The parts of a server that take calls. */
 type CallTakers = { channels: Pick<Channels, 'enter' | 'size'>; sip: Pick<SipDriver, 'enter'> };
 
-type Figures = Omit<ServerInfo, 'name' | 'version' | 'started' | 'draining' | 'channels'>;
+type Figures = Omit<ServerInfo, 'name' | 'version' | 'started' | 'draining' | 'channels' | 'cluster'>;
 
 /** Changes the phase of a whole server. */
 export function enterPhase({ lifecycle, log }: Base, { channels, sip }: CallTakers, change: PhaseChange): void {
@@ -40,6 +40,7 @@ export function createServerOwner(base: Base, takers: CallTakers, figures: () =>
   const get = async (): Promise<ServerInfo> => ({
     ...{ name: 'Hookswitch', version, started, draining: !takesCalls(base.lifecycle.state) },
     channels: takers.channels.size,
+    ...(base.config.cluster.nats.length > 0 && { cluster: base.config.cluster.name }),
     ...(await figures()),
   });
   const enter = (change: PhaseChange) => {

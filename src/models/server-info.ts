@@ -75,5 +75,6 @@ export const ServerInfo = model('ServerInfo', 'The server: its version and the a
   records: Type.Optional(RecordCounts),
   audit: Type.Optional(AuditCounts),
   hep: Type.Optional(HepCollector),
+  cluster: Type.Optional(text('Its name as a node of a cluster. Left out: it is on its own.')),
 });
 export type ServerInfo = Static<typeof ServerInfo>;

@@ -69,6 +69,8 @@ export type TestServerOptions = {
   audit?: object;
   listening?: object;
   stuck?: object;
+  /** Of a node of a cluster. */
+  cluster?: object;
   features?: object;
   /** Lines of this level and above are shown; errors always fail the test that closes the server. */
   logLevel?: Config['general']['log_level'];
@@ -266,6 +268,7 @@ function settings({
   listening,
   awayPolicies,
   stuck,
+  cluster,
   features,
   http,
   users,
@@ -316,6 +319,7 @@ function settings({
     ...(audit && { audit }),
     ...(listening && { listening }),
     ...(stuck && { stuck }),
+    ...(cluster && { cluster }),
     ...(features && { features }),
     ...(dialplan && { dialplan }),
   };

@@ -1233,6 +1233,8 @@ export interface ServerInfo {
   audit?: AuditCounts;
   /** The collector that SIP messages are sent to (HOMER), and how that goes. */
   hep?: HepCollector;
+  /** Its name as a node of a cluster. Left out: it is on its own. */
+  cluster?: string;
 }
 
 /** User of the process. */

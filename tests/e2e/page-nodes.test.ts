@@ -1,0 +1,45 @@
+import { suite } from 'uvu';
+import { pageTests } from '../support/browser.ts';
+import { NatsServer, NodeProcess } from '../support/cluster-nodes.ts';
+import { need } from '../support/need.ts';
+
+/** The nodes of a cluster, in a real browser. */
+
+const page = suite('the page of a node');
+const test = pageTests(page);
+const nats = need('nats-server');
+
+let server: NatsServer | undefined;
+let other: NodeProcess | undefined;
+page.after(async () => {
+  await other?.close();
+  await server?.close();
+});
+
+if (nats.path)
+  test(
+    'all nodes of the cluster are shown, with their state and calls',
+    async ({ open }) => {
+      const app = await other!.app('shop');
+      await app.ok('POST', '/channels?endpoint=Local/1000@default&app=shop');
+      const shown = await open();
+      await shown.getByRole('link', { name: 'Server', exact: true }).click();
+      const nodes = shown.getByRole('table', { name: 'Nodes of the cluster' });
+      await nodes.getByRole('row', { name: /^here \(this one\) member 0 0 1 \d+ %$/ }).waitFor();
+      await nodes.getByRole('row', { name: /^other member 2 0 1 \d+ %$/ }).waitFor();
+      other!.child.signal('SIGSTOP');
+      await nodes.getByRole('row', { name: /^other (suspect|away) 2 / }).waitFor();
+      other!.child.signal('SIGCONT');
+      await nodes.getByRole('row', { name: /^other member 2 / }).waitFor();
+      await app.close();
+    },
+    async () => {
+      server = await NatsServer.start(nats.path!);
+      other = await NodeProcess.start('other', server.url);
+      const times = { heartbeat: 0.2, suspect_after: 1, away_after: 3, retry: 0.2 };
+      return { cluster: { nats: [server.url], name: 'here', ...times } };
+    },
+  );
+else nats.test(page, 'all nodes of the cluster are shown, with their state and calls', () => {});
+
+page.run();
