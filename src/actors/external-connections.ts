@@ -13,6 +13,8 @@ type ExternalConnectionsOptions = {
   connectionTimeoutMs: number;
   /** Time limit for a server to open its connection to us, in ms. */
   arrivalTimeoutMs: number;
+  /** Behind a restart: further attempts to connect, and the pause before each, in ms. */
+  resumption: { attempts: number; intervalMs: number };
   /** Connections there may be at a time. */
   most: number;
 };
@@ -25,7 +27,7 @@ interface ExternalConnections extends ConnectionHost {
 
 /** Makes the owner of connections. A connection ends with its channel's leg at the latest. */
 export function createExternalConnections(options: ExternalConnectionsOptions): ExternalConnections {
-  const { runtime, log, connectionTimeoutMs, arrivalTimeoutMs, most } = options;
+  const { runtime, log, connectionTimeoutMs, arrivalTimeoutMs, resumption, most } = options;
   const sockets = new SlotMap<string, ConnectionSocket>();
 
   const machine = onFirstUse(() =>
@@ -47,13 +49,18 @@ export function createExternalConnections(options: ExternalConnectionsOptions): 
   };
 
   return {
-    open(id, socket, maker) {
+    open(id, socket, { maker, resumes }) {
       if (sockets.has(id)) throw new DriverError('resource', `'${id}' is being connected already`);
       if (sockets.size >= most) throw new DriverError('capacity', `there are ${most} connections already`);
       let actor: Actor<ReturnType<typeof machine>> | undefined;
+      // A server that has not come in its time does not come in another.
+      const attempts = maker === 'us' ? resumption.attempts : 0;
       spawn(machine(), {
         id,
-        input: { id, connectionTimeoutMs: maker === 'us' ? connectionTimeoutMs : arrivalTimeoutMs },
+        input: {
+          ...{ id, connectionTimeoutMs: maker === 'us' ? connectionTimeoutMs : arrivalTimeoutMs },
+          ...(resumes && { resumes: { ...resumption, attempts } }),
+        },
         runtime,
         onCreated: (created) => {
           actor = created;

@@ -74,7 +74,12 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
   const provisioned = buildProvisioning(base, state, sip, sipConfig.endpoints);
 
   const listeners = await transports.bind(sipListens(config));
-  if (base.from) restore({ base, network, state, calls }, { sip, others: [local, browsers] }, base.from);
+  if (base.from)
+    restore(
+      { base, network, state, calls },
+      { sip, others: [local, browsers, ...(external?.drivers ?? [])] },
+      base.from,
+    );
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());
   // Before SIP closes: registrations are removed and subscriptions ended.
@@ -328,6 +333,10 @@ function buildExternal(
     most: config.external_media.connections,
     connectionTimeoutMs: config.external_media.connection_timeout * 1000,
     arrivalTimeoutMs: config.external_media.arrival_timeout * 1000,
+    resumption: {
+      attempts: config.external_media.reconnect_attempts,
+      intervalMs: config.external_media.reconnect_interval * 1000,
+    },
   });
   const driver = createExternalDriver({
     tables,
@@ -347,5 +356,5 @@ function buildExternal(
     turn: runtime.turn,
     variablesLimit: config.limits.channel_variables,
   });
-  return { connections, externalMedia };
+  return { connections, externalMedia, drivers: driver.drivers };
 }

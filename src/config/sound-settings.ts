@@ -320,6 +320,17 @@ export const externalMedia = group(
       unit: 's',
       description: 'Time limit for a server to open its WebSocket to a waiting channel (connection_type=server).',
     }),
+    reconnect_attempts: whole(0, 1_000, {
+      default: 10,
+      unit: 'attempts',
+      description:
+        'Further attempts to connect a channel again after the server restored its state. Then it ends with cause 41.',
+    }),
+    reconnect_interval: number(0.1, 60, {
+      default: 1,
+      unit: 's',
+      description: 'Pause between these attempts.',
+    }),
     log_in: flag({
       default: true,
       description:

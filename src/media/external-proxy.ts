@@ -12,17 +12,27 @@ export class ExternalProxy extends SessionProxy implements ExternalSession {
   readonly #request: ExternalRequest;
   readonly #told: (report: ExternalReport) => void;
   readonly #relayBytes: number;
+  readonly #thread: () => ThreadLink | undefined;
   #relay: SocketRelay | undefined;
+  #persists = false;
 
-  /** @param relayBytes octets that may be under way between a WebSocket of the main thread and the session. */
+  /**
+   * @param relayBytes octets that may be under way between a WebSocket of the main thread and the session.
+   * @param thread one to connect again in; undefined once there is none.
+   */
   constructor(
     { id, told, ended }: Omit<SessionProxyOptions, 'told'> & { told: (report: ExternalReport) => void },
     link: ThreadLink,
-    { request, relayBytes }: { request: ExternalRequest; relayBytes: number },
+    {
+      request,
+      relayBytes,
+      thread,
+    }: { request: ExternalRequest; relayBytes: number; thread: () => ThreadLink | undefined },
   ) {
     super({ id, told, ended });
     this.#request = request;
     this.#relayBytes = relayBytes;
+    this.#thread = thread;
     this.#told = told;
     this.link = link;
     this.place = link.add(this);
@@ -52,7 +62,30 @@ export class ExternalProxy extends SessionProxy implements ExternalSession {
     this.#relay?.end();
   }
 
+  persist(on: boolean): void {
+    this.#persists = on;
+  }
+
+  reconnect(): void {
+    const link = this.#thread();
+    if (this.ended || !link) return;
+    const again = (): void => {
+      if (this.place) {
+        this.link?.send({ type: 'close', session: this.place.session });
+        this.link?.remove(this.place);
+      }
+      this.reopen(link);
+    };
+    if (this.mix) this.mix.rejoin(this, again);
+    else again();
+  }
+
   override lost(reason: string): void {
+    if (this.#persists && !this.ended) {
+      this.place = undefined;
+      this.tellLost(reason);
+      return;
+    }
     super.lost(reason);
     this.#relay?.end();
   }

@@ -158,7 +158,8 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     if (this.#closed) throw new Error('the media plane is closed');
     const relayBytes = this.#options.config.external.unsentBytes;
     const options = { ...this.#sessionOptions(id, () => {}), told };
-    const proxy = new ExternalProxy(options, this.#near(near), { request, relayBytes });
+    const thread = () => (this.#closed ? undefined : this.#thread());
+    const proxy = new ExternalProxy(options, this.#near(near), { request, relayBytes, thread });
     this.#add(proxy);
     return proxy;
   }

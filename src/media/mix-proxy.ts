@@ -113,6 +113,21 @@ export class MixProxy implements Mix, Linked {
     this.#members.get(session)?.as.pipe?.openVideo(this.#options.videoPipeBytes);
   }
 
+  /** A member leaves, and joins again behind `between`, in which it is opened again. */
+  rejoin(session: SessionProxy, between: () => void): void {
+    const joined = this.#members.get(session);
+    const link = this.#link;
+    if (!joined || !link) {
+      between();
+      return;
+    }
+    this.#video.moved(() => {
+      this.drop(session);
+      between();
+      this.#admit(session, joined.member, link);
+    });
+  }
+
   /** Threads were lost: joins members again that are in other threads now. */
   followMembers(): void {
     if (this.#ended || !this.#link) return;

@@ -85,6 +85,8 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   mix:
     | {
         drop(session: SessionProxy): void;
+        /** It leaves, and joins again behind `between`. */
+        rejoin(session: SessionProxy, between: () => void): void;
         forget(session: SessionProxy): void;
         videoOpened(session: SessionProxy): void;
         /** The id for a number in the mix's thread. */
@@ -245,12 +247,16 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   /** Lives in `link` from now on, as it was. Recordings go on in their files, without what was not there yet. */
   moveTo(link: ThreadLink): void {
     const before = this.place;
-    if (this.#ended || !before) return;
+    if (!this.#ended && before) this.reopen(link, before.memory);
+  }
+
+  /** Opens it in a thread, and asks there for all that it was asked. */
+  protected reopen(link: ThreadLink, memory?: SessionMemory): void {
     const item = this.#item;
     const positionMs = item && this.#positionMs(item);
     this.link = link;
     this.place = link.add(this);
-    this.place.memory.set(before.memory);
+    if (memory) this.place.memory.set(memory);
     this.open();
     this.askAgain();
     if (item && positionMs !== undefined) {

@@ -70,6 +70,10 @@ export interface ArrivedSocket {
 export interface ExternalSession extends MediaSession {
   /** The WebSocket is there that the session waits for; the session closes it at its end. Called once at most. */
   attach(socket: ArrivedSocket): void;
+  /** Whether the session stays from now on when its connection is lost, for `reconnect`. The loss is reported as ever. */
+  persist(on: boolean): void;
+  /** Connects to the same server again, and goes on as it was. */
+  reconnect(): void;
 }
 
 /** Reports of a connected session, besides those of every session. */
@@ -139,13 +143,13 @@ export interface ExternalConnection {
   readonly lostBy: string | undefined;
 }
 
-/** Who opens a connection: this system, or the server. */
-type ConnectionMaker = 'us' | 'server';
+/** Who opens a connection: this system, or the server; and whether a process before had it. */
+type ConnectionTerms = { maker: 'us' | 'server'; resumes: boolean };
 
 /** Supervises connections: their time limits and reports. */
 export interface ConnectionHost {
   /** @param id of the channel. @throws DriverError `capacity` when there are too many; `resource` when it has one. */
-  open(id: string, socket: ConnectionSocket, maker: ConnectionMaker): ExternalConnection;
+  open(id: string, socket: ConnectionSocket, terms: ConnectionTerms): ExternalConnection;
 }
 
 /** A client's request for external media. */

@@ -248,6 +248,8 @@ class FakeExternal extends FakeMedia implements ExternalSession {
   }
 
   attach(): void {}
+  persist(): void {}
+  reconnect(): void {}
   override close(): void {
     this.closed = true;
     super.close();
@@ -260,11 +262,12 @@ function openOutside(w: ReturnType<typeof createCallControl>) {
   const { log, runtime, clock, channels, views, applications } = w;
   const connections = createExternalConnections({
     ...{ runtime, log, most: 20 },
-    ...{ connectionTimeoutMs: 3000, arrivalTimeoutMs: 3000 },
+    ...{ connectionTimeoutMs: 3000, arrivalTimeoutMs: 3000, resumption: { attempts: 1, intervalMs: 1000 } },
   });
   const driver = createExternalDriver({
     media: {
       openRtp: () => Promise.reject(new Error('no ports')),
+      reopenRtp: () => Promise.reject(new Error('no ports')),
       openExternal(id, _request, told) {
         const session = new FakeExternal(id, told);
         sessions.push(session);

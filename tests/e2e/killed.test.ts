@@ -10,6 +10,7 @@ import * as assert from 'uvu/assert';
 import { serverDataVersion } from '../../src/build/server-data.ts';
 import { openStateStore } from '../../src/stores/state-store.ts';
 import { AriClient } from '../support/ari-client.ts';
+import { type AudioSocketCall, AudioSocketServer } from '../support/audio-socket-server.ts';
 import { CertificateFiles } from '../support/certificates.ts';
 import { claimPorts, freePort } from '../support/free-port.ts';
 import { membersKeepTheirCalls } from '../support/group-story.ts';
@@ -18,6 +19,7 @@ import { silentLog } from '../support/log.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { Command } from '../support/program.ts';
+import { RtpPeer } from '../support/rtp-peer.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /** A server process that is killed, and one that goes on from its state file, with real sockets. */
@@ -211,6 +213,57 @@ test('a Wait of the dialplan goes on with the rest of its time', async (server) 
     assert.ok(lasted < Math.max(6_000, awayMs) + Math.min(6_000, awayMs) / 2, `${lasted} ms, ${awayMs} of it away`);
   } finally {
     await phone.close();
+  }
+});
+
+test('channels of media servers go on: the stream to one is the same, the other is connected to again', async (server) => {
+  const uuid = '40325ec2-5efd-4bd3-805f-53576e581d13';
+  const peer = await RtpPeer.open();
+  const outside = await AudioSocketServer.open();
+  const port = Number(outside.address.split(':')[1]);
+  let later: AudioSocketServer | undefined;
+  try {
+    const app = await server.client().connect('desk');
+    const external = '/channels/externalMedia?app=desk';
+    const rtp = await app.ok<{ channelvars: Record<string, string> }>(
+      'POST',
+      `${external}&external_host=127.0.0.1:${peer.port}&format=ulaw&channelId=rtp`,
+    );
+    const line = `transport=tcp&encapsulation=audiosocket&external_host=${outside.address}&data=${uuid}`;
+    await app.ok('POST', `${external}&${line}&format=slin&channelId=ai`);
+    for (const id of ['rtp', 'ai']) await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+    await app.ok('POST', '/bridges/room?type=mixing');
+    await app.ok('POST', '/bridges/room/addChannel?channel=rtp,ai');
+    peer.sendTo(Number(rtp.channelvars['UNICASTRTP_LOCAL_PORT']));
+    const heard = async (call: AudioSocketCall): Promise<void> => {
+      const speaking = peer.speak(Buffer.alloc(4_000, 0x20));
+      await call.until(() => call.samples().some((sample) => Math.abs(sample) > 1_000), 'audio of the peer');
+      await speaking;
+      const before = peer.packets.length;
+      for (let frame = 0; frame < 10; frame++) call.send(0x10, Buffer.alloc(320, 0x20));
+      const isLoud = (octet: number): boolean => (octet & 0x7f) < 0x60;
+      await peer.until(
+        () => peer.packets.slice(before).some(({ payload }) => payload.some(isLoud)),
+        'audio of the server',
+      );
+    };
+    await heard(await outside.call());
+    outside.stopListening();
+    await server.kill();
+    await server.start();
+    // Its first attempt is refused: the media server takes longer.
+    later = await AudioSocketServer.open(port);
+    const call = await later.call();
+    await call.until(() => call.frames.length > 0, 'the id');
+    assert.equal(call.frames[0], { kind: 0x01, payload: Buffer.from(uuid.replaceAll('-', ''), 'hex') });
+    await heard(call);
+    assert.is(new Set(peer.packets.map(({ ssrc }) => ssrc)).size, 1);
+    const states = (await channelsOf(app)).map(({ name, state }) => `${name.split('/')[0]} ${state}`).sort();
+    assert.equal(states, ['AudioSocket Up', 'UnicastRTP Up']);
+  } finally {
+    await peer.close();
+    outside.close();
+    later?.close();
   }
 });
 

@@ -17,7 +17,14 @@ const timeoutAgain = 'xstate.after.connectionTimeout.externalConnection.reconnec
 function after(
   ...events: (ExternalConnectionEvent | { type: typeof timeout | typeof timeoutArrived | typeof timeoutAgain })[]
 ) {
-  let [snapshot, actions] = initialTransition(externalConnectionMachine, input);
+  return afterOf(input, events);
+}
+
+function afterOf(
+  from: typeof input & { resumes?: { attempts: number; intervalMs: number } },
+  events: readonly { type: string }[],
+) {
+  let [snapshot, actions] = initialTransition(externalConnectionMachine, from);
   for (const event of events)
     [snapshot, actions] = transition(externalConnectionMachine, snapshot, event as ExternalConnectionEvent);
   const asked = actions.map(({ type }) => type).filter((type) => !type.startsWith('xstate.'));
@@ -89,9 +96,44 @@ chart('it has the time that is set to be made, and to be made again', () => {
   assert.equal(delaysIn(externalConnectionMachine, snapshot), { connectionTimeout: 3_000 });
 });
 
+chart('one of a process before is made again, with so many further attempts, and then lost', () => {
+  const timeoutOf = (state: string, delay = 'connectionTimeout') =>
+    ({ type: `xstate.after.${delay}.externalConnection.${state}` }) as never;
+  const resumes = { ...input, resumes: { attempts: 1, intervalMs: 500 } };
+  const again = (...events: ExternalConnectionEvent[]) => afterOf(resumes, events);
+  const lost = { value: 'lost', reason: 'refused', asked: ['closeSocket', 'tellLost'] };
+  const made = { value: 'started', reason: '', asked: ['tellRestarted'] };
+  assert.equal(again(), { value: 'resuming', reason: '', asked: ['openSocket'] });
+  assert.equal(again({ type: 'socket.opened' }), made);
+  for (const failed of [closed, timeoutOf('resuming')]) {
+    const pause = timeoutOf('pausing', 'reconnectInterval');
+    assert.equal(again(failed), { value: 'pausing', reason: '', asked: [] });
+    assert.equal(again(failed, { type: 'socket.opened' }), made);
+    assert.equal(again(failed, closed).value, 'pausing');
+    assert.equal(again(failed, pause), { value: 'resuming', reason: '', asked: ['openSocket'] });
+    assert.equal(again(failed, pause, { type: 'socket.opened' }), made);
+    assert.equal(again(failed, pause, closed), lost);
+    assert.equal(again(failed, pause, timeoutOf('resuming')), { ...lost, reason: 'no answer in time' });
+  }
+  assert.equal(afterOf({ ...input, resumes: { attempts: 0, intervalMs: 500 } }, [closed]), lost);
+  const arrived = { type: 'socket.arrived' } as const;
+  assert.equal(again(arrived), { value: 'returned', reason: '', asked: [] });
+  assert.equal(again(arrived, arrived, { type: 'socket.opened' }), made);
+  assert.equal(again(arrived, closed), lost);
+  assert.equal(again(arrived, timeoutOf('returned')), { ...lost, reason: 'no answer in time' });
+  const [first] = initialTransition(externalConnectionMachine, resumes);
+  assert.equal([awaitsSocket(first), delaysIn(externalConnectionMachine, first)], [true, { connectionTimeout: 3_000 }]);
+  const [pausing] = transition(externalConnectionMachine, first, closed);
+  assert.equal(
+    [awaitsSocket(pausing), delaysIn(externalConnectionMachine, pausing)],
+    [false, { reconnectInterval: 500 }],
+  );
+});
+
 chart('every state and transition is reached', () => {
   const coverage = coverChart(externalConnectionMachine, {
-    inputs: [input],
+    inputs: [input, ...[0, 1].map((attempts) => ({ ...input, resumes: { attempts, intervalMs: 500 } }))],
+    key: ({ context }) => context.attempts,
     events: [
       { type: 'socket.arrived' },
       { type: 'socket.opened' },

@@ -67,10 +67,10 @@ export class AudioSocketServer {
     });
   }
 
-  static async open(): Promise<AudioSocketServer> {
+  static async open(port = 0): Promise<AudioSocketServer> {
     const server = createServer();
     const opened = new AudioSocketServer(server);
-    server.listen(0, '127.0.0.1');
+    server.listen(port, '127.0.0.1');
     await once(server, 'listening');
     return opened;
   }

@@ -381,7 +381,10 @@ export const chartSamples: readonly ChartSamples[] = [
     ],
   }),
   samplesOf(externalConnectionMachine, {
-    inputs: [{ id: 'c1', connectionTimeoutMs: 3000 }],
+    inputs: [
+      { id: 'c1', connectionTimeoutMs: 3000 },
+      { id: 'c1', connectionTimeoutMs: 3000, resumes: { attempts: 2, intervalMs: 1000 } },
+    ],
     events: [
       ...plain('socket.arrived', 'socket.opened', 'socket.cut', 'audio.flowed', 'leg.released'),
       { type: 'socket.closed', reason: 'the far side closed the connection' },

@@ -20,6 +20,9 @@ export class FakeServer extends FakeMedia implements ExternalSession {
 
   attach(): void {}
 
+  persist(): void {}
+  reconnect(): void {}
+
   override close(): void {
     super.close();
     this.#closed();
@@ -34,6 +37,7 @@ export function createFakeServers({ channels, runtime, ids }: { channels: Channe
   const driver = createExternalDriver({
     media: {
       openRtp: () => Promise.reject(new Error('there is no RTP here')),
+      reopenRtp: () => Promise.reject(new Error('there is no RTP here')),
       openExternal(id, _request, told) {
         const server = new FakeServer(id, told, () => servers.delete(id));
         servers.set(id, server);
@@ -42,7 +46,7 @@ export function createFakeServers({ channels, runtime, ids }: { channels: Channe
     },
     connections: createExternalConnections({
       ...{ runtime, log, most: 100 },
-      ...{ connectionTimeoutMs: 3_000, arrivalTimeoutMs: 30_000 },
+      ...{ connectionTimeoutMs: 3_000, arrivalTimeoutMs: 30_000, resumption: { attempts: 1, intervalMs: 1_000 } },
     }),
     ...{ ids, log },
     webSockets: new Map(),

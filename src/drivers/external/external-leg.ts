@@ -2,11 +2,27 @@ import type { FormatName } from '../../lib/formats.ts';
 import type { ExternalLegRun } from '../../machines/external-leg.ts';
 import type { Watched } from '../../machines/table-run.ts';
 import { Cause } from '../../telephony/causes.ts';
-import type { Leg, LegData, Report } from '../../telephony/driver.ts';
+import { DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
 import type { ExternalReport } from '../../telephony/external.ts';
-import type { DigitSequence, MediaReport, MediaSession } from '../../telephony/media.ts';
+import type { DigitSequence, MediaReport, MediaSession, MediaSessionDump } from '../../telephony/media.ts';
 import { heardOf } from '../heard.ts';
 import { QuietLeg, runExternalLeg } from '../quiet-leg.ts';
+
+/** How a leg is saved: the state of its chart, its connection as its driver writes it, and its audio. */
+export type ExternalLegData = LegData & {
+  readonly version: 1;
+  readonly state: ExternalLegRun['state'];
+  readonly connection: Readonly<Record<string, unknown>>;
+  readonly media: MediaSessionDump;
+};
+
+/** A leg that was saved. @throws DriverError `endpoint` for one of a process that saved no connections. */
+export function readExternalLeg(data: LegData): ExternalLegData {
+  const { connection, media, state } = data as Partial<ExternalLegData>;
+  if (connection === undefined || media?.version !== 1 || state === undefined || state === 'ended')
+    throw new DriverError('endpoint', 'its connection was not saved, or is over');
+  return data as ExternalLegData;
+}
 
 const isOfAnySession = (report: ExternalReport): report is MediaReport =>
   report.type !== 'media.connected' &&
@@ -20,6 +36,10 @@ export type ExternalLegOptions = {
   /** Format of the exchanged audio. */
   format: FormatName;
   report: Report;
+  /** From what another process connects again. */
+  connection: ExternalLegData['connection'];
+  /** Of a leg that goes on. */
+  state?: ExternalLegData['state'] | undefined;
   /** Called when the leg is released. */
   released: () => void;
   watched: Watched;
@@ -32,15 +52,26 @@ export class ExternalLeg extends QuietLeg implements Leg {
   readonly media: MediaSession;
   readonly #report: Report;
   readonly #released: () => void;
+  readonly #connection: ExternalLegData['connection'];
   readonly #life: ExternalLegRun;
 
-  constructor({ protocolId, media, format, report, released, watched }: ExternalLegOptions) {
+  constructor({
+    protocolId,
+    media,
+    format,
+    report,
+    released,
+    watched,
+    connection,
+    state = 'idle',
+  }: ExternalLegOptions) {
     super();
+    this.#connection = connection;
     this.protocolId = protocolId;
     this.formats = [format];
     this.media = media;
     this.#report = report;
-    this.#life = runExternalLeg(report, 'idle', watched);
+    this.#life = runExternalLeg(report, state, watched);
     this.#released = released;
   }
 
@@ -90,8 +121,7 @@ export class ExternalLeg extends QuietLeg implements Leg {
     this.#released();
   }
 
-  /** Connections belong to one process: no other can continue them. */
-  dump(): LegData {
-    return { version: 1 };
+  dump(): ExternalLegData {
+    return { version: 1, state: this.#life.state, connection: this.#connection, media: this.media.dump() };
   }
 }

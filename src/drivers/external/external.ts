@@ -17,8 +17,9 @@ import type {
   WebSocketRequest,
 } from '../../telephony/external.ts';
 import type { Codec } from '../../telephony/media.ts';
+import { apply, plainCommandsOf } from '../../telephony/session-commands.ts';
 import { readCodec, readOptions, readServer, readUuid } from './dial-string.ts';
-import { ExternalLeg } from './external-leg.ts';
+import { ExternalLeg, type ExternalLegData, readExternalLeg } from './external-leg.ts';
 import { createUnicastRtp, type UnicastRtpOptions } from './unicast-rtp.ts';
 
 export type ExternalDriverOptions = UnicastRtpOptions & {
@@ -39,6 +40,8 @@ const incoming = 'INCOMING';
 type Planned = {
   technology: string;
   request: ExternalRequest;
+  /** The name of the configured server that its WebSocket goes to. */
+  client?: string;
   /** Whether the channel is Up as soon as it is connected, or when the server says so. */
   answered: 'at once' | 'when asked';
   name: string;
@@ -59,6 +62,14 @@ function frameOctets(codec: Codec): number {
   return 20 * kilohertz * (codec.startsWith('slin') ? 2 : 1);
 }
 
+/** What of a planned connection another process connects again with: the settings of a configured server are not in it. */
+type Saved = Pick<Planned, 'answered' | 'client' | 'protocolId'> & { request: ExternalRequest };
+
+function savedFrom({ answered, client, protocolId, request }: Saved): Record<string, unknown> {
+  const { authorities, headers, protocols, url, ...rest } = { ...request } as Partial<WebSocketRequest>;
+  return { answered, protocolId, request: rest, ...(client !== undefined && { client }) };
+}
+
 type Told = { started(local: { address: string; port: number }): void; lost(reason: string): void };
 type Connect = ReturnType<typeof createConnect>;
 
@@ -67,11 +78,8 @@ function createConnect(
   { media, connections, learned, tables }: ExternalDriverOptions,
   awaited: SlotMap<string, AwaitedConnection>,
 ) {
-  return (
-    channelId: string,
-    { request, answered, near }: Pick<Planned, 'request' | 'answered'> & { near?: string | undefined },
-    told: Told,
-  ) => {
+  return (channelId: string, planned: Saved & { near?: string | undefined; resumes?: boolean }, told: Told) => {
+    const { request, answered, protocolId, near, resumes = false } = planned;
     let session: ExternalSession | undefined;
     let leg: ExternalLeg | undefined;
     let local = { address: '', port: 0 };
@@ -89,7 +97,12 @@ function createConnect(
     });
     const socket: ConnectionSocket = {
       open() {
+        if (session) {
+          session.reconnect();
+          return;
+        }
         session = media.openExternal(channelId, request, hear, near);
+        session.persist(resumes && awaitedId === undefined);
         if (awaitedId !== undefined) awaited.set(awaitedId, awaitedBy(session));
       },
       close() {
@@ -102,13 +115,14 @@ function createConnect(
           leg?.lose(outcome.type === 'unreached' && awaitedId !== undefined ? Cause.noAnswer : Cause.temporaryFailure);
           return;
         }
+        session?.persist(false);
         if (outcome.type === 'restarted' && awaitedId === undefined) learned(channelId, localVariables(local));
         told.started(local);
         if (answered === 'at once') leg?.connect();
       },
     };
     const maker = awaitedId === undefined ? 'us' : 'server';
-    const connection: ExternalConnection = connections.open(channelId, socket, maker);
+    const connection: ExternalConnection = connections.open(channelId, socket, { maker, resumes });
     function hear(report: ExternalReport): void {
       if (report.type === 'media.connected') {
         local = report.local;
@@ -122,11 +136,14 @@ function createConnect(
     return {
       release: () => connection.release(),
       /** @param isThere the connection is there already. */
-      legFor(protocolId: string, report: Report, isThere: boolean): ExternalLeg {
+      legFor(report: Report, isThere: boolean, from?: ExternalLegData): ExternalLeg {
         const { lostBy } = connection;
         if (!session || lostBy !== undefined) throw new DriverError('endpoint', `the connection is lost: ${lostBy}`);
+        for (const each of plainCommandsOf(from?.media.standing ?? [])) apply(session, each);
         leg = new ExternalLeg({
           protocolId,
+          connection: savedFrom(planned),
+          state: from?.state,
           media: session,
           format: request.codec,
           report,
@@ -189,17 +206,29 @@ function createPlans({ ids, webSockets, authorities: authoritiesNow }: ExternalD
     const request: ExternalRequest = target
       ? { ...talk, ...target, ...believed(target.url), transport: 'webSocket' }
       : { ...talk, transport: 'awaitedWebSocket' };
-    return { technology: webSocket, request, answered, name, variables, protocolId: connectionId };
+    const client = target && { client: server };
+    return { technology: webSocket, request, ...client, answered, name, variables, protocolId: connectionId };
   };
 
-  return { planAudioSocket, planWebSocket };
+  /** A connection of another process. @throws DriverError `resource` if its server is no longer configured. */
+  const planAgain = (connection: ExternalLegData['connection']): Saved => {
+    const saved = connection as unknown as Saved;
+    if (saved.client === undefined) return saved;
+    const target = webSockets.get(saved.client);
+    if (!target) throw new DriverError('resource', `there is no WebSocket '${saved.client}' any more`);
+    return { ...saved, request: { ...saved.request, ...target, ...believed(target.url) } as ExternalRequest };
+  };
+
+  return { planAudioSocket, planWebSocket, planAgain };
 }
+
+const nobody: Told = { started: () => {}, lost: () => {} };
 
 /** Channels that exist when their connection does, or that wait for it. */
 function createPreparation(connect: Connect) {
   /** Waits for a connection, so that there is only a channel when that is there. */
   const prepareConnection = (channelId: string, server: string, planned: Planned) => {
-    const { technology, name, variables, protocolId } = planned;
+    const { technology, name, variables } = planned;
     return new Promise<PreparedExternal>((resolve, reject) => {
       const connected = connect(channelId, planned, {
         started(local) {
@@ -207,7 +236,7 @@ function createPreparation(connect: Connect) {
             technology,
             name,
             variables: { ...variables, ...localVariables(local) },
-            open: (report) => connected.legFor(protocolId, report, true),
+            open: (report) => connected.legFor(report, true),
             abandon: connected.release,
           });
         },
@@ -221,25 +250,21 @@ function createPreparation(connect: Connect) {
 
   /** Waits for a server that has to learn first where to connect: its channel exists before. */
   const prepareAwaited = (channelId: string, planned: Planned): PreparedExternal => {
-    const { technology, name, variables, protocolId } = planned;
-    const connected = connect(channelId, planned, { started: () => {}, lost: () => {} });
+    const { technology, name, variables } = planned;
+    const connected = connect(channelId, planned, nobody);
     return {
       technology,
       name,
       variables,
-      open: (report) => connected.legFor(protocolId, report, false),
+      open: (report) => connected.legFor(report, false),
       abandon: connected.release,
     };
   };
 
   /** A leg whose connection is still being made: a dial string cannot wait for it. */
   const opened = ({ channelId, near }: LegRequest, planned: Planned, report: Report): OpenedLeg => {
-    const { name, variables, protocolId } = planned;
-    const leg = connect(channelId, { ...planned, near }, { started: () => {}, lost: () => {} }).legFor(
-      protocolId,
-      report,
-      false,
-    );
+    const { name, variables } = planned;
+    const leg = connect(channelId, { ...planned, near }, nobody).legFor(report, false);
     return { name, leg, variables };
   };
 
@@ -248,12 +273,17 @@ function createPreparation(connect: Connect) {
 
 type Plans = ReturnType<typeof createPlans>;
 type Opened = (request: LegRequest, planned: Planned, report: Report) => OpenedLeg;
+type Resume = Driver['resume'];
 
-const resume = (): never => {
-  throw new DriverError('data', 'a connection to a server ends with the process that made it');
-};
+/** Connects again to where another process was connected. */
+const resumeWith =
+  ({ planAgain }: Plans, connect: Connect): Resume =>
+  (data, channelId, report) => {
+    const from = readExternalLeg(data);
+    return connect(channelId, { ...planAgain(from.connection), resumes: true }, nobody).legFor(report, false, from);
+  };
 
-const audioSocketDriver = ({ planAudioSocket }: Plans, opened: Opened): Driver => ({
+const audioSocketDriver = ({ planAudioSocket }: Plans, opened: Opened, resume: Resume): Driver => ({
   technology: audioSocket,
   /** `AudioSocket/host:port/uuid/c(slin)`; without a format the first of the request, or else `slin`. */
   open(request, report) {
@@ -265,7 +295,7 @@ const audioSocketDriver = ({ planAudioSocket }: Plans, opened: Opened): Driver =
   resume,
 });
 
-const webSocketDriver = ({ planWebSocket }: Plans, opened: Opened): Driver => ({
+const webSocketDriver = ({ planWebSocket }: Plans, opened: Opened, resume: Resume): Driver => ({
   technology: webSocket,
   /** `WebSocket/name/c(ulaw)f(json)n`, or `INCOMING` for a name; without a format the first of the request, or else `ulaw`. */
   open(request, report) {
@@ -287,10 +317,12 @@ export function createExternalDriver(options: ExternalDriverOptions): ExternalDr
   const unicastRtp = createUnicastRtp(options);
   const plans = createPlans(options);
   const { planAudioSocket, planWebSocket } = plans;
-  const { prepareConnection, prepareAwaited, opened } = createPreparation(createConnect(options, awaited));
+  const connect = createConnect(options, awaited);
+  const { prepareConnection, prepareAwaited, opened } = createPreparation(connect);
+  const resume = resumeWith(plans, connect);
 
   return {
-    drivers: [audioSocketDriver(plans, opened), webSocketDriver(plans, opened), unicastRtp.driver],
+    drivers: [audioSocketDriver(plans, opened, resume), webSocketDriver(plans, opened, resume), unicastRtp.driver],
     hasClient: (name) => webSockets.has(name),
     awaited: (connectionId) => awaited.get(connectionId),
     async prepare(request) {

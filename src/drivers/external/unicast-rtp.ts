@@ -8,10 +8,10 @@ import type { ExternalChannelRequest, ExternalDirection, PreparedExternal } from
 import type { Codec, MediaPlane, MediaReport, RtpFlow, RtpSession } from '../../telephony/media.ts';
 import { PendingSession } from '../pending-session.ts';
 import { readCodec, readOptions, readServer } from './dial-string.ts';
-import { ExternalLeg, type ExternalLegOptions } from './external-leg.ts';
+import { ExternalLeg, type ExternalLegOptions, readExternalLeg } from './external-leg.ts';
 
 export type UnicastRtpOptions = {
-  media: Pick<MediaPlane, 'openRtp'>;
+  media: Pick<MediaPlane, 'openRtp' | 'reopenRtp'>;
   ids: Ids;
   log: Logger;
   /** The address of a name. Rejects when there is none. */
@@ -70,6 +70,36 @@ function variablesOf(address: string, { local: { port } }: RtpSession): Record<s
   };
 }
 
+const hearFor =
+  (leg: () => ExternalLeg | undefined) =>
+  (report: MediaReport): void => {
+    if (report.type === 'media.timedOut') leg()?.lose(Cause.recoveryOnTimerExpiry);
+    else leg()?.hear(report);
+  };
+
+type LegOf = (id: string, parts: Pick<ExternalLegOptions, 'media' | 'format' | 'report' | 'state'>) => ExternalLeg;
+
+/** Goes on with the stream of another process, at the same port. */
+const resumeWith =
+  ({ media, log, tables }: Pick<UnicastRtpOptions, 'media' | 'log' | 'tables'>, legOf: LegOf): Driver['resume'] =>
+  (data, channelId, report) => {
+    const { connection, state, media: from } = readExternalLeg(data);
+    // Its server would go on sending to the address before.
+    if (!from.local?.port) throw new DriverError('endpoint', 'its port is not here');
+    let leg: ExternalLeg | undefined;
+    const opening = media.reopenRtp(
+      from,
+      hearFor(() => leg),
+    );
+    const session = new PendingSession(channelId, opening, { log, tables }, (reason) => {
+      log.warn({ channel: channelId, reason }, 'no audio can be sent to an external server');
+      leg?.lose(Cause.temporaryFailure);
+    });
+    session.goOnFrom(from);
+    leg = legOf(channelId, { media: session, format: readCodec(String(connection['format'])), report, state });
+    return leg;
+  };
+
 /** Channels whose far side is a server that audio goes to and comes from over RTP, without any signalling. */
 export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, learned, tables }: UnicastRtpOptions) {
   /** Channel variables of the local port. If the port is bound to all addresses, the one that its far side reaches. */
@@ -91,15 +121,14 @@ export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, l
       throw new DriverError('capacity', (error as Error).message, { cause: error });
     });
 
-  const hearFor =
-    (leg: () => ExternalLeg | undefined) =>
-    (report: MediaReport): void => {
-      if (report.type === 'media.timedOut') leg()?.lose(Cause.recoveryOnTimerExpiry);
-      else leg()?.hear(report);
-    };
-
-  const legOf = (id: string, parts: Pick<ExternalLegOptions, 'media' | 'format' | 'report'>): ExternalLeg =>
-    new ExternalLeg({ ...parts, protocolId: '', released: () => {}, watched: { watch: tables, id } });
+  const legOf: LegOf = (id, parts) =>
+    new ExternalLeg({
+      ...parts,
+      connection: { format: parts.format },
+      protocolId: '',
+      released: () => {},
+      watched: { watch: tables, id },
+    });
 
   const nameOf = (server: string): string => `${technology}/${server}-0x${ids.hex(12)}`;
 
@@ -135,9 +164,7 @@ export function createUnicastRtp({ media, ids, log, resolveHost, localAddress, l
       });
       return { name: nameOf(server), leg };
     },
-    resume(): never {
-      throw new DriverError('data', 'who a stream goes to is not told to another process');
-    },
+    resume: resumeWith({ media, log, tables }, legOf),
   };
 
   return {
