@@ -20,7 +20,7 @@ import type { AllowedOperations } from '../models/allowed-operations.ts';
 import { AriError } from '../models/errors.ts';
 import { requireWithin } from '../models/limits.ts';
 import { type Playback, type PlaybackOperation, playbackOperations } from '../models/playback.ts';
-import type { MediaSession, PlayHandle, PlayReport } from '../telephony/media.ts';
+import type { MediaSession, Mix, PlayHandle, PlayReport } from '../telephony/media.ts';
 import { allowedOnPlayback } from './allowed-operations.ts';
 import type { PlaybackDump } from './dumps.ts';
 import { MediaQueue, type QueuedWork } from './media-queue.ts';
@@ -37,7 +37,7 @@ export type PlayTarget = {
   language: string;
   /** Topics of the playback's events. */
   topics: readonly Topic[];
-  media: Pick<MediaSession, 'play'> & Partial<Pick<MediaSession, 'dump'>>;
+  media: Pick<MediaSession, 'play'> & Partial<Pick<MediaSession, 'dump'> & Pick<Mix, 'positionMs'>>;
 };
 
 type PlayRequest = {
@@ -286,7 +286,8 @@ function createSaved({ registry, running }: Table, begin: Begin, startItem: Star
     if (!entry) return undefined;
     const { target, handle } = entry;
     const own = actor.dump() as PlaybackDump['actor'];
-    const heardMs = handle ? target.media.dump?.().item?.positionMs : undefined;
+    const { media } = target;
+    const heardMs = handle && (media.dump ? media.dump().item?.positionMs : media.positionMs);
     return { actor: own, target: { kind: target.kind, id: target.id }, ...(heardMs === undefined ? {} : { heardMs }) };
   };
 

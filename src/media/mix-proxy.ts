@@ -54,7 +54,7 @@ export class MixProxy implements Mix, Linked {
     (id) => this.#numberOf(id),
   );
   #music: string | undefined;
-  #item: { play: number; item: PlayItem } | undefined;
+  #item: { play: number; item: PlayItem; position: SharedArrayBuffer } | undefined;
   #link: ThreadLink | undefined;
   #number = 0;
   #ended = false;
@@ -143,11 +143,17 @@ export class MixProxy implements Mix, Linked {
 
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
     const play = this.#plays.add(told);
-    this.#item = { play, item };
+    const position = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT);
+    new Float64Array(position)[0] = item.heardMs ?? item.offsetMs;
+    this.#item = { play, item, position };
     this.#home();
-    this.#send({ type: 'play', play, item });
+    this.#send({ type: 'play', play, item, position });
     if (this.#ended || !this.#link) this.#plays.failAll(mixClosed);
     return playHandle(this.#plays, play, (command) => this.#send(command));
+  }
+
+  get positionMs(): number | undefined {
+    return this.#item && new Float64Array(this.#item.position)[0];
   }
 
   music(musicClass: string | undefined): void {
@@ -217,7 +223,7 @@ export class MixProxy implements Mix, Linked {
     link?.soon(() => this.#options.told({ type: 'mix.lost', reason }));
   }
 
-  /** Moves to `link`, with the members there. Its playbacks start again. */
+  /** Moves to `link`, with the members there. What it plays goes on where it was. */
   moveTo(link: ThreadLink): void {
     if (this.#ended) return;
     const members = [...this.#members];
@@ -227,7 +233,9 @@ export class MixProxy implements Mix, Linked {
       for (const [session, { member }] of members) this.#admit(session, member, link);
     });
     if (this.#music !== undefined) this.#send({ type: 'music', musicClass: this.#music });
-    if (this.#item) this.#send({ type: 'play', ...this.#item });
+    const heardMs = this.positionMs;
+    if (this.#item && heardMs !== undefined)
+      this.#send({ type: 'play', ...this.#item, item: { ...this.#item.item, heardMs } });
     for (const command of this.#recordings.again()) this.#send(command);
   }
 

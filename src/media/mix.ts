@@ -146,7 +146,13 @@ export class Mixing implements Meeting {
     switch (command.type) {
       case 'play': {
         const { play } = command;
-        this.#player.play(play, command.item, (told) => report({ type: 'mixPlayed', mix, play, report: told }));
+        const position = command.position && new Float64Array(command.position);
+        this.#player.play(
+          play,
+          command.item,
+          (told) => report({ type: 'mixPlayed', mix, play, report: told }),
+          position,
+        );
         break;
       }
       case 'control':

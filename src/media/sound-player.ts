@@ -22,6 +22,8 @@ export class SoundPlayer {
   #codec: StoredCodec;
   #player: Player | undefined;
   #playId = 0;
+  /** Where the position in the item is kept for who asked for it. */
+  #position: Float64Array | undefined;
   #indication: Indication | undefined;
   #tone: SequenceReader | undefined;
   #musicClass: string | undefined;
@@ -56,10 +58,11 @@ export class SoundPlayer {
     return this.#player !== undefined && !this.#player.ended;
   }
 
-  /** Starts an item; one that is under way ends first. */
-  play(playId: number, item: PlayItem, told: (report: PlayReport) => void): void {
+  /** Starts an item; one that is under way ends first. @param position keeps its position in ms */
+  play(playId: number, item: PlayItem, told: (report: PlayReport) => void, position?: Float64Array): void {
     this.#player?.stop();
     this.#playId = playId;
+    this.#position = position;
     this.#player = new Player(item, this.#codec, (each, codec) => this.#loader.load(each, codec), told);
     this.#keepPosition();
   }
@@ -118,7 +121,7 @@ export class SoundPlayer {
     const source = this.playing ? this.#player : (this.#tone ?? this.#music ?? this.#silence);
     const done = source?.read(target, at, count) ?? 0;
     if (done === 0) return false;
-    if (this.#memory && source === this.#player) this.#keepPosition();
+    if (source === this.#player) this.#keepPosition();
     const octets = octetsPerSample(this.#codec);
     if (done < count) target.fill(silenceOctet(this.#codec), at + done * octets, at + count * octets);
     return true;
@@ -134,6 +137,7 @@ export class SoundPlayer {
   }
 
   #keepPosition(): void {
+    if (this.#position && this.playing) this.#position[0] = this.#player!.positionMs;
     if (!this.#memory) return;
     this.#memory[memoryWord.play] = this.playing ? this.#playId : 0;
     this.#memory[memoryWord.positionMs] = this.#player?.positionMs ?? 0;

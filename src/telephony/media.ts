@@ -131,7 +131,8 @@ export type SessionCommand =
   | { type: 'configure'; flow: RtpFlow }
   | { type: 'configureVideo'; stream: number; flow: VideoFlow | undefined }
   | { type: 'askKeyFrame' }
-  | { type: 'play'; play: number; item: PlayItem }
+  /** `position`: one number, the position in the item in ms, that is kept up to date. */
+  | { type: 'play'; play: number; item: PlayItem; position?: SharedArrayBuffer }
   | { type: 'control'; play: number; action: PlayAction }
   | { type: 'seek'; play: number; ms: number }
   | { type: 'sendDigits'; sequence: DigitSequence }
@@ -331,6 +332,8 @@ export interface Mix extends VideoMix<MediaSession> {
   leave(session: MediaSession): void;
   /** Plays to all members, mixed with their audio. One item at a time: callers queue, a second ends the first. */
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle;
+  /** Where the item is that is played, in ms; undefined without one. */
+  readonly positionMs: number | undefined;
   /** Music for everyone until turned off (undefined); an item played wins over it. */
   music(musicClass: string | undefined): void;
   /** Records what all members say together. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { WebSocket } from 'ws';
 import { serverDataVersion } from '../../src/build/server-data.ts';
 import { openStateStore } from '../../src/stores/state-store.ts';
 import { AriClient } from '../support/ari-client.ts';
@@ -264,6 +265,41 @@ test('channels of media servers go on: the stream to one is the same, the other 
     await peer.close();
     outside.close();
     later?.close();
+  }
+});
+
+test('a media server opens its WebSocket again, with the same id', async (server) => {
+  const sockets: WebSocket[] = [];
+  try {
+    const app = await server.client().connect('desk');
+    const made = await app.ok<{ channelvars: Record<string, string> }>(
+      'POST',
+      '/channels/externalMedia?app=desk&channelId=ai&transport=websocket&encapsulation=none&connection_type=server&format=slin',
+    );
+    const id = made.channelvars['MEDIA_WEBSOCKET_CONNECTION_ID'];
+    const call = async (): Promise<string> => {
+      const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+      const url = `${server.base.replace('http', 'ws').replace(/\/ari$/, '')}/media/${id}`;
+      const socket = new WebSocket(url, 'media', { headers: { authorization } });
+      sockets.push(socket);
+      const [first] = (await once(socket, 'message')) as [Buffer];
+      return String(first);
+    };
+    assert.match(await call(), new RegExp(`^MEDIA_START connection_id:${id} `));
+    await app.waitFor('StasisStart');
+    await server.kill();
+    await server.start();
+    assert.match(await call(), new RegExp(`^MEDIA_START connection_id:${id} `));
+    const later = server.client();
+    assert.equal(
+      (await channelsOf(later)).map(({ state }) => state),
+      ['Up'],
+    );
+    const closed = once(sockets[1]!, 'close');
+    assert.is((await later.request('DELETE', '/channels/ai')).status, 204);
+    await closed;
+  } finally {
+    for (const socket of sockets) socket.terminate();
   }
 });
 

@@ -121,6 +121,7 @@ export class FakeAudio implements AudioWatch {
 export class FakeMix extends FakeAudio implements Mix {
   readonly kind: 'mixing' | 'holding';
   readonly told: (report: MixReport) => void;
+  readonly positionMs = undefined;
   /** Who is in it, by the id of the session. */
   readonly sessions = new Map<string, MixMember>();
   closed = false;

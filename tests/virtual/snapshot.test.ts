@@ -144,6 +144,29 @@ put('who talks while another process goes on is told to begin once, and to end o
   );
 });
 
+put('a playback on a bridge goes on where it was heard', async () => {
+  const tell = async (moments: readonly number[]): Promise<unknown[]> => {
+    const story = await createStory(8);
+    const { clock, ask, phones } = story;
+    phones.alice.dial(`sip:app@${serverAddress}:5060`);
+    await clock.run(1_000);
+    const [alice] = (await ask('GET', '/channels')) as { id: string }[];
+    await ask('POST', '/bridges?type=mixing&bridgeId=b1');
+    await ask('POST', `/bridges/b1/addChannel?channel=${alice?.id}`);
+    await ask('POST', '/bridges/b1/play?media=tone:%21440/1500,tone:%21880/1500&playbackId=p1');
+    for (let at = 0; at < 4_000; at += 100) {
+      if (moments.includes(at)) await story.restoreSnapshot();
+      await clock.run(100);
+    }
+    const { events, errors } = await story.close();
+    assert.equal(errors, []);
+    return events.flatMap(({ type, timestamp }) => (String(type).startsWith('Playback') ? [[type, timestamp]] : []));
+  };
+  const plain = await tell([]);
+  assert.equal(plain.length, 4);
+  assert.equal(await tell([400, 1_000, 2_600]), plain);
+});
+
 put('channels that listen, and bridges with who is in them, go on', async () => {
   const story = await createStory(8);
   const { clock, ask, phones } = story;
