@@ -8,6 +8,7 @@ import { channelAudioMachine } from '../../src/machines/channel-audio.ts';
 import { consultationMachine } from '../../src/machines/consultation.ts';
 import { contactMachine } from '../../src/machines/contact.ts';
 import { dialMachine } from '../../src/machines/dial.ts';
+import { externalConnectionMachine } from '../../src/machines/external-connection.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
 import { ownershipMachine } from '../../src/machines/ownership.ts';
@@ -24,7 +25,7 @@ const machines: ReadonlyMap<string, AnyStateMachine> = new Map<string, AnyStateM
     ...{ bridge: bridgeMachine, channel: channelMachine, consultation: consultationMachine, dial: dialMachine },
     ...{ bridgeVideo: bridgeVideoMachine, channelAudio: channelAudioMachine, featureKeys: featureKeysMachine },
     ...{ liveRecording: liveRecordingMachine, ownership: ownershipMachine, playback: playbackMachine },
-    ...{ transfer: transferMachine, contact: contactMachine },
+    ...{ transfer: transferMachine, contact: contactMachine, externalConnection: externalConnectionMachine },
     ...{ application: applicationMachine, registration: registrationMachine },
   }),
 );

@@ -304,15 +304,15 @@ function createTelling(parts: Parts) {
   let timer: unknown;
   let dropAnswers = (): void => {};
   let stopWatching = (): void => {};
-  const beat = (leaves?: true): void => {
-    if (!served) return;
+  const tell = (figures: NodeFigures, leaves?: true): void => {
     const own: Beat = {
       ...{ name, epoch: link.epoch, term: link.term, revision: presence.revision },
-      states: states.revision,
-      figures: served.figures(),
-      ...(leaves && { leaves }),
+      ...{ states: states.revision, figures, ...(leaves && { leaves }) },
     };
     link.publish(subjects.beats, writeFrame(own));
+  };
+  const beat = (): void => {
+    if (served) tell(served.figures());
   };
   const beatOn = (): void => {
     beat();
@@ -324,7 +324,9 @@ function createTelling(parts: Parts) {
     beat();
     for (const key of await link.keys('node')) {
       const other = key.slice(nodeKey('').length);
-      if (other !== name) members.know(other, holderOf(await link.find(key))?.epoch);
+      const row = other === name ? undefined : await link.find(key);
+      // One that has left meanwhile is none any more.
+      if (row !== undefined) members.know(other, holderOf(row)?.epoch);
     }
     await claims.renew(isHere);
   };
@@ -345,12 +347,18 @@ function createTelling(parts: Parts) {
       beatOn();
     },
     figures: () => served?.figures(),
-    end(): void {
-      beat(true);
+    /** @returns a function that says once more that this node has left */
+    end(): () => void {
+      const figures = served?.figures();
+      const leave = (): void => {
+        if (figures) tell(figures, true);
+      };
+      leave();
       clock.clearTimeout(timer);
       dropAnswers();
       stopWatching();
       served = undefined;
+      return leave;
     },
   };
 }
@@ -469,12 +477,16 @@ export function createCluster(options: ClusterOptions): Cluster {
     endStandIns: async () => takeovers?.close(),
     async close() {
       await takeovers?.close();
-      telling.end();
+      const leave = telling.end();
       await replica?.close(true);
       presence.close();
       members.close();
       // Without NATS the others keep it as a node that is away.
       if (link.state === 'up') await link.release(nodeKey(name)).catch(() => {});
+      // A node that has just joined may have read the name before.
+      leave();
+      // The message has left when this is answered.
+      if (link.state === 'up') await link.find(nodeKey(name)).catch(() => {});
       await link.close();
     },
   };

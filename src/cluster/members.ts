@@ -126,7 +126,7 @@ export function createMembers(options: MembersOptions): Members {
       if (node) remove(node);
     },
     hear(beat) {
-      const node = held.get(beat.name) ?? add(beat.name);
+      const node = held.get(beat.name) ?? (beat.leaves ? undefined : add(beat.name));
       if (!node) return;
       const { beat: before } = node;
       // A process that has lost its name does not know it yet.
