@@ -61,7 +61,7 @@ const externalConnection = setup({
   },
   delays: {
     connectionTimeout: ({ context }) => context.connectionTimeoutMs,
-    reconnectInterval: ({ context }) => context.resumes?.intervalMs ?? 0,
+    reconnectInterval: ({ context }) => context.resumes!.intervalMs,
   },
 });
 

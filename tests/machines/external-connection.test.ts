@@ -116,6 +116,11 @@ chart('one of a process before is made again, with so many further attempts, and
     assert.equal(again(failed, pause, timeoutOf('resuming')), { ...lost, reason: 'no answer in time' });
   }
   assert.equal(afterOf({ ...input, resumes: { attempts: 0, intervalMs: 500 } }, [closed]), lost);
+  const twice = { ...input, resumes: { attempts: 2, intervalMs: 500 } };
+  const failures = [closed, timeoutOf('pausing', 'reconnectInterval'), closed] as const;
+  assert.is(afterOf(twice, failures).value, 'pausing');
+  assert.equal(afterOf(twice, [...failures, ...failures.slice(1)]), lost);
+  assert.is(initialTransition(externalConnectionMachine, input)[0].context.attempts, 0);
   const arrived = { type: 'socket.arrived' } as const;
   assert.equal(again(arrived), { value: 'returned', reason: '', asked: [] });
   assert.equal(again(arrived, arrived, { type: 'socket.opened' }), made);
