@@ -85,24 +85,18 @@ export function moveAhead(data: unknown, elapsedMs: number, spare: number = spar
     }
   }
   const { stream: video, numbers } = data as { stream?: number; numbers?: number[] };
-  if (typeof video === 'number' && Array.isArray(numbers)) {
-    moveVideoAhead(numbers, packetsOf('video'));
-    moveFramesAhead(numbers, elapsedMs);
-  } else for (const value of Object.values(data)) moveAhead(value, elapsedMs, spare);
+  if (typeof video === 'number' && Array.isArray(numbers)) moveVideoAhead(numbers, packetsOf('video'), elapsedMs);
+  else for (const value of Object.values(data)) moveAhead(value, elapsedMs, spare);
 }
 
-function moveVideoAhead(numbers: number[], packets: number): void {
-  if (numbers[videoWord.begun] !== 1) return;
-  const { sealed, control } = memoryWord;
-  for (const word of [videoWord.sequence, control, ...(numbers[sealed]! > 0 ? [sealed] : [])])
-    numbers[word] = (numbers[word] ?? 0) + packets;
-}
-
-/** A receiver drops frames with ids that it had before; a key frame among them, and its picture would stand still. */
-function moveFramesAhead(numbers: number[], elapsedMs: number): void {
-  const { begun, pictureId, tl0 } = videoWord;
+function moveVideoAhead(numbers: number[], packets: number, elapsedMs: number): void {
+  const { begun, sequence, pictureId, tl0 } = videoWord;
   if (numbers[begun] !== 1) return;
-  // The ids of 15 bits pass all that may have been sent; their last 7 bits are the short form.
+  const { sealed, control } = memoryWord;
+  for (const word of [sequence, control, ...(numbers[sealed]! > 0 ? [sealed] : [])])
+    numbers[word] = (numbers[word] ?? 0) + packets;
+  // A receiver drops frames with ids that it had before; a key frame among them, and its picture would stand still. The
+  // ids of 15 bits pass all that may have been sent; their last 7 bits are the short form.
   const frames = Math.floor((elapsedMs * mostFrames) / 1000 / 128) * 128 + 128 + shortIdStep;
   numbers[pictureId] = (numbers[pictureId]! + Math.min(frames, longestIdStep)) & 0x7fff;
   numbers[tl0] = (numbers[tl0]! + shortIdStep) & 0xff;

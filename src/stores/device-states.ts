@@ -286,12 +286,16 @@ function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, 
     if (state === undefined) return;
     shared?.tell(device, isUnreached(state) ? undefined : state, togetherOf(device)!.state);
   };
-  const review = (device: string): void => {
+  /** Tells what a device is now, if that is not what was told last. @param tells whether it is an event */
+  const renew = (device: string, tells: boolean): void => {
     const derived = togetherOf(device);
-    if (derived && derived.state !== published.get(device)) {
-      published.set(device, derived.state);
-      publish(device, derived.state);
-    }
+    if (!derived || derived.state === published.get(device)) return;
+    published.set(device, derived.state);
+    if (tells) publish(device, derived.state);
+    else options.changed?.(device);
+  };
+  const review = (device: string): void => {
+    renew(device, true);
     share(device);
   };
   const heardListeners: ((device: string) => void)[] = [];
@@ -299,12 +303,7 @@ function createDeviceUses(options: DeviceStatesOptions, publish: (name: string, 
     for (const listener of heardListeners) listener(device);
   };
   const heard = (device: string, tells: boolean): void => {
-    const derived = togetherOf(device);
-    if (derived && derived.state !== published.get(device)) {
-      published.set(device, derived.state);
-      options.changed?.(device);
-      if (tells) publish(device, derived.state);
-    }
+    renew(device, tells);
     tellHeard(device);
   };
 
