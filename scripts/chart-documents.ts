@@ -33,6 +33,7 @@ const abouts: Readonly<Record<string, string>> = {
   broadcastOffer: 'A call that is offered to several applications until one claims it.',
   externalLeg: 'The leg of a channel that exchanges audio with an external media server.',
   groupMember: 'A member of a group of connections that share an application.',
+  groupMembership: 'A WebSocket that shares an application, at its node of the cluster.',
   nodeName: 'Whether this server has the name under which it is a node of a cluster.',
   takeover: 'The calls of another node of a cluster, which this server goes on with when the node is lost.',
   stateReplica: 'The copy of the state of a node of a cluster that NATS keeps, as the node sees it.',

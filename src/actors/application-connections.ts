@@ -31,6 +31,12 @@ export type ConnectRequest = Connection & {
   acknowledges?: boolean | undefined;
   /** Whether its socket is open. For connections registered before they open; left out: always open. */
   isOpen?(): boolean;
+  /** The group that it is the connection of, the same at all nodes of a cluster. */
+  group?: string | undefined;
+  /** The group is about to be at another node. @returns a function that is called when the application is there */
+  moves?(): () => void;
+  /** Closes its WebSocket with a code (RFC 6455 7.4.1). */
+  cut?(code: number, reason: string): void;
   /** Made by this system, so the names may be as long as {@link longestOwnName}. */
   own?: boolean | undefined;
 };

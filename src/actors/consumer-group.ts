@@ -19,13 +19,18 @@ export type GroupMember = {
   send(json: string): void;
   /** Tells the member that it drains and that its last call is over. */
   drained(): void;
+  /** Hears which calls it has, for a member at another node. Without `after` the call is not its own any more. */
+  keeps?: ((call: GroupCall | { call: string }) => void) | undefined;
 };
 
 /** The events of the application after a number, and what tells of those that are lost. */
 export type Replay = { readonly events: readonly string[]; readonly lost?: string | undefined };
 
 /** A call of a group, as plain JSON. */
-type GroupCall = Omit<GroupCallDump, 'user' | 'token' | 'group' | 'application'>;
+export type GroupCall = Omit<GroupCallDump, 'user' | 'token' | 'group' | 'application'>;
+
+/** Another node, and the call (`linkedid`) of an event that it has made. */
+export type Origin = { readonly node: string; readonly call: string | undefined };
 
 type ConsumerGroupOptions = {
   /** Names it for those who see its charts. */
@@ -36,6 +41,10 @@ type ConsumerGroupOptions = {
   changed?: ((call: string) => void) | undefined;
   /** The call (`linkedid`) of a channel that exists; undefined for others. */
   callOf(channel: string): string | undefined;
+  /** Where the event comes from that is being taken, if another node of a cluster has made it, and its call. */
+  origin?: (() => Origin | undefined) | undefined;
+  /** Runs something a moment later, so that {@link GroupMember.keeps} is told once of several changes; left out: now. */
+  soon?: ((run: () => void) => void) | undefined;
   /** Reads the events after a number, once they can be read. */
   replay(after: number): Promise<Replay>;
   onError(error: unknown): void;
@@ -64,6 +73,10 @@ type Call = {
   waiting: { seq: number; json: string }[] | undefined;
   /** How often it went to another member. */
   moves: number;
+  /** The other node that has its channels. */
+  readonly node: string | undefined;
+  /** That node was lost: it counts no more, unless an event of it comes. */
+  lost: boolean;
 };
 
 type Party = { id?: unknown };
@@ -80,8 +93,8 @@ type Event = {
 /** Members of events that hold another channel. */
 const otherParties = ['peer', 'caller', 'forwarded', 'replace_channel', 'transferer', 'transferee', 'transfer_target'];
 
-const newCall = (standing: Standing, after: number): Call => ({
-  ...{ standing, after, moves: 0, waiting: undefined },
+const newCall = (standing: Standing, after: number, node: string | undefined): Call => ({
+  ...{ standing, after, node, moves: 0, waiting: undefined, lost: false },
   ...{ channels: new Set<string>(), inside: new Set<string>(), bridges: new Set<string>() },
 });
 
@@ -110,6 +123,15 @@ function channelsOf(event: Event): string[] {
   ];
 }
 
+/** The call of an event, by the first of its channels that has one. */
+export function callIn(json: string, callOf: (channel: string) => string | undefined): string | undefined {
+  for (const channel of channelsOf(JSON.parse(json) as Event)) {
+    const call = callOf(channel);
+    if (call !== undefined) return call;
+  }
+  return undefined;
+}
+
 /** The group of one application. */
 export class ConsumerGroup {
   readonly #options: ConsumerGroupOptions;
@@ -118,6 +140,9 @@ export class ConsumerGroup {
   /** Keys of {@link #calls}, by channel and by bridge. */
   readonly #keyOfChannel = new Map<string, string>();
   readonly #keyOfBridge = new Map<string, string>();
+  /** Members at other nodes that have heard of a call, and calls that have changed since. */
+  readonly #told = new Map<string, GroupMember>();
+  readonly #untold = new Set<string>();
   #sweepAt = fewCalls;
 
   constructor(options: ConsumerGroupOptions) {
@@ -157,7 +182,7 @@ export class ConsumerGroup {
     if (!standing) return false;
     if (standing.run.send({ type: 'drain.requested' })) {
       if (standing.calls === 0) standing.run.send({ type: 'calls.over' });
-      for (const [key, call] of this.#calls) if (call.standing === standing) this.#options.changed?.(key);
+      for (const [key, call] of this.#calls) if (call.standing === standing) this.#changed(key);
     }
     return true;
   }
@@ -175,21 +200,22 @@ export class ConsumerGroup {
 
   #dumped(key: string, call: Call | undefined): GroupCall[] {
     if (!call) return [];
-    const { standing, after, channels, inside, bridges } = call;
+    const { standing, after, channels, inside, bridges, node } = call;
     return [
       {
-        ...{ call: key, member: standing.name, after },
+        ...{ call: key, member: standing.name, after, ...(node !== undefined && { node }) },
         ...{ channels: [...channels], inside: [...inside], bridges: [...bridges] },
         ...(drains(standing) && { draining: true as const }),
       },
     ];
   }
 
-  /** Takes up a saved call. Its member is away. */
-  restore({ call: key, member, draining, after, channels, inside, bridges }: GroupCall): void {
+  /** Takes up a saved call. Its member is away, unless it has joined. */
+  restore({ call: key, member, draining, after, channels, inside, bridges, node }: GroupCall): void {
+    if (this.#calls.has(key)) return;
     const standing = this.#find(member) ?? this.#stand(member, draining ? 'drainingAway' : 'away');
     if (inside.length > 0) standing.calls++;
-    const call = newCall(standing, after);
+    const call = newCall(standing, after, node);
     this.#calls.set(key, call);
     for (const id of channels) this.#keep(this.#keyOfChannel, call.channels, id, key);
     for (const id of bridges) this.#keep(this.#keyOfBridge, call.bridges, id, key);
@@ -248,16 +274,18 @@ export class ConsumerGroup {
   #callOf(event: Event, seq: number): Call | undefined {
     const channels = channelsOf(event);
     const bridges = [...idOf(event.bridge), ...targetOf(event, 'bridge')];
+    const callOf = (id: string): string | undefined => this.#options.callOf(id) ?? this.#options.origin?.()?.call;
     const known = [
       ...channels.map((id) => this.#keyOfChannel.get(id)),
-      ...channels.map((id) => this.#options.callOf(id)),
+      ...channels.map(callOf),
       ...bridges.map((id) => this.#keyOfBridge.get(id)),
     ].find((key) => key !== undefined && this.#calls.has(key));
     const [first] = channels;
     if (known === undefined && first === undefined) return undefined;
-    const key = known ?? this.#options.callOf(first as string) ?? (first as string);
+    const key = known ?? callOf(first as string) ?? (first as string);
     const call = this.#calls.get(key) ?? this.#begin(key, seq);
     if (!call) return undefined;
+    if (call.lost) this.#count(call, false);
     for (const id of channels) if (!this.#keyOfChannel.has(id)) this.#keep(this.#keyOfChannel, call.channels, id, key);
     for (const id of bridges) if (!this.#keyOfBridge.has(id)) this.#keep(this.#keyOfBridge, call.bridges, id, key);
     return call;
@@ -267,14 +295,14 @@ export class ConsumerGroup {
   #keep(keys: Map<string, string>, own: Set<string>, id: string, key: string): void {
     keys.set(id, key);
     own.add(id);
-    this.#options.changed?.(key);
+    this.#changed(key);
   }
 
   #begin(key: string, seq: number): Call | undefined {
     const standing = this.#choose();
     if (!standing) return undefined;
     if (this.#calls.size >= this.#sweepAt) this.#sweep();
-    const call = newCall(standing, seq - 1);
+    const call = newCall(standing, seq - 1, this.#options.origin?.()?.node);
     this.#calls.set(key, call);
     return call;
   }
@@ -304,21 +332,62 @@ export class ConsumerGroup {
   /** The saved part of a channel's call has changed. */
   #changedOf(channel: string): void {
     const key = this.#keyOfChannel.get(channel);
-    if (key !== undefined) this.#options.changed?.(key);
+    if (key !== undefined) this.#changed(key);
   }
 
   #forgetBridge(id: string, call: Call): void {
     const key = this.#keyOfBridge.get(id);
     this.#keyOfBridge.delete(id);
-    if (call.bridges.delete(id) && key !== undefined) this.#options.changed?.(key);
+    if (call.bridges.delete(id) && key !== undefined) this.#changed(key);
   }
 
-  #goneFrom({ inside, standing }: Call, channel: string): void {
+  #goneFrom({ inside, standing, lost }: Call, channel: string): void {
     if (!inside.delete(channel)) return;
     this.#changedOf(channel);
-    if (inside.size > 0) return;
+    if (inside.size > 0 || lost) return;
+    this.#less(standing);
+  }
+
+  #less(standing: Standing): void {
     standing.calls--;
     if (standing.calls === 0) standing.run.send({ type: 'calls.over' });
+  }
+
+  /** Counts a call of another node as lost, or as there. */
+  #count(call: Call, lost: boolean): void {
+    if (call.lost === lost) return;
+    call.lost = lost;
+    if (call.inside.size === 0) return;
+    if (lost) this.#less(call.standing);
+    else call.standing.calls++;
+  }
+
+  /** A node is lost, and maybe its calls. Members are chosen without them, until an event of them comes. */
+  lose(node: string): void {
+    for (const call of this.#calls.values()) if (call.node === node) this.#count(call, true);
+  }
+
+  /** What is saved of a call has changed, or who has it. */
+  #changed(key: string): void {
+    this.#options.changed?.(key);
+    if (this.#told.size === 0 && ![...this.#members].some(({ member }) => member?.keeps)) return;
+    const isFirst = this.#untold.size === 0;
+    this.#untold.add(key);
+    const tell = (): void => this.#tellNodes();
+    if (isFirst) this.#options.soon ? this.#options.soon(tell) : tell();
+  }
+
+  #tellNodes(): void {
+    for (const key of this.#untold) {
+      const call = this.#calls.get(key);
+      const member = call?.standing.member;
+      const before = this.#told.get(key);
+      if (before !== member) before?.keeps?.({ call: key });
+      if (member?.keeps) this.#told.set(key, member);
+      else this.#told.delete(key);
+      for (const dumped of this.#dumped(key, call)) member?.keeps?.(dumped);
+    }
+    this.#untold.clear();
   }
 
   #forgetChannel(call: Call, channel: string): void {
@@ -330,14 +399,19 @@ export class ConsumerGroup {
       this.#calls.delete(key);
       for (const bridge of call.bridges) this.#keyOfBridge.delete(bridge);
     }
-    this.#options.changed?.(key);
+    this.#changed(key);
   }
 
-  /** Forgets calls whose channels have ended without an event to this application. */
+  /**
+   * Forgets calls whose channels have ended without an event to this application. Of calls at other nodes these are
+   * unknown: they are forgotten when none of their channels is in the application.
+   */
   #sweep(): void {
     for (const call of [...this.#calls.values()])
       for (const channel of [...call.channels])
-        if (this.#options.callOf(channel) === undefined) {
+        if (
+          call.node === undefined ? this.#options.callOf(channel) === undefined : call.lost || call.inside.size === 0
+        ) {
           this.#goneFrom(call, channel);
           this.#forgetChannel(call, channel);
         }
@@ -353,9 +427,9 @@ export class ConsumerGroup {
       if (!next) return;
       if (next !== from) {
         call.standing = next;
-        if (call.inside.size > 0) next.calls++;
-        this.#options.changed?.(key);
+        if (call.inside.size > 0 && !call.lost) next.calls++;
       }
+      this.#changed(key);
       // What waits for a replay already waits for this one.
       call.waiting ??= [];
       call.moves++;

@@ -188,6 +188,8 @@ const GroupCallDump = Type.Object({
   /** Its channels that are in the application. */
   inside: list(text),
   bridges: list(text),
+  /** The other node of the cluster that has its channels. */
+  node: optional(text),
 });
 
 /** All of call control as data. */

@@ -7,7 +7,7 @@ import { formatTimestamp } from '../models/timestamp.ts';
 import type { GroupMemberDrained } from '../models/websocket-messages.ts';
 import type { ConnectRequest } from './application-connections.ts';
 import type { Applications } from './applications.ts';
-import { ConsumerGroup, type GroupMember } from './consumer-group.ts';
+import { ConsumerGroup, type GroupCall, type GroupMember, type Origin } from './consumer-group.ts';
 import type { GroupCallDump } from './dumps.ts';
 
 /** Whose connections share a group: a user, and its token if it came with one. */
@@ -16,10 +16,22 @@ type GroupUser = { readonly name: string; readonly token?: { readonly name: stri
 /** What a connection asks for with `group` and `member`. */
 export type GroupRequest = { group: string; member: string | undefined };
 
+/** A member of a group that may be at several nodes of a cluster. */
+type ClusterMember = {
+  /** Calls that it had when another node had the group: they stay its own. */
+  calls: readonly GroupCall[];
+  /** As {@link GroupMember.keeps}, for a member at another node. */
+  keeps?: GroupMember['keeps'];
+  /** Another node has the group from now on. `calls` are its own. */
+  moved(calls: readonly GroupCall[]): void;
+};
+
 /** Groups of connections that share applications. */
 export interface EventGroups {
   /** A way to register applications: as a member of a group in place of their only owner. */
-  connect(user: GroupUser | undefined, request: GroupRequest): Connect;
+  connect(user: GroupUser | undefined, request: GroupRequest, at?: ClusterMember): Connect;
+  /** A node of the cluster is lost: see {@link ConsumerGroup.lose}. */
+  lose(node: string): void;
   list(): EventGroup[];
   /** Gives a member no more new calls. @throws AriError groupMemberNotFound. */
   drain(application: string, group: string, member: string): void;
@@ -34,7 +46,9 @@ export interface EventGroups {
 }
 
 type EventGroupsDeps = {
-  applications: { connect: Connect } & Pick<Applications, 'eventsAfter' | 'subscribe'>;
+  applications: { connect: Connect } & Pick<Applications, 'eventsAfter' | 'subscribe' | 'figures'>;
+  /** As {@link ConsumerGroup} needs it. */
+  origin?: (() => Origin | undefined) | undefined;
   callOf(channel: string): string | undefined;
   /** Resolves when all events so far can be read again. */
   recorded(): Promise<void>;
@@ -67,20 +81,19 @@ type Shared = {
   readonly application: string;
   readonly group: string;
   readonly consumers: ConsumerGroup;
-  readonly requests: Set<ConnectRequest>;
+  readonly requests: Map<ConnectRequest, { member: GroupMember; at: ClusterMember | undefined }>;
   connected: ReturnType<Connect> | undefined;
   subscribeAll: boolean;
+  /** Another node takes the group over: its members go there. */
+  moving: boolean;
 };
 
 /** Sources of `subscribeAll`. */
 const everything = ['channel:', 'bridge:', 'endpoint:', 'deviceState:'];
 
 /** The connection that a group looks like to the owner of applications. */
-function connectionOf(
-  { application, group, consumers, requests }: Shared,
-  first: ConnectRequest,
-  replaced: () => void,
-) {
+function connectionOf(shared: Shared, first: ConnectRequest, replaced: () => void) {
+  const { application, group, consumers, requests } = shared;
   const last = first.resume?.get(application);
   const request: ConnectRequest = {
     names: [application],
@@ -88,20 +101,30 @@ function connectionOf(
     observes: first.observes,
     ...(last !== undefined && { resume: new Map([[application, last]]) }),
     describe: `group ${group} of ${application}`,
+    group: keyOf(shared.place),
     send(json) {
-      if (json.startsWith('{"type":"ApplicationReplaced"')) replaced();
-      consumers.take(json);
+      const isReplaced = json.startsWith('{"type":"ApplicationReplaced"');
+      if (isReplaced) replaced();
+      if (!(isReplaced && shared.moving)) consumers.take(json);
     },
-    unread: () => [...requests].reduce((octets, each) => octets + (each.unread?.() ?? 0), 0),
+    moves() {
+      shared.moving = true;
+      return () => {
+        const calls = consumers.dump();
+        for (const { member, at } of [...requests.values()])
+          at?.moved(calls.filter((call) => call.member === member.name));
+      };
+    },
+    unread: () => [...requests.keys()].reduce((octets, each) => octets + (each.unread?.() ?? 0), 0),
     get narrow() {
-      const [any] = requests;
+      const [any] = requests.keys();
       return any?.narrow;
     },
   };
   return request;
 }
 
-type GroupParts = Pick<EventGroupsDeps, 'tables' | 'callOf' | 'changed' | 'recorded' | 'log'> & {
+type GroupParts = Pick<EventGroupsDeps, 'tables' | 'callOf' | 'changed' | 'recorded' | 'log' | 'origin' | 'clock'> & {
   applications: Pick<Applications, 'eventsAfter'>;
 };
 
@@ -146,9 +169,9 @@ class GroupTable {
 
   #open(place: Place): Shared {
     const { application, group } = place;
-    const { applications, tables, callOf, changed, recorded, log } = this.#parts;
+    const { applications, tables, callOf, changed, recorded, log, origin, clock } = this.#parts;
     const consumers = new ConsumerGroup({
-      ...{ name: `${application} ${group}`, tables, callOf },
+      ...{ name: `${application} ${group}`, tables, callOf, origin, soon: (run) => void clock.setTimeout(run, 0) },
       changed: (call) => changed?.(keyOf(place, call)),
       async replay(after) {
         await recorded();
@@ -156,7 +179,10 @@ class GroupTable {
       },
       onError: (error) => log.error({ error, application, group }, 'events of a group are not replayed'),
     });
-    return { place, application, group, consumers, requests: new Set(), connected: undefined, subscribeAll: false };
+    return {
+      ...{ place, application, group, consumers, requests: new Map(), connected: undefined },
+      ...{ subscribeAll: false, moving: false },
+    };
   }
 }
 
@@ -209,7 +235,8 @@ export function createEventGroups(deps: EventGroupsDeps): EventGroups {
   const table = new GroupTable(deps);
 
   const leave = (shared: Shared, member: GroupMember, request: ConnectRequest): void => {
-    shared.consumers.leave(member);
+    // Its calls go with it to the node that has the group now.
+    if (!shared.moving) shared.consumers.leave(member);
     shared.requests.delete(request);
     if (shared.requests.size > 0) return;
     if (!shared.consumers.members.some(({ away }) => away)) table.forget(shared);
@@ -231,12 +258,16 @@ export function createEventGroups(deps: EventGroupsDeps): EventGroups {
     }
   };
 
-  const join = (place: Place, member: string | undefined, request: ConnectRequest) => {
+  const join = (
+    place: Place,
+    { member, at }: { member: string | undefined; at: ClusterMember | undefined },
+    request: ConnectRequest,
+  ) => {
     const { application, group } = place;
     const shared = table.of(place);
     const name = member ?? table.nameIn(shared);
     const joined: GroupMember = {
-      name,
+      ...{ name, keeps: at?.keeps },
       send: (json) => request.send(json),
       drained() {
         const message: GroupMemberDrained = {
@@ -246,7 +277,10 @@ export function createEventGroups(deps: EventGroupsDeps): EventGroups {
         request.send(JSON.stringify(message));
       },
     };
-    shared.requests.add(request);
+    shared.requests.set(request, { member: joined, at });
+    // What they were told before has other numbers.
+    const after = applications.figures(application).events;
+    for (const call of at?.calls ?? []) shared.consumers.restore({ ...call, member: name, after });
     shared.consumers.join(joined);
     try {
       own(shared, request);
@@ -261,8 +295,11 @@ export function createEventGroups(deps: EventGroupsDeps): EventGroups {
   return {
     ...shownOf(table),
     ...savedIn(table),
+    lose(node) {
+      for (const { consumers } of table.all()) consumers.lose(node);
+    },
     connect:
-      (user, { group, member }) =>
+      (user, { group, member }, at) =>
       (request) => {
         const left: (() => void)[] = [];
         const close = (): void => {
@@ -270,7 +307,7 @@ export function createEventGroups(deps: EventGroupsDeps): EventGroups {
         };
         try {
           for (const application of new Set(request.names))
-            left.push(join(placeOf(user?.name, user?.token?.name, { group, application }), member, request));
+            left.push(join(placeOf(user?.name, user?.token?.name, { group, application }), { member, at }, request));
         } catch (error) {
           close();
           throw error;

@@ -5,6 +5,7 @@ import type { PhonesHere } from '../cluster/phones.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
 import type { Moved } from '../drivers/sip/services.ts';
+import { narrowOf } from '../http/access/visibility.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { AppDeps, Env } from '../http/env.ts';
 import type { HttpUser } from '../http/user.ts';
@@ -76,12 +77,16 @@ function loadMeter(now: () => number): () => number {
   };
 }
 
+type Serving = {
+  calls: CallControl;
+  app: HttpApp['app'];
+  sip: SipDriver;
+  network: Network;
+  owners: Parameters<typeof narrowOf>[1];
+};
+
 /** Begins to take part in the cluster, if there is one. */
-export function serveCluster(
-  base: Base,
-  state: State,
-  { calls, app, sip, network }: { calls: CallControl; app: HttpApp['app']; sip: SipDriver; network: Network },
-): void {
+export function serveCluster(base: Base, state: State, { calls, app, sip, network, owners }: Serving): void {
   const { cluster, applications } = state;
   const { channels, meeting } = calls;
   const { clock, lifecycle } = base;
@@ -103,6 +108,7 @@ export function serveCluster(
     carryOut,
     isHere: objectsHere(calls),
     phones: phonesFor(state, network, sip),
+    narrowOf: (user) => narrowOf(user as HttpUser, owners),
     isolated: (is) => enterPhase(base, { channels, sip }, is ? 'isolate' : 'rejoin'),
     figures: () => ({
       ...{ version, started, channels: channels.size, bridges: meeting.bridges.list().length },

@@ -1,4 +1,5 @@
 import type { Applications } from '../actors/applications.ts';
+import type { ObjectOwnership } from '../actors/object-ownership.ts';
 import { type Cluster, createCluster } from '../cluster/cluster.ts';
 import type { ClusterLink } from '../cluster/link.ts';
 import { createNatsLink } from '../cluster/nats-link.ts';
@@ -71,7 +72,11 @@ const takingOver = (base: Base): NonNullable<Parameters<typeof createCluster>[0]
 };
 
 /** Makes this server a node of a cluster; undefined if it is on its own. It takes part when `serveCluster` is called. */
-export function buildCluster(base: Base, applications: Applications): Cluster | undefined {
+export function buildCluster(
+  base: Base,
+  applications: Applications,
+  { callOf }: Pick<ObjectOwnership, 'callOf'>,
+): Cluster | undefined {
   const { config, clock, ids, log, scope, tables, limitCounts, recorder, stateStore, io } = base;
   if (config.cluster.nats.length === 0) return undefined;
   const { replicate, replica_interval, replica_unsent } = config.cluster;
@@ -82,7 +87,7 @@ export function buildCluster(base: Base, applications: Applications): Cluster | 
       clock,
       log: log.child({ part: 'cluster' }),
     },
-    ...{ tables, applications, newId: () => newEpoch(ids), hit: limitCounts.hit, process: io.standIn },
+    ...{ tables, applications, callOf, newId: () => newEpoch(ids), hit: limitCounts.hit, process: io.standIn },
     ...(replicate && fencing(base)),
     ...(replicate && io.startServer && { takesOver: takingOver(base) }),
     ...(replicate &&

@@ -138,7 +138,7 @@ export async function buildInterface({ base, network, state, calls, technologies
   };
   const served = createApp(parts);
   opened.unread = served.unread;
-  serveCluster(base, state, { calls, app: served.app, sip: technologies.sip, network });
+  serveCluster(base, state, { calls, app: served.app, sip: technologies.sip, network, owners });
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
     clock,
     log: parts.log,

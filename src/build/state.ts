@@ -60,10 +60,10 @@ export function buildState(base: Base) {
     ...knownLater(later),
   });
   scope.defer(() => ownApplications.close());
-  const cluster = buildCluster(base, ownApplications);
+  const cluster = buildCluster(base, ownApplications, objectOwnership);
   later.cluster = cluster;
   const applications: Applications & { bring?: Cluster['bring'] } = { ...ownApplications, ...wrappedBy(cluster) };
-  const eventGroups = groupsOf(base, applications, objectOwnership);
+  const eventGroups = groupsOf(base, applications, { objectOwnership, cluster });
   objectOwnership.forgetWhatIsGone();
   const endpoints = createEndpoints({ bus, onRemoved: applications.forget });
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
@@ -132,15 +132,17 @@ export function buildState(base: Base) {
 const groupsOf = (
   { recorder, entityId, clock, log, tables, changes }: Base,
   applications: Applications,
-  { callOf }: ObjectOwnership,
-): EventGroups =>
-  createEventGroups({
-    ...{ applications, entityId, clock, log, tables, callOf },
+  { objectOwnership: { callOf }, cluster }: { objectOwnership: ObjectOwnership; cluster: Cluster | undefined },
+): EventGroups => {
+  const groups = createEventGroups({
+    ...{ applications, entityId, clock, log, tables, callOf, origin: cluster?.origin },
     async recorded() {
       if (recorder.isBehind) await recorder.settled();
     },
     changed: (id) => changes.mark('groupCall', id),
   });
+  return cluster ? { ...groups, connect: cluster.shareGroups(groups) } : groups;
+};
 
 /** Finds the events of applications in the recorder, else in the state store. */
 const keptIn =

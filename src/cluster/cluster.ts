@@ -1,59 +1,24 @@
 import type { Applications } from '../actors/applications.ts';
-import type { Clock } from '../lib/clock.ts';
+import type { EventGroups } from '../actors/event-groups.ts';
 import { markOf } from '../lib/ids.ts';
-import type { Logger } from '../lib/log.ts';
-import type { TableWatch } from '../machines/table-run.ts';
-import type { ClusterNode, NodeFigures } from '../models/cluster-node.ts';
-import { createAnswers } from './answers.ts';
-import type { HandedOver, HandOverAsked } from './arrivals.ts';
-import { type Claims, createClaims, type Kind } from './claims.ts';
-import { createForwards, type ForwardFigures, type Forwards, type RemoteRequest } from './forwards.ts';
+import type { ClusterNode } from '../models/cluster-node.ts';
+import type { HandedOver } from './arrivals.ts';
+import { type Claims, createClaims } from './claims.ts';
+import type { ClusterOptions, Served } from './cluster-options.ts';
+import { createForwards, type ForwardFigures, type Forwards } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
-import { type ClusterLink, type LinkState, upWait, watchLink } from './link.ts';
-import { type Beat, createMembers, type Members } from './members.ts';
-import { type ClaimedName, createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
+import { createGroupMemberships, type GroupMemberships } from './group-memberships.ts';
+import { type LinkState, upWait } from './link.ts';
+import { createMembers, type Members } from './members.ts';
+import { createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { forget, shownNodes } from './node-list.ts';
-import { answerPhones, createPhones, type Phones, type PhonesHere } from './phones.ts';
+import { createPhones, type Phones } from './phones.ts';
 import { createPresence, type Presence } from './presence.ts';
-import type { PresenceChange, PresenceList } from './presence-messages.ts';
-import { createReplica, type Replica, type ReplicaFigures, type StateSource, stateSubject } from './replica.ts';
-import { createSharedStates, type SharedChange, type SharedList, type SharedStates } from './shared-states.ts';
-import { createTakeovers, type StandIn, type Takeovers } from './takeovers.ts';
-
-/** Settings of a node; times in ms, sizes in octets. */
-type ClusterSettings = {
-  name: string;
-  cluster: string;
-  requestTimeoutMs: number;
-  heartbeatMs: number;
-  suspectAfterMs: number;
-  awayAfterMs: number;
-  /** Time without NATS after which this node is isolated; 0: never. */
-  isolatedAfterMs: number;
-  retryMs: number;
-  awaitMs: number;
-  movedOctets: number;
-  requests: number;
-  octets: number;
-  piece: number;
-  streams: number;
-  ids: number;
-  nodes: number;
-  /** Shared states of each node. */
-  states: number;
-};
-
-/** The parts of the server that the cluster needs, given when the server has been built. */
-type Served = {
-  /** Carries out a request of another node. */
-  carryOut(request: RemoteRequest): Promise<Response>;
-  /** Whether this node has an object. */
-  isHere(kind: Kind, id: string): boolean;
-  phones: PhonesHere;
-  figures(): NodeFigures;
-  /** Hears that NATS was not reached for `isolatedAfterMs`, and whenever it is reached. */
-  isolated(is: boolean): void;
-};
+import type { PresenceList } from './presence-messages.ts';
+import { createReplica, type Replica, type ReplicaFigures, stateSubject } from './replica.ts';
+import { createSharedStates, type SharedList, type SharedStates } from './shared-states.ts';
+import { createTakeovers, type Takeovers } from './takeovers.ts';
+import { createTelling, handOverPath, membershipPath, type Parts, subjectsOf, subjectTo } from './taking-part.ts';
 
 type ClusterFigures = ForwardFigures & {
   /** Of the state that NATS keeps; undefined if it keeps none. */
@@ -95,6 +60,13 @@ export interface Cluster {
   bring: Presence['bring'];
   handedOver: Presence['handedOver'];
   isAwaited: Presence['isAwaited'];
+  /**
+   * Shares the groups of this node with the others.
+   * @returns how WebSockets join a group: at the node that has their application
+   */
+  shareGroups(groups: Pick<EventGroups, 'connect' | 'lose'>): EventGroups['connect'];
+  /** As {@link Presence.origin}. */
+  origin(): Presence['origin'];
   /** As {@link Presence.refresh}. */
   refreshApplications(): Promise<void>;
   /** Begins to take part. */
@@ -106,85 +78,15 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-type ClusterOptions = {
-  settings: ClusterSettings;
-  link: ClusterLink;
-  clock: Clock;
-  log: Logger;
-  tables: TableWatch | undefined;
-  applications: Parameters<typeof createPresence>[0]['applications'];
-  /** Resolves when the recorder has all events so far. */
-  recorded(): Promise<void>;
-  /** When the calls that it goes on with were saved, in ms since the Unix epoch. */
-  savedAt?: number | undefined;
-  /** Another server has the name of this node, and may go on with its calls. */
-  overtaken?(): void;
-  /** Goes on with the calls of other nodes that are lost; left out: it does not. */
-  takesOver?: {
-    afterMs: number;
-    silentAfterMs: number;
-    most: number;
-    /** As {@link Takeovers} needs it. @param link reads the state of the node */
-    start(node: string, claimed: ClaimedName, link: NamedLink): Promise<StandIn | undefined>;
-  };
-  /** The process, if it has the name already; else a new one. */
-  process?: { epoch: string; term: number } | undefined;
-  /** Makes a name that no process had before. */
-  newId(): string;
-  /** Counts a bound of `cluster` that was met. */
-  hit(setting: string): void;
-  /** The state that NATS keeps; left out: none. */
-  replicated?: { source: StateSource; version: number; intervalMs: number; mostWaiting: number };
-};
-
-/** A heartbeat as a node sent it; undefined for something else. */
-function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
-  const { name, epoch, term, revision, figures } = head ?? {};
-  if (typeof name !== 'string' || typeof epoch !== 'string' || typeof term !== 'number') return undefined;
-  if (typeof revision !== 'number' || typeof figures !== 'object' || figures === null) return undefined;
-  return head as unknown as Beat;
-}
-
-/** The subjects of a cluster. A user of NATS that may use them is trusted. */
-const subjectsOf = (cluster: string) => ({
-  beats: `${cluster}.beats`,
-  presence: `${cluster}.presence`,
-  phones: `${cluster}.phones`,
-  states: `${cluster}.states`,
-  /** Of one process: what is meant for a node does not reach an earlier one of its name. */
-  node: (name: string, epoch: string) => `${cluster}.node.${name}.${epoch}`,
-  events: (name: string, epoch: string) => `${cluster}.events.${name}.${epoch}`,
-});
-
-/** The subject of a node; undefined if its process is not known. */
-const subjectTo = (members: Members, node: string, of: (name: string, epoch: string) => string): string | undefined => {
-  const epoch = members.find(node)?.epoch;
-  return epoch === undefined ? undefined : of(node, epoch);
-};
-
-type Parts = {
-  options: ClusterOptions;
-  link: NamedLink;
-  subjects: ReturnType<typeof subjectsOf>;
-  claims: Claims;
-  presence: Presence;
-  states: SharedStates;
-  members: Members;
-  hit(limit: string): void;
-};
-
-/** Where a node asks another one for an application. No client can ask for this: it is outside of all interfaces. */
-const handOverPath = '/hand-over';
-
 /** The applications of all nodes. */
 function presenceOf(
-  { settings, clock, log, applications }: ClusterOptions,
+  { settings, clock, log, applications, callOf }: ClusterOptions,
   link: NamedLink,
   { membersOf, ask, hit }: { membersOf(): Members; ask: Forwards['ask']; hit(limit: string): void },
 ): Presence {
   const subjects = subjectsOf(settings.cluster);
   return createPresence({
-    ...{ node: settings.name, epoch: link.epoch, log, applications, clock },
+    ...{ node: settings.name, epoch: link.epoch, log, applications, clock, callOf },
     ...{ awaitMs: settings.awaitMs, timeoutMs: settings.requestTimeoutMs, mostOctets: settings.movedOctets },
     hit: () => hit('moved_events'),
     async askFor(node, asked) {
@@ -242,125 +144,28 @@ function statesOf(
   });
 }
 
-/** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
-function listen(
-  { options, link, subjects, presence, states, members, hit }: Parts,
-  { carryOut, phones }: Served,
-): () => void {
-  const { settings, clock, log } = options;
-  const { name } = settings;
-  const hear = (subject: string, take: (data: Uint8Array) => void): void =>
-    void link.hear(subject, (data) => {
-      try {
-        take(data);
-      } catch (error) {
-        log.error({ subject, error }, 'a message of the cluster could not be handled');
-      }
-    });
-  const handOver = async ({ body = '' }: RemoteRequest): Promise<Response> => {
-    await options.recorded();
-    const given = presence.handOver(JSON.parse(body) as HandOverAsked);
-    return given ? Response.json(given) : new Response(null, { status: 204 });
-  };
-  const answers = createAnswers({
-    ...{ clock, log, newId: options.newId, piece: settings.piece },
-    carryOut: (request) => (request.url === handOverPath ? handOver(request) : carryOut(request)),
-    ...{ idleMs: settings.requestTimeoutMs, most: { requests: settings.requests, streams: settings.streams }, hit },
-  });
-  link.serve(subjects.node(name, link.epoch), async (data) => {
-    const asked = readFrame(data);
-    if (asked?.head['kind'] === 'applications') return writeFrame(presence.list());
-    if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
-    return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
-  });
-  hear(subjects.events(name, link.epoch), (data) => presence.take(data));
-  hear(subjects.phones, (data) => {
-    const { node, phone } = readFrame(data)?.head ?? {};
-    if (node !== name) phones.moved(phone as object);
-  });
-  hear(subjects.states, (data) => {
-    const change = readFrame(data)?.head as SharedChange | undefined;
-    if (change && change.node !== name && members.find(change.node)) states.change(change);
-  });
-  hear(subjects.presence, (data) => {
-    const change = readFrame(data)?.head as PresenceChange | undefined;
-    if (change && change.node !== name && members.find(change.node)) presence.change(change);
-  });
-  hear(subjects.beats, (data) => {
-    const heard = beatOf(readFrame(data)?.head);
-    if (!heard) return;
-    if (heard.name !== name) members.hear(heard);
-    else if (!heard.leaves) link.heard(heard);
-  });
-  return answers.close;
-}
-
-/** Tells the others about this node, from when it serves to its end. */
-function createTelling(parts: Parts) {
-  const { options, link, subjects, claims, presence, states, members } = parts;
-  const { settings, clock, log } = options;
-  const { name } = settings;
-  let served: Served | undefined;
-  let timer: unknown;
-  let dropAnswers = (): void => {};
-  let stopWatching = (): void => {};
-  const tell = (figures: NodeFigures, leaves?: true): void => {
-    const own: Beat = {
-      ...{ name, epoch: link.epoch, term: link.term, revision: presence.revision },
-      ...{ states: states.revision, figures, ...(leaves && { leaves }) },
-    };
-    link.publish(subjects.beats, writeFrame(own));
-  };
-  const beat = (): void => {
-    if (served) tell(served.figures());
-  };
-  const beatOn = (): void => {
-    beat();
-    if (served) claims.sweep(served.isHere);
-    timer = clock.setTimeout(beatOn, settings.heartbeatMs);
-  };
-  /** Runs each time the link is up. */
-  const join = async (isHere: Served['isHere']): Promise<void> => {
-    beat();
-    for (const key of await link.keys('node')) {
-      const other = key.slice(nodeKey('').length);
-      const row = other === name ? undefined : await link.find(key);
-      // One that has left meanwhile is none any more.
-      if (row !== undefined) members.know(other, holderOf(row)?.epoch);
-    }
-    await claims.renew(isHere);
-  };
-  return {
-    beat,
-    begin(given: Served): void {
-      served = given;
-      dropAnswers = listen(parts, given);
-      stopWatching = watchLink(link, { clock, afterMs: settings.isolatedAfterMs }, given.isolated);
-      const whenUp = (state: LinkState): void => {
-        if (state !== 'up') return;
-        join(given.isHere).catch((error: unknown) =>
-          log.warn({ error }, 'cannot read the ids of the cluster; the next connection tries again'),
-        );
-      };
-      link.onState(whenUp);
-      whenUp(link.state);
-      beatOn();
+/** The members of groups at all nodes. */
+function membershipsOf(
+  { options, link, presence, members }: Pick<Parts, 'options' | 'link' | 'presence' | 'members'>,
+  groups: Pick<EventGroups, 'connect' | 'lose'>,
+  ask: Forwards['ask'],
+): GroupMemberships {
+  const { settings, clock, log, tables, newId } = options;
+  const subjects = subjectsOf(settings.cluster);
+  return createGroupMemberships({
+    ...{ node: settings.name, clock, log, tables, groups, retryMs: settings.retryMs, newId },
+    homeOf: (application) => presence.homeOf(application),
+    async ask(node, asked, user) {
+      const request = { method: 'POST', url: membershipPath, headers: {}, body: JSON.stringify(asked) };
+      const answer = await ask(node, { ...request, user: { name: '', ...user } });
+      if (answer.status !== 200) throw new Error(`the node ${node} takes no members of groups`);
+      return (await answer.json()) as Awaited<ReturnType<Parameters<typeof createGroupMemberships>[0]['ask']>>;
     },
-    figures: () => served?.figures(),
-    /** @returns a function that says once more that this node has left */
-    end(): () => void {
-      const figures = served?.figures();
-      const leave = (): void => {
-        if (figures) tell(figures, true);
-      };
-      leave();
-      clock.clearTimeout(timer);
-      dropAnswers();
-      stopWatching();
-      served = undefined;
-      return leave;
+    send(node, frame) {
+      const subject = subjectTo(members, node, subjects.groups);
+      if (subject !== undefined) link.publish(subject, frame);
     },
-  };
+  });
 }
 
 /** The state of this node at NATS. */
@@ -391,6 +196,32 @@ function takeoversOf(
   });
 }
 
+/** Phones of other nodes. */
+function phonesOf({ options, link, members, hit }: Pick<Parts, 'options' | 'link' | 'members' | 'hit'>): Phones {
+  const { settings, clock } = options;
+  const { name, requestTimeoutMs: timeoutMs } = settings;
+  const subjects = subjectsOf(settings.cluster);
+  const untilUp = upWait(link, clock);
+  return createPhones({
+    ...{ name, link, members, subject: subjects.phones, subjectOf: subjects.node, timeoutMs },
+    async epochOf(node) {
+      await untilUp(timeoutMs);
+      return holderOf(await link.find(nodeKey(node)))?.epoch;
+    },
+    ...{ most: settings.requests, hit: () => hit('requests') },
+  });
+}
+
+/** What others ask about applications. */
+const applicationsOf = (presence: Presence) => ({
+  connect: presence.connect,
+  bring: (...asked: Parameters<Presence['bring']>) => presence.bring(...asked),
+  handedOver: (...asked: Parameters<Presence['handedOver']>) => presence.handedOver(...asked),
+  isAwaited: (application: string) => presence.isAwaited(application),
+  origin: () => presence.origin,
+  refreshApplications: () => presence.refresh(),
+});
+
 /** Makes this server a node. It takes part from {@link Cluster.serve} on. */
 export function createCluster(options: ClusterOptions): Cluster {
   const { settings, clock, log } = options;
@@ -415,6 +246,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     greet: () => telling.beat(),
     drop(node) {
       presence.drop(node);
+      memberships?.drop(node);
       states.drop(node);
     },
     heard({ name: node, epoch: theirs, revision, states: theirStates }) {
@@ -422,8 +254,11 @@ export function createCluster(options: ClusterOptions): Cluster {
       if (theirStates !== undefined) states.heard(node, theirs, theirStates);
     },
   });
-  const telling = createTelling({ options, link, subjects, claims, presence, states, members, hit });
-  const untilUp = upWait(link, clock);
+  const telling = createTelling({
+    ...{ options, link, subjects, claims, presence, states, members, hit },
+    memberships: () => memberships,
+  });
+  let memberships: GroupMemberships | undefined;
   let replica: Replica | undefined;
   let takeovers: Takeovers | undefined;
 
@@ -434,30 +269,16 @@ export function createCluster(options: ClusterOptions): Cluster {
       replica = replicaOf(options, link, hit);
       takeovers = takeoversOf(options, { link, members, hit, subjects });
     },
-    connect: presence.connect,
-    bring: (...asked) => presence.bring(...asked),
-    handedOver: (...asked) => presence.handedOver(...asked),
-    isAwaited: (application) => presence.isAwaited(application),
-    refreshApplications: () => presence.refresh(),
+    ...applicationsOf(presence),
+    shareGroups(groups) {
+      memberships = membershipsOf({ options, link, presence, members }, groups, forwards.ask);
+      return memberships.connect;
+    },
     markedNode(id) {
       const mark = markOf(id);
       return mark !== undefined && (mark === name || members.find(mark)) ? mark : undefined;
     },
-    phones: createPhones({
-      ...{
-        name,
-        link,
-        members,
-        subject: subjects.phones,
-        subjectOf: subjects.node,
-        timeoutMs: settings.requestTimeoutMs,
-      },
-      async epochOf(node) {
-        await untilUp(settings.requestTimeoutMs);
-        return holderOf(await link.find(nodeKey(node)))?.epoch;
-      },
-      ...{ most: settings.requests, hit: () => hit('requests') },
-    }),
+    phones: phonesOf({ options, link, members, hit }),
     isAway: (node) => members.find(node)?.state === 'away',
     others() {
       const all = members.list();

@@ -12,6 +12,8 @@ export type EventFrame = {
     /** Counts the events of one link. */
     made: number;
     topics: Topic[] | undefined;
+    /** Its call (`linkedid`), if a group shares the application. */
+    call?: string | undefined;
     /** The node that got the events of that node before. */
     after?: string;
     /** No event: the link has ended. */
@@ -25,12 +27,13 @@ export type EventFrame = {
 /** An event as it came; undefined for something else. */
 export function frameOf(data: Uint8Array): EventFrame | undefined {
   const frame = readFrame(data);
-  const { from, application, made, topics, after, ended, hops } = frame?.head ?? {};
+  const { from, application, made, topics, call, after, ended, hops } = frame?.head ?? {};
   if (!frame || typeof from !== 'string' || typeof application !== 'string' || typeof made !== 'number')
     return undefined;
   return {
     head: {
       ...{ from, application, made, topics: Array.isArray(topics) ? (topics as Topic[]) : undefined },
+      ...(typeof call === 'string' && { call }),
       ...(typeof after === 'string' && { after }),
       ...(ended === true && { ended }),
       ...(typeof hops === 'number' && { hops }),

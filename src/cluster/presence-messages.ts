@@ -9,6 +9,8 @@ export type PresentApplication = {
   stamp: number;
   subscribeAll: boolean;
   observes: boolean;
+  /** The group that has it, as `ConnectRequest.group` names it. */
+  group?: string | undefined;
 };
 
 /** A change of the applications that are connected to a node. */
@@ -39,6 +41,6 @@ export type BringAsked = {
 };
 
 /** An application as others hear of it. */
-export const shown = ({ name, stamp, subscribeAll, observes }: PresentApplication): PresentApplication => ({
-  ...{ name, stamp, subscribeAll, observes },
+export const shown = ({ name, stamp, subscribeAll, observes, group }: PresentApplication): PresentApplication => ({
+  ...{ name, stamp, subscribeAll, observes, ...(group !== undefined && { group }) },
 });

@@ -1,5 +1,6 @@
 import type { Connected, ConnectRequest } from '../actors/application-connections.ts';
 import type { Applications } from '../actors/applications.ts';
+import { callIn, type Origin } from '../actors/consumer-group.ts';
 import type { Bookmark } from '../actors/resumptions.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -40,6 +41,10 @@ export interface Presence {
   handOver(asked: HandOverAsked): HandedOver | undefined;
   /** Whether an application of this node is kept without a connection. */
   isAwaited(name: string): boolean;
+  /** The other node that has an application; undefined if this one has it, or none. */
+  homeOf(name: string): string | undefined;
+  /** Where the event comes from that is being delivered; undefined for one of this node. */
+  readonly origin: Origin | undefined;
   list(): PresenceList;
   /** Takes a change of another node. */
   change(change: PresenceChange): void;
@@ -69,6 +74,8 @@ type PresenceOptions = {
   /** Octets of events that wait while applications move. */
   mostOctets: number;
   hit(): void;
+  /** The call (`linkedid`) of a channel of this node. */
+  callOf(channel: string): string | undefined;
   /** Tells the other nodes. */
   tell(change: PresenceChange): void;
   /** Asks a node for all of its applications. */
@@ -85,7 +92,7 @@ type Local = PresentApplication & { request: ConnectRequest };
 const mostHops = 4;
 
 /** Numbers the events of one application for another node. */
-type Link = { made: number; readonly send: ConnectRequest['send'] };
+type Link = { made: number; readonly send: ConnectRequest['send'] /** A group shares it. */; isShared: boolean };
 
 /** Creates the applications of a node. */
 export const createPresence = (options: PresenceOptions): Presence => new ClusterPresence(options);
@@ -101,6 +108,7 @@ class ClusterPresence implements Presence {
   readonly #counts = { eventsOut: 0, eventsIn: 0, eventsLost: 0 };
   #revision = 0;
   #latest = 0;
+  #origin: Origin | undefined;
 
   constructor(options: PresenceOptions) {
     this.#options = options;
@@ -114,18 +122,22 @@ class ClusterPresence implements Presence {
     return this.#revision;
   }
 
+  get origin(): Origin | undefined {
+    return this.#origin;
+  }
+
   readonly connect: Presence['connect'] = (request) => {
     // Each node opens outbound connections of its own.
     if (request.announce) return this.#options.applications.connect(request);
     const names = [...new Set(request.names)];
-    const { subscribeAll = false, observes = false } = request;
+    const { subscribeAll = false, observes = false, group } = request;
     const arrived = names.flatMap((name) => this.#arrivals.end(name) ?? []);
     const resume = new Map(request.resume);
     for (const arrival of arrived) this.#adopt(arrival, resume);
     const connected = this.#options.applications.connect({ ...request, ...(request.resume && { resume }) });
     const stampOf = (name: string): number =>
       arrived.find((arrival) => arrival.name === name)?.numbers?.stamp ?? this.#stamp();
-    const mine = names.map((name): Local => ({ name, subscribeAll, observes, stamp: stampOf(name), request }));
+    const mine = names.map((name): Local => ({ name, subscribeAll, observes, group, stamp: stampOf(name), request }));
     for (const each of mine) {
       this.#endAwaiting(each.name);
       this.#local.set(each.name, each);
@@ -171,6 +183,11 @@ class ClusterPresence implements Presence {
 
   isAwaited(name: string): boolean {
     return this.#awaited.has(name);
+  }
+
+  homeOf(name: string): string | undefined {
+    if (this.#local.has(name) || this.#awaited.has(name) || this.#arrivals.find(name)) return undefined;
+    return this.#holderOf(name);
   }
 
   list(): PresenceList {
@@ -238,10 +255,13 @@ class ClusterPresence implements Presence {
     this.#sources.accept(frame);
   }
 
-  #deliver({ head: { application, topics }, body }: EventFrame, lost: number): void {
+  #deliver({ head: { application, topics, from: node, call }, body }: EventFrame, lost: number): void {
     this.#counts.eventsIn++;
     this.#counts.eventsLost += lost;
+    const before = this.#origin;
+    this.#origin = node === this.#options.node ? undefined : { node, call };
     this.#options.applications.relay(application, Buffer.from(body).toString('utf8'), { lost, topics });
+    this.#origin = before;
   }
 
   #stamp(): number {
@@ -323,16 +343,13 @@ class ClusterPresence implements Presence {
 
   /** Sends the events of an application to the node that has it; `after` had it before. */
   #linkTo(holder: string, name: string, after: string | undefined): Link {
-    const { node, send } = this.#options;
+    const { node, send, callOf } = this.#options;
     const link: Link = {
-      made: 0,
+      ...{ made: 0, isShared: false },
       send: (json, topics) => {
         const made = ++link.made;
         const head = {
-          from: node,
-          application: name,
-          made,
-          topics,
+          ...{ from: node, application: name, made, topics, call: link.isShared ? callIn(json, callOf) : undefined },
           ...(made === 1 && after !== undefined && { after }),
         };
         const arrival = this.#arrivals.find(name);
@@ -402,7 +419,7 @@ class ClusterPresence implements Presence {
     const { node, log, applications } = this.#options;
     const known = this.#remote.get(holder);
     if (!known) return;
-    const { name, stamp, subscribeAll, observes } = present;
+    const { name, stamp, subscribeAll, observes, group } = present;
     this.#latest = Math.max(this.#latest, stamp);
     const own = this.#local.get(name);
     // The other node sees it the same way, and gives it up.
@@ -410,9 +427,13 @@ class ClusterPresence implements Presence {
     const before = known.applications.get(name);
     if (before && before.subscribeAll === subscribeAll && before.observes === observes) {
       before.stamp = stamp;
+      before.link.isShared = group !== undefined;
       return;
     }
     const link = known.awaited.get(name) ?? before?.link ?? this.#linkAfter(holder, name);
+    link.isShared = group !== undefined;
+    // The group of this node goes there, in place of being replaced.
+    const arrive = own && group !== undefined && own.group === group ? own.request.moves?.() : undefined;
     try {
       const connected = applications.connect({
         ...{ names: [name], subscribeAll, observes, own: true, describe: `node ${holder}`, send: link.send },
@@ -427,6 +448,7 @@ class ClusterPresence implements Presence {
     this.#leaveAll(name, stamp, holder);
     if (this.#local.delete(name)) this.#changed({ removed: [name] });
     this.#endAwaiting(name);
+    arrive?.();
   }
 
   #replaceAll(holder: string, list: PresenceList): void {

@@ -100,7 +100,12 @@ export function createSession(
   const register = (writer: MessageWriter, send: (json: string) => void, unread: () => number) => {
     try {
       const { resume, acknowledges, narrow } = session;
-      const request = { names, subscribeAll, resume, acknowledges, observes, narrow, send, describe, unread };
+      const cut = (code: number, reason: string): void => {
+        log.warn({ applications: names, client: describe, reason }, 'closed the WebSocket of a group');
+        writer.close(code, reason.slice(0, 120));
+        release();
+      };
+      const request = { names, subscribeAll, resume, acknowledges, observes, narrow, send, describe, unread, cut };
       connection = session.connect ? session.connect(request) : owners.applications?.connect(request);
     } catch (error) {
       log.warn({ error, applications: names, client: describe }, 'applications could not be registered');

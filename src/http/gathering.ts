@@ -108,6 +108,8 @@ export const gatherings: Readonly<Record<string, Gathering>> = {
   'recordings.getStoredFile': anywhere,
   'recordings.deleteStored': anywhere,
   'recordings.copyStored': anywhere,
+  // The node of the group.
+  'groups.drain': anywhere,
 };
 
 /** The event sources of a request. */

@@ -68,6 +68,7 @@ export const merges: Readonly<Record<string, Merge>> = {
   'endpoints.list': lists(byResource, mergeEndpoints),
   'endpoints.listByTech': lists(byResource, mergeEndpoints),
   'endpoints.get': objects(mergeEndpoints),
+  'groups.list': lists(none),
   'server.listContacts': lists(none),
   'server.listRegistrations': lists(none),
 };

@@ -33,7 +33,7 @@ function createWorld() {
     let made = 0;
     const cluster = createCluster({
       ...{ settings: { ...settings, name }, link, clock, log, tables: undefined, applications: {} as never, hit() {} },
-      ...{ recorded: async () => {}, newId: () => `${name}${++made}` },
+      ...{ callOf: () => undefined, recorded: async () => {}, newId: () => `${name}${++made}` },
     });
     cluster.serve({ figures: () => ({}), isHere: () => false, isolated() {}, phones: {} } as never);
     return cluster;

@@ -98,6 +98,7 @@ function createWorld(awaitMs = 60_000) {
     const others = names.filter((other) => other !== node);
     const presence = createPresence({
       ...{ node, epoch: 'one', log, clock, applications, awaitMs, timeoutMs: 5_000, mostOctets: 1_000_000, hit() {} },
+      callOf: () => undefined,
       tell: (change) => {
         for (const other of others) send(node, other, () => nodes.get(other)!.presence.change(change));
       },

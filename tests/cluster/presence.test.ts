@@ -19,6 +19,7 @@ function nodes(...names: string[]) {
     const relayed: string[] = [];
     const presence = createPresence({
       ...{ node, epoch: 'one', log: silentLog, clock, awaitMs: 0, timeoutMs: 1_000, mostOctets: 10_000, hit() {} },
+      callOf: (channel) => `call of ${channel}`,
       applications: {
         connect(request) {
           const connection = Object.assign(request, { open: true });

@@ -17,6 +17,7 @@ import { externalConnectionMachine } from '../../src/machines/external-connectio
 import { externalLegMachine } from '../../src/machines/external-leg.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { groupMemberMachine } from '../../src/machines/group-member.ts';
+import { groupMembershipMachine } from '../../src/machines/group-membership.ts';
 import { legMachine } from '../../src/machines/leg.ts';
 import { lifecycleMachine } from '../../src/machines/lifecycle.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
@@ -466,6 +467,16 @@ export const chartSamples: readonly ChartSamples[] = [
     events: plain(
       ...(['member.joined', 'member.left', 'member.lost', 'drain.requested', 'calls.over', 'time.over'] as const),
     ),
+  }),
+  samplesOf(groupMembershipMachine, {
+    inputs: [{} as never],
+    events: [
+      { type: 'home.refused', reason: 'limit' },
+      ...plain(
+        ...(['home.here', 'home.elsewhere', 'home.joined', 'home.lost', 'home.moved', 'events.missed'] as const),
+        ...(['application.replaced', 'socket.closed'] as const),
+      ),
+    ],
   }),
   samplesOf(broadcastOfferMachine, {
     inputs: [{} as never],

@@ -1,0 +1,196 @@
+import type { NodeFigures } from '../models/cluster-node.ts';
+import { createAnswers } from './answers.ts';
+import type { HandOverAsked } from './arrivals.ts';
+import type { Claims } from './claims.ts';
+import type { ClusterOptions, Served } from './cluster-options.ts';
+import type { RemoteRequest } from './forwards.ts';
+import { readFrame, writeFrame } from './frame.ts';
+import type { GroupMemberships, MembershipAsked } from './group-memberships.ts';
+import { type LinkState, watchLink } from './link.ts';
+import type { Beat, Members } from './members.ts';
+import { holderOf, type NamedLink, nodeKey } from './named-link.ts';
+import { answerPhones } from './phones.ts';
+import type { Presence } from './presence.ts';
+import type { PresenceChange } from './presence-messages.ts';
+import type { SharedChange, SharedStates } from './shared-states.ts';
+
+/** What a node tells the others, and how it answers them. */
+
+/** The subjects of a cluster. A user of NATS that may use them is trusted. */
+export const subjectsOf = (cluster: string) => ({
+  beats: `${cluster}.beats`,
+  presence: `${cluster}.presence`,
+  phones: `${cluster}.phones`,
+  states: `${cluster}.states`,
+  /** Of one process: what is meant for a node does not reach an earlier one of its name. */
+  node: (name: string, epoch: string) => `${cluster}.node.${name}.${epoch}`,
+  events: (name: string, epoch: string) => `${cluster}.events.${name}.${epoch}`,
+  groups: (name: string, epoch: string) => `${cluster}.groups.${name}.${epoch}`,
+});
+
+/** The subject of a node; undefined if its process is not known. */
+export const subjectTo = (
+  members: Members,
+  node: string,
+  of: (name: string, epoch: string) => string,
+): string | undefined => {
+  const epoch = members.find(node)?.epoch;
+  return epoch === undefined ? undefined : of(node, epoch);
+};
+
+/** Where a node asks another one for an application. No client can ask for this: it is outside of all interfaces. */
+export const handOverPath = '/hand-over';
+
+/** Where a node asks another one to take a member of a group. */
+export const membershipPath = '/membership';
+
+export type Parts = {
+  options: ClusterOptions;
+  link: NamedLink;
+  subjects: ReturnType<typeof subjectsOf>;
+  claims: Claims;
+  presence: Presence;
+  states: SharedStates;
+  members: Members;
+  memberships(): GroupMemberships | undefined;
+  hit(limit: string): void;
+};
+
+/** A heartbeat as a node sent it; undefined for something else. */
+function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
+  const { name, epoch, term, revision, figures } = head ?? {};
+  if (typeof name !== 'string' || typeof epoch !== 'string' || typeof term !== 'number') return undefined;
+  if (typeof revision !== 'number' || typeof figures !== 'object' || figures === null) return undefined;
+  return head as unknown as Beat;
+}
+
+/** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
+function listen(
+  { options, link, subjects, presence, states, members, memberships, hit }: Parts,
+  { carryOut, phones, narrowOf }: Served,
+): () => void {
+  const { settings, clock, log } = options;
+  const { name } = settings;
+  const hear = (subject: string, take: (data: Uint8Array) => void): void =>
+    void link.hear(subject, (data) => {
+      try {
+        take(data);
+      } catch (error) {
+        log.error({ subject, error }, 'a message of the cluster could not be handled');
+      }
+    });
+  const handOver = async ({ body = '' }: RemoteRequest): Promise<Response> => {
+    await options.recorded();
+    const given = presence.handOver(JSON.parse(body) as HandOverAsked);
+    return given ? Response.json(given) : new Response(null, { status: 204 });
+  };
+  const takeMember = ({ body = '', user }: RemoteRequest): Response => {
+    const answer = memberships()?.take(JSON.parse(body) as MembershipAsked, user, narrowOf(user));
+    return answer ? Response.json(answer) : new Response(null, { status: 204 });
+  };
+  const own: Readonly<Record<string, (request: RemoteRequest) => Response | Promise<Response>>> = {
+    [handOverPath]: handOver,
+    [membershipPath]: takeMember,
+  };
+  const answers = createAnswers({
+    ...{ clock, log, newId: options.newId, piece: settings.piece },
+    carryOut: async (request) => (own[request.url] ?? carryOut)(request),
+    ...{ idleMs: settings.requestTimeoutMs, most: { requests: settings.requests, streams: settings.streams }, hit },
+  });
+  link.serve(subjects.node(name, link.epoch), async (data) => {
+    const asked = readFrame(data);
+    if (asked?.head['kind'] === 'applications') return writeFrame(presence.list());
+    if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
+    return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
+  });
+  hear(subjects.events(name, link.epoch), (data) => presence.take(data));
+  hear(subjects.groups(name, link.epoch), (data) => memberships()?.hear(data));
+  hear(subjects.phones, (data) => {
+    const { node, phone } = readFrame(data)?.head ?? {};
+    if (node !== name) phones.moved(phone as object);
+  });
+  hear(subjects.states, (data) => {
+    const change = readFrame(data)?.head as SharedChange | undefined;
+    if (change && change.node !== name && members.find(change.node)) states.change(change);
+  });
+  hear(subjects.presence, (data) => {
+    const change = readFrame(data)?.head as PresenceChange | undefined;
+    if (change && change.node !== name && members.find(change.node)) presence.change(change);
+  });
+  hear(subjects.beats, (data) => {
+    const heard = beatOf(readFrame(data)?.head);
+    if (!heard) return;
+    if (heard.name !== name) members.hear(heard);
+    else if (!heard.leaves) link.heard(heard);
+  });
+  return answers.close;
+}
+
+/** Tells the others about this node, from when it serves to its end. */
+export function createTelling(parts: Parts) {
+  const { options, link, subjects, claims, presence, states, members } = parts;
+  const { settings, clock, log } = options;
+  const { name } = settings;
+  let served: Served | undefined;
+  let timer: unknown;
+  let dropAnswers = (): void => {};
+  let stopWatching = (): void => {};
+  const tell = (figures: NodeFigures, leaves?: true): void => {
+    const own: Beat = {
+      ...{ name, epoch: link.epoch, term: link.term, revision: presence.revision },
+      ...{ states: states.revision, figures, ...(leaves && { leaves }) },
+    };
+    link.publish(subjects.beats, writeFrame(own));
+  };
+  const beat = (): void => {
+    if (served) tell(served.figures());
+  };
+  const beatOn = (): void => {
+    beat();
+    if (served) claims.sweep(served.isHere);
+    parts.memberships()?.beat();
+    timer = clock.setTimeout(beatOn, settings.heartbeatMs);
+  };
+  /** Runs each time the link is up. */
+  const join = async (isHere: Served['isHere']): Promise<void> => {
+    beat();
+    for (const key of await link.keys('node')) {
+      const other = key.slice(nodeKey('').length);
+      const row = other === name ? undefined : await link.find(key);
+      // One that has left meanwhile is none any more.
+      if (row !== undefined) members.know(other, holderOf(row)?.epoch);
+    }
+    await claims.renew(isHere);
+  };
+  return {
+    beat,
+    begin(given: Served): void {
+      served = given;
+      dropAnswers = listen(parts, given);
+      stopWatching = watchLink(link, { clock, afterMs: settings.isolatedAfterMs }, given.isolated);
+      const whenUp = (state: LinkState): void => {
+        if (state !== 'up') return;
+        join(given.isHere).catch((error: unknown) =>
+          log.warn({ error }, 'cannot read the ids of the cluster; the next connection tries again'),
+        );
+      };
+      link.onState(whenUp);
+      whenUp(link.state);
+      beatOn();
+    },
+    figures: () => served?.figures(),
+    /** @returns a function that says once more that this node has left */
+    end(): () => void {
+      const figures = served?.figures();
+      const leave = (): void => {
+        if (figures) tell(figures, true);
+      };
+      leave();
+      clock.clearTimeout(timer);
+      dropAnswers();
+      stopWatching();
+      served = undefined;
+      return leave;
+    },
+  };
+}
