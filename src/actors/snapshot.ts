@@ -74,7 +74,13 @@ export type SavedPart<From, Value = unknown> = More & {
     /** Its members are written apart, each after changes of its own kinds. */
     readonly members?: {
       readonly changedBy: Readonly<Record<string, readonly string[]>>;
+      /** A new value each time, down to the parts that are written apart. */
       one(from: From, id: string, member: string): readonly unknown[];
+      /**
+       * Parts of members, by their paths, that seldom change with the rest: entries of their own. One that is the same
+       * object as before must not have changed.
+       */
+      readonly apart: Readonly<Record<string, readonly string[]>>;
     };
   };
 };
@@ -107,6 +113,13 @@ const channelMembers: Record<ChannelPart, readonly string[]> = {
   ...{ ownership: ['ownership'], audio: ['channelAudio'], leg: ['channel', 'ownership', 'channelAudio', 'leg'] },
 };
 
+/** What is fixed when a call begins or is answered, and its streams, which change all the time. */
+const apartOfLegs: readonly string[] = [
+  ...['call.request', 'call.usage.requests.dialog', 'earlyAnswer'],
+  ...['request', 'headers', 'branches.0.placed', 'branches.0.call.dialogs.0.usage.requests.dialog'],
+  ...['core.negotiation.session', 'core.negotiation.agreed', 'core.media', 'media'],
+];
+
 const channelIds = ({ channels }: Owners): string[] => channels.all().map(({ id }) => id);
 const together = { changesUnmarked: 'together' } as const;
 const outlives = { outlives: true } as const;
@@ -123,6 +136,7 @@ export const callParts: CallParts = {
       members: {
         changedBy: channelMembers,
         one: ({ channels }, id, member) => channels.dumpPart(id, member as ChannelPart),
+        apart: { leg: apartOfLegs },
       },
     },
   },

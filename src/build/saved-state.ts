@@ -102,12 +102,31 @@ function moveVideoAhead(numbers: number[], packets: number, elapsedMs: number): 
   numbers[tl0] = (numbers[tl0]! + shortIdStep) & 0xff;
 }
 
+/** Puts elements of lists together whose members, and parts of members, are entries of their own. */
+function membersInto(data: Record<string, unknown>) {
+  const elements = new Map<string, Record<string, unknown>>();
+  const parts: Parameters<typeof put>[] = [];
+  return {
+    add(path: string, id: string, member: string, value: unknown): void {
+      const element = elements.get(`${path} ${id}`) ?? {};
+      if (!elements.has(`${path} ${id}`)) put(data, path, element, true);
+      elements.set(`${path} ${id}`, element);
+      if (member.includes('.')) parts.push([element, member, value]);
+      else element[member] = value;
+    },
+    /** Behind all members. */
+    addParts(): void {
+      for (const part of parts) put(...part);
+    },
+  };
+}
+
 type Left = Pick<StateStore, 'left' | 'leftEvents'>;
 
 /** Entries as the data of a server, which is not checked. */
 export function dataOf({ left, leftEvents }: Left): Record<string, unknown> {
   const data = emptyServerData();
-  const elements = new Map<string, Record<string, unknown>>();
+  const members = membersInto(data);
   const numbers = new Map([...leftEvents].map(([name, events]) => [name, events.at(-1)?.[0] ?? 0]));
   const subscriptions = new Map<string, [topic: string, count: number][]>();
   for (const [key, json] of left) {
@@ -120,13 +139,9 @@ export function dataOf({ left, leftEvents }: Left): Record<string, unknown> {
       if (known) known.push([part ?? '', Number(json)]);
       else subscriptions.set(id, [[part ?? '', Number(json)]]);
     } else if (part === undefined) put(data, path, JSON.parse(json), ids.length > 0);
-    else {
-      const element = elements.get(`${path} ${id}`) ?? {};
-      if (!elements.has(`${path} ${id}`)) put(data, path, element, true);
-      elements.set(`${path} ${id}`, element);
-      element[part] = JSON.parse(json);
-    }
+    else members.add(path, id, part, JSON.parse(json));
   }
+  members.addParts();
   // The number of the last event is newer than what is written of its application.
   for (const application of (
     data['calls'] as { applications: { actor: { context: { name: string } }; seq: number; subscriptions: unknown[] }[] }

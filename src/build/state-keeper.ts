@@ -9,8 +9,9 @@ import { handedOverKey, writtenAtKey } from './saved-state.ts';
 
 /**
  * The entries of a state store, by key: a path into the server's data (`ServerData`), and for an element of a list its
- * id behind a space; behind another space the name of a part, if its parts are written apart. `sub <application> <topic>`
- * has the references to a topic, and `seq <application>` the number of the last event where none are kept.
+ * id behind a space; behind another space the name of a member, or a path into it, if these are written apart.
+ * `sub <application> <topic>` has the references to a topic, and `seq <application>` the number of the last event where
+ * none are kept.
  */
 const keyOf = (path: string, id: string): string => `${path} ${encodedId(id)}`;
 
@@ -21,14 +22,25 @@ const plainId = /^[\w.-]+$/;
 /** An entry of each element of a list: the element, or a member of it. */
 type Item = {
   readonly path: string;
-  readonly member?: string;
-  /** Its place among the entries of its element. */
+  /** Its place among the entries of its element, and what its key has behind the id. */
   readonly at: number;
+  readonly suffix: string;
   one(id: string): readonly unknown[];
+  /** What is taken out of it. */
+  readonly apart: readonly Apart[];
 };
 
+/** A part of a member that is an entry of its own. */
+type Apart = Pick<Item, 'at' | 'suffix'> & { readonly names: readonly string[]; readonly last: string };
+
 /** What is written of one element, by the places of its entries: keys, values, and the round in which each was read. */
-type Written = { keys: string[]; json: (string | undefined)[]; readIn: number[] };
+type Written = {
+  keys: string[];
+  json: (string | undefined)[];
+  readIn: number[];
+  /** The parts that were encoded last. */
+  parts: unknown[];
+};
 
 /** The scope of a kind of mark: entries of the object with its id, and parts that are written whole. */
 type Place = { items: Item[]; wholes: string[] };
@@ -40,11 +52,26 @@ type Savers = ReturnType<typeof saversOf>;
 function itemsOf(path: string, { each, changedBy }: Part, savers: Savers): (readonly [Item, readonly string[]])[] {
   if (!each) return [];
   const { one, members } = each;
-  if (!members) return [[{ path, at: 0, one: (id) => one(savers, id) }, changedBy]];
-  return Object.entries(members.changedBy).map(([member, kinds], at) => [
-    { path, member, at, one: (id) => members.one(savers, id, member) },
-    kinds,
-  ]);
+  if (!members) return [[{ path, at: 0, suffix: '', one: (id) => one(savers, id), apart: [] }, changedBy]];
+  let places = 0;
+  return Object.entries(members.changedBy).map(([member, kinds]) => {
+    const at = places++;
+    const apart = (members.apart[member] ?? []).map((each): Apart => {
+      const names = each.split('.');
+      const last = names.pop() as string;
+      return { names, last, at: places++, suffix: ` ${member}.${each}` };
+    });
+    return [{ path, at, suffix: ` ${member}`, one: (id) => members.one(savers, id, member), apart }, kinds];
+  });
+}
+
+/** Takes a part out of a value that is nobody else's. Undefined: there is none. */
+function takeOut(value: unknown, { names, last }: Apart): unknown {
+  let place = value as Record<string, unknown> | undefined;
+  for (const name of names) place = place?.[name] as Record<string, unknown> | undefined;
+  const part = place?.[last];
+  if (part !== undefined) place![last] = undefined;
+  return part;
 }
 
 /** Pieces in which all channels are written again during one interval, so that no turn is long. */
@@ -91,6 +118,20 @@ export function keepState(floors: Floors, sip: SipDriver, store: StateStore): { 
     store.close();
   });
   return { handOver: () => keeper.handOver() };
+}
+
+/** Adds an entry if it differs from what is written. */
+function addEntry(
+  written: Written,
+  { at, suffix }: Pick<Item, 'at' | 'suffix'>,
+  { path, id, value }: { path: string; id: string; value: unknown },
+  changed: StateChange[],
+): void {
+  const json = value === undefined ? undefined : JSON.stringify(value);
+  if (json === written.json[at]) return;
+  written.json[at] = json;
+  written.keys[at] ??= keyOf(path, id) + suffix;
+  changed.push([written.keys[at]!, json]);
 }
 
 /** Turns marks into entries. */
@@ -235,20 +276,23 @@ class StateKeeper {
 
   /** Adds entries of an element that differ from what is written. */
   #addOnes(items: readonly Item[], id: string, changed: StateChange[]): void {
-    for (const { path, member, at, one } of items) {
+    for (const item of items) {
+      const { path, at, one, apart } = item;
       const all = this.#written.get(path)!;
       let written = all.get(id);
       if (written?.readIn[at] === this.#round) continue;
       const [value] = one(id);
       if (value === undefined && written?.json[at] === undefined) continue;
-      const json = value === undefined ? undefined : JSON.stringify(value);
-      if (!written) all.set(id, (written = { keys: [], json: [], readIn: [] }));
+      if (!written) all.set(id, (written = { keys: [], json: [], readIn: [], parts: [] }));
       written.readIn[at] = this.#round;
-      if (json === written.json[at]) continue;
-      written.json[at] = json;
-      written.keys[at] ??= member === undefined ? keyOf(path, id) : `${keyOf(path, id)} ${member}`;
-      changed.push([written.keys[at]!, json]);
-      if (json === undefined && written.json.every((each) => each === undefined)) all.delete(id);
+      for (const part of apart) {
+        const taken = takeOut(value, part);
+        if (taken === written.parts[part.at]) continue;
+        written.parts[part.at] = taken;
+        addEntry(written, part, { path, id, value: taken }, changed);
+      }
+      addEntry(written, item, { path, id, value }, changed);
+      if (value === undefined && written.json.every((each) => each === undefined)) all.delete(id);
     }
   }
 

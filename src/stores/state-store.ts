@@ -337,10 +337,11 @@ class StateFile implements StateStore {
     const { records, read } = recordsIn(bytes);
     const [header = '', ...changes] = records;
     const found = versionIn(header);
-    if (found !== `${format}.${version}`) {
+    const reads = readFormats.map((each) => `${each}.${version}`);
+    if (found === undefined || !reads.includes(found)) {
       const moved = setAside(this.#path);
       log.error(
-        { file: this.#path, found, reads: `${format}.${version}`, moved },
+        { file: this.#path, found, reads: reads.join(', '), moved },
         'cannot read the state of another version; calls of the previous server are lost',
       );
       return;
@@ -407,7 +408,9 @@ function timeOf(json: string): number {
 const timeMark = '"timestamp":"';
 
 /** Changes that other programs of the same version of the data cannot read have another number. */
-const format = 2;
+const format = 3;
+/** Files of format 2 have no parts of members. */
+const readFormats: readonly number[] = [2, format];
 const headerKey = 'header';
 
 const none: readonly never[] = [];

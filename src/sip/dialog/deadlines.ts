@@ -21,7 +21,8 @@ type DeadlinesOptions<Name extends string> = {
 export class Deadlines<Name extends string> {
   readonly #clock: Stack['clock'];
   readonly #options: DeadlinesOptions<Name>;
-  readonly #set = new Map<Name, { id: unknown; due: number }>();
+  /** Due by the monotonic clock, and as it was written last: a text with it must not change by itself. */
+  readonly #set = new Map<Name, { id: unknown; due: number; written: number }>();
 
   constructor(options: DeadlinesOptions<Name>) {
     this.#clock = options.stack.clock;
@@ -35,7 +36,7 @@ export class Deadlines<Name extends string> {
       this.#set.delete(name);
       this.#expire(name);
     }, ms);
-    this.#set.set(name, { id, due: this.#clock.monotonic() + ms });
+    this.#set.set(name, { id, due: this.#clock.monotonic() + ms, written: Number.NaN });
   }
 
   clear(name: Name): void {
@@ -52,7 +53,13 @@ export class Deadlines<Name extends string> {
 
   dump(): DeadlinesData<Name> {
     const epoch = this.#clock.now() - this.#clock.monotonic();
-    return Object.fromEntries([...this.#set].map(([name, { due }]) => [name, epoch + due])) as DeadlinesData<Name>;
+    const all: { [name in Name]?: number } = {};
+    for (const [name, deadline] of this.#set) {
+      // The two clocks are not read at once, and one has whole ms.
+      if (!(Math.abs(epoch + deadline.due - deadline.written) < 2)) deadline.written = epoch + deadline.due;
+      all[name] = deadline.written;
+    }
+    return all;
   }
 
   /** Restores saved timers; overdue ones expire directly. */

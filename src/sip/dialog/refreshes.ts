@@ -11,7 +11,11 @@ import { defaultAnnounceDelayMs, type Stack } from './stack.ts';
 import type { UsageHandlers } from './usage-handlers.ts';
 
 /** State of our re-INVITEs and UPDATEs: plain data. */
-export type RefreshesData = { readonly reinvite: ReinviteData; readonly announcer: AnnouncerData };
+export type RefreshesData = {
+  /** Left out before the first. */
+  readonly reinvite?: ReinviteData;
+  readonly announcer?: AnnouncerData;
+};
 
 /** Deadlines that end a pause which the peer asked for. */
 export type RefreshDeadline = 'reinvite' | 'announce';
@@ -49,7 +53,7 @@ export class Refreshes {
   /** When the call was acknowledged, by the monotonic clock. */
   #begunAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: RefreshesOptions, data: Partial<RefreshesData> = {}) {
+  constructor(options: RefreshesOptions, data: RefreshesData = {}) {
     this.#options = options;
     if (data.reinvite) this.#reinviting = new Reinviter(this.#reinviteOptions(), data.reinvite);
     if (data.announcer) this.#announcing = new Announcer(this.#announceOptions(), data.announcer);
@@ -110,10 +114,8 @@ export class Refreshes {
   }
 
   dump(): RefreshesData {
-    return {
-      reinvite: this.#reinviting?.data ?? this.#noReinvite,
-      announcer: this.#announcing?.data ?? nothingAnnounced,
-    };
+    const reinvite = this.#reinviting?.data ?? (this.#ended ? this.#noReinvite : undefined);
+    return { ...(reinvite && { reinvite }), ...(this.#announcing && { announcer: this.#announcing.data }) };
   }
 
   get #noReinvite(): ReinviteData {
