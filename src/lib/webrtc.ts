@@ -15,6 +15,15 @@ export type BundledLine = {
   readonly mid: string;
   /** Number of the header extension with the mid of a packet. Without it, payload types distinguish packets. */
   readonly midExtension?: number;
+  /** Its far side sends the picture in several sizes. */
+  readonly simulcast?: Simulcast;
+};
+
+/** The sizes of a picture that a far side sends at once (RFC 8853), by their names. */
+export type Simulcast = {
+  readonly rids: readonly string[];
+  /** Number of the header extension with the name of a packet's size (RFC 8852). */
+  readonly ridExtension: number;
 };
 
 /**

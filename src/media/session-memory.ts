@@ -27,6 +27,21 @@ export const memoryWord = {
   openedSource: 15,
 } as const;
 
+/** Words of each source of a far side: `opened`, `openedControl` and `openedSource`. */
+export const sourceWords = 3;
+/** Sources of a far side that longer memory has room for: three sizes of a picture, as many retransmissions, and two more. */
+const mostSources = 8;
+
+/** Where the words of sources are: one in the memory of a session, more in that of a video stream. */
+export const sourcesIn = (memory: SessionMemory): number[] =>
+  Array.from(
+    { length: Math.min(mostSources, Math.floor((memory.length - memoryWord.opened) / sourceWords)) },
+    (_, source) => memoryWord.opened + sourceWords * source,
+  );
+
+/** The first word behind those of all sources. */
+export const behindSources = memoryWord.opened + sourceWords * mostSources;
+
 /** The words of SRTP: what must go on as it was, in another thread or process. */
 export const secretWords = ['sealed', 'control', 'opened', 'openedControl', 'openedSource'] as const;
 

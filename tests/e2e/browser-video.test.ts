@@ -42,12 +42,23 @@ const settings: TestServerOptions = {
 const script = `
 globalThis.test = {
   states: [],
-  async connect(server, token, video, colour) {
-    eyes.useCamera(colour);
+  async connect(server, token, video, colour, more = {}) {
+    eyes.useCamera(colour, ...(more.size ?? []));
+    if (more.takes) test.takeOnly(more.takes);
     await new Promise((resolve) => {
-      Hookswitch.Phone.connect(server, token, { video, onlistening: resolve })
+      Hookswitch.Phone.connect(server, token, { video, onlistening: resolve, ...more.options })
         .then((phone) => { test.phone = phone; phone.onincoming = (call) => test.follow(call); });
     });
+  },
+  /** Offers say that each stream of video may have so many kbit/s. */
+  takeOnly(kbits) {
+    const ask = globalThis.fetch;
+    globalThis.fetch = (url, options = {}) => {
+      const { body } = options;
+      const isOffer = typeof body === 'string' && body.startsWith('v=0');
+      const limited = isOffer ? body.replaceAll(/(m=video [^]*?c=\\S+ \\S+ \\S+)/g, '$1\\r\\nb=AS:' + kbits) : body;
+      return ask(url, { ...options, body: limited });
+    };
   },
   follow(call) {
     test.call = call;
@@ -78,8 +89,11 @@ async function tokenFor(server: TestServer, name: string): Promise<string> {
 
 const calling = (parts: readonly unknown[]) => parts.map((each) => JSON.stringify(each)).join(', ');
 
+/** What a page has besides: the picture of its camera, kbit/s that it takes, and options of the phone. */
+type More = { size?: readonly [width: number, height: number, specks: number]; takes?: number; options?: object };
+
 /** A page with the package, whose camera shows a colour, and so many screens. */
-type Connect = (name: string, colour: string, screens?: number) => Promise<Page>;
+type Connect = (name: string, colour: string, screens?: number, more?: More) => Promise<Page>;
 
 const withPages = (
   path: string,
@@ -89,9 +103,9 @@ const withPages = (
   onServer({ ...settings, ...more }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const base = server.url.replace(/\/ari$/, '');
-    await body(server, async (name, colour, screens = 1) => {
+    await body(server, async (name, colour, screens = 1, more = {}) => {
       const page = await pages.page();
-      await page.evaluate(`test.connect(${calling([base, await tokenFor(server, name), screens, colour])})`);
+      await page.evaluate(`test.connect(${calling([base, await tokenFor(server, name), screens, colour, more])})`);
       return page;
     });
   });
@@ -159,6 +173,38 @@ chromium.test(videos, 'in a bridge that shows everybody, five pages see the othe
       pages.push(page);
     }
     for (const [at, page] of pages.entries()) await seesAll(page, colours.toSpliced(at, 1));
+    await hangUp(app, ids);
+  }),
+);
+
+/** Waits until the pictures on the first screens of pages are so wide at one time. */
+function seeWide(pages: readonly Page[], widths: readonly number[]): Promise<void> {
+  let seen: number[] = [];
+  return untilAsked(
+    async () => {
+      seen = await Promise.all(pages.map((page) => page.evaluate<number>('eyes.width()')));
+      return calling(seen) === calling(widths);
+    },
+    () => `pages see pictures that are ${seen} wide instead of ${widths}`,
+  );
+}
+
+chromium.test(videos, 'a camera in two sizes is seen by each page in the one that it can take', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk');
+    await app.ok('POST', '/bridges/b1?type=video_sfu');
+    const simulcast = [
+      { rid: 'l', scaleResolutionDownBy: 2, maxBitrate: 60_000 },
+      { rid: 'h', maxBitrate: 220_000 },
+    ];
+    const source = await connect('alice', 'red', 1, { size: [640, 360, 100], options: { simulcast } });
+    const slow = await connect('bob', 'green', 1, { takes: 120 });
+    const fast = await connect('carol', 'blue', 1);
+    const ids: string[] = [];
+    for (const page of [source, slow, fast]) await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+    for (const page of [slow, fast]) await pageSees(page, 'red');
+    await seeWide([slow, fast], [320, 640]);
+    for (const page of [slow, fast]) await pageSees(page, 'red');
     await hangUp(app, ids);
   }),
 );

@@ -67,23 +67,30 @@ const eyes = `
 const colours = { red: [200, 20, 20], green: [20, 180, 20], blue: [20, 20, 200], yellow: [200, 200, 20], white: [230, 230, 230] };
 const eyes = {
   screens: [],
-  /** A track of a camera that shows a colour. Something moves in it, so that there are pictures to send. */
-  camera(colour) {
+  /**
+   * A track of a camera that shows a colour. Something moves in it, so that there are pictures to send. @param specks so many
+   * other ones: without any, pictures of each size take next to no bit rate.
+   */
+  camera(colour, width = 160, height = 120, specks = 0) {
     const canvas = document.createElement('canvas');
-    Object.assign(canvas, { width: 160, height: 120 });
+    Object.assign(canvas, { width, height });
     const brush = canvas.getContext('2d');
     let count = 0;
     setInterval(() => {
       brush.fillStyle = 'rgb(' + colours[colour].join() + ')';
-      brush.fillRect(0, 0, 160, 120);
+      brush.fillRect(0, 0, width, height);
+      for (let speck = 0; speck < specks; speck++) {
+        brush.fillStyle = 'rgb(' + colours[colour].map((each) => each + 80 * (Math.random() - 0.5)).join() + ')';
+        brush.fillRect(Math.random() * width, Math.random() * height, 24, 24);
+      }
       brush.fillStyle = 'black';
       brush.fillRect(count++ % 8, 0, 4, 4);
     }, 100);
     return canvas.captureStream(10).getVideoTracks()[0];
   },
   /** The camera of this page is such a one: that of the device shows a test pattern. */
-  useCamera(colour) {
-    const camera = this.camera(colour);
+  useCamera(colour, ...size) {
+    const camera = this.camera(colour, ...size);
     const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
     navigator.mediaDevices.getUserMedia = async (asked) => {
       const stream = await ask({ ...asked, video: false });
@@ -113,6 +120,8 @@ const eyes = {
     const [nearest] = Object.keys(colours).sort((one, other) => distance(one) - distance(other));
     return distance(nearest) < 120 ? nearest : 'rgb(' + seen.slice(0, 3).join() + ')';
   },
+  /** How wide the picture on a screen is. */
+  width: (screen = 0) => eyes.screens[screen]?.videoWidth ?? 0,
   /** Pictures that a screen has shown. */
   pictures: (screen = 0) => eyes.screens[screen]?.getVideoPlaybackQuality().totalVideoFrames ?? 0,
   colours: () => eyes.screens.map((_screen, at) => eyes.colour(at)),

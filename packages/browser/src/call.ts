@@ -15,6 +15,8 @@ type CallParts = {
   media: MediaStreamConstraints | undefined;
   /** Pictures that it can show at once. */
   screens: number;
+  /** The sizes in which the camera is sent; empty: one. */
+  encodings: readonly RTCRtpEncodingParameters[];
   ended: (call: Call) => void;
 };
 
@@ -80,9 +82,12 @@ export class Call {
   /** Sends the first offer. For {@link Phone}. */
   async begin(path: string): Promise<void> {
     try {
-      const { media, screens } = this.#parts;
+      const { media, screens, encodings } = this.#parts;
       this.#local = media && (await navigator.mediaDevices.getUserMedia(media));
-      for (const track of this.#local?.getTracks() ?? []) this.connection.addTrack(track, this.#local!);
+      for (const track of this.#local?.getTracks() ?? [])
+        if (track.kind === 'video' && encodings.length > 0)
+          this.connection.addTransceiver(track, { streams: [this.#local!], sendEncodings: [...encodings] });
+        else this.connection.addTrack(track, this.#local!);
       if (!this.#local) this.connection.addTransceiver('audio', { direction: 'recvonly' });
       for (let shown = this.#local?.getVideoTracks().length ?? 0; shown < screens; shown++)
         this.connection.addTransceiver('video', { direction: 'recvonly' });

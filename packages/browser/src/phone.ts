@@ -14,6 +14,11 @@ export type CallOptions = {
 export type PhoneOptions = {
   /** Calls have video: `true`, or how many pictures a call can show at once. Default: no video. */
   video?: boolean | number;
+  /**
+   * The camera is sent in three sizes (simulcast), so that each viewer in a bridge gets one that its line can carry. A list:
+   * in these sizes, each with a `rid`, the smallest first. Default: in one.
+   */
+  simulcast?: boolean | readonly RTCRtpEncodingParameters[];
   /** What is asked of the microphone and the camera. Default: audio, and video where calls have that. */
   media?: MediaStreamConstraints;
   /** Hears the phone's name once it can be called, and undefined while it cannot. */
@@ -25,6 +30,13 @@ export type Supervision = 'listen' | 'whisper' | 'barge';
 
 /** News of calls whose answer is still on its way, at most. */
 const mostEarly = 16;
+
+/** Sizes of a camera, the smallest first: browsers give bit rate to the first ones first. */
+const sizes: readonly RTCRtpEncodingParameters[] = [
+  { rid: 'l', scaleResolutionDownBy: 4 },
+  { rid: 'm', scaleResolutionDownBy: 2 },
+  { rid: 'h' },
+];
 
 /** Shortest and longest time before another try to listen, in ms. */
 const patience = [1_000, 30_000] as const;
@@ -118,7 +130,9 @@ export class Phone {
     caller: Call['caller'],
     local: { media: MediaStreamConstraints | undefined; screens: number },
   ): Call {
-    const parts = { server: this.#server, id, caller, iceServers: this.#iceServers, ...local };
+    const { simulcast = false } = this.#options;
+    const encodings = simulcast === true ? sizes : simulcast || [];
+    const parts = { server: this.#server, id, caller, iceServers: this.#iceServers, encodings, ...local };
     const call = new Call({ ...parts, ended: (over) => this.#calls.delete(over) });
     this.#calls.add(call);
     return call;

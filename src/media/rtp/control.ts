@@ -48,6 +48,8 @@ export class RtcpControl {
   remoteLost = 0;
   /** Jitter of our stream at the far side, in seconds. */
   remoteJitter = 0;
+  /** Share of our packets that its last report says are lost, from 0 to 1; undefined before the first. */
+  remoteFraction: number | undefined;
 
   /** @param cname that of another session of the same far side, when there is one. */
   constructor(clock: Clock, random32: () => number, cname?: string) {
@@ -73,8 +75,8 @@ export class RtcpControl {
   }
 
   /** A sender report, or a receiver report when nothing was sent since the last one, with our name. */
-  report(sender: SentStream, reception: Reception): Uint8Array {
-    const reports = this.#receptionReports(sender, reception);
+  report(sender: SentStream, ...receptions: readonly Reception[]): Uint8Array {
+    const reports = receptions.flatMap((reception) => this.#receptionReports(sender, reception));
     const compound = new CompoundPacket();
     if (sender.packets > this.#packetsReported) {
       const report = new SenderReportPacket();
@@ -116,16 +118,17 @@ export class RtcpControl {
 
   /**
    * Processes a packet of the far side; false if it is no RTCP.
-   * @param heard the source that is heard: reports of others in its transport say nothing about it.
+   * @param heard the sources that are heard: reports of others in their transport say nothing about them.
    */
-  receive(packet: Uint8Array, sender: SentStream, heard?: number): boolean {
+  receive(packet: Uint8Array, sender: SentStream, heard: readonly Reception[] = []): boolean {
     // Version 2, no padding in the first packet, which is a report (RFC 3550 A.2).
     if (packet.length < 8 || packet[0]! >> 6 !== 2 || (packet[1] !== 200 && packet[1] !== 201)) return false;
+    const isHeard = (source: number): boolean =>
+      heard.every(({ ssrc }) => ssrc === undefined) || heard.some(({ ssrc }) => ssrc === source);
     try {
       const compound = new CompoundPacket(new DataView(packet.buffer, packet.byteOffset, packet.byteLength));
       for (const each of compound.getPackets()) {
-        if (each instanceof SenderReportPacket && (heard === undefined || each.getSsrc() === heard))
-          this.#heardSenderReport(each);
+        if (each instanceof SenderReportPacket && isHeard(each.getSsrc())) this.#heardSenderReport(each);
         if (each instanceof SenderReportPacket || each instanceof ReceiverReportPacket)
           for (const report of each.getReports())
             if (report.getSsrc() === sender.ssrc) this.#heardReport(report, sender);
@@ -159,6 +162,7 @@ export class RtcpControl {
     const lost = Math.max(0, report.getTotalLost());
     this.#theirs.lost.add(Math.max(0, lost - this.remoteLost));
     this.remoteLost = lost;
+    this.remoteFraction = report.getFractionLost() / 256;
     this.remoteJitter = report.getJitter() / sender.clockRate;
     this.#theirs.jitter.add(this.remoteJitter);
     const sent = report.getLastSRTimestamp();

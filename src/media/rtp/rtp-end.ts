@@ -92,7 +92,7 @@ export class RtpEnd extends End {
       located: (source) => this.report({ type: 'located', session: this.session, source }),
       secured: (established) => this.report({ type: 'secured', session: this.session, established }),
       packet: (packet, address, port) => this.#receive(packet, address, port),
-      control: (packet) => this.#control.receive(packet, this.#sender, this.#reception.ssrc),
+      control: (packet) => this.#control.receive(packet, this.#sender, [this.#reception]),
     });
     this.#presence = new Presence(options.rtpTimeoutMs, () => this.#lose());
     this.#codec = openCodec(options.codec, { order: 'network' });
@@ -207,7 +207,7 @@ export class RtpEnd extends End {
     const [{ forwarded }, { clockRate }] = [this, this.#codec];
     const late = this.#lateBefore + (this.#playout?.late ?? 0);
     const [sender, control, reception] = [this.#sender, this.#control, this.#reception];
-    return { ...statisticsOf({ sender, control, reception, clockRate, late }), forwarded };
+    return { ...statisticsOf({ sender, control, receptions: [reception], clockRate, late }), forwarded };
   }
 
   override receive(now: number): void {

@@ -6,7 +6,8 @@ import type { SpreadFigures } from './spread.ts';
 type Sides = {
   sender: SentStream;
   control: RtcpControl;
-  reception: Reception;
+  /** Of each source of the far side: their packets are added up, and the last source is named. */
+  receptions: readonly Reception[];
   /** In Hz. */
   clockRate: number;
   /** Packets that came after their turn. */
@@ -14,19 +15,27 @@ type Sides = {
 };
 
 /** RTP figures of both directions so far. */
-export function statisticsOf({ sender, control, reception, clockRate, late }: Sides): Omit<RtpStatistics, 'forwarded'> {
+export function statisticsOf({
+  sender,
+  control,
+  receptions,
+  clockRate,
+  late,
+}: Sides): Omit<RtpStatistics, 'forwarded'> {
   const { local, remote } = control.reported;
+  const sum = (of: (reception: Reception) => number) => receptions.reduce((all, reception) => all + of(reception), 0);
+  const heard = receptions.findLast(({ ssrc }) => ssrc !== undefined);
   return {
     txcount: sender.packets,
-    rxcount: reception.packets,
+    rxcount: sum(({ packets }) => packets),
     txoctetcount: sender.octets,
-    rxoctetcount: reception.octets,
+    rxoctetcount: sum(({ octets }) => octets),
     txploss: control.remoteLost,
-    rxploss: reception.lost,
+    rxploss: sum(({ lost }) => lost),
     local_ssrc: sender.ssrc,
-    remote_ssrc: reception.ssrc ?? 0,
+    remote_ssrc: heard?.ssrc ?? 0,
     txjitter: control.remoteJitter,
-    rxjitter: reception.jitter / clockRate,
+    rxjitter: (heard?.jitter ?? 0) / clockRate,
     ...(late > 0 && { late }),
     ...(control.roundTrip && { rtt: control.roundTrip.last }),
     ...named('rtt', control.roundTrip),

@@ -20,6 +20,8 @@ type SourceState = {
   highest: number;
   readonly audio: ReplayWindow;
   readonly control: ReplayWindow;
+  /** Where its indices are kept. */
+  readonly numbers: HeardNumbers;
 };
 
 /** One key of the far side: its name in packets, and what it opens. */
@@ -35,7 +37,7 @@ function namedKey(key: SrtpKey): NamedKey {
   };
 }
 
-/** Sources remembered; a call has one, and another one when its far side changes. */
+/** Sources remembered where only one is kept: a call has one, and another one when its far side changes. */
 const MAX_SOURCES = 4;
 
 /** How far the far side has come: kept where the end of a thread cannot lose it. */
@@ -52,14 +54,25 @@ export class Opener {
   readonly #keys: readonly NamedKey[];
   readonly #sources = new Map<number, SourceState>();
   readonly #numbers: HeardNumbers;
+  /** Places of their own for several sources; empty where all share one. */
+  readonly #places: readonly HeardNumbers[];
   /** Packets that were left out. */
   refused = 0;
 
-  /** @param numbers earlier indices of the far side, if any. */
-  constructor(key: SrtpKey, numbers: HeardNumbers = { audio: 0, control: 0, source: 0 }) {
+  /**
+   * @param numbers earlier indices of the far side, if any. @param further places for those of further sources: with some, each
+   * source has one, and the source that was heard first makes room.
+   */
+  constructor(
+    key: SrtpKey,
+    numbers: HeardNumbers = { audio: 0, control: 0, source: 0 },
+    further: readonly HeardNumbers[] = [],
+  ) {
     this.#keys = [key, ...(key.others ?? [])].map((each) => namedKey({ suite: key.suite, ...each }));
     this.#numbers = numbers;
-    if (numbers.source > 0) this.#remember(numbers.source - 1, numbers.audio - 1, numbers.control - 1);
+    this.#places = further.length > 0 ? [numbers, ...further] : [];
+    for (const place of [numbers, ...further])
+      if (place.source > 0) this.#keep(place.source - 1, place, place.audio - 1, place.control - 1);
   }
 
   /** Octets that a packet of audio has beyond the one within. */
@@ -89,8 +102,8 @@ export class Opener {
       known.audio.take(index);
       if (index > known.highest) {
         known.highest = index;
-        this.#numbers.audio = index + 1;
-        this.#numbers.source = ssrc + 1;
+        known.numbers.audio = index + 1;
+        known.numbers.source = ssrc + 1;
       }
       return opened;
     }
@@ -113,10 +126,11 @@ export class Opener {
     const layout = { header: controlHeaderLength, ssrc, index, trailer, sendsTrailer: true };
     const opened = transform.open(packet, layout);
     if (!opened) return this.#refuse();
-    (state ?? this.#remember(ssrc)).control.take(index);
-    // Each source has indices of its own; those of the one that goes on elsewhere are kept.
-    const { source } = this.#numbers;
-    if (source === 0 || source === ssrc + 1) this.#numbers.control = Math.max(this.#numbers.control, index + 1);
+    const { control, numbers } = state ?? this.#remember(ssrc);
+    control.take(index);
+    // Each source has indices of its own; where one is kept, they are those of the one that goes on elsewhere.
+    const { source } = numbers;
+    if (source === 0 || source === ssrc + 1) numbers.control = Math.max(numbers.control, index + 1);
     return opened;
   }
 
@@ -137,10 +151,23 @@ export class Opener {
     return counts.map((count) => count * 0x1_0000 + sequence);
   }
 
-  #remember(ssrc: number, highest = -1, control = -1): SourceState {
-    const state = { highest, audio: new ReplayWindow(highest), control: new ReplayWindow(control) };
+  /** Another source; the one that was heard first makes room for it. */
+  #remember(ssrc: number): SourceState {
+    const most = this.#places.length || MAX_SOURCES;
+    if (this.#sources.size >= most) {
+      const [[first, { numbers }]] = this.#sources as unknown as [[number, SourceState]];
+      this.#sources.delete(first);
+      if (this.#places.length > 0) numbers.source = 0;
+    }
+    const place = this.#places.find(({ source }) => source === 0);
+    if (!place) return this.#keep(ssrc, this.#numbers);
+    Object.assign(place, { audio: 0, control: 0, source: ssrc + 1 });
+    return this.#keep(ssrc, place);
+  }
+
+  #keep(ssrc: number, numbers: HeardNumbers, highest = -1, control = -1): SourceState {
+    const state = { highest, audio: new ReplayWindow(highest), control: new ReplayWindow(control), numbers };
     this.#sources.set(ssrc, state);
-    if (this.#sources.size > MAX_SOURCES) this.#sources.delete(this.#sources.keys().next().value!);
     return state;
   }
 

@@ -2,11 +2,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SrtpKeys } from '../../lib/srtp.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
-import { memoryWord, type SessionMemory } from '../session-memory.ts';
+import { behindSources, memoryWord, type SessionMemory, sourcesIn, sourceWords } from '../session-memory.ts';
 import { type HeardNumbers, Opener } from './opener.ts';
 import { Sealer, type SendingNumbers } from './sealer.ts';
 
-const { sealed, control, opened, openedControl, openedSource } = memoryWord;
+const { sealed, control, opened } = memoryWord;
+/** From the first word of a source to that of its RTCP, and to its SSRC. */
+const [toControl, toSource] = [memoryWord.openedControl - opened, memoryWord.openedSource - opened];
 
 /** Makes a packet another one; undefined when there is none to be passed on. */
 type Change = (packet: Uint8Array) => Uint8Array | undefined;
@@ -58,8 +60,7 @@ export class SecurePair implements PortPair {
     if (!isDeepStrictEqual(local, keys.local)) this.#sealer = this.#newSealer(keys);
     if (!isDeepStrictEqual(remote, keys.remote)) {
       // Indices of another key say nothing about replays with this one.
-      this.#memory[openedSource] = 0;
-      this.#memory[openedControl] = 0;
+      for (const at of sourcesIn(this.#memory)) this.#memory[at + toControl] = this.#memory[at + toSource] = 0;
       this.#opener = this.#newOpener(keys);
     }
     this.#keys = keys;
@@ -70,13 +71,15 @@ export class SecurePair implements PortPair {
   }
 
   #newOpener({ remote }: SrtpKeys): Opener {
-    return new Opener(remote, new OpenedWords(this.#memory));
+    const [first, ...further] = sourcesIn(this.#memory).map((at) => new OpenedWords(this.#memory, at));
+    return new Opener(remote, first, further);
   }
 }
 
 /** Forgets indices: keys of another DTLS association count from the start (RFC 5764 3). Never for keys that were in use. */
 export function forgetIndices(memory: SessionMemory): void {
-  for (const index of [sealed, control, openedControl, openedSource]) memory[index] = 0;
+  memory[sealed] = memory[control] = 0;
+  for (const at of sourcesIn(memory)) memory[at + toControl] = memory[at + toSource] = 0;
 }
 
 /** Our sent indices, in session memory. */
@@ -101,31 +104,41 @@ class SealedWords implements SendingNumbers {
   }
 }
 
-/** The far side's received indices, in session memory. */
+/** Whether SRTP has proved that a source is the far side's, and still remembers it. */
+export function isProved(memory: SessionMemory, ssrc: number): boolean {
+  for (let at = opened + toSource; at < Math.min(memory.length, behindSources); at += sourceWords)
+    if (memory[at] === ssrc + 1) return true;
+  return false;
+}
+
+/** The received indices of a source of the far side, in session memory. */
 class OpenedWords implements HeardNumbers {
   readonly #memory: SessionMemory;
+  readonly #at: number;
 
-  constructor(memory: SessionMemory) {
+  /** @param at its first word. */
+  constructor(memory: SessionMemory, at: number) {
     this.#memory = memory;
+    this.#at = at;
   }
 
   get audio(): number {
-    return this.#memory[opened]!;
+    return this.#memory[this.#at]!;
   }
   set audio(next: number) {
-    this.#memory[opened] = next;
+    this.#memory[this.#at] = next;
   }
   get control(): number {
-    return this.#memory[openedControl]!;
+    return this.#memory[this.#at + toControl]!;
   }
   set control(next: number) {
-    this.#memory[openedControl] = next;
+    this.#memory[this.#at + toControl] = next;
   }
   get source(): number {
-    return this.#memory[openedSource]!;
+    return this.#memory[this.#at + toSource]!;
   }
   set source(source: number) {
-    this.#memory[openedSource] = source;
+    this.#memory[this.#at + toSource] = source;
   }
 }
 

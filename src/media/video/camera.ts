@@ -1,9 +1,12 @@
 import type { VideoCodec } from '../../telephony/video.ts';
 import { emptyMark, type FrameMark } from './frame-mark.ts';
+import type { Layers } from './layers.ts';
 
 /** A packet of a camera, as viewers get it. All but its octets is reused when they return. */
 export type VideoPacket = {
   camera: Camera;
+  /** Which of the sizes of its picture (see {@link Camera.layers}); 0 where there is one. */
+  layer: number;
   codec: VideoCodec;
   /** The whole packet; its payload lies between the offsets. Not to be changed. */
   octets: Uint8Array;
@@ -24,9 +27,9 @@ export type VideoPacket = {
 };
 
 /** A packet to be filled: one per camera, so that passing packets on allocates nothing. */
-export function emptyPacket(camera: Camera): VideoPacket {
+export function emptyPacket(camera: Camera, layer = 0): VideoPacket {
   return {
-    ...{ camera, codec: 'vp8', octets: new Uint8Array(0), payloadStart: 0, payloadEnd: 0, marker: false },
+    ...{ camera, layer, codec: 'vp8', octets: new Uint8Array(0), payloadStart: 0, payloadEnd: 0, marker: false },
     ...{ index: 0, time: 0, generation: 0, key: false, mark: emptyMark(), sets: [] },
   };
 }
@@ -51,11 +54,13 @@ export interface Camera {
   readonly session: number;
   /** Whether it sends just now. */
   readonly live: boolean;
+  /** The sizes that its picture comes in, from 1 on (RFC 8853): viewers get the packets of all. Undefined: one size. */
+  readonly layers: Layers | undefined;
   /** Begins to hand its packets to a viewer; once is enough. */
   watch(viewer: Viewer): void;
   unwatch(viewer: Viewer): void;
-  /** A viewer needs a key frame. Requests of all viewers share one rate limit. */
-  askKeyFrame(): void;
+  /** A viewer needs a key frame. Requests of all viewers share one rate limit. @param layer of that size; left out: of all. */
+  askKeyFrame(layer?: number): void;
   /** A viewer's accepted rate has changed. The source gets the lowest of all, within the allowed rate of requests. */
   takesChanged(): void;
 }

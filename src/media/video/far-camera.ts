@@ -1,5 +1,6 @@
 import { emptyHeader, readHeader } from '../rtp/header.ts';
 import { type Camera, emptyPacket, leastTaken, type VideoPacket, type Viewer } from './camera.ts';
+import { Layers } from './layers.ts';
 import { readMark } from './read-mark.ts';
 import type { CarriedPacket } from './video-wire.ts';
 
@@ -8,7 +9,9 @@ type FarCameraOptions = {
   /** The first viewer was added, or the last removed. */
   watched: (on: boolean) => void;
   /** Asks for a key frame there. */
-  ask: () => void;
+  ask: (layer: number | undefined) => void;
+  /** Monotonic time in ms. */
+  now: () => number;
   /** The lowest rate of the viewers here; Infinity: no limit. */
   takes: (bitrate: number) => void;
 };
@@ -22,6 +25,7 @@ export class FarCamera implements Camera {
   readonly #header = emptyHeader();
   /** Whether it sends, as the other thread says. */
   live = false;
+  layers: Layers | undefined;
   /** The last reported rate of the viewers, and whether it may have changed. */
   #takes = Number.POSITIVE_INFINITY;
   #mayTakeOther = false;
@@ -53,8 +57,8 @@ export class FarCamera implements Camera {
     this.#options.watched(false);
   }
 
-  askKeyFrame(): void {
-    this.#options.ask();
+  askKeyFrame(layer?: number): void {
+    this.#options.ask(layer);
   }
 
   takesChanged(): void {
@@ -81,6 +85,10 @@ export class FarCamera implements Camera {
     readMark(codec, octets, header, packet.mark);
     Object.assign(packet, carried, { payloadStart, payloadEnd, marker });
     packet.camera = this;
+    if (packet.layer > 0) {
+      this.layers ??= new Layers();
+      this.layers.took(packet.layer, octets.length, this.#options.now());
+    } else this.layers = undefined;
     for (const viewer of this.#viewers) viewer.take(packet);
   }
 }

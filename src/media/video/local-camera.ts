@@ -1,88 +1,66 @@
-import type { LimitHit } from '../../lib/limit-counts.ts';
-import type { VideoCodec, VideoFlow } from '../../telephony/video.ts';
-import type { VideoConfig } from '../config.ts';
-import { type RtpHeader, sequenceDistance, timestampDistance } from '../rtp/header.ts';
-import { Reception } from '../rtp/reception.ts';
+import type { VideoFlow } from '../../telephony/video.ts';
+import { type RtpHeader, readUint32 } from '../rtp/header.ts';
+import type { Reception } from '../rtp/reception.ts';
+import type { SessionMemory } from '../session-memory.ts';
+import { textIn } from '../webrtc/mid.ts';
 import { BitrateRequester } from './bitrate-requester.ts';
-import { type Camera, emptyPacket, leastTaken, type VideoPacket, type Viewer } from './camera.ts';
-import { bitrateRequest, estimatedBitrate, intraRequest, missing, pictureLoss } from './feedback.ts';
-import { nal, parameterSets } from './h264.ts';
-import { KeyFrameRequester } from './key-frame-requester.ts';
-import { MissedPackets } from './missed-packets.ts';
-import { readMark } from './read-mark.ts';
+import { type Camera, leastTaken, type VideoPacket, type Viewer } from './camera.ts';
+import { CameraSource, type SourceOptions } from './camera-source.ts';
+import { bitrateRequest, estimatedBitrate } from './feedback.ts';
+import { Layers } from './layers.ts';
+import { videoWord } from './stream-memory.ts';
 
-type LocalCameraOptions = {
+type LocalCameraOptions = SourceOptions & {
   session: number;
-  config: VideoConfig;
-  /** Monotonic time in ms. */
-  now: () => number;
-  /** First number of its generations: different for each camera of the session. */
-  generation: number;
-  /** Counts limits that were reached. */
-  hit: LimitHit;
-  /** Our SSRC, which feedback names. */
-  ssrc: () => number;
-  /** Tells the far side something by RTCP. */
-  tell: (feedback: Uint8Array) => void;
-  /** A key frame is wanted of a far side that takes no RTCP feedback which asks for one. */
-  keyFrameNeeded: () => void;
+  /** 32 random bits, from which the generations of a source are counted. */
+  random32: () => number;
+  /** Memory of the stream's numbers. */
+  memory: SessionMemory;
 };
 
-/** Units of timestamps of video per ms (90 kHz). */
-export const unitsPerMs = 90;
-/** A timestamp step this far from the elapsed time is a new timeline, in ms. */
-const longestJumpMs = 10_000;
-/** Numbers that are remembered so that a packet that comes twice is known. More than RFC 3550 lets a packet be late by. */
-const remembered = 256;
-/** Octets of a parameter set that are kept. */
-const longestSet = 512;
-const noSets: readonly Uint8Array[] = [];
-
-/** The camera of a far side whose packets come in here. */
+/** The camera of a far side whose packets come in here: from one source, or from one for each size (RFC 8853). */
 export class LocalCamera implements Camera {
   readonly session: number;
-  readonly reception = new Reception();
-  readonly missed: MissedPackets;
-  readonly keyFrameRequester: KeyFrameRequester;
   readonly bitrate: BitrateRequester;
   readonly #options: LocalCameraOptions;
   readonly #viewers = new Set<Viewer>();
-  readonly #packet: VideoPacket;
-  readonly #seen = new Float64Array(remembered);
+  /** The first is the only one, unless the picture comes in several sizes. */
+  readonly #sources: CameraSource[];
   #flow: VideoFlow | undefined;
-  #starts = 0;
-  /** The newest packet: its numbers, and when it came. */
-  #highest = 0;
-  #time = 0;
-  #heardAt = Number.NEGATIVE_INFINITY;
-  #intraRequests = 0;
-  /** H.264: the parameter sets that came last, and the frame they came with. */
-  #sets: { sps: Uint8Array | undefined; pps: Uint8Array | undefined; time: number } | undefined;
-  #pictureTime: number | undefined;
-  /** H.264: the parameter sets that its description told. */
-  #toldSets: { sps: readonly Uint8Array[]; pps: readonly Uint8Array[] } = { sps: [], pps: [] };
-  /** Key frames that began, and packets that made no sense or came twice. */
-  keyFrames = 0;
-  leftOut = 0;
+  layers: Layers | undefined;
+  /** Packets that do not say of what size they are. */
+  #unknown = 0;
 
   constructor(options: LocalCameraOptions) {
-    const { session, config } = options;
+    const { session, config, hit } = options;
     this.session = session;
     this.#options = options;
-    this.#packet = emptyPacket(this);
-    this.#packet.generation = options.generation;
-    this.missed = new MissedPackets(config.resendPackets, options.hit);
-    this.keyFrameRequester = new KeyFrameRequester(config.keyFramesPerSecond, () => this.#askNow());
+    this.#sources = [this.#newSource(0)];
     this.bitrate = new BitrateRequester({
-      everyMs: config.bitrateIntervalMs,
-      lowest: config.lowestBitrate,
-      hit: options.hit,
+      ...{ everyMs: config.bitrateIntervalMs, lowest: config.lowestBitrate, hit },
       send: (bitrate) => this.#limitNow(bitrate),
     });
   }
 
   get live(): boolean {
-    return this.#flow?.receive === true && this.#options.now() - this.#heardAt < this.#options.config.sourceTimeoutMs;
+    return this.#sources.some(({ live }) => live);
+  }
+
+  /** What has come from each of its sources. */
+  get receptions(): readonly Reception[] {
+    return this.#sources.map(({ reception }) => reception);
+  }
+
+  /** Key frames that began, and how often one was asked for; packets that are missed, asked for again, and of no use. */
+  get figures(): { keyFrames: number; keyFramesAsked: number; missed: number; askedAgain: number; leftOut: number } {
+    const sum = (of: (source: CameraSource) => number) => this.#sources.reduce((all, source) => all + of(source), 0);
+    return {
+      keyFrames: sum(({ keyFrames }) => keyFrames),
+      keyFramesAsked: sum(({ keyFrameRequester }) => keyFrameRequester.asked),
+      missed: sum(({ missed }) => missed.size),
+      askedAgain: sum(({ missed }) => missed.asked),
+      leftOut: sum(({ leftOut }) => leftOut) + this.#unknown,
+    };
   }
 
   /** Bit/s that its far side was asked to send at most; undefined while it may send as it likes, or cannot be asked. */
@@ -93,12 +71,11 @@ export class LocalCamera implements Camera {
 
   /** Sets how its packets come in. */
   configure(flow: VideoFlow): void {
-    if (this.#flow && this.#flow.codec !== flow.codec) this.#begin();
+    const count = flow.bundled?.simulcast?.rids.length ?? 0;
+    if (count !== (this.#flow?.bundled?.simulcast?.rids.length ?? 0)) this.#resize(count);
     this.bitrate.again();
     this.#flow = flow;
-    const sets = (flow.h264?.parameterSets ?? []).map((set) => new Uint8Array(Buffer.from(set, 'base64')));
-    const of = (wanted: number) => sets.filter(([first = 0]) => (first & 0x1f) === wanted);
-    this.#toldSets = { sps: of(nal.sps), pps: of(nal.pps) };
+    for (const source of this.#sources) source.configure(flow);
   }
 
   watch(viewer: Viewer): void {
@@ -109,11 +86,13 @@ export class LocalCamera implements Camera {
   unwatch(viewer: Viewer): void {
     this.#viewers.delete(viewer);
     this.bitrate.changed();
-    if (this.#viewers.size === 0) this.missed.clear();
+    if (this.#viewers.size === 0) for (const { missed } of this.#sources) missed.clear();
   }
 
-  askKeyFrame(): void {
-    this.keyFrameRequester.ask(this.#options.now());
+  askKeyFrame(layer?: number): void {
+    const now = this.#options.now();
+    if (layer === undefined) for (const { keyFrameRequester } of this.#sources) keyFrameRequester.ask(now);
+    else this.#sources[Math.max(0, layer - 1)]?.keyFrameRequester.ask(now);
   }
 
   takesChanged(): void {
@@ -122,154 +101,70 @@ export class LocalCamera implements Camera {
 
   /** Takes a packet of the far side into account and hands it on. */
   receive(octets: Uint8Array, header: RtpHeader, now: number): void {
-    const flow = this.#flow;
-    if (!flow) return;
-    const { reception } = this;
-    const { sequence, timestamp } = header;
-    if (!reception.receive(header, Math.floor(now * unitsPerMs))) return;
-    if (reception.starts !== this.#starts || this.#jumped(timestamp, now)) this.#begin();
-    const packet = this.#packet;
-    const isFirst = this.#highest === 0;
-    // Far from 0, so that those before the first have numbers too.
-    if (isFirst) this.#highest = 0x1_0000 + sequence - 1;
-    const index = this.#highest + sequenceDistance(this.#highest & 0xffff, sequence);
-    if (this.#isKnown(index)) return;
-    const time = isFirst ? timestamp : this.#time + timestampDistance(this.#time % 0x1_0000_0000, timestamp);
-    if (index > this.#highest) {
-      if (!isFirst) this.#skipTo(index, now);
-      this.#highest = index;
-      this.#time = time;
-      this.#heardAt = now;
-    } else this.missed.came(index);
-    if (!flow.receive || !this.#read(flow.codec, octets, header, time)) return;
-    packet.octets = octets;
-    packet.payloadStart = header.payloadStart;
-    packet.payloadEnd = header.payloadEnd;
-    packet.marker = header.marker;
-    packet.index = index;
-    packet.time = time;
-    if (packet.key) {
-      this.keyFrames++;
-      this.keyFrameRequester.arrived();
-      this.missed.before(index);
-    }
-    for (const viewer of this.#viewers) viewer.take(packet);
-  }
-
-  /** Packets between the highest so far and this one are missing. */
-  #skipTo(index: number, now: number): void {
-    if (index > this.#highest + 1 && this.#viewers.size > 0) this.missed.skipped(this.#highest + 1, index, now);
+    const source = this.layers ? this.#sourceOf(octets) : this.#sources[0];
+    if (source) source.receive(octets, header, now);
+    else this.#unknown++;
   }
 
   /** Asks for what is due. @param now monotonic ms. */
   tick(now: number): void {
-    this.keyFrameRequester.tick(now);
+    for (const source of this.#sources) source.tick(now);
     if (this.bitrate.isChanged) this.bitrate.want(leastTaken(this, this.#viewers));
     this.bitrate.tick(now);
-    if (this.missed.size === 0) return;
-    const due = this.missed.due(now);
-    const { ssrc } = this.reception;
-    if (due.length === 0 || ssrc === undefined || !this.#flow?.feedback.nack) return;
-    this.#options.tell(
-      missing(
-        this.#options.ssrc(),
-        ssrc,
-        due.map((index) => index & 0xffff),
-      ),
-    );
   }
 
   /** Removes all viewers. */
   close(): void {
     this.#viewers.clear();
     this.#flow = undefined;
+    for (const source of this.#sources) source.configure(undefined);
   }
 
-  /** Starts a new stream. */
-  #begin(): void {
-    this.#starts = this.reception.starts;
-    this.bitrate.again();
-    this.#packet.generation = (this.#packet.generation + 1) >>> 0;
-    this.#highest = 0;
-    this.#seen.fill(0);
-    this.#sets = undefined;
-    this.#pictureTime = undefined;
-    this.missed.clear();
+  /** Another number of sizes; 0: the picture comes in one. */
+  #resize(count: number): void {
+    this.layers = count > 0 ? new Layers() : undefined;
+    this.#sources.length = 0;
+    for (let source = 0; source < Math.max(1, count); source++)
+      this.#sources.push(this.#newSource(count > 0 ? source + 1 : 0));
+    this.bitrate.changed();
   }
 
-  #jumped(timestamp: number, now: number): boolean {
-    if (this.#highest === 0) return false;
-    const stepMs = timestampDistance(this.#time % 0x1_0000_0000, timestamp) / unitsPerMs;
-    return Math.abs(stepMs - (now - this.#heardAt)) > longestJumpMs;
-  }
-
-  #isKnown(index: number): boolean {
-    const slot = index % remembered;
-    if (this.#seen[slot]! >= index) {
-      this.leftOut++;
-      return true;
-    }
-    this.#seen[slot] = index;
-    return false;
-  }
-
-  /** Reads what the packet says about frames; false when it cannot be shown to anybody. */
-  #read(codec: VideoCodec, octets: Uint8Array, header: RtpHeader, time: number): boolean {
-    const packet = this.#packet;
-    const { payloadStart, payloadEnd } = header;
-    packet.codec = codec;
-    packet.sets = noSets;
-    // Padding alone: it keeps its place among the numbers.
-    if (payloadStart === payloadEnd) {
-      packet.key = false;
-      packet.mark.pictureIdBits = 0;
-      packet.mark.tl0At = -1;
-      return true;
-    }
-    if (!readMark(codec, octets, header, packet.mark)) {
-      this.leftOut++;
-      return false;
-    }
-    packet.key = packet.mark.key;
-    if (codec === 'h264') this.#readSets(octets, payloadStart, payloadEnd, time);
-    return true;
-  }
-
-  /** H.264 pictures without parameter sets get the earlier or the signalled ones. */
-  #readSets(octets: Uint8Array, start: number, end: number, time: number): void {
-    const packet = this.#packet;
-    parameterSets(octets, start, end, (type, from, to) => {
-      this.#sets ??= { sps: undefined, pps: undefined, time };
-      this.#sets.time = time;
-      if (to - from <= longestSet) this.#sets[type === nal.sps ? 'sps' : 'pps'] = octets.slice(from, to);
+  #newSource(layer: number): CameraSource {
+    return new CameraSource({
+      ...this.#options,
+      ...{ camera: this, layer, generation: this.#options.random32() },
+      begun: () => this.bitrate.again(),
+      isWatched: () => this.#viewers.size > 0,
+      pass: (packet) => this.#pass(packet),
     });
-    if (!packet.mark.idr || packet.key || this.#sets?.time === time || this.#pictureTime === time) return;
-    this.#pictureTime = time;
-    packet.key = true;
-    const { sps, pps } = this.#sets ?? {};
-    packet.sets = [...(sps ? [sps] : this.#toldSets.sps), ...(pps ? [pps] : this.#toldSets.pps)];
+  }
+
+  #pass(packet: VideoPacket): void {
+    this.layers?.took(packet.layer, packet.octets.length, this.#options.now());
+    for (const viewer of this.#viewers) viewer.take(packet);
+  }
+
+  /** A source names its size until it is heard (RFC 8852 3.1); which it is outlives the thread. Undefined: it never did. */
+  #sourceOf(octets: Uint8Array): CameraSource | undefined {
+    const { memory } = this.#options;
+    const simulcast = this.#flow?.bundled?.simulcast;
+    if (!simulcast) return undefined;
+    const ssrc = readUint32(octets, 8);
+    for (const [index, source] of this.#sources.entries())
+      if (memory[videoWord.layers + index] === ssrc + 1) return source;
+    const layer = simulcast.rids.indexOf(textIn(octets, simulcast.ridExtension) ?? '');
+    if (layer >= 0) memory[videoWord.layers + layer] = ssrc + 1;
+    return this.#sources[layer];
   }
 
   #limitNow(bitrate: number): boolean {
-    const { ssrc } = this.reception;
+    const ssrc = this.#sources[0]?.reception.ssrc;
     const feedback = this.#flow?.feedback;
     if (ssrc === undefined || !feedback) return false;
+    const { tell } = this.#options;
     const ours = this.#options.ssrc();
-    if (feedback.tmmbr) this.#options.tell(bitrateRequest(ours, ssrc, bitrate));
-    else if (feedback.remb) this.#options.tell(estimatedBitrate(ours, ssrc, bitrate));
-    return true;
-  }
-
-  #askNow(): boolean {
-    const { ssrc } = this.reception;
-    const feedback = this.#flow?.feedback;
-    if (ssrc === undefined || !feedback) return false;
-    if (!feedback.pli && !feedback.fir) {
-      this.#options.keyFrameNeeded();
-      return true;
-    }
-    const ours = this.#options.ssrc();
-    this.#options.tell(feedback.pli ? pictureLoss(ours, ssrc) : intraRequest(ours, ssrc, ++this.#intraRequests & 0xff));
+    if (feedback.tmmbr) tell(bitrateRequest(ours, ssrc, bitrate));
+    else if (feedback.remb) tell(estimatedBitrate(ours, ssrc, bitrate));
     return true;
   }
 }

@@ -5,12 +5,13 @@ import type { SentStream } from '../rtp/control.ts';
 import { headerLength, writeHeader } from '../rtp/header.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import type { Camera, VideoPacket, Viewer } from './camera.ts';
+import { unitsPerMs } from './camera-source.ts';
 import type { BitrateWay } from './feedback.ts';
 import { rewriteMark } from './frame-mark.ts';
-import { unitsPerMs } from './local-camera.ts';
 import type { PacketRoom } from './packet-room.ts';
 import { PacketStore } from './packet-store.ts';
 import { Rate } from './rate.ts';
+import { ShownLayers } from './shown-layers.ts';
 import { videoWord } from './stream-memory.ts';
 import { WholeUnits } from './whole-units.ts';
 
@@ -35,6 +36,8 @@ type ShownStreamOptions = {
   copies: () => boolean;
   /** A packet could not be handled: a fault of ours in this stream, not in the camera's. */
   faulted: (error: unknown) => void;
+  /** Bit/s that the far side is sent in all its streams. */
+  sentInAll: () => number;
 };
 
 /** How long a frame that was begun is waited for before the next source begins, in ms. */
@@ -56,6 +59,7 @@ export class ShownStream implements Viewer, SentStream {
   readonly #memory: SessionMemory;
   readonly #store: PacketStore;
   readonly #rate = new Rate();
+  readonly #layers = new ShownLayers();
   /** Bit/s that the far side has asked for by RTCP. */
   readonly #asked: Record<BitrateWay, number> = { tmmbr: Number.POSITIVE_INFINITY, remb: Number.POSITIVE_INFINITY };
   /** Bit/s that it takes of all that it has said. */
@@ -129,6 +133,11 @@ export class ShownStream implements Viewer, SentStream {
     return this.#memory[octets]!;
   }
 
+  /** Bit/s that are sent in it. */
+  get sent(): number {
+    return this.#layers.sent;
+  }
+
   /** The camera that is shown, or will be. */
   get camera(): Camera | undefined {
     return this.#next ?? this.#shown;
@@ -194,6 +203,7 @@ export class ShownStream implements Viewer, SentStream {
 
   take(packet: VideoPacket): void {
     const flow = this.#flow;
+    if (packet.layer > 0 && !this.#layers.admits(packet)) return;
     if (!flow?.send || packet.codec !== flow.codec) {
       if (flow?.send && this.#foreign !== packet.camera) {
         this.#foreign = packet.camera;
@@ -239,10 +249,12 @@ export class ShownStream implements Viewer, SentStream {
   #letGo(camera: Camera): void {
     camera.unwatch(this);
     this.#whole.delete(camera);
+    this.#layers.letGo(camera);
   }
 
   takes(camera: Camera): number {
-    const isPassedOn = this.#flow?.send && camera !== this.#foreign && camera !== this.#inParts;
+    // Where it comes in several sizes, the one that fits is taken.
+    const isPassedOn = this.#flow?.send && !camera.layers && camera !== this.#foreign && camera !== this.#inParts;
     return isPassedOn ? this.bitrateTaken : Number.POSITIVE_INFINITY;
   }
 
@@ -250,6 +262,14 @@ export class ShownStream implements Viewer, SentStream {
   bitrateAsked(bitrate: number, way: BitrateWay): void {
     this.#asked[way] = bitrate;
     this.#limit();
+    if (way !== 'remb') return;
+    const { config, sentInAll, now } = this.#options;
+    this.#layers.estimated(Math.max(bitrate, config.lowestBitrate), sentInAll(), now());
+  }
+
+  /** The far side has lost a share of what it was sent, from 0 to 1. */
+  lost(share: number): void {
+    this.#layers.lost(share, this.#options.now());
   }
 
   /** The far side misses a packet. @param number 16 bits. */
@@ -263,7 +283,8 @@ export class ShownStream implements Viewer, SentStream {
 
   /** The far side needs a key frame. */
   keyFrameAsked(): void {
-    (this.#shown ?? this.#next)?.askKeyFrame();
+    const camera = this.#shown ?? this.#next;
+    camera?.askKeyFrame(this.#layers.of(camera));
   }
 
   /** To be called once a tick. @param now monotonic ms. */
@@ -272,6 +293,8 @@ export class ShownStream implements Viewer, SentStream {
     const camera = this.#next ?? (this.#waits ? this.#shown : undefined);
     if (camera && !this.#held && now - this.#askedAt >= askAgainMs && camera.live) this.#ask(camera);
     this.#store.expire(now);
+    this.#layers.tick([this.#shown, this.#next], this.octets, this.#most, now);
+    if (this.#shown?.layers) this.#limit();
   }
 
   close(): void {
@@ -279,11 +302,22 @@ export class ShownStream implements Viewer, SentStream {
     this.#store.clear();
   }
 
+  /** Bit/s that the far side accepts by its own words; what it estimates grows with what it gets. */
+  get #most(): number {
+    return Math.min(this.#flow?.maxBitrate ?? Number.POSITIVE_INFINITY, this.#asked.tmmbr);
+  }
+
   #limit(): void {
-    const taken = Math.min(this.#flow?.maxBitrate ?? Number.POSITIVE_INFINITY, this.#asked.tmmbr, this.#asked.remb);
+    const { remb } = this.#asked;
+    const taken = Math.min(this.#most, remb);
+    // Of several sizes a smaller one comes before frames are left out, which an estimate would never recover from.
+    const passed = this.#shown?.layers
+      ? Math.min(this.#most, Math.max(remb, this.#options.config.lowestBitrate))
+      : taken;
+    const isFree = passed === Number.POSITIVE_INFINITY || this.#layers.canLower(this.#shown);
+    this.#rate.limit(isFree ? undefined : passed, this.#options.now());
     if (taken === this.bitrateTaken) return;
     this.bitrateTaken = taken;
-    this.#rate.limit(taken === Number.POSITIVE_INFINITY ? undefined : taken, this.#options.now());
     this.#tellTakes();
   }
 
@@ -295,7 +329,7 @@ export class ShownStream implements Viewer, SentStream {
   #ask(camera: Camera): void {
     if (!this.#flow?.send || camera === this.#foreign || camera === this.#inParts) return;
     this.#askedAt = this.#options.now();
-    camera.askKeyFrame();
+    camera.askKeyFrame(this.#layers.of(camera));
   }
 
   /** A packet of the camera that is to follow. */
@@ -307,7 +341,7 @@ export class ShownStream implements Viewer, SentStream {
     }
     if (!packet.key || packet.camera === this.#inParts) {
       this.leftOut++;
-      if (packet.camera !== this.#inParts) packet.camera.askKeyFrame();
+      if (packet.camera !== this.#inParts) packet.camera.askKeyFrame(packet.layer || undefined);
       return;
     }
     const now = this.#options.now();
@@ -364,9 +398,9 @@ export class ShownStream implements Viewer, SentStream {
   }
 
   /** The packet cannot be shown; a key frame is asked for, unless the picture is in parts. */
-  #leaveOut({ camera }: VideoPacket): void {
+  #leaveOut({ camera, layer }: VideoPacket): void {
     this.leftOut++;
-    if (!this.#tooMuch && camera !== this.#inParts) camera.askKeyFrame();
+    if (!this.#tooMuch && camera !== this.#inParts) camera.askKeyFrame(layer || undefined);
   }
 
   /** Lets the numbers of a source go on where those of the one before ended. */

@@ -1,4 +1,4 @@
-import { memoryWord, type SessionMemory } from '../session-memory.ts';
+import { behindSources, memoryWord, type SessionMemory } from '../session-memory.ts';
 
 /**
  * Numbers of a video stream that outlive its thread; indices of its words. The SRTP ones are at the same place as in
@@ -18,10 +18,12 @@ export const videoWord = {
   tl0: memoryWord.positionMs,
   packets: memoryWord.packets,
   octets: memoryWord.octets,
+  /** SSRC plus one of each size of the far side's picture; 0: not heard yet. */
+  layers: behindSources,
 } as const;
 
 /** Words of one stream, 8 octets each. */
-const words = 16;
+const words = 48;
 
 /** Memory for the numbers of one stream, which both threads see. */
 export function newStreamMemory(): SharedArrayBuffer {

@@ -12,14 +12,15 @@ export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer
   /** Bit/s that those streams take of each; of one that is not named they take all. */
   readonly #takes = new Map<number, number>();
 
-  /** @param session its number here. */
-  constructor(session: number, wire: VideoWire) {
+  /** @param session its number here. @param now monotonic time in ms. */
+  constructor(session: number, wire: VideoWire, now: () => number) {
     super();
     this.#wire = wire;
     this.camera = new FarCamera({
       session,
       watched: (on) => this.#wire.tell({ type: 'watch', on }),
-      ask: () => this.#wire.tell({ type: 'ask' }),
+      ask: (layer) => this.#wire.tell({ type: 'ask', ...ofSize(layer) }),
+      now,
       takes: (bitrate) => this.#wire.tell({ type: 'takes', ...told(bitrate) }),
     });
   }
@@ -30,7 +31,7 @@ export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer
 
   take(packet: VideoPacket): void {
     // A loss between threads looks like a gap: a key frame ends it.
-    if (!this.#wire.packet(packet.camera.session, packet)) packet.camera.askKeyFrame();
+    if (!this.#wire.packet(packet.camera.session, packet)) packet.camera.askKeyFrame(packet.layer || undefined);
   }
 
   /** Takes what has come meanwhile. */
@@ -53,7 +54,7 @@ export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer
         this.camera.live = message.live;
         return;
       case 'ask':
-        if (message.camera !== undefined) this.#watched.get(message.camera)?.askKeyFrame();
+        if (message.camera !== undefined) this.#watched.get(message.camera)?.askKeyFrame(message.layer);
         return;
       case 'takes':
         if (message.camera !== undefined) this.#take(message.camera, message.bitrate);
@@ -100,6 +101,7 @@ export class VideoPipeMember extends ShownCameras implements VideoMember, Viewer
 export class VideoPipeMeeting implements Viewer, VideoWireListener {
   /** The pipe of its audio. */
   readonly beside: number;
+  readonly #now: () => number;
   readonly #wire: VideoWire;
   readonly #member: VideoMember;
   /** Cameras by their numbers at the mix: shown ones by stream, and watched ones. */
@@ -111,14 +113,16 @@ export class VideoPipeMeeting implements Viewer, VideoWireListener {
   /** Bit/s that those at the mix who are shown it take. */
   #takes = Number.POSITIVE_INFINITY;
 
-  constructor(member: VideoMember, beside: number, wire: VideoWire) {
+  /** @param now monotonic time in ms. */
+  constructor(member: VideoMember, beside: number, wire: VideoWire, now: () => number) {
+    this.#now = now;
     this.beside = beside;
     this.#member = member;
     this.#wire = wire;
   }
 
   take(packet: VideoPacket): void {
-    if (!this.#wire.packet(0, packet)) packet.camera.askKeyFrame();
+    if (!this.#wire.packet(0, packet)) packet.camera.askKeyFrame(packet.layer || undefined);
   }
 
   takes(): number {
@@ -151,7 +155,7 @@ export class VideoPipeMeeting implements Viewer, VideoWireListener {
         this.#watch();
         return;
       case 'ask':
-        this.#member.camera?.askKeyFrame();
+        this.#member.camera?.askKeyFrame(message.layer);
         return;
       case 'takes':
         this.#takes = message.bitrate ?? Number.POSITIVE_INFINITY;
@@ -191,7 +195,8 @@ export class VideoPipeMeeting implements Viewer, VideoWireListener {
         this.#wire.tell({ type: 'watch', camera: session, on });
         this.#forget(camera);
       },
-      ask: () => this.#wire.tell({ type: 'ask', camera: session }),
+      ask: (layer) => this.#wire.tell({ type: 'ask', camera: session, ...ofSize(layer) }),
+      now: this.#now,
       takes: (bitrate) => this.#wire.tell({ type: 'takes', camera: session, ...told(bitrate) }),
     });
     camera.live = true;
@@ -204,6 +209,9 @@ export class VideoPipeMeeting implements Viewer, VideoWireListener {
     if (!camera.watched && !this.#asked.includes(camera)) this.#cameras.delete(camera.session);
   }
 }
+
+/** A size of a picture as it crosses. */
+const ofSize = (layer: number | undefined): { layer?: number } => (layer === undefined ? {} : { layer });
 
 /** A bit rate as it crosses. */
 const told = (bitrate: number): { bitrate?: number } => (bitrate === Number.POSITIVE_INFINITY ? {} : { bitrate });

@@ -43,6 +43,8 @@ type VideoStreamOptions = {
   found: () => Displacement | undefined;
   /** See {@link LocalCameraOptions.keyFrameNeeded}. */
   keyFrameNeeded: () => void;
+  /** See {@link ShownStreamOptions.sentInAll}. */
+  sentInAll: () => number;
   /** It cannot go on: a fault of ours. */
   faulted: (error: unknown) => void;
 };
@@ -105,12 +107,14 @@ export class VideoStream {
       send: (packet) => this.#far.send(packet),
       copies: () => this.#far.copies,
       faulted: options.faulted,
+      sentInAll: options.sentInAll,
     });
     this.camera = new LocalCamera({
       session,
       config,
       now,
-      generation: random32(),
+      random32,
+      memory,
       hit,
       ssrc: () => this.shown.ssrc,
       tell: (feedback) => this.#far.sendControl(this.#control.behindReport(this.shown, [feedback])),
@@ -154,7 +158,7 @@ export class VideoStream {
     this.camera.tick(now);
     this.shown.tick(now);
     this.#confirm();
-    if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.shown, this.camera.reception));
+    if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.shown, ...this.camera.receptions));
   }
 
   /** Figures so far; undefined while nothing flows. */
@@ -163,20 +167,21 @@ export class VideoStream {
     if (!flow) return undefined;
     const { camera, shown, stream } = this;
     const { clockRate, unseen } = shown;
+    const { keyFrames, keyFramesAsked, askedAgain, leftOut } = camera.figures;
     return {
-      ...statisticsOf({ sender: shown, control: this.#control, reception: camera.reception, clockRate, late: 0 }),
+      ...statisticsOf({ sender: shown, control: this.#control, receptions: camera.receptions, clockRate, late: 0 }),
       stream,
       codec: flow.codec,
-      key_frames: camera.keyFrames,
-      key_frames_asked: camera.keyFrameRequester.asked,
+      key_frames: keyFrames,
+      key_frames_asked: keyFramesAsked,
       ...(camera.bitrateAsked !== undefined && { bitrate_asked: camera.bitrateAsked }),
       ...(shown.bitrateTaken !== Number.POSITIVE_INFINITY && { bitrate_taken: shown.bitrateTaken }),
       sent_again: shown.sentAgain,
-      asked_again: camera.missed.asked,
+      asked_again: askedAgain,
       ...(shown.current !== undefined && { shown: shown.current }),
       ...(unseen !== undefined && shown.camera && { awaited: shown.camera.session, unseen }),
       switches: shown.switches,
-      left_out: shown.leftOut + camera.leftOut,
+      left_out: shown.leftOut + leftOut,
     };
   }
 
@@ -222,7 +227,9 @@ export class VideoStream {
       return false;
     }
     this.#controlsLeft--;
-    const isReport = this.#control.receive(packet, this.shown, this.camera.reception.ssrc);
+    this.#control.remoteFraction = undefined;
+    const isReport = this.#control.receive(packet, this.shown, this.camera.receptions);
+    if (this.#control.remoteFraction !== undefined) this.shown.lost(this.#control.remoteFraction);
     const target = { ssrc: this.shown.ssrc, intra: this.#intra, mostMissed: this.#config.resendPackets };
     readFeedback(packet, target, this.#listener);
     return isReport;

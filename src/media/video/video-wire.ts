@@ -8,8 +8,8 @@ import type { VideoPacket } from './camera.ts';
 export type VideoPipeMessage =
   /** Of the session: whether its camera sends. */
   | { type: 'camera'; live: boolean }
-  /** A viewer needs a key frame: of a camera there, or of the session's own. */
-  | { type: 'ask'; camera?: number }
+  /** A viewer needs a key frame: of a camera there, or of the session's own; of one size of its picture, or of all. */
+  | { type: 'ask'; camera?: number; layer?: number }
   /** Whether anybody waits for or is shown a camera there, or the session's own. */
   | { type: 'watch'; on: boolean; camera?: number }
   /** Bit/s that those take who are shown a camera there, or the session's own; left out = all there is. */
@@ -18,7 +18,10 @@ export type VideoPipeMessage =
   | { type: 'show'; stream: number; camera?: number };
 
 /** A packet that was carried between threads, with its metadata. */
-export type CarriedPacket = Pick<VideoPacket, 'codec' | 'octets' | 'index' | 'time' | 'generation' | 'key' | 'sets'>;
+export type CarriedPacket = Pick<
+  VideoPacket,
+  'layer' | 'codec' | 'octets' | 'index' | 'time' | 'generation' | 'key' | 'sets'
+>;
 
 /** Hears what the other side sent, in its order. */
 export interface VideoWireListener {
@@ -28,7 +31,7 @@ export interface VideoWireListener {
 
 const kinds = { packet: 1, message: 2 } as const;
 const codecs: readonly VideoCodec[] = ['vp8', 'vp9', 'h264', 'av1'];
-/** Camera, generation, index, time, codec, number of parameter sets. */
+/** Camera, generation, index, time, codec, size, number of parameter sets. */
 const prefixOctets = 28;
 const longestRecord = 0xffff;
 /** Messages that wait for room, at most; a thread that takes none for so long is about to be ended. */
@@ -57,7 +60,8 @@ export class VideoWire {
     record.writeUInt32LE(packet.generation, 4);
     record.writeDoubleLE(packet.index, 8);
     record.writeDoubleLE(packet.time, 16);
-    record.writeUInt16LE(codecs.indexOf(packet.codec), 24);
+    record.writeUInt8(codecs.indexOf(packet.codec), 24);
+    record.writeUInt8(packet.layer, 25);
     record.writeUInt16LE(sets.length, 26);
     length = prefixOctets;
     for (const set of sets) {
@@ -96,7 +100,8 @@ export class VideoWire {
       at += 2 + length;
     }
     listener.hearPacket(record.readUInt32LE(0), {
-      codec: codecs[record.readUInt16LE(24)]!,
+      codec: codecs[record.readUInt8(24)]!,
+      layer: record.readUInt8(25),
       octets: record.subarray(at),
       index: record.readDoubleLE(8),
       time: record.readDoubleLE(16),

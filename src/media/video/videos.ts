@@ -158,11 +158,14 @@ export class Videos {
 
   /** Lets video pass between a session and a mix that are not in the same thread. */
   openPipe(session: number, plan: PipePlan, at: 'session' | 'mix', beside: number): void {
-    const { wakeUps, hit, pipes } = this.#options;
+    const { wakeUps, hit, pipes, clock } = this.#options;
+    const now = () => clock.monotonic();
     this.closePipe(session);
     const wire = new VideoWire(plan, wakeUps, hit);
     const side =
-      at === 'mix' ? new VideoPipeMember(session, wire) : new VideoPipeMeeting(this.#sideOf(session), beside, wire);
+      at === 'mix'
+        ? new VideoPipeMember(session, wire, now)
+        : new VideoPipeMeeting(this.#sideOf(session), beside, wire, now);
     const end = pipes.watch(plan.pipe, () => this.#guardPipe(session, () => side.wake()));
     this.#pipes.set(session, { side, end });
   }
@@ -217,6 +220,11 @@ export class Videos {
       located: (found) => report({ type: 'videoLocated', session, stream: number, source: found }),
       found: () => audio?.displaced ?? this.#sides.get(session)?.streams.get(0)?.displaced,
       keyFrameNeeded: () => report({ type: 'keyFrameNeeded', session }),
+      sentInAll: () => {
+        let sent = 0;
+        for (const { shown } of this.#sides.get(session)?.streams.values() ?? []) sent += shown.sent;
+        return sent;
+      },
       faulted: (error) => this.#fault(session, stream, error),
     });
     if (source) stream.resume(source);

@@ -182,7 +182,14 @@ export class WholeUnits {
       mark.idr = (octets[0]! & 0x1f) === nal.idr;
       mark.key = (octets[0]! & 0x1f) === nal.sps;
       this.#options.pass({
-        ...{ camera: packet.camera, codec: packet.codec, octets, payloadStart: 0, payloadEnd: octets.length },
+        ...{
+          camera: packet.camera,
+          layer: packet.layer,
+          codec: packet.codec,
+          octets,
+          payloadStart: 0,
+          payloadEnd: octets.length,
+        },
         ...{
           marker: isWhole && at === last,
           index: ++this.#index,

@@ -6,12 +6,12 @@ import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { Trace } from '../rtp/traced-pair.ts';
-import { memoryWord, type SessionMemory } from '../session-memory.ts';
-import { forgetIndices, SecurePair } from '../srtp/secure-pair.ts';
-import { midIn, withMid } from './mid.ts';
+import type { SessionMemory } from '../session-memory.ts';
+import { forgetIndices, isProved, SecurePair } from '../srtp/secure-pair.ts';
+import { textIn, withMid } from './mid.ts';
 
-/** Sources that are known by their line's name. Browsers have one for each line. */
-const maximumSources = 16;
+/** Sources that are known by their line's name. Browsers have some for each line: one for each size of its picture. */
+const maximumSources = 64;
 
 /** How a stream is opened. */
 type BundledStream = {
@@ -82,9 +82,12 @@ export class Bundle {
   /** The stream that a sealed packet is for; undefined: the audio. */
   streamOf(packet: Uint8Array, isControl: boolean): BundledPair | undefined {
     if (this.#streams.size === 0 || packet.length < headerLength) return undefined;
-    if (isControl) return this.#find((stream) => stream.source === readUint32(packet, 4));
+    if (isControl) return this.#provedBy(readUint32(packet, 4));
+    const ssrc = readUint32(packet, 8);
     const named = this.#find((stream) => stream.isNamed(packet));
-    return named ?? this.#sources.get(readUint32(packet, 8)) ?? this.#find((stream) => stream.takes(packet[1]! & 127));
+    return (
+      named ?? this.#sources.get(ssrc) ?? this.#provedBy(ssrc) ?? this.#find((stream) => stream.takes(packet[1]! & 127))
+    );
   }
 
   /** Whether a packet of either side, as it is on the network, is one of a stream: by its payload type. */
@@ -97,6 +100,10 @@ export class Bundle {
   control(packet: Uint8Array, address: string, port: number): void {
     this.#control?.(packet, address, port);
     for (const stream of this.#streams) stream.heardControl?.(packet, address, port);
+  }
+
+  #provedBy(ssrc: number): BundledPair | undefined {
+    return this.#find((stream) => stream.hasProved(ssrc));
   }
 
   #find(is: (stream: BundledPair) => boolean): BundledPair | undefined {
@@ -163,10 +170,9 @@ export class BundledPair implements PortPair {
     };
   }
 
-  /** The SSRC that SRTP proved last. */
-  get source(): number | undefined {
-    const next = this.#options.memory[memoryWord.openedSource]!;
-    return next > 0 ? next - 1 : undefined;
+  /** Whether SRTP has proved a source to be one of it. */
+  hasProved(ssrc: number): boolean {
+    return isProved(this.#options.memory, ssrc);
   }
 
   /** Says by what its packets are known. */
@@ -190,7 +196,7 @@ export class BundledPair implements PortPair {
   /** Whether a sealed packet has the name of its line. */
   isNamed(packet: Uint8Array): boolean {
     const line = this.#line;
-    return line?.midExtension !== undefined && midIn(packet, line.midExtension) === line.mid;
+    return line?.midExtension !== undefined && textIn(packet, line.midExtension) === line.mid;
   }
 
   takes(payloadType: number): boolean {

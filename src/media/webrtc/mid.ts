@@ -20,8 +20,8 @@ const endingId = 15;
 const hasExtension = 0x10;
 const longestMid = 16;
 
-/** The name in a packet; undefined when it has none. @param id the number of the extension. */
-export function midIn(packet: Uint8Array, id: number): string | undefined {
+/** The text of an extension in a packet, such as the name of its line; undefined when it has none. @param id its number. */
+export function textIn(packet: Uint8Array, id: number): string | undefined {
   const start = headerLength + 4 * (packet[0]! & 15);
   if (!(packet[0]! & hasExtension) || packet.length < start + 4) return undefined;
   const form = (packet[start]! << 8) | packet[start + 1]!;

@@ -1,4 +1,5 @@
 import { type VideoFormatName, videoFormatNames } from '../../lib/formats.ts';
+import type { BundledLine } from '../../lib/webrtc.ts';
 import { answerH264, h264Offers, h264Rank, isSameH264, readH264, readParameters } from './h264-parameters.ts';
 
 /** One way of a codec as we offer it. Its clock is 90,000 Hz, as of all video. */
@@ -63,13 +64,17 @@ export const offerAnswered = (
   answered: { codec: VideoFormatName; parameters?: string },
 ): OfferedVideo | undefined => offers.find((each) => isSameWay(each, answered));
 
-/** Payload types that the other side has used in a stream: known formats, and all numbers. */
-export type VideoNumbers = { readonly known: readonly OfferedVideo[]; readonly used: readonly number[] };
+/** What the other side has used in a stream: payload types of known formats, all numbers, and names of sizes of its picture. */
+export type VideoNumbers = {
+  readonly known: readonly OfferedVideo[];
+  readonly used: readonly number[];
+  readonly rids?: readonly string[];
+};
 
 /** Remembers those of one more description. */
 export function withNumbers(
   before: VideoNumbers | undefined,
-  formats: readonly OfferedVideo[],
+  { formats, bundled }: { formats: readonly OfferedVideo[]; bundled?: BundledLine },
   all: readonly string[],
 ): VideoNumbers {
   const { known, used } = before ?? { known: [], used: [] };
@@ -79,7 +84,8 @@ export function withNumbers(
     ...{ codec, payloadType },
     ...(parameters !== undefined && { parameters }),
   }));
-  return { known: [...known, ...added], used: [...new Set([...used, ...numbers])] };
+  const { rids } = bundled?.simulcast ?? {};
+  return { known: [...known, ...added], used: [...new Set([...used, ...numbers])], ...(rids && { rids }) };
 }
 
 /** Numbers of payload types that are free for anything. */

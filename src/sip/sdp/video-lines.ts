@@ -29,7 +29,7 @@ import {
   withNumbers,
 } from './video-codecs.ts';
 import { type VideoFormat, type VideoStream, videoLines } from './video-stream.ts';
-import { bundledAttributes, offeredMidExtension } from './webrtc.ts';
+import { bundledAttributes, offeredLine } from './webrtc.ts';
 
 /** One video stream of a call, as we would have it. */
 export type LocalVideoStream = {
@@ -147,7 +147,7 @@ export function offerVideos(
       formats,
       direction: stream.direction,
       sdes: offeredLines(keys[number] ?? {}),
-      ...bundledIn(isBundled ? all[line] : undefined),
+      ...bundledIn(isBundled ? all[line] : undefined, numbers?.[number]?.rids),
       feedback: [{ payload: '*', feedback: allFeedback }],
       ...bandwidthOf(local, stream.direction),
     });
@@ -176,7 +176,7 @@ export function answerVideos(
     const remote = offer.videos?.find((each) => each.line === line);
     if (!remote) continue;
     const { formats } = offer.lines[line]!;
-    numbers = { ...numbers, [number]: withNumbers(numbers?.[number], remote.formats, formats) };
+    numbers = { ...numbers, [number]: withNumbers(numbers?.[number], remote, formats) };
     const secret = usableKeys(remote, srtp?.mode ?? 'off', offer);
     const chosen = chooseFormat(local.codecs, remote.formats);
     if (!stream || !secret || !chosen) continue;
@@ -318,8 +318,8 @@ const bundledOf = ({ bundled }: VideoStream): { bundled?: BundledLine } => {
 };
 
 /** The same of a line of our offer. */
-const bundledIn = (line: MediaLine | undefined): { bundled?: BundledLine } =>
-  line?.mid === undefined ? {} : { bundled: { mid: line.mid, midExtension: offeredMidExtension } };
+const bundledIn = (line: MediaLine | undefined, rids: readonly string[] | undefined): { bundled?: BundledLine } =>
+  line?.mid === undefined ? {} : { bundled: offeredLine(line.mid, rids) };
 
 /** A new line of our offers. */
 const newLine = (

@@ -1,4 +1,11 @@
-import type { BundledLine, DtlsRole, Fingerprint, IceCredentials, WebrtcTransport } from '../../lib/webrtc.ts';
+import type {
+  BundledLine,
+  DtlsRole,
+  Fingerprint,
+  IceCredentials,
+  Simulcast,
+  WebrtcTransport,
+} from '../../lib/webrtc.ts';
 import type { MediaLine, RawMedia, RawSession } from './media-line.ts';
 
 /** Profiles of audio with keys from DTLS (RFC 5764 section 8). */
@@ -24,25 +31,64 @@ export type RemoteBundled = BundledLine & {
 /** URI of the header extension with the name of a line (RFC 9143 section 15). */
 const midUri = 'urn:ietf:params:rtp-hdrext:sdes:mid';
 
+/** The same with the name of a size of its picture (RFC 8852 section 4). */
+const ridUri = 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
+
+/** Sizes of a picture that are taken; an answer leaves out the others (RFC 8853 5.3.2). */
+const MAX_SIZES = 3;
+/** A name of a size (RFC 8851 section 10), as long as an extension of one octet can say it. */
+const ridPattern = /^[\w-]{1,16}$/;
+
+/** The number of a header extension. */
+function extensionOf(media: RawMedia, wanted: string): number | undefined {
+  const value = media.ext?.find(({ uri }) => uri === wanted)?.value;
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= 255 ? Number(value) : undefined;
+}
+
+/** The sizes in which the other side sends its picture; undefined when it is one, or packets do not say theirs. */
+function readSimulcast(media: RawMedia): Simulcast | undefined {
+  const { dir1, list1, dir2, list2 } = media.simulcast ?? {};
+  const list = dir1 === 'send' ? list1 : dir2 === 'send' ? list2 : undefined;
+  const ridExtension = extensionOf(media, ridUri);
+  if (list === undefined || ridExtension === undefined) return undefined;
+  const sent = new Set((media.rids ?? []).filter(({ direction }) => direction === 'send').map(({ id }) => String(id)));
+  // Of alternatives the first; `~`: it begins paused.
+  const named = String(list)
+    .split(';')
+    .map((size) => (size.split(',')[0] ?? '').replace('~', ''));
+  const rids = [...new Set(named)].filter((rid) => ridPattern.test(rid) && sent.has(rid)).slice(0, MAX_SIZES);
+  return rids.length > 1 ? { rids, ridExtension } : undefined;
+}
+
 /** Reads in what transport a media section is; undefined when that is its own, or not one that we take. */
 export function readBundled(media: RawMedia, session: RawSession): RemoteBundled | undefined {
   const mid = media.mid === undefined ? undefined : String(media.mid);
   if (mid === undefined || !readWebrtc(media, session)) return undefined;
   const groups = (session.groups ?? []).filter(({ type }) => type === 'BUNDLE');
   const group = groups.map(({ mids }) => String(mids).split(' ')).find((mids) => mids.includes(mid));
-  const extension = media.ext?.find(({ uri }) => uri === midUri)?.value;
-  const isNumber = Number.isInteger(extension) && Number(extension) >= 1 && Number(extension) <= 255;
-  return group && { mid, group, ...(isNumber && { midExtension: Number(extension) }) };
+  const midExtension = extensionOf(media, midUri);
+  const simulcast = readSimulcast(media);
+  return group && { mid, group, ...(midExtension !== undefined && { midExtension }), ...(simulcast && { simulcast }) };
 }
 
-/** As a line says it: its name, and how packets have that. */
-export const bundledAttributes = ({ mid, midExtension }: BundledLine) => ({
+/** As a line says it: its name, the sizes that we take, and how packets name them. */
+export const bundledAttributes = ({ mid, midExtension, simulcast }: BundledLine) => ({
   mid,
-  ...(midExtension !== undefined && { ext: [{ value: midExtension, uri: midUri }] }),
+  ext: [
+    ...(midExtension === undefined ? [] : [{ value: midExtension, uri: midUri }]),
+    ...(simulcast ? [{ value: simulcast.ridExtension, uri: ridUri }] : []),
+  ],
+  ...(simulcast && {
+    rids: simulcast.rids.map((id) => ({ id, direction: 'recv' })),
+    simulcast: { dir1: 'recv' as const, list1: simulcast.rids.join(';') },
+  }),
 });
 
-/** Our number of that extension in offers. */
-export const offeredMidExtension = 1;
+/** A line of our offers. @param rids sizes of its picture that the other side has sent. */
+export const offeredLine = (mid: string, rids: readonly string[] = []): BundledLine => ({
+  ...{ mid, midExtension: 1 },
+  ...(rids.length > 0 && { simulcast: { rids, ridExtension: 2 } }),
+});
 
 /** Our side of ICE in a session, and the far side's that it was made for; our side of DTLS once it is agreed on. */
 export type ToldWebrtc = {

@@ -68,7 +68,8 @@ export class HandCamera {
       ...numbers,
     };
     this.camera = new LocalCamera({
-      ...{ session, generation: session, config: { ...defaultVideoConfig, ...config } },
+      ...{ session, random32: () => session, config: { ...defaultVideoConfig, ...config } },
+      memory: streamNumbers(newStreamMemory()),
       now: () => clock.now,
       hit: this.limits.hit,
       ssrc: () => 0xabcd,
@@ -155,6 +156,7 @@ export function handScreen(
     faulted: (error) => {
       throw error;
     },
+    sentInAll: () => 0,
   });
   shown.configure(flow);
   return { shown, sent, memory, limits };

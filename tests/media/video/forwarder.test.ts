@@ -11,7 +11,11 @@ class HandMember implements VideoMember {
   readonly shown: (Camera | undefined)[] = [];
 
   constructor(session: number, live: boolean) {
-    this.camera = { session, live, watch: () => {}, unwatch: () => {}, askKeyFrame: () => {}, takesChanged: () => {} };
+    const nothing = () => {};
+    this.camera = {
+      ...{ session, live, layers: undefined, watch: nothing, unwatch: nothing, askKeyFrame: nothing },
+      takesChanged: nothing,
+    };
   }
 
   show(stream: number, camera: Camera | undefined): void {

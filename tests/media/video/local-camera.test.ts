@@ -75,7 +75,7 @@ test('lost packets are asked for again while somebody watches, three times at mo
     watching.indices.map((index) => index - first!),
     [0, -2, -1],
   );
-  assert.is(hand.camera.missed.size, 0);
+  assert.is(hand.camera.figures.missed, 0);
 });
 
 test('what a far side misses is bounded: where too much is lost nothing is asked for', () => {
@@ -85,11 +85,11 @@ test('what a far side misses is bounded: where too much is lost nothing is asked
   hand.receive(...hand.frame(1));
   hand.frame(11);
   hand.receive(...hand.frame(1));
-  assert.is(hand.camera.missed.size, 0);
+  assert.is(hand.camera.figures.missed, 0);
   assert.equal(hand.limits.figures(), { 'media.video.resend_packets': 1 });
   hand.frame(10);
   hand.receive(...hand.frame(1));
-  assert.is(hand.camera.missed.size, 10);
+  assert.is(hand.camera.figures.missed, 10);
   assert.equal(hand.limits.figures(), { 'media.video.resend_packets': 1 });
 });
 
@@ -107,7 +107,7 @@ test('packets that come twice or make no sense are handed to nobody', () => {
     watching.indices.map((index) => index - first!),
     [0, 1, 2],
   );
-  assert.is(hand.camera.leftOut, 4);
+  assert.is(hand.camera.figures.leftOut, 4);
 });
 
 test('numbers go on where they wrap, and it lives while it sends', () => {

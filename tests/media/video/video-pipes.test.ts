@@ -24,8 +24,8 @@ function piped(octets: number) {
   const [nearWakeUp, farWakeUp] = [newWakeUp(1), newWakeUp(2)];
   const near = { pipe: 1, outgoing: toMix, incoming: toSession, farWakeUp, farPipe: 2 };
   const far = { pipe: 2, outgoing: toSession, incoming: toMix, farWakeUp: nearWakeUp, farPipe: 1 };
-  const meeting = new VideoPipeMeeting(member, 0, new VideoWire(near, noWakeUps, limits.hit));
-  const atMix = new VideoPipeMember(71, new VideoWire(far, noWakeUps, limits.hit));
+  const meeting = new VideoPipeMeeting(member, 0, new VideoWire(near, noWakeUps, limits.hit), () => clock.now);
+  const atMix = new VideoPipeMember(71, new VideoWire(far, noWakeUps, limits.hit), () => clock.now);
   return { clock, own, shown, meeting, atMix, limits, other: new HandCamera(2, clock) };
 }
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { emptyHeader, readHeader } from '../../../src/media/rtp/header.ts';
-import { midIn, withMid } from '../../../src/media/webrtc/mid.ts';
+import { textIn, withMid } from '../../../src/media/webrtc/mid.ts';
 
 const mids = suite('names of lines in packets');
 
@@ -12,8 +12,8 @@ const packet = (first: number, ...rest: number[]) => Buffer.from([first, 96, 0, 
 mids('a name is put in and read, and the payload stays what it was', () => {
   for (const mid of ['1', 'video', 'sixteen-octets-.']) {
     const named = withMid(packet(0x80, 7, 8, 9), { mid, midExtension: 4 });
-    assert.is(midIn(named, 4), mid);
-    assert.is(midIn(named, 5), undefined);
+    assert.is(textIn(named, 4), mid);
+    assert.is(textIn(named, 5), undefined);
     const header = emptyHeader();
     assert.ok(readHeader(named, header));
     assert.equal([...named.subarray(header.payloadStart, header.payloadEnd)], [7, 8, 9]);
@@ -29,17 +29,17 @@ mids('a packet stays as it is without a number for names, with extensions, or wi
 });
 
 mids('names are found behind other extensions and sources, in both forms', () => {
-  assert.is(midIn(packet(0x91, 0, 0, 0, 9, 0xbe, 0xde, 0, 2, 0x10, 7, 0, 0x41, 0x61, 0x62, 0, 0), 4), 'ab');
-  assert.is(midIn(packet(0x90, 0x10, 0x05, 0, 2, 1, 0, 0, 4, 2, 0x61, 0x62, 0), 4), 'ab');
-  assert.is(midIn(packet(0x80, 0x10, 0, 0, 1, 4, 1, 0x61, 0), 4), undefined, 'no extension');
-  assert.is(midIn(packet(0x90, 0xbe, 0xde, 0, 1, 0xf0, 0x40, 0x61, 0), 4), undefined, '15 ends it (RFC 8285 4.2)');
+  assert.is(textIn(packet(0x91, 0, 0, 0, 9, 0xbe, 0xde, 0, 2, 0x10, 7, 0, 0x41, 0x61, 0x62, 0, 0), 4), 'ab');
+  assert.is(textIn(packet(0x90, 0x10, 0x05, 0, 2, 1, 0, 0, 4, 2, 0x61, 0x62, 0), 4), 'ab');
+  assert.is(textIn(packet(0x80, 0x10, 0, 0, 1, 4, 1, 0x61, 0), 4), undefined, 'no extension');
+  assert.is(textIn(packet(0x90, 0xbe, 0xde, 0, 1, 0xf0, 0x40, 0x61, 0), 4), undefined, '15 ends it (RFC 8285 4.2)');
 });
 
 mids('no packet makes it throw or read beyond its end', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 12, maxLength: 80 }), fc.integer({ min: 1, max: 14 }), (octets, id) => {
       octets[0]! |= 0x90;
-      const mid = midIn(octets, id);
+      const mid = textIn(octets, id);
       assert.ok(mid === undefined || mid.length <= 255);
     }),
   );

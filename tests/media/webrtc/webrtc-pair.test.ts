@@ -10,7 +10,7 @@ import { SecurePair } from '../../../src/media/srtp/secure-pair.ts';
 import { Bundle } from '../../../src/media/webrtc/bundle.ts';
 import { identityOf } from '../../../src/media/webrtc/dtls-end.ts';
 import { DtlsServer } from '../../../src/media/webrtc/dtls-server.ts';
-import { midIn, withMid } from '../../../src/media/webrtc/mid.ts';
+import { textIn, withMid } from '../../../src/media/webrtc/mid.ts';
 import { WebrtcPair } from '../../../src/media/webrtc/webrtc-pair.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { ManualClock } from '../../../src/virtual/manual-clock.ts';
@@ -299,7 +299,7 @@ test('a stream of a bundle is sent to the browser with the name of its line, sea
   connect(parts);
   pair.rtp.send(plain, 1, '');
   const { datagram, to } = parts.sent.at(-1)!;
-  assert.equal([to, midIn(datagram, 4)], [here, '1']);
+  assert.equal([to, textIn(datagram, 4)], [here, '1']);
   assert.ok(datagram.length > plain.length + 8);
   parts.webrtc.close();
   const count = parts.sent.length;

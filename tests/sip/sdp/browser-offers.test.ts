@@ -105,6 +105,56 @@ for (const [name, vp8, midExtension] of [
   });
 }
 
+/** The recorded offer with the sizes of a camera, as Chromium offers them. */
+const inSizes = (sizes: string, rids: readonly string[]): string =>
+  textOf('chromium-156').replace(
+    /(a=rtpmap:96 VP8)/,
+    [...rids.map((rid) => `a=rid:${rid} send`), `a=simulcast:send ${sizes}`, '$1'].join('\r\n'),
+  );
+
+offers('a camera in several sizes is taken in three at most, and later offers of ours ask for them again', () => {
+  const { body, videos, session } = answered(inSizes('l,x;~m;h;huge', ['l', 'm', 'h', 'huge']), undefined, withVideo());
+  const lines = ['a=rid:l recv', 'a=rid:m recv', 'a=rid:h recv', 'a=simulcast:recv l;m;h'];
+  const extension = 'a=extmap:10 urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
+  for (const line of [...lines, extension]) assert.ok(body.split('\r\n').includes(line), line);
+  assert.not.match(body, /huge/);
+  const simulcast = { rids: ['l', 'm', 'h'], ridExtension: 10 };
+  assert.equal(videos?.[0]?.bundled, { mid: '1', midExtension: 4, simulcast });
+  const offer = writeOffer(session, withVideo(2), 'sendrecv');
+  for (const line of lines) assert.is(offer.body.split(`\n${line}\r`).length, 2, line);
+  const answer = offer.body
+    .replaceAll('a=setup:passive', 'a=setup:active')
+    .replaceAll('a=ice-lite\r\n', '')
+    .replaceAll('AA:BB', Array(32).fill('AB').join(':'))
+    .replaceAll(/^(a=rid:.*) recv/gm, '$1 send')
+    .replace('a=simulcast:recv', 'a=simulcast:send');
+  const read = parseDescription(answer);
+  if (!read.ok) throw new Error(read.problem);
+  const accepted = acceptAnswer(read.description, withVideo(2), 'sendrecv', offer.session);
+  if (!accepted.ok) throw new Error(accepted.problem);
+  assert.equal(
+    accepted.videos?.map(({ bundled }) => bundled?.simulcast?.rids),
+    [['l', 'm', 'h'], undefined],
+  );
+  // A camera that is sent in one size again is offered so.
+  const one = answered(textOf('chromium-156'), offer.session, withVideo());
+  assert.not.match(writeOffer(one.session, withVideo(), 'sendrecv').body, /simulcast|a=rid/);
+});
+
+offers('sizes that are not announced, cannot be named, or of which packets say nothing are no sizes', () => {
+  const plain = (offer: string) => {
+    const { body, videos } = answered(offer, undefined, withVideo());
+    assert.not.match(body, /simulcast|a=rid/);
+    assert.is(videos?.[0]?.bundled?.simulcast, undefined);
+  };
+  plain(inSizes('h;l', ['h']));
+  plain(inSizes('h;h', ['h']));
+  plain(inSizes(';;~,', []));
+  plain(inSizes('h;<script>', ['h', '<script>']));
+  plain(inSizes('h;l', ['h', 'l']).replace('a=simulcast:send', 'a=simulcast:recv'));
+  plain(inSizes('h;l', ['h', 'l']).replace(/a=extmap:10 .*\r\n/, ''));
+});
+
 offers('video in a transport of its own is refused, and one without a port because of BUNDLE is not', () => {
   const text = textOf('chromium-156');
   const alone = answered(text.replace('a=group:BUNDLE 0 1', 'a=group:BUNDLE 0'), undefined, withVideo());
