@@ -37,17 +37,30 @@ export const missingSounds = (timeline: readonly TimelineEntry[]): string[] => [
 /** Two reports of one digit within this time are one key press, in ms: nobody presses as fast. */
 const doubledMs = 150;
 
-/** Digits that a channel reported twice for one key press, each once. */
+/** Whether an entry is a key press that comes in SIP (INFO), not in the audio. */
+const isDigitInfo = (entry: TimelineEntry): boolean =>
+  entry.kind === 'sip' &&
+  entry.direction === 'in' &&
+  entry.first_line.startsWith('INFO ') &&
+  /^(?:content-type|c)\s*:\s*application\/dtmf/im.test(entry.headers);
+
+/**
+ * Digits that a channel reported twice for one key press, each once: two reports that follow each other, and came in two ways
+ * or at nearly the same time.
+ */
 export function doubledDigits(timeline: readonly TimelineEntry[]): string[] {
-  const last = new Map<string, { digit: string; at: number }>();
+  const last = new Map<string, { digit: string; at: number; infos: number; isInfo: boolean }>();
   const doubled = new Set<string>();
+  let infos = 0;
   for (const entry of timeline) {
+    if (isDigitInfo(entry)) infos++;
     if (entry.kind !== 'event' || entry.type !== 'ChannelDtmfReceived') continue;
     const { digit = '', channel } = entry.event as { digit?: string; channel?: { id: string } };
     const key = `${entry.application} ${channel?.id ?? ''}`;
     const before = last.get(key);
-    if (before?.digit === digit && entry.at - before.at < doubledMs) doubled.add(digit);
-    last.set(key, { digit, at: entry.at });
+    const isInfo = infos > (before?.infos ?? 0);
+    if (before?.digit === digit && (isInfo !== before.isInfo || entry.at - before.at < doubledMs)) doubled.add(digit);
+    last.set(key, { digit, at: entry.at, infos, isInfo });
   }
   return [...doubled];
 }

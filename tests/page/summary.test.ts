@@ -23,6 +23,16 @@ summary(
   },
 );
 
+summary('a digit that comes in the audio and in INFO came twice, however long the second took', () => {
+  const info = (content = 'application/dtmf-relay') =>
+    ({ kind: 'sip', direction: 'in', first_line: 'INFO sip:a SIP/2.0', headers: `c: ${content}` }) as TimelineEntry;
+  assert.equal(doubledDigits([digit(0, '5'), info(), digit(900, '5')]), ['5']);
+  assert.equal(doubledDigits([info(), digit(0, '5'), digit(900, '5')]), ['5']);
+  assert.equal(doubledDigits([info(), digit(0, '5'), info(), digit(900, '5')]), []);
+  assert.equal(doubledDigits([digit(0, '5'), info('application/sdp'), digit(900, '5')]), []);
+  assert.equal(doubledDigits([digit(0, '5'), info(), digit(900, '6')]), []);
+});
+
 const sip = (direction: string, first: string, cseq = '1 INVITE', call = 'a') =>
   ({ kind: 'sip', direction, first_line: first, headers: `Call-ID: ${call}\r\nCSeq: ${cseq}` }) as TimelineEntry;
 
