@@ -26,16 +26,31 @@ const read = (): string[] =>
 export const route = cell<string[]>(read());
 const queryText = cell(query());
 
+/** The query that each list had last. */
+const lastQueries = new Map<string, string>();
+const keepQuery = (): void => {
+  // Objects have none that is worth keeping, and there are too many of them.
+  if (!path().includes('/')) lastQueries.set(path(), query());
+};
+keepQuery();
+
 // A link to a place within what is shown (`#main`) leads nowhere else.
 addEventListener('hashchange', () => {
   if (location.hash !== '' && !location.hash.startsWith('#/')) return;
   const next = read();
   if (next.join('\n') !== route.get().join('\n')) route.set(next);
   queryText.set(query());
+  keepQuery();
 });
 
 /** A link within the page. */
 export const to = (...parts: string[]): string => `#/${parts.map(encodeURIComponent).join('/')}`;
+
+/** A link back to a list, with the search that it had. */
+export const backTo = (list: string): string => {
+  const last = lastQueries.get(list) ?? '';
+  return last === '' ? to(list) : `${to(list)}?${last}`;
+};
 
 /** Sets a value of the query; an empty one is left out. It replaces the address: filters are no places to go back to. */
 function setQuery(name: string, value: string): void {
@@ -45,6 +60,7 @@ function setQuery(name: string, value: string): void {
   const text = next.toString();
   history.replaceState(null, '', `#/${path()}${text === '' ? '' : `?${text}`}`);
   queryText.set(text);
+  keepQuery();
 }
 
 /** A value of the query, and what sets it; `usual` is not written into the address. */

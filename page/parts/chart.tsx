@@ -20,6 +20,15 @@ const wide = 420;
 /** How far a chart is zoomed, and by how much at once. */
 const [smallest, largest, step] = [0.4, 3, 1.25];
 
+/** Scrolls to the state that is lit. */
+function showLit(root: HTMLElement): void {
+  const state = root.querySelector('.state.lit');
+  if (!state) return;
+  const [inside, around] = [state.getBoundingClientRect(), root.getBoundingClientRect()];
+  root.scrollLeft += inside.left + inside.width / 2 - (around.left + around.width / 2);
+  root.scrollTop += inside.top + inside.height / 2 - (around.top + around.height / 2);
+}
+
 /** A chart, drawn; the states it is in are lit and the way it came is marked. */
 export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; label?: string }) {
   const drawn = useChart(name);
@@ -101,14 +110,14 @@ export function ChartDrawing({ name, lit, label }: { name: string; lit?: Lit; la
     root.querySelector('svg')?.setAttribute('aria-label', `${label ?? name}: ${(lit?.states ?? []).join(', ')}`);
   }, [drawn, way, states]);
 
-  // What is lit is in view, however large the chart is.
+  // What is lit is in view, however large the chart is, and the room that it has.
   useLayoutEffect(() => {
     const root = box.current;
-    const state = root?.querySelector('.state.lit');
-    if (!root || !state) return;
-    const [inside, around] = [state.getBoundingClientRect(), root.getBoundingClientRect()];
-    root.scrollLeft += inside.left + inside.width / 2 - (around.left + around.width / 2);
-    root.scrollTop += inside.top + inside.height / 2 - (around.top + around.height / 2);
+    if (!root || !drawn) return undefined;
+    const resized = new ResizeObserver(() => showLit(root));
+    resized.observe(root);
+    showLit(root);
+    return () => resized.disconnect();
   }, [drawn, states, zoom]);
 
   /** Where a drag began, with what was in view. */

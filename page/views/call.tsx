@@ -12,7 +12,7 @@ import { useLive } from '../core/live.ts';
 import { callAt } from '../core/moment.ts';
 import { overview } from '../core/overview.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
-import { to, useQuery } from '../core/route.ts';
+import { backTo, useQuery } from '../core/route.ts';
 import { session } from '../core/session.ts';
 import { useStoredCall } from '../core/stored.ts';
 import { summaryOf } from '../core/summary.ts';
@@ -292,7 +292,7 @@ export function CallView({ id }: { id: string }) {
   return (
     <div class="call">
       <div class="call-head">
-        <a class="back" href={to('calls')} aria-label="All calls">
+        <a class="back" href={backTo('calls')} aria-label="All calls">
           ‹
         </a>
         <h1>{ends ? `${ends.from} → ${ends.to}` : id}</h1>

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isLit, pageTests } from '../support/browser.ts';
+import { isLit, pageTests, untilTrue } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 
@@ -18,6 +18,14 @@ const heading = (shown: Page, text: string) =>
 
 /** How much wider what is shown is than the window. */
 const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
+
+/** Whether the present state of bob's chart is in view. */
+const isLitInView = `(() => {
+  const card = [...document.querySelectorAll('.object')].find((each) => each.textContent.includes('PJSIP/bob-'));
+  const box = card?.querySelector('.drawing');
+  const [around, lit] = [box, box?.querySelector('.state.lit')].map((each) => each?.getBoundingClientRect());
+  return Boolean(around && lit && lit.left >= around.left && lit.right <= around.right);
+})()`;
 
 test(
   'its title names who talks, also after a transfer, and then as they were; its buttons ask and say what they did',
@@ -89,21 +97,14 @@ test(
     await chart.waitFor();
     for (let presses = 0; presses < 4; presses++) await card.getByRole('button', { name: 'Larger' }).click();
     await card.getByRole('button', { name: 'Usual size' }).getByText('244 %').waitFor();
-    assert.ok(
-      await chart.evaluate((box) => {
-        const [around, lit] = [box, box.querySelector('.state.lit') as Element].map((each) =>
-          each.getBoundingClientRect(),
-        );
-        return around !== undefined && lit !== undefined && lit.left >= around.left && lit.right <= around.right;
-      }),
-      'the present state is in view',
-    );
+    await untilTrue(shown, isLitInView);
     for (const [width, height] of [
       [400, 820],
       [1920, 1000],
     ] as const) {
       await shown.setViewportSize({ width, height });
       assert.is(await shown.evaluate(overflow), 0, `${width} px`);
+      await untilTrue(shown, isLitInView);
     }
     await card.getByRole('button', { name: 'Hang up', exact: true }).click();
     await card.getByRole('button', { name: 'Hang up now' }).click();

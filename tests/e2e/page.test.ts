@@ -323,7 +323,10 @@ test(
     await row.click();
     await isLit(shown, 'channel', 'destroyed');
     await shown.getByLabel('Summary').getByText(/4799/).waitFor();
+    // Back to the search; the list itself begins without one.
     await shown.getByRole('link', { name: 'All calls' }).click();
+    await row.waitFor();
+    await shown.getByRole('link', { name: 'Calls', exact: true }).click();
     await row.waitFor({ state: 'detached' });
     await shown.getByRole('link', { name: 'DESK 4799' }).click();
     await row.waitFor();
