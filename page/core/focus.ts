@@ -1,12 +1,12 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /** Keyboard focus. */
 
-/** Focuses the element when it appears. (`autofocus` works only once per page.) */
+/** Focuses the element when it appears, before a key can go elsewhere. (`autofocus` works only once per page.) */
 export function useFocusAtFirst<E extends HTMLElement>(): RefObject<E | null> {
   const element = useRef<E>(null);
-  useEffect(() => element.current?.focus(), []);
+  useLayoutEffect(() => element.current?.focus(), []);
   return element;
 }
 

@@ -13,8 +13,11 @@ export type Needed = {
   test<T>(suite: Test<T>, title: string, handler: (program: string, context: T) => Promise<void> | void): void;
 };
 
+/** Smaller builds of a program that do all that tests ask of it. Chromium without windows takes a third less CPU. */
+const smaller: Readonly<Record<string, string>> = { chromium: 'chromium-headless-shell' };
+
 /**
- * Looks for a program in PATH.
+ * Looks for a program in PATH, for a smaller build of it first.
  * @param say hears of skipped tests.
  */
 export function need(
@@ -22,9 +25,10 @@ export function need(
   searchPath = process.env['PATH'] ?? '',
   say: (line: string) => void = (line) => void process.stdout.write(`${line}\n`),
 ): Needed {
-  const path = searchPath
-    .split(delimiter)
-    .map((directory) => join(directory, program))
+  const directories = searchPath.split(delimiter);
+  const path = [smaller[program] ?? [], program]
+    .flat()
+    .flatMap((name) => directories.map((directory) => join(directory, name)))
     .find(isExecutable);
   return {
     path,
