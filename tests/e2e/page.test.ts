@@ -30,7 +30,8 @@ test('a call is seen from its ringing to its end, now and then', async ({ server
   const ringing = await moments.inputValue();
   await shown.getByRole('button', { name: 'Answer', exact: true }).click();
   await isLit(shown, 'channel', 'up');
-  await app.ok('POST', `/channels/${channel.id}/play?media=sound:hello-world`);
+  // The tone behind it plays for as long as the browser takes to look.
+  await app.ok('POST', `/channels/${channel.id}/play?media=sound:hello-world,tone:dial`);
   await isLit(shown, 'playback', 'playing');
   await peer.press('5', 100);
   await app.waitFor('ChannelDtmfReceived');
