@@ -75,19 +75,25 @@ export class FakeNetwork implements Sockets {
   readonly #address = { words: new Int32Array(7), at: 0 };
   readonly #fastRelays = new FastRelays(
     {
-      sendto: (port, packet, length, _flags, _at, ofAddress) => this.#pass(port, packet.slice(0, length), ofAddress),
-      sendtoAt: (port, _packetAt, _length, _flags, _at, ofAddress) => this.#pass(port, this.#passing, ofAddress),
+      sendtoAt: (port, _packetAt, length, _flags, _at, ofAddress) =>
+        this.#pass(port, this.#place.slab.slice(0, length), ofAddress),
     },
     this.#address,
   );
-  #passing: Uint8Array = new Uint8Array(0);
+  /** Where packets are received, with its address; system calls take it there. */
+  readonly #place: { slab: Uint8Array; used: 0; packetAt: number };
   readonly #heard = new Map<number, { address: string; port: number }>();
   /** Packets that sockets have passed on by themselves. */
   passed = 0;
 
-  /** @param clock without one sockets pass nothing on by themselves. */
-  constructor(clock?: Pick<ManualClock, 'monotonic'>) {
+  /**
+   * @param clock without one sockets pass nothing on by themselves.
+   * @param addressOf where octets are, for functions of OpenSSL that are called themselves
+   */
+  constructor(clock?: Pick<ManualClock, 'monotonic'>, addressOf: (octets: Uint8Array) => number = () => 0) {
     this.#clock = clock;
+    const slab = new Uint8Array(new ArrayBuffer(20_000));
+    this.#place = { slab, used: 0, packetAt: addressOf(slab) };
   }
 
   async bind(_address: string, wanted: number): Promise<PacketSocket> {
@@ -119,14 +125,15 @@ export class FakeNetwork implements Sockets {
 
   /** Lets a packet arrive at one of the bound ports. */
   deliver(port: number, packet: Uint8Array, from = { address: '192.0.2.1', port: 4000 }): void {
+    let heard = packet;
     if (this.#clock && this.#fastRelays.opens(port)) {
       this.#address.words.set(wordsOf(from));
-      this.#passing = packet;
-      if (this.#fastRelays.pass(port, { slab: packet, used: 0, packetAt: 0 }, packet.length, this.#clock.monotonic()))
-        return;
+      this.#place.slab.set(packet);
+      if (this.#fastRelays.pass(port, this.#place, packet.length, this.#clock.monotonic())) return;
+      heard = this.#place.slab.slice(0, packet.length);
     }
     this.#heard.set(port, from);
-    this.listeners.get(port)?.(packet, from.address, from.port);
+    this.listeners.get(port)?.(heard, from.address, from.port);
   }
 
   #pass(from: number, packet: Uint8Array, lengthOfAddress: number): number {

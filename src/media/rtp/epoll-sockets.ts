@@ -20,6 +20,7 @@ import {
   type SystemCalls,
   socketLevel,
 } from '../../native/system-calls.ts';
+import { longestSecret } from '../srtp/sealer.ts';
 import type { Descriptors } from './descriptors.ts';
 import { type FastRelayEnd, type FastRelayPlan, FastRelays } from './fast-relays.ts';
 import { type PacketListener, type PacketSocket, receiveBufferBytes, type Sockets } from './sockets.ts';
@@ -288,10 +289,10 @@ class Room {
     this.lengthAt = calls.addressOf(this.#length);
   }
 
-  /** Space for a packet of up to {@link longestPacket} octets. */
+  /** Space for a packet of up to {@link longestPacket} octets, and for what SRTP adds when it is passed on. */
   next(): number {
     this.#length[0] = addressRoom;
-    if (this.#slab.length - this.#used < longestPacket) {
+    if (this.#slab.length - this.#used < longestPacket + longestSecret) {
       this.#slab = Buffer.allocUnsafeSlow(slabBytes);
       this.#slabAt = this.#calls.addressOf(this.#slab);
       this.#used = 0;

@@ -27,11 +27,11 @@ export type FastRelayPlan = {
   passed: (packets: number, heardAt: number) => void;
 };
 
-/** Decrypts SRTP. Undefined = the packet proves nothing or came before, and nothing has changed. */
-type PacketOpener = { open(packet: Uint8Array): Uint8Array | undefined; readonly overhead: number };
+/** Decrypts SRTP where it is. False = the packet proves nothing or came before, and no count has changed. */
+type PacketOpener = { openAt(place: ReceivedAt, length: number): boolean; readonly overhead: number };
 
-/** Encrypts a packet. Undefined = it cannot be sent. */
-type PacketSealer = { seal(packet: Uint8Array): Uint8Array | undefined };
+/** Encrypts a packet where it is. @returns its length then; 0 = it cannot be sent. */
+type PacketSealer = { sealAt(place: ReceivedAt, length: number): number };
 
 /**
  * A socket's descriptor with an address as the kernel has it: family and port, then the address of IPv4. An address of IPv6 has
@@ -83,9 +83,9 @@ const longWords = 5;
 const longRowWords = 2 * longWords;
 
 /** Memory that holds a received packet, where in it, and the address of that for system calls. */
-type ReceivedAt = { slab: Uint8Array; used: number; packetAt: number };
+type ReceivedAt = { readonly slab: Uint8Array; readonly used: number; readonly packetAt: number };
 
-type RelayCalls = Pick<SystemCalls, 'sendto' | 'sendtoAt'>;
+type RelayCalls = Pick<SystemCalls, 'sendtoAt'>;
 
 /**
  * Relays in-order packets from the far side of one socket to another socket, with a new header. Each socket has one row of
@@ -174,7 +174,8 @@ export class FastRelays {
    * Relays a packet, if its relay is open. False: it needs inspection, and nothing was changed.
    * @param room where the packet of `length` octets was received. @param now monotonic ms.
    */
-  pass(descriptor: number, { slab: memory, used: start, packetAt }: ReceivedAt, length: number, now: number): boolean {
+  pass(descriptor: number, place: ReceivedAt, length: number, now: number): boolean {
+    const { slab: memory, used: start } = place;
     const rows = this.#rows;
     const address = this.#address;
     const row = descriptor * rowWords;
@@ -189,15 +190,8 @@ export class FastRelays {
     const later = (theirs - rows[row + word.timestamp]!) | 0;
     const clockRate = rows[row + word.clockRate]!;
     const plan = rows[row + word.isSecret] === 1 ? this.#plans[descriptor] : undefined;
-    let octets = memory;
-    let at = start;
-    if (plan?.open) {
-      const opened = plan.open.open(memory.subarray(start, start + length));
-      // It proves nothing, which its listener would find as well.
-      if (!opened) return true;
-      octets = opened;
-      at = 0;
-    }
+    // It proves nothing, which its listener would find as well.
+    if (plan?.open && !plan.open.openAt(place, length)) return true;
 
     if (number < highest) rows[row + word.wraps]!++;
     rows[row + word.highest] = number;
@@ -213,11 +207,11 @@ export class FastRelays {
     wides[row / 2 + wide.at] = time;
 
     const ours = (number + rows[row + word.sequenceOffset]!) & 0xffff;
-    octets[at + 1] = rows[row + word.ourPayloadType]! | (marked & 0x80);
-    octets[at + 2] = ours >> 8;
-    octets[at + 3] = ours;
-    writeUint32(octets, at + 4, theirs + rows[row + word.timestampOffset]!);
-    writeUint32(octets, at + 8, rows[row + word.ourSsrc]!);
+    memory[start + 1] = rows[row + word.ourPayloadType]! | (marked & 0x80);
+    memory[start + 2] = ours >> 8;
+    memory[start + 3] = ours;
+    writeUint32(memory, start + 4, theirs + rows[row + word.timestampOffset]!);
+    writeUint32(memory, start + 8, rows[row + word.ourSsrc]!);
     const stream = this.#memories[descriptor]!;
     stream[sequence] = (ours + 1) & 0xffff;
     if (time + units > stream[timestamp]!) stream[timestamp] = time + units;
@@ -230,8 +224,9 @@ export class FastRelays {
       address[2] = 0;
       address[3] = 0;
     } else this.#writeLong(descriptor);
-    if (plan) this.#sendSecret(plan, octets.subarray(at, at + headerLength + size), rows[row + word.to]!, toLength);
-    else this.#calls.sendtoAt(rows[row + word.to]!, packetAt, length, 0, this.#addressAt, toLength);
+    const bare = headerLength + size;
+    const sent = plan?.seal ? plan.seal.sealAt(place, bare) : bare;
+    if (sent > 0) this.#calls.sendtoAt(rows[row + word.to]!, place.packetAt, sent, 0, this.#addressAt, toLength);
     return true;
   }
 
@@ -267,11 +262,6 @@ export class FastRelays {
   #writeLong(descriptor: number): void {
     const at = descriptor * longRowWords + longWords;
     for (let each = 0; each < longWords; each++) this.#address[2 + each] = this.#long[at + each]!;
-  }
-
-  #sendSecret({ seal }: FastRelayPlan, packet: Uint8Array, to: number, toLength: number): void {
-    const sealed = seal ? seal.seal(packet) : packet;
-    if (sealed) this.#calls.sendto(to, sealed, sealed.length, 0, this.#addressAt, toLength);
   }
 
   /** Returns the packet counts of a socket to its end. */

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from 'node:crypto';
 import type { SrtpSuiteSizes } from '../../lib/srtp.ts';
-import type { Layout, Transform } from './layout.ts';
+import { type Layout, type Transform, trailerOctets, write32 } from './layout.ts';
 import type { SessionKeys } from './session-keys.ts';
 import { writeCounterStart, writeGcmStart } from './start.ts';
 
@@ -8,10 +8,17 @@ import { writeCounterStart, writeGcmStart } from './start.ts';
 export const nodeTransform = (suite: SrtpSuiteSizes, keys: SessionKeys, tag: number): Transform =>
   suite.aead ? new Gcm(suite, keys) : new CounterMode(keys, tag);
 
+function octetsOf(trailer: number): Buffer {
+  const octets = Buffer.allocUnsafe(trailerOctets);
+  write32(octets, 0, trailer);
+  return octets;
+}
+
 /** AES in counter mode and HMAC-SHA1 (RFC 3711 4.1.1, 4.2.1); the tag stands at the very end. */
 class CounterMode implements Transform {
   readonly tag: number;
   readonly trailerIsLast = false;
+  readonly inPlace = undefined;
   readonly #keys: SessionKeys;
 
   constructor(keys: SessionKeys, tag: number) {
@@ -22,8 +29,8 @@ class CounterMode implements Transform {
   seal(packet: Uint8Array, layout: Layout): Buffer {
     const { header, trailer, sendsTrailer } = layout;
     const secret = this.#cipher(layout).update(packet.subarray(header));
-    const parts = [packet.subarray(0, header), secret, ...(sendsTrailer ? [trailer] : [])];
-    const sealed = Buffer.concat(parts, packet.length + (sendsTrailer ? trailer.length : 0) + this.tag);
+    const parts = [packet.subarray(0, header), secret, ...(sendsTrailer ? [octetsOf(trailer)] : [])];
+    const sealed = Buffer.concat(parts, packet.length + (sendsTrailer ? trailerOctets : 0) + this.tag);
     this.#proof(sealed.subarray(0, sealed.length - this.tag), sendsTrailer ? undefined : trailer).copy(
       sealed,
       sealed.length - this.tag,
@@ -38,14 +45,14 @@ class CounterMode implements Transform {
     const proved = packet.subarray(0, packet.length - this.tag);
     const proof = this.#proof(proved, sendsTrailer ? undefined : trailer).subarray(0, this.tag);
     if (!timingSafeEqual(proof, packet.subarray(packet.length - this.tag))) return undefined;
-    const end = sendsTrailer ? proved.length - trailer.length : proved.length;
+    const end = sendsTrailer ? proved.length - trailerOctets : proved.length;
     const plain = this.#cipher(layout).update(packet.subarray(header, end));
     return Buffer.concat([packet.subarray(0, header), plain], end);
   }
 
-  #proof(packet: Uint8Array, trailer: Uint8Array | undefined): Buffer {
+  #proof(packet: Uint8Array, trailer: number | undefined): Buffer {
     const hmac = createHmac('sha1', this.#keys.auth).update(packet);
-    return (trailer ? hmac.update(trailer) : hmac).digest();
+    return (trailer === undefined ? hmac : hmac.update(octetsOf(trailer))).digest();
   }
 
   #cipher(layout: Layout) {
@@ -59,6 +66,7 @@ class CounterMode implements Transform {
 class Gcm implements Transform {
   readonly tag: number;
   readonly trailerIsLast = true;
+  readonly inPlace = undefined;
   readonly #keys: SessionKeys;
   readonly #name: 'aes-128-gcm' | 'aes-256-gcm';
 
@@ -72,18 +80,18 @@ class Gcm implements Transform {
     const { header, trailer, sendsTrailer } = layout;
     const cipher = createCipheriv(this.#name, this.#keys.cipher, this.#start(layout), { authTagLength: this.tag });
     const clear = packet.subarray(0, header);
-    cipher.setAAD(sendsTrailer ? Buffer.concat([clear, trailer]) : clear);
+    cipher.setAAD(sendsTrailer ? Buffer.concat([clear, octetsOf(trailer)]) : clear);
     const secret = cipher.update(packet.subarray(header));
     cipher.final();
-    return Buffer.concat([clear, secret, cipher.getAuthTag(), ...(sendsTrailer ? [trailer] : [])]);
+    return Buffer.concat([clear, secret, cipher.getAuthTag(), ...(sendsTrailer ? [octetsOf(trailer)] : [])]);
   }
 
   open(packet: Uint8Array, layout: Layout): Buffer | undefined {
     const { header, trailer, sendsTrailer } = layout;
-    const end = packet.length - this.tag - (sendsTrailer ? trailer.length : 0);
+    const end = packet.length - this.tag - (sendsTrailer ? trailerOctets : 0);
     const decipher = createDecipheriv(this.#name, this.#keys.cipher, this.#start(layout), { authTagLength: this.tag });
     const clear = packet.subarray(0, header);
-    decipher.setAAD(sendsTrailer ? Buffer.concat([clear, trailer]) : clear);
+    decipher.setAAD(sendsTrailer ? Buffer.concat([clear, octetsOf(trailer)]) : clear);
     decipher.setAuthTag(packet.subarray(end, end + this.tag));
     const plain = decipher.update(packet.subarray(header, end));
     try {

@@ -1,16 +1,18 @@
 import { type SrtpKey, srtpSuites } from '../../lib/srtp.ts';
 import { KeyName } from './key-name.ts';
-import type { Transform } from './layout.ts';
+import type { PacketPlace, Transform } from './layout.ts';
 import { createTransform } from './packet-crypto.ts';
 import { ReplayWindow } from './replay-window.ts';
 import {
   controlHeaderLength,
   encryptedMark,
   nearestIndex,
+  plainFirst,
+  plainHeader,
+  plainLayout,
   read32,
   rolloversOf,
   rtpHeaderLength,
-  word,
 } from './sealer.ts';
 import { sessionKeys } from './session-keys.ts';
 
@@ -56,6 +58,7 @@ export class Opener {
   readonly #numbers: HeardNumbers;
   /** Places of their own for several sources; empty where all share one. */
   readonly #places: readonly HeardNumbers[];
+  readonly #layout = plainLayout();
   /** Packets that were left out. */
   refused = 0;
 
@@ -95,19 +98,52 @@ export class Opener {
     const candidates = begun ? [nearestIndex(state.highest, sequence)] : this.#likely(sequence);
     for (const index of candidates) {
       if (index < 0 || (state && !state.audio.admits(index))) continue;
-      const layout = { header, ssrc, index, trailer: word(rolloversOf(index)), sendsTrailer: false };
+      const layout = { header, ssrc, index, trailer: rolloversOf(index), sendsTrailer: false };
       const opened = transform.open(packet, layout);
       if (!opened) continue;
-      const known = state ?? this.#remember(ssrc);
-      known.audio.take(index);
-      if (index > known.highest) {
-        known.highest = index;
-        known.numbers.audio = index + 1;
-        known.numbers.source = ssrc + 1;
-      }
+      this.#take(state ?? this.#remember(ssrc), ssrc, index);
       return opened;
     }
     return this.#refuse();
+  }
+
+  /**
+   * Opens a packet of audio where it is, without a copy if OpenSSL can be called itself. @returns whether the far side sent it; if
+   * not, its octets are of no use any more.
+   */
+  audioAt(place: PacketPlace, length: number): boolean {
+    const { slab, used } = place;
+    const [{ audio, name }] = this.#keys as [NamedKey];
+    const { inPlace } = audio;
+    const isPlain = length >= plainHeader + audio.tag && slab[used] === plainFirst;
+    const ssrc = isPlain ? read32(slab, used + 8) : 0;
+    const state = this.#sources.get(ssrc);
+    const hasBegun = state !== undefined && state.highest >= 0;
+    if (!inPlace || !isPlain || !hasBegun || this.#keys.length > 1 || name.length > 0) {
+      const opened = this.audio(slab.subarray(used, used + length));
+      if (opened) slab.set(opened, used);
+      return opened !== undefined;
+    }
+    const index = nearestIndex(state.highest, (slab[used + 2]! << 8) | slab[used + 3]!);
+    const layout = this.#layout;
+    layout.ssrc = ssrc;
+    layout.index = index;
+    layout.trailer = rolloversOf(index);
+    if (index < 0 || !state.audio.admits(index) || !inPlace.openAt(place, length, layout)) {
+      this.refused++;
+      return false;
+    }
+    this.#take(state, ssrc, index);
+    return true;
+  }
+
+  /** Notes a packet that proved itself. */
+  #take(state: SourceState, ssrc: number, index: number): void {
+    state.audio.take(index);
+    if (index <= state.highest) return;
+    state.highest = index;
+    state.numbers.audio = index + 1;
+    state.numbers.source = ssrc + 1;
   }
 
   /** The compound RTCP packet within; undefined when it is left out. */
@@ -117,13 +153,12 @@ export class Opener {
     const ssrc = read32(packet, 4);
     // GCM has the index at the very end, counter mode before the tag (RFC 3711 3.4, RFC 7714 9).
     const at = packet.length - 4 - (transform.trailerIsLast ? 0 : transform.tag);
-    const trailer = packet.subarray(at, at + 4);
     const marked = read32(packet, at);
     const index = marked % encryptedMark;
     const state = this.#sources.get(ssrc);
     // Unencrypted RTCP was not negotiated.
     if (marked < encryptedMark || (state && !state.control.admits(index))) return this.#refuse();
-    const layout = { header: controlHeaderLength, ssrc, index, trailer, sendsTrailer: true };
+    const layout = { header: controlHeaderLength, ssrc, index, trailer: marked, sendsTrailer: true };
     const opened = transform.open(packet, layout);
     if (!opened) return this.#refuse();
     const { control, numbers } = state ?? this.#remember(ssrc);

@@ -28,7 +28,7 @@ function agrees(crypto: PacketCrypto, suite: SrtpSuiteSizes): boolean {
   const keys = { cipher: Buffer.alloc(suite.key, 1), salt: Buffer.alloc(suite.salt, 2), auth: Buffer.alloc(20, 3) };
   const [ours, theirs] = [crypto.transform(suite, keys, suite.tag), nodeTransform(suite, keys, suite.tag)];
   const packet = Buffer.alloc(172, 4);
-  const layout = { header: 12, ssrc: 5, index: 0x1_2345_6789, trailer: Buffer.alloc(4, 6), sendsTrailer: false };
+  const layout = { header: 12, ssrc: 5, index: 0x1_2345_6789, trailer: 0x0607_0809, sendsTrailer: false };
   const sealed = theirs.seal(packet, layout);
   return ours.seal(packet, layout).equals(sealed) && ours.open(sealed, layout)?.equals(packet) === true;
 }

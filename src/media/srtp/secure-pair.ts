@@ -3,6 +3,7 @@ import type { SrtpKeys } from '../../lib/srtp.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import { behindSources, memoryWord, type SessionMemory, sourcesIn, sourceWords } from '../session-memory.ts';
+import type { PacketPlace } from './layout.ts';
 import { type HeardNumbers, Opener } from './opener.ts';
 import { Sealer, type SendingNumbers } from './sealer.ts';
 
@@ -29,8 +30,8 @@ export class SecurePair implements PortPair {
     this.#opener = this.#newOpener(keys);
     this.rtp = changing(
       plain.rtp,
-      (packet) => this.seal(packet),
-      (packet) => this.open(packet),
+      (packet) => this.#sealer.audio(packet),
+      (packet) => this.#opener.audio(packet),
     );
     this.rtcp = changing(
       plain.rtcp,
@@ -44,14 +45,14 @@ export class SecurePair implements PortPair {
     return this.#opener.overhead;
   }
 
-  /** A packet of audio of the far side, opened; undefined when it proves nothing. */
-  open(packet: Uint8Array): Uint8Array | undefined {
-    return this.#opener.audio(packet);
+  /** Opens a packet of audio where it is: see {@link Opener.audioAt}. */
+  openAt(place: PacketPlace, length: number): boolean {
+    return this.#opener.audioAt(place, length);
   }
 
-  /** A packet of audio to the far side, sealed. */
-  seal(packet: Uint8Array): Uint8Array | undefined {
-    return this.#sealer.audio(packet);
+  /** Seals one: see {@link Sealer.audioAt}. */
+  sealAt(place: PacketPlace, length: number): number {
+    return this.#sealer.audioAt(place, length);
   }
 
   /** Keys that are the same go on; another one of either side begins. */

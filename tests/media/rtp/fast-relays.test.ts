@@ -8,8 +8,9 @@ import { Descriptors, newDescriptorTable } from '../../../src/media/rtp/descript
 import { EpollSockets } from '../../../src/media/rtp/epoll-sockets.ts';
 import type { Sockets } from '../../../src/media/rtp/sockets.ts';
 import { Opener } from '../../../src/media/srtp/opener.ts';
+import { loadPacketCrypto } from '../../../src/media/srtp/packet-crypto.ts';
 import { Sealer } from '../../../src/media/srtp/sealer.ts';
-import { loadSystemCalls } from '../../../src/native/system-calls.ts';
+import { loadLibCrypto, loadSystemCalls } from '../../../src/native/system-calls.ts';
 import type { SessionCommand } from '../../../src/telephony/media.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { member } from '../phones.ts';
@@ -25,6 +26,9 @@ import {
 } from '../support.ts';
 
 const calls = await loadSystemCalls().catch(() => undefined);
+// Packets are opened and sealed where they are, as media threads do it.
+const crypto = calls && (await loadLibCrypto());
+if (crypto) await loadPacketCrypto();
 const native = calls ? test : test.skip;
 if (!calls)
   process.stdout.write('skipped: needs koffi on Linux: packets that sockets of the kernel pass on by themselves\n');
@@ -38,25 +42,26 @@ const openEngine = (clock: ManualClock, sockets: Sockets, more: Partial<MediaCon
   });
 };
 
-/** Whether addresses are of IPv6, and whose audio is SRTP. */
-type Kind = { isLong: boolean; secret: readonly number[] };
+/** Whether addresses are of IPv6, whose audio is SRTP, and whether packets name their keys. */
+type Kind = { isLong: boolean; secret: readonly number[]; named?: boolean };
 const kinds: Record<string, Kind> = {
   IPv4: { isLong: false, secret: [] },
   IPv6: { isLong: true, secret: [] },
   SRTP: { isLong: false, secret: [1, 2, 3] },
+  'SRTP with the names of keys': { isLong: false, secret: [1, 2, 3], named: true },
   'SRTP on one side, with IPv6': { isLong: true, secret: [2] },
 };
 
-function keyOf(seed: number): SrtpKey {
+function keyOf(seed: number, named = false): SrtpKey {
   const suite = seed % 2 === 0 ? 'AES_CM_128_HMAC_SHA1_80' : 'AEAD_AES_128_GCM';
   const { key, salt } = srtpSuites[suite];
-  return { suite, key: Buffer.alloc(key + salt, seed).toString('base64'), ...(seed > 10 && { mki: '0102' }) };
+  return { suite, key: Buffer.alloc(key + salt, seed).toString('base64'), ...(named && { mki: '0102' }) };
 }
 
 /** Two far sides in a bridge, with a third one near; what the first two say is random, and what is asked for meanwhile. */
-async function world(passes: boolean, { isLong, secret }: Kind) {
+async function world(passes: boolean, { isLong, secret, named = false }: Kind) {
   const clock = new ManualClock(0);
-  const network = new FakeNetwork(passes ? clock : undefined);
+  const network = new FakeNetwork(passes ? clock : undefined, crypto?.addressOf);
   const engine = openEngine(clock, network, { ports: { first: 10_000, last: 10_099 } });
   const sides = [1, 2, 3].map((session) => ({
     ...{
@@ -67,7 +72,8 @@ async function world(passes: boolean, { isLong, secret }: Kind) {
       ssrc: session,
     },
     address: isLong ? `2001:db8::${session}` : `192.0.2.${session}`,
-    sealer: secret.includes(session) ? new Sealer(keyOf(session + 10), { audio: 0, control: 0 }) : undefined,
+    named,
+    sealer: secret.includes(session) ? new Sealer(keyOf(session + 10, named), { audio: 0, control: 0 }) : undefined,
   }));
   for (const side of sides) {
     side.port = (await engine.openRtp(side.session)).port;
@@ -83,8 +89,8 @@ async function world(passes: boolean, { isLong, secret }: Kind) {
 }
 
 /** What we seal and open with; its own sealer seals what we open. */
-const secretOf = ({ session, sealer }: { session: number; sealer: Sealer | undefined }) =>
-  sealer ? { srtp: { local: keyOf(session), remote: keyOf(session + 10) } } : {};
+const secretOf = ({ session, sealer, named }: { session: number; sealer: Sealer | undefined; named: boolean }) =>
+  sealer ? { srtp: { local: keyOf(session, named), remote: keyOf(session + 10, named) } } : {};
 
 type World = Awaited<ReturnType<typeof world>>;
 const usually = <T>(usual: T, ...others: T[]) =>
