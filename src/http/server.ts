@@ -19,7 +19,7 @@ import { createTally } from '../lib/tally.ts';
 import type { TlsKeys } from '../lib/tls.ts';
 import type { HttpApp } from './app.ts';
 import { createBusyPoll } from './busy-poll.ts';
-import { idleConnections, takeConnection } from './left-connections.ts';
+import { endIdle, idleConnections, takeConnection } from './left-connections.ts';
 import { waitingAnswer } from './waiting-answer.ts';
 
 export type ServerOptions = {
@@ -129,11 +129,13 @@ class Answering {
     this.#clock = clock;
   }
 
-  begin(answer: ServerResponse, answered: unknown): void {
+  /** Has a request answered. */
+  begin(answer: ServerResponse, handle: () => unknown): void {
     this.#answers.add(answer);
+    // Before its head is sent, which may be at once.
     if (this.#isLeaving) this.#lastOne(answer);
     const over = (): void => void this.#answers.delete(answer);
-    void Promise.resolve(answered).then(over, over);
+    void Promise.resolve(handle()).then(over, over);
   }
 
   /**
@@ -165,7 +167,7 @@ function listenerOf({ fetch }: HttpApp['app'], answering: Answering): RequestLis
   const withBody = getRequestListener(fetch, { hostname });
   const withoutBody = getRequestListener(fetch, { hostname, autoCleanupIncoming: false });
   return (incoming, outgoing) =>
-    answering.begin(outgoing, (hasBody(incoming) ? withBody : withoutBody)(incoming, outgoing));
+    answering.begin(outgoing, () => (hasBody(incoming) ? withBody : withoutBody)(incoming, outgoing));
 }
 
 /** Serves the interface. Rejects with Node's error (`EADDRINUSE` …) when it cannot listen. */
@@ -202,7 +204,8 @@ export async function startHttpServer(
       NetServer.prototype.close.call(server);
       await atMost(clock, graceMs, answering.quiet());
       // The keys of TLS are in this process.
-      if (!options.tls) deps.held?.leave(idleConnections(server, connections.sockets()));
+      if (options.tls) endIdle(server, connections.sockets());
+      else deps.held?.leave(idleConnections(server, connections.sockets()));
     },
     limit: (next) => {
       limits = next;

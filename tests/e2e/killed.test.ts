@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { WebSocket } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { serverDataVersion } from '../../src/build/server-data.ts';
 import { openStateStore } from '../../src/stores/state-store.ts';
 import { AriClient } from '../support/ari-client.ts';
@@ -21,7 +21,7 @@ import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { Command } from '../support/program.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
-import { untilAsked } from '../support/waiting.ts';
+import { untilAsked, untilHolds } from '../support/waiting.ts';
 
 /** A server process that is killed, and one that goes on from its state file, with real sockets. */
 const killed = suite('a server that is killed');
@@ -36,6 +36,7 @@ type Placed = Channel & { dialplan: { app_name: string } };
 async function createServer(secure = false) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-killed-'));
   const [http, sip, bob, tls] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const media = await freePort();
   // Not ports of the system's choice: another program may take one before the next process opens it again.
   const audio = await claimPorts(200);
   const file = join(directory, 'hookswitch.yaml');
@@ -64,6 +65,7 @@ async function createServer(secure = false) {
       },
     },
     state_store: { on: true },
+    external_media: { websockets: { ai: { url: `ws://127.0.0.1:${media}/media` } } },
     ...(secure && { tls: ownCertificates(certificates) }),
   };
   writeFileSync(file, JSON.stringify(settings));
@@ -96,6 +98,7 @@ async function createServer(secure = false) {
     ...{
       base,
       bob,
+      media,
       sip: `127.0.0.1:${sip}`,
       tls: `127.0.0.1:${tls}`,
       data: join(directory, 'data'),
@@ -217,11 +220,50 @@ test('a Wait of the dialplan goes on with the rest of its time', async (server) 
   }
 });
 
-test('channels of media servers go on: the stream to one is the same, the other is connected to again', async (server) => {
+/** A media server that the server opens WebSockets to, with slin of 8 kHz. */
+async function listenForWebSockets(port: number) {
+  const listening = new WebSocketServer({ host: '127.0.0.1', port });
+  await once(listening, 'listening');
+  return {
+    /** The next WebSocket, when MEDIA_START has come over it. */
+    async next() {
+      const [socket] = (await once(listening, 'connection')) as [WebSocket];
+      const audio: Buffer[] = [];
+      const looks = new Set<() => void>();
+      socket.on('message', (data: Buffer, isBinary: boolean) => {
+        if (isBinary) audio.push(data);
+        for (const look of looks) look();
+      });
+      const [start] = (await once(socket, 'message')) as [Buffer];
+      return {
+        begun: String(start),
+        async hears(peer: RtpPeer): Promise<void> {
+          audio.length = 0;
+          const isLoud = (frame: Buffer): boolean =>
+            frame.some((_octet, at) => at % 2 === 0 && Math.abs(frame.readInt16LE(at)) > 1_000);
+          const speaking = peer.speak(Buffer.alloc(4_000, 0x20));
+          await untilHolds(
+            looks,
+            () => audio.some(isLoud),
+            () => 'no audio came over the WebSocket',
+          );
+          await speaking;
+        },
+      };
+    },
+    close(): void {
+      for (const socket of listening.clients) socket.terminate();
+      listening.close();
+    },
+  };
+}
+
+test('channels of media servers go on: the stream to one is the same, the others are connected to again', async (server) => {
   const uuid = '40325ec2-5efd-4bd3-805f-53576e581d13';
   const peer = await RtpPeer.open();
   const outside = await AudioSocketServer.open();
   const port = Number(outside.address.split(':')[1]);
+  const webSockets = await listenForWebSockets(server.media);
   let later: AudioSocketServer | undefined;
   try {
     const app = await server.client().connect('desk');
@@ -232,9 +274,15 @@ test('channels of media servers go on: the stream to one is the same, the other 
     );
     const line = `transport=tcp&encapsulation=audiosocket&external_host=${outside.address}&data=${uuid}`;
     await app.ok('POST', `${external}&${line}&format=slin&channelId=ai`);
-    for (const id of ['rtp', 'ai']) await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
+    const called = webSockets.next();
+    await app.ok(
+      'POST',
+      `${external}&transport=websocket&encapsulation=none&external_host=ai&format=slin&channelId=ws`,
+    );
+    const first = await called;
+    for (const id of ['rtp', 'ai', 'ws']) await app.waitFor('StasisStart', ({ channel }) => channel.id === id);
     await app.ok('POST', '/bridges/room?type=mixing');
-    await app.ok('POST', '/bridges/room/addChannel?channel=rtp,ai');
+    await app.ok('POST', '/bridges/room/addChannel?channel=rtp,ai,ws');
     peer.sendTo(Number(rtp.channelvars['UNICASTRTP_LOCAL_PORT']));
     const heard = async (call: AudioSocketCall): Promise<void> => {
       const speaking = peer.speak(Buffer.alloc(4_000, 0x20));
@@ -249,7 +297,9 @@ test('channels of media servers go on: the stream to one is the same, the other 
       );
     };
     await heard(await outside.call());
+    await first.hears(peer);
     outside.stopListening();
+    const calledAgain = webSockets.next();
     await server.kill();
     await server.start();
     // Its first attempt is refused: the media server takes longer.
@@ -258,12 +308,17 @@ test('channels of media servers go on: the stream to one is the same, the other 
     await call.until(() => call.frames.length > 0, 'the id');
     assert.equal(call.frames[0], { kind: 0x01, payload: Buffer.from(uuid.replaceAll('-', ''), 'hex') });
     await heard(call);
+    const second = await calledAgain;
+    // The same connection for the media server: its id, its channel, its format.
+    assert.is(second.begun, first.begun);
+    await second.hears(peer);
     assert.is(new Set(peer.packets.map(({ ssrc }) => ssrc)).size, 1);
     const states = (await channelsOf(app)).map(({ name, state }) => `${name.split('/')[0]} ${state}`).sort();
-    assert.equal(states, ['AudioSocket Up', 'UnicastRTP Up']);
+    assert.equal(states, ['AudioSocket Up', 'UnicastRTP Up', 'WebSocket Up']);
   } finally {
     await peer.close();
     outside.close();
+    webSockets.close();
     later?.close();
   }
 });

@@ -234,6 +234,36 @@ server('over TLS it serves https and wss, and nothing else', async () => {
   assert.is((await closed)[0], 1001);
 });
 
+server('over TLS it answers with its leave, and ends the connections that rest in order', async () => {
+  const tls = tlsKeys({ shows: [authority.sign('127.0.0.1')] });
+  const { base, server: listening } = await startTestServer({}, { tls });
+  const [host = '', port] = base.split(':');
+  const dial = async () => {
+    const socket = connectTls({ host, port: Number(port), ca: authority.own.certificate });
+    await once(socket, 'secureConnect');
+    return socket;
+  };
+  const request = `GET /ari/asterisk/ping HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`;
+  const [asking, resting] = [await dial(), await dial()];
+  let heard = '';
+  asking.on('data', (octets: Buffer) => (heard += octets));
+  for (const socket of [asking, resting]) {
+    const answered = once(socket, 'data');
+    socket.write(request);
+    await answered;
+  }
+  // An end without an error: with close_notify, and nothing that was sent is lost.
+  const ends = [asking, resting].map((socket) => once(socket.resume(), 'end'));
+  const left = listening.leave(5_000);
+  asking.write(request);
+  await left;
+  await Promise.all(ends);
+  const connection = [...heard.matchAll(/^connection: (\S+)\r$/gim)].map(([, word]) => word);
+  assert.equal([heard.split('HTTP/1.1 200 ').length - 1, ...connection], [2, 'keep-alive', 'close']);
+  for (const socket of [asking, resting]) socket.destroy();
+  await listening.close();
+});
+
 server('over TLS strangers push out strangers, and those who proved a password stay', async () => {
   const tls = tlsKeys({ shows: [authority.sign('127.0.0.1')] });
   const { base, server: listening } = await startTestServer(
