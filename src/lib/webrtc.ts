@@ -17,6 +17,8 @@ export type BundledLine = {
   readonly midExtension?: number;
   /** Its far side sends the picture in several sizes. */
   readonly simulcast?: Simulcast;
+  /** Number of the header extension with the number of a packet in the transport: its far side hears when each came. */
+  readonly transportExtension?: number;
 };
 
 /** The sizes of a picture that a far side sends at once (RFC 8853), by their names. */

@@ -209,6 +209,29 @@ chromium.test(videos, 'a camera in two sizes is seen by each page in the one tha
   }),
 );
 
+/** Bit/s that a page may send, by its own estimate. */
+const maySend = `(async () => {
+  const pairs = [...(await test.call.connection.getStats()).values()].filter((each) => each.type === 'candidate-pair');
+  return Math.max(0, ...pairs.map((each) => each.availableOutgoingBitrate ?? 0));
+})()`;
+
+chromium.test(videos, 'a page hears when its packets came: it finds out how much it may send', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk');
+    await app.ok('POST', '/bridges/b1?type=video_sfu');
+    const page = await connect('alice', 'red', 1, { size: [640, 360, 100] });
+    const ids: string[] = [];
+    await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+    let estimate = 0;
+    // It begins with 300 kbit/s. While it waits for such news in vain, it takes a fifth off each second.
+    await untilAsked(
+      async () => (estimate = await page.evaluate<number>(maySend)) > 310_000,
+      () => `the page may send ${estimate} bit/s`,
+    );
+    await hangUp(app, ids);
+  }),
+);
+
 chromium.test(videos, 'in a bridge that shows who talks, pages see the one that does', (path) =>
   withPages(path, async (server, connect) => {
     const app = await server.app('desk');

@@ -158,6 +158,7 @@ export class VideoStream {
     this.camera.tick(now);
     this.shown.tick(now);
     this.#confirm();
+    this.#tellArrivals(now);
     if (this.#control.due(now)) this.#far.sendControl(this.#control.report(this.shown, ...this.camera.receptions));
   }
 
@@ -209,6 +210,13 @@ export class VideoStream {
     const notification = bitrateNotification(this.shown.ssrc, this.#bound);
     this.#bound = undefined;
     this.#far.sendControl(this.#control.behindReport(this.shown, [notification]));
+  }
+
+  /** Tells when packets came that are numbered in their transport. */
+  #tellArrivals(now: number): void {
+    if (!(this.pair instanceof BundledPair)) return;
+    const due = this.pair.dueFeedback(this.shown.ssrc, now);
+    if (due.length > 0) this.#far.sendControl(this.#control.behindReport(this.shown, due));
   }
 
   #receive(packet: Uint8Array, address: string, port: number): void {

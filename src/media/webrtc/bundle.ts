@@ -8,7 +8,8 @@ import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { Trace } from '../rtp/traced-pair.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { forgetIndices, isProved, SecurePair } from '../srtp/secure-pair.ts';
-import { textIn, withMid } from './mid.ts';
+import { numberIn, textIn, withMid } from './mid.ts';
+import { TransportFeedback } from './transport-feedback.ts';
 
 /** Sources that are known by their line's name. Browsers have some for each line: one for each size of its picture. */
 const maximumSources = 64;
@@ -23,7 +24,13 @@ type BundledStream = {
 };
 
 /** The port that streams of a bundle share. */
-type SharedPort = { readonly port: number; readonly copies?: boolean | undefined; send(packet: Uint8Array): void };
+type SharedPort = {
+  readonly port: number;
+  readonly copies?: boolean | undefined;
+  send(packet: Uint8Array): void;
+  /** Monotonic time in ms. */
+  now(): number;
+};
 
 /**
  * The streams beside the audio in a browser's transport (BUNDLE, RFC 9143). Each has SRTP numbers of its own, because rollover
@@ -33,6 +40,7 @@ export class Bundle {
   readonly #streams = new Set<BundledPair>();
   /** Proved SSRCs of streams that named themselves: a browser stops doing that once it is heard (RFC 9143 9.2). */
   readonly #sources = new Map<number, BundledPair>();
+  readonly #feedback = new TransportFeedback();
   #port: SharedPort | undefined;
   #keys: SrtpKeys | undefined;
   #selected: PacketAddress | undefined;
@@ -44,6 +52,7 @@ export class Bundle {
       ...options,
       send: (packet) => this.#port?.send(packet),
       proved: (ssrc) => this.#learn(ssrc, stream),
+      feedback: this.#feedback,
       control: (packet, address, from) => this.control(packet, address, from),
       closed: () => this.#forget(stream),
     });
@@ -128,6 +137,8 @@ type BundledPairOptions = BundledStream & {
   /** A packet of that source names this stream, and SRTP proves it. */
   readonly proved: (ssrc: number) => void;
   readonly control: PacketListener;
+  /** When packets of the transport came. */
+  readonly feedback: TransportFeedback;
   readonly closed: () => void;
 };
 
@@ -203,13 +214,18 @@ export class BundledPair implements PortPair {
     return payloadType === this.#payloadType;
   }
 
+  /** See {@link TransportFeedback.due}: what is due of the whole transport is given to the first stream that asks. */
+  dueFeedback(ours: number, now: number): Uint8Array[] {
+    return this.#options.feedback.due(ours, now);
+  }
+
   /** Whether a payload type is one of it, in either direction. */
   has(payloadType: number): boolean {
     return this.#payloadTypes.includes(payloadType);
   }
 
   begin(port: SharedPort, keys: SrtpKeys): void {
-    const { memory, proved, control, trace } = this.#options;
+    const { memory, proved, control, trace, feedback } = this.#options;
     this.#inside = {};
     const inner = (kind: 'rtp' | 'rtcp'): PacketSocket => ({
       port: port.port,
@@ -226,7 +242,10 @@ export class BundledPair implements PortPair {
     });
     this.#secure = new SecurePair({ rtp: inner('rtp'), rtcp: inner('rtcp') }, keys, memory);
     this.#secure.rtp.listen((packet, address, from) => {
-      if (this.isNamed(packet)) proved(readUint32(packet, 8));
+      const ssrc = readUint32(packet, 8);
+      if (this.isNamed(packet)) proved(ssrc);
+      const number = this.#line?.transportExtension && numberIn(packet, this.#line.transportExtension);
+      if (number !== undefined) feedback.arrived(number, ssrc, port.now());
       this.#heard?.(packet, address, from);
     });
     this.#secure.rtcp.listen(control);

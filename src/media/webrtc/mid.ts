@@ -22,6 +22,17 @@ const longestMid = 16;
 
 /** The text of an extension in a packet, such as the name of its line; undefined when it has none. @param id its number. */
 export function textIn(packet: Uint8Array, id: number): string | undefined {
+  const octets = octetsIn(packet, id);
+  return octets && String.fromCharCode(...octets);
+}
+
+/** The number of 16 bits that an extension in a packet says; undefined when it has none. @param id as above. */
+export function numberIn(packet: Uint8Array, id: number): number | undefined {
+  const octets = octetsIn(packet, id);
+  return octets?.length === 2 ? (octets[0]! << 8) | octets[1]! : undefined;
+}
+
+function octetsIn(packet: Uint8Array, id: number): Uint8Array | undefined {
   const start = headerLength + 4 * (packet[0]! & 15);
   if (!(packet[0]! & hasExtension) || packet.length < start + 4) return undefined;
   const form = (packet[start]! << 8) | packet[start + 1]!;
@@ -40,7 +51,7 @@ export function textIn(packet: Uint8Array, id: number): string | undefined {
     const from = at + (isLong ? 2 : 1);
     const to = from + (isLong ? (packet[at + 1] ?? 0) : (first & 15) + 1);
     if (to > end) return undefined;
-    if (number === id) return String.fromCharCode(...packet.subarray(from, to));
+    if (number === id) return packet.subarray(from, to);
     at = to;
   }
   return undefined;

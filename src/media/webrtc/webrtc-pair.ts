@@ -148,7 +148,10 @@ export class WebrtcPair implements PortPair {
     const { bundle } = this.#options;
     secure.rtcp.listen((packet, address, port) => bundle.control(packet, address, port));
     const { rtp } = this.#inner;
-    const port = { port: rtp.port, copies: rtp.copies, send: (packet: Uint8Array) => rtp.send(packet, 0, '') };
+    const port = {
+      ...{ port: rtp.port, copies: rtp.copies, now: () => this.#options.clock.monotonic() },
+      send: (packet: Uint8Array) => rtp.send(packet, 0, ''),
+    };
     bundle.begin(port, keys, (...heard) => this.#listeners.rtcp?.(...heard));
     this.#keys = keys;
     this.#tellSecured();

@@ -29,7 +29,7 @@ import {
   withNumbers,
 } from './video-codecs.ts';
 import { type VideoFormat, type VideoStream, videoLines } from './video-stream.ts';
-import { bundledAttributes, offeredLine } from './webrtc.ts';
+import { bundledAttributes, offeredLine, transportFeedback } from './webrtc.ts';
 
 /** One video stream of a call, as we would have it. */
 export type LocalVideoStream = {
@@ -265,6 +265,7 @@ export function videoMedia(line: MediaLine, video: WrittenVideo, transport: (tra
       ...(fir ? [{ payload: payload as number, type: 'ccm', subtype: 'fir' }] : []),
       ...(tmmbr ? [{ payload: payload as number, type: 'ccm', subtype: 'tmmbr' }] : []),
       ...(remb ? [{ payload: payload as number, type: 'goog-remb' }] : []),
+      ...feedbackOf(bundled, payload as number),
     ]),
     direction,
     ...(stream.label !== undefined && labelForm.test(stream.label) && { label: stream.label }),
@@ -272,6 +273,10 @@ export function videoMedia(line: MediaLine, video: WrittenVideo, transport: (tra
     ...(bundled && { ...bundledAttributes(bundled), ...transport(`video-${bundled.mid}`) }),
   };
 }
+
+/** Who says what number its packets have in their transport hears when they came. */
+const feedbackOf = (bundled: BundledLine | undefined, payload: number) =>
+  bundled?.transportExtension === undefined ? [] : [{ payload, type: transportFeedback }];
 
 /** Our preferred codec among those offered, in the way of it that most can read. */
 function chooseFormat(codecs: readonly VideoFormatName[], offered: readonly VideoFormat[]): VideoFormat | undefined {

@@ -23,7 +23,7 @@ export type VideoFormat = {
   codec: VideoFormatName;
   payloadType: number;
   parameters?: string;
-  /** The feedback that its receiver supports. Congestion control (transport-cc, goog-remb) is ignored. */
+  /** The feedback that its receiver supports. */
   feedback: VideoFeedback;
 };
 

@@ -34,6 +34,12 @@ const midUri = 'urn:ietf:params:rtp-hdrext:sdes:mid';
 /** The same with the name of a size of its picture (RFC 8852 section 4). */
 const ridUri = 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
 
+/** The same with the number of a packet in its transport (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2). */
+const transportUri = 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01';
+
+/** Feedback that says when each packet came (same draft, section 3). */
+export const transportFeedback = 'transport-cc';
+
 /** Sizes of a picture that are taken; an answer leaves out the others (RFC 8853 5.3.2). */
 const MAX_SIZES = 3;
 /** A name of a size (RFC 8851 section 10), as long as an extension of one octet can say it. */
@@ -68,15 +74,25 @@ export function readBundled(media: RawMedia, session: RawSession): RemoteBundled
   const group = groups.map(({ mids }) => String(mids).split(' ')).find((mids) => mids.includes(mid));
   const midExtension = extensionOf(media, midUri);
   const simulcast = readSimulcast(media);
-  return group && { mid, group, ...(midExtension !== undefined && { midExtension }), ...(simulcast && { simulcast }) };
+  const hears = media.rtcpFb?.some(({ type }) => String(type).toLowerCase() === transportFeedback);
+  const transportExtension = hears ? extensionOf(media, transportUri) : undefined;
+  return (
+    group && {
+      ...{ mid, group },
+      ...(midExtension !== undefined && { midExtension }),
+      ...(simulcast && { simulcast }),
+      ...(transportExtension !== undefined && { transportExtension }),
+    }
+  );
 }
 
-/** As a line says it: its name, the sizes that we take, and how packets name them. */
-export const bundledAttributes = ({ mid, midExtension, simulcast }: BundledLine) => ({
+/** As a line says it: its name, the sizes that we take, and what packets say of themselves. */
+export const bundledAttributes = ({ mid, midExtension, simulcast, transportExtension }: BundledLine) => ({
   mid,
   ext: [
     ...(midExtension === undefined ? [] : [{ value: midExtension, uri: midUri }]),
     ...(simulcast ? [{ value: simulcast.ridExtension, uri: ridUri }] : []),
+    ...(transportExtension === undefined ? [] : [{ value: transportExtension, uri: transportUri }]),
   ],
   ...(simulcast && {
     rids: simulcast.rids.map((id) => ({ id, direction: 'recv' })),
@@ -86,7 +102,7 @@ export const bundledAttributes = ({ mid, midExtension, simulcast }: BundledLine)
 
 /** A line of our offers. @param rids sizes of its picture that the other side has sent. */
 export const offeredLine = (mid: string, rids: readonly string[] = []): BundledLine => ({
-  ...{ mid, midExtension: 1 },
+  ...{ mid, midExtension: 1, transportExtension: 3 },
   ...(rids.length > 0 && { simulcast: { rids, ridExtension: 2 } }),
 });
 

@@ -104,6 +104,28 @@ test('a camera that is shown in several streams crosses once, and is asked for k
   assert.is(watching.packets.length, 2);
 });
 
+test('sizes of a picture are told apart on the other side, and key frames of one are asked for from there', () => {
+  const { own, meeting, atMix, clock } = piped(65_536);
+  const asked: (number | undefined)[] = [];
+  own.camera.askKeyFrame = (layer) => void asked.push(layer);
+  const watching = viewer();
+  atMix.camera.watch(watching);
+  for (const layer of [2, 3])
+    own.camera.watch({ take: (packet) => meeting.take({ ...packet, layer }), takes: () => everything });
+  for (let frame = 0; frame < 20; frame++) {
+    own.receive(...own.frame(1));
+    atMix.tick();
+    clock.now += 100;
+  }
+  assert.equal(watching.packets.map(({ layer }) => layer).slice(0, 4), [2, 3, 2, 3]);
+  const ranked = atMix.camera.layers?.ranked().map(({ layer }) => layer);
+  assert.equal(ranked?.sort(), [2, 3]);
+  atMix.camera.askKeyFrame(3);
+  atMix.camera.askKeyFrame();
+  meeting.tick();
+  assert.equal(asked, [3, undefined]);
+});
+
 test('a camera goes on until its viewer releases it, and is forgotten then', () => {
   const { clock, other, shown, meeting, atMix } = piped(65_536);
   const third = new HandCamera(3, clock);

@@ -80,9 +80,9 @@ for (const [name, opus, events, ufrag] of [
   });
 }
 
-for (const [name, vp8, midExtension] of [
-  ['chromium-156', 96, 4],
-  ['firefox', 120, 3],
+for (const [name, vp8, line] of [
+  ['chromium-156', 96, { mid: '1', midExtension: 4, transportExtension: 3 }],
+  ['firefox', 120, { mid: '1', midExtension: 3 }],
   ['safari', undefined, undefined],
 ] as const) {
   offers(`the video of ${name} is taken in the transport of the audio, where it has VP8`, () => {
@@ -91,17 +91,16 @@ for (const [name, vp8, midExtension] of [
     const video = body.slice(body.indexOf('m=video'));
     assert.match(video, vp8 ? new RegExp(`^m=video 5000 UDP/TLS/RTP/SAVPF ${vp8}\r`) : /^m=video 0 /);
     if (vp8 === undefined) return assert.equal(videos, []);
-    const parts = ['a=mid:1', `a=extmap:${midExtension} urn:ietf:params:rtp-hdrext:sdes:mid`, 'a=rtcp-mux'];
-    for (const line of [...parts, 'a=setup:passive', `a=rtcp-fb:${vp8} nack pli`])
-      assert.ok(video.split('\r\n').includes(line), line);
+    const parts = ['a=mid:1', `a=extmap:${line.midExtension} urn:ietf:params:rtp-hdrext:sdes:mid`, 'a=rtcp-mux'];
+    const uri = 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01';
+    const arrivals = name === 'chromium-156' ? [`a=rtcp-fb:${vp8} transport-cc`, `a=extmap:3 ${uri}`] : [];
+    for (const each of [...parts, ...arrivals, 'a=setup:passive', `a=rtcp-fb:${vp8} nack pli`])
+      assert.ok(video.split('\r\n').includes(each), each);
     assert.is(ufragIn(video), ufragIn(body));
-    // No retransmission as a stream of its own, and no congestion control that we do not have.
-    assert.not.match(video, /rtx|transport-cc|simulcast|a=rid/);
+    // No retransmission as a stream of its own.
+    assert.not.match(video, /rtx|simulcast|a=rid/);
     const [agreed] = videos!;
-    assert.equal(
-      [agreed!.bundled, agreed!.payloadType, agreed!.send, agreed!.receive],
-      [{ mid: '1', midExtension }, vp8, true, true],
-    );
+    assert.equal([agreed!.bundled, agreed!.payloadType, agreed!.send, agreed!.receive], [line, vp8, true, true]);
   });
 }
 
@@ -119,7 +118,7 @@ offers('a camera in several sizes is taken in three at most, and later offers of
   for (const line of [...lines, extension]) assert.ok(body.split('\r\n').includes(line), line);
   assert.not.match(body, /huge/);
   const simulcast = { rids: ['l', 'm', 'h'], ridExtension: 10 };
-  assert.equal(videos?.[0]?.bundled, { mid: '1', midExtension: 4, simulcast });
+  assert.equal(videos?.[0]?.bundled, { mid: '1', midExtension: 4, simulcast, transportExtension: 3 });
   const offer = writeOffer(session, withVideo(2), 'sendrecv');
   for (const line of lines) assert.is(offer.body.split(`\n${line}\r`).length, 2, line);
   const answer = offer.body
@@ -190,7 +189,7 @@ offers('our offer has video in the transport of the audio, and the answer of a b
   if (!accepted.ok) throw new Error(accepted.problem);
   assert.equal(
     accepted.videos?.map(({ stream, bundled, send }) => [stream, bundled, send]),
-    [[0, { mid: '1', midExtension: 1 }, true]],
+    [[0, { mid: '1', midExtension: 1, transportExtension: 3 }, true]],
   );
 });
 
