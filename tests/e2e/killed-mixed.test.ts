@@ -11,9 +11,11 @@ import { untilAsked } from '../support/waiting.ts';
 
 /**
  * Calls in all states, with audio, whose server is killed once: each goes on, is heard, and ends by its BYE. Eight channels are a
- * group; HOOKSWITCH_TEST_GROUPS=25 makes 200. What phones did not hear is printed then.
+ * group; HOOKSWITCH_TEST_GROUPS=25 makes 200. What phones did not hear is printed then. With HOOKSWITCH_TEST_UPGRADE the server
+ * is upgraded instead.
  */
 const mixed = suite('calls in all states behind kill -9');
+const isUpgraded = process.env['HOOKSWITCH_TEST_UPGRADE'] !== undefined;
 const groups = Number(process.env['HOOKSWITCH_TEST_GROUPS'] ?? 2);
 
 type Channel = { id: string; state: string; caller: { number: string } };
@@ -71,7 +73,8 @@ mixed(`${groups * 8} channels go on, and applications miss nothing`, async () =>
       [...ports].map(([name, port]) => [name, { aor: { contacts: [`sip:${name}@127.0.0.1:${port}`] } }]),
     ),
   };
-  const server = await startSupervised({ dialplan, endpoints, more: { supervisor: { steady: 0.1 } } });
+  const media = { warm_up: isUpgraded };
+  const server = await startSupervised({ dialplan, endpoints, more: { media, supervisor: { steady: 0.1 } } });
   /** The octets in each recording. */
   const recorded = (): Record<string, number> => {
     const directory = join(server.directory, 'recordings');
@@ -145,7 +148,7 @@ mixed(`${groups * 8} channels go on, and applications miss nothing`, async () =>
     for (const ear of ears) ear.look();
     for (const ear of ears) ear.longestMs = 0;
     const recordedBefore = recorded();
-    await server.kill();
+    await (isUpgraded ? server.replace() : server.kill());
     const counts = ears.map(({ packets }) => packets);
     assert.equal((await channelsOf()).map(({ id, state }) => `${id} ${state}`).sort(), before);
     // More than `hears` looks at: audio of the next server alone.
