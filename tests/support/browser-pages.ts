@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -129,28 +129,40 @@ const eyes = {
 globalThis.eyes = eyes;
 `;
 
-/** Chromium with a microphone that beeps, and a server of pages with some scripts. */
+/** A server of pages that run some scripts, after what they hear and see with (`ears`, `eyes`). */
+export async function servePages(scripts: readonly string[]): Promise<{ origin: string; close(): void }> {
+  const all = [ears, eyes, ...scripts];
+  const tags = all.map((_script, at) => `<script type="module" src="/${at}.js"></script>`).join('');
+  const http = createServer((request, response) => {
+    const script = all[Number(/^\/(\d+)\.js$/.exec(request.url ?? '')?.[1] ?? -1)];
+    response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
+    response.end(script ?? `<!doctype html><title>phone</title>${tags}`);
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    close() {
+      http.closeAllConnections();
+      http.close();
+    },
+  };
+}
+
+/** Chromium with a microphone that beeps, and pages with some scripts. */
 export class BrowserPages {
   readonly #browser: Browser;
-  readonly #http: Server;
+  readonly #served: Awaited<ReturnType<typeof servePages>>;
   /** What pages have said on their consoles, for failed tests. */
   readonly said: string[] = [];
 
-  private constructor(browser: Browser, http: Server) {
+  private constructor(browser: Browser, served: Awaited<ReturnType<typeof servePages>>) {
     this.#browser = browser;
-    this.#http = http;
+    this.#served = served;
   }
 
-  /** @param scripts run in each page, in order, after what it hears with (`ears`). */
+  /** @param scripts as of {@link servePages}. */
   static async open(executablePath: string, scripts: readonly string[]): Promise<BrowserPages> {
-    const all = [ears, eyes, ...scripts];
-    const tags = all.map((_script, at) => `<script type="module" src="/${at}.js"></script>`).join('');
-    const http = createServer((request, response) => {
-      const script = all[Number(/^\/(\d+)\.js$/.exec(request.url ?? '')?.[1] ?? -1)];
-      response.setHeader('content-type', script === undefined ? 'text/html' : 'text/javascript');
-      response.end(script ?? `<!doctype html><title>phone</title>${tags}`);
-    });
-    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const served = await servePages(scripts);
     const browser = await chromium.launch({
       executablePath,
       timeout: patienceMs,
@@ -160,7 +172,7 @@ export class BrowserPages {
         ...['--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection'],
       ],
     });
-    return new BrowserPages(browser, http);
+    return new BrowserPages(browser, served);
   }
 
   explain(): string {
@@ -169,7 +181,7 @@ export class BrowserPages {
 
   /** The origin of its pages. */
   get origin(): string {
-    return `http://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
+    return this.#served.origin;
   }
 
   async page(): Promise<Page> {
@@ -183,8 +195,7 @@ export class BrowserPages {
 
   async close(): Promise<void> {
     await this.#browser.close();
-    this.#http.closeAllConnections();
-    this.#http.close();
+    this.#served.close();
   }
 }
 

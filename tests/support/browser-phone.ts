@@ -75,6 +75,9 @@ const phone = {
 globalThis.phone = phone;
 `;
 
+/** SIP.js for pages, and what they do with it (`phone`). */
+export const phoneScripts = async (): Promise<string[]> => [(await library).outputFiles[0]!.text, script];
+
 /** Pages that call with SIP.js. */
 export class BrowserPhones {
   readonly #pages: BrowserPages;
@@ -84,7 +87,7 @@ export class BrowserPhones {
   }
 
   static async open(executablePath: string): Promise<BrowserPhones> {
-    return new BrowserPhones(await BrowserPages.open(executablePath, [(await library).outputFiles[0]!.text, script]));
+    return new BrowserPhones(await BrowserPages.open(executablePath, await phoneScripts()));
   }
 
   explain(): string {
