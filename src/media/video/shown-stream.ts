@@ -310,10 +310,9 @@ export class ShownStream implements Viewer, SentStream {
   #limit(): void {
     const { remb } = this.#asked;
     const taken = Math.min(this.#most, remb);
-    // Of several sizes a smaller one comes before frames are left out, which an estimate would never recover from.
-    const passed = this.#shown?.layers
-      ? Math.min(this.#most, Math.max(remb, this.#options.config.lowestBitrate))
-      : taken;
+    // Estimates grow with what is received: one that is too low would never recover if more frames were left out for it.
+    const passed = Math.min(this.#most, Math.max(remb, this.#options.config.lowestBitrate));
+    // Of several sizes a smaller one comes before that.
     const isFree = passed === Number.POSITIVE_INFINITY || this.#layers.canLower(this.#shown);
     this.#rate.limit(isFree ? undefined : passed, this.#options.now());
     if (taken === this.bitrateTaken) return;

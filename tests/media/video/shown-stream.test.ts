@@ -27,6 +27,21 @@ function numbersOf(packets: readonly Sent[]) {
   ]);
 }
 
+test('an estimate below the lowest bit rate that is asked for leaves out no frames within that: it would never grow', () => {
+  const clock: HandClock = { now: 0 };
+  const one = new HandCamera(1, clock);
+  const { shown, sent } = handScreen(clock);
+  shown.show(one.camera);
+  shown.bitrateAsked(5000, 'remb');
+  for (let frame = 0; frame < 150; frame++) {
+    // 19 octets a packet: 14 kbit/s.
+    one.receive(...one.frame(3));
+    clock.now += frameMs;
+    shown.tick(clock.now);
+  }
+  assert.equal([sent.length, shown.leftOut], [450, 0]);
+});
+
 test('the next camera begins with its key frame; until then the one before goes on', () => {
   const clock: HandClock = { now: 0 };
   const [one, two] = [new HandCamera(1, clock), new HandCamera(2, clock)];
