@@ -56,7 +56,10 @@ type Standing = {
   /** Undefined while it is away. */
   member: GroupMember | undefined;
   readonly run: GroupMemberRun;
+  /** Calls that have channels in the application. */
   calls: number;
+  /** The number of the choice that it was last, for a call that is not counted yet. */
+  chosen: number;
 };
 
 const drains = ({ run: { state } }: Standing): boolean => state === 'draining' || state === 'drainingAway';
@@ -144,6 +147,7 @@ export class ConsumerGroup {
   readonly #told = new Map<string, GroupMember>();
   readonly #untold = new Set<string>();
   #sweepAt = fewCalls;
+  #choices = 0;
 
   constructor(options: ConsumerGroupOptions) {
     this.#options = options;
@@ -241,7 +245,7 @@ export class ConsumerGroup {
       },
       { watch, id: `${group} ${name}` },
     );
-    const standing: Standing = { name, member: undefined, run, calls: 0 };
+    const standing: Standing = { name, member: undefined, run, calls: 0, chosen: 0 };
     this.#members.add(standing);
     return standing;
   }
@@ -307,12 +311,17 @@ export class ConsumerGroup {
     return call;
   }
 
-  /** The member with the fewest calls that does not drain, or else any. */
+  /** The member with the fewest calls that does not drain, or else any; of several the one that was chosen least recently. */
   #choose(): Standing | undefined {
     const all = [...this.#members].filter(({ member }) => member);
     const open = all.filter((each) => !drains(each));
     const [first, ...others] = open.length > 0 ? open : all;
-    return others.reduce((least, each) => (each.calls < (least?.calls ?? 0) ? each : least), first);
+    if (!first) return undefined;
+    const isBefore = (one: Standing, other: Standing): boolean =>
+      one.calls < other.calls || (one.calls === other.calls && one.chosen < other.chosen);
+    const least = others.reduce((best, each) => (isBefore(each, best) ? each : best), first);
+    least.chosen = ++this.#choices;
+    return least;
   }
 
   /** Follows what a call and its bridges do. */
