@@ -379,11 +379,17 @@ export class ConsumerGroup {
   /** What is saved of a call has changed, or who has it. */
   #changed(key: string): void {
     this.#options.changed?.(key);
-    if (this.#told.size === 0 && ![...this.#members].some(({ member }) => member?.keeps)) return;
+    if (this.#told.size === 0 && !this.#isElsewhere()) return;
     const isFirst = this.#untold.size === 0;
     this.#untold.add(key);
     const tell = (): void => this.#tellNodes();
     if (isFirst) this.#options.soon ? this.#options.soon(tell) : tell();
+  }
+
+  /** Whether a member is at another node. Asked several times for each event. */
+  #isElsewhere(): boolean {
+    for (const { member } of this.#members) if (member?.keeps) return true;
+    return false;
   }
 
   #tellNodes(): void {
