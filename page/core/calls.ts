@@ -10,6 +10,9 @@ export const stateOf = (call: Call): string => {
   return (living.find(({ state }) => state === 'Up') ?? living[0] ?? call.channels[0])?.state ?? 'live';
 };
 
+/** The node of a call of a cluster: the mark of its id. Undefined for an id that a client chose. */
+export const nodeOfCall = (id: string): string | undefined => /^([^~]+)~/.exec(id)?.[1];
+
 /** Whether its outcome is one that somebody has to look at. */
 export const isBad = ({ outcome: { result } }: Pick<Call, 'outcome'>): boolean =>
   result === 'failed' || result === 'refused';

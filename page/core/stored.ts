@@ -78,19 +78,40 @@ export function useStoredCalls(search: StoredSearch | undefined): {
   return { found, problem };
 }
 
-/** A call that is not watched live: from memory or the disk. Undefined until it is there. */
+/** How often a live call of another node is read, in ms. */
+const otherNodeMs = 2_000;
+
+/**
+ * A call that cannot be watched live: from memory or the disk, or from another node of the cluster. Undefined until it is
+ * there. A live call is read again.
+ */
 export function useStoredCall(id: string, isWanted: boolean): { call: CallDetail | undefined; isMissing: boolean } {
   const [call, setCall] = useState<CallDetail>();
   const [isMissing, setMissing] = useState(false);
   useEffect(() => {
     if (!isWanted) return undefined;
     let isOver = false;
-    ask<CallDetail>('GET', `/hookswitch/calls/${encodeURIComponent(id)}`).then(
-      (found) => isOver || setCall(found),
-      () => isOver || setMissing(true),
-    );
+    let isLive = false;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = (): void =>
+      void ask<CallDetail>('GET', `/hookswitch/calls/${encodeURIComponent(id)}`).then(
+        (found) => {
+          if (isOver) return;
+          setCall(found);
+          setMissing(false);
+          isLive = found.state === 'live';
+          if (isLive) timer = setTimeout(read, otherNodeMs);
+        },
+        () => {
+          if (isOver) return;
+          setMissing(true);
+          if (isLive) timer = setTimeout(read, otherNodeMs);
+        },
+      );
+    read();
     return () => {
       isOver = true;
+      clearTimeout(timer);
     };
   }, [id, isWanted]);
   return { call, isMissing };

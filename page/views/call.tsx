@@ -1,9 +1,10 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { Call } from '../../src/models/call.ts';
 import type { LiveCall } from '../../src/models/live.ts';
+import type { ServerInfo } from '../../src/models/server-info.ts';
 import type { TimelineEntry } from '../../src/models/timeline.ts';
 import { pathOf } from '../core/actions.ts';
-import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
+import { badgeOf, endsOf, isBad, nodeOfCall, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { readLines, titlesOf } from '../core/entries.ts';
 import { amongButtons } from '../core/focus.ts';
@@ -13,11 +14,11 @@ import { callAt } from '../core/moment.ts';
 import { overview } from '../core/overview.ts';
 import { allowedOn, keyOf, modelOf, type Traced, tracedAt } from '../core/replay.ts';
 import { backTo, useQuery } from '../core/route.ts';
-import { session } from '../core/session.ts';
+import { mayLookAt, session } from '../core/session.ts';
 import { useStoredCall } from '../core/stored.ts';
 import { summaryOf } from '../core/summary.ts';
 import { clockTime, duration, shortNames, stateNames } from '../core/words.ts';
-import { Empty, Json, LiveMark, Panel, Pill } from '../parts/bits.tsx';
+import { Empty, Json, LiveMark, Panel, Pill, useAsked } from '../parts/bits.tsx';
 import { CallButtons, ObjectButtons } from '../parts/call-buttons.tsx';
 import { ChartDrawing, NextTransitions } from '../parts/chart.tsx';
 import { Ladder } from '../parts/ladder.tsx';
@@ -229,6 +230,16 @@ function StuckBanners({ call }: { call: string }) {
     ));
 }
 
+/** Whether a call is watched at this node, or read from another one of the cluster. */
+function useNodeOf(id: string): 'unknown' | 'here' | 'elsewhere' {
+  const node = nodeOfCall(id);
+  const asks = node !== undefined && mayLookAt('/hookswitch/server');
+  const { value: server, error } = useAsked<ServerInfo>(asks ? '/hookswitch/server' : undefined);
+  if (!asks || error !== undefined) return 'here';
+  if (!server) return 'unknown';
+  return server.cluster === undefined || server.cluster === node ? 'here' : 'elsewhere';
+}
+
 export function CallView({ id }: { id: string }) {
   const [call, setCall] = useState<Call>();
   const [timeline, setTimeline] = useState<readonly TimelineEntry[]>([]);
@@ -239,14 +250,18 @@ export function CallView({ id }: { id: string }) {
   const [objectsText, setObjects] = useQuery('objects');
   const all = objectsText === 'all';
   const [letGo, setLetGo] = useState<number>();
-  const live = useLive<LiveCall>(`/hookswitch/live?call=${encodeURIComponent(id)}`, (message) => {
+  const [wasWatched, setWatched] = useState(false);
+  const where = useNodeOf(id);
+  const path = where === 'here' ? `/hookswitch/live?call=${encodeURIComponent(id)}` : undefined;
+  const live = useLive<LiveCall>(path, (message) => {
+    setWatched(true);
     setCall(message.call);
     setLetGo(message.let_go);
     // After a connection that was lost everything comes again.
     setTimeline((before) => (message.whole ? message.entries : [...before, ...message.entries]));
   });
   // One that is no longer in memory may be on the disk.
-  const stored = useStoredCall(id, live === 'gone' && call === undefined);
+  const stored = useStoredCall(id, where === 'elsewhere' || (live === 'gone' && !wasWatched));
   useEffect(() => {
     if (!stored.call) return;
     setCall(stored.call);
@@ -258,7 +273,8 @@ export function CallView({ id }: { id: string }) {
     if (isThere && linked !== '') document.querySelector(`[data-object="${CSS.escape(linked)}"]`)?.scrollIntoView();
   }, [isThere, linked]);
   // A call without further updates is in the past, and so is one over a lost connection.
-  const isOld = letGo !== undefined || ((live === 'lost' || live === 'gone') && call?.state === 'live');
+  const isLost = where === 'elsewhere' ? stored.isMissing : live === 'lost' || live === 'gone';
+  const isOld = letGo !== undefined || (isLost && call?.state === 'live');
   const count = Math.min(moment ?? timeline.length, timeline.length);
   const reading = useMemo(() => readLines(timeline), [timeline]);
   const titles = useMemo(() => titlesOf(timeline), [timeline]);
@@ -306,7 +322,13 @@ export function CallView({ id }: { id: string }) {
           {then ? `${clockTime(then.began)} · ${duration(Math.max(lasted, then.duration_ms))}` : ''}
           {then?.state === 'ended' && ending ? ` · ${ending}` : ''}
         </span>
-        {call?.state === 'ended' || letGo !== undefined ? null : <LiveMark state={live} />}
+        {call?.state === 'ended' || letGo !== undefined ? null : where === 'elsewhere' ? (
+          <span class={`live-mark ${isLost ? 'lost' : 'live'}`} role="status">
+            on node {nodeOfCall(id)}, {isLost ? 'which does not answer' : 'updated every 2 s'}
+          </span>
+        ) : (
+          <LiveMark state={live} />
+        )}
       </div>
       {letGo === undefined ? null : (
         <p class="banner" role="status">

@@ -1,14 +1,15 @@
 import { useMemo, useState } from 'preact/hooks';
-import type { Call } from '../../src/models/call.ts';
+import type { Call, CallPage } from '../../src/models/call.ts';
 import type { RefusedCall } from '../../src/models/refused-call.ts';
-import { badgeOf, endsOf, isBad, outcomeText } from '../core/calls.ts';
+import type { ServerInfo } from '../../src/models/server-info.ts';
+import { badgeOf, endsOf, isBad, nodeOfCall, outcomeText } from '../core/calls.ts';
 import { useCell } from '../core/cell.ts';
 import { csvOf } from '../core/export.ts';
 import { isRefused, type Listed, overview, refusalText, stuckCalls } from '../core/overview.ts';
 import { to, useQuery } from '../core/route.ts';
 import { merged, savedSearches, saveSearch, serverConditions, useStoredCalls } from '../core/stored.ts';
 import { dateTime, dayTime, duration, plural } from '../core/words.ts';
-import { Badge, Empty, Pill } from '../parts/bits.tsx';
+import { Badge, Empty, Pill, useAsked } from '../parts/bits.tsx';
 import { saveAs } from '../parts/call-buttons.tsx';
 import { Windowed } from '../parts/windowed.tsx';
 
@@ -51,10 +52,11 @@ const isShown = (call: Listed, shown: Shown): boolean =>
 const isCallShown = (call: Call, shown: Shown): boolean =>
   shown === 'stuck' ? call.stuck.length > 0 : shown === 'failed' ? isBad(call) : call.state === shown;
 
-function Row({ call, now }: { call: Call; now: number }) {
+function Row({ call, now, inCluster }: { call: Call; now: number; inCluster: boolean }) {
   const { from, to: called } = endsOf(call);
   const [waits] = call.stuck;
   const badge = badgeOf(call);
+  const node = inCluster ? nodeOfCall(call.id) : undefined;
   return (
     <a class={`call-row ${waits ? 'is-stuck' : ''} ${call.state}`} href={to('calls', call.id)}>
       <span>
@@ -68,7 +70,11 @@ function Row({ call, now }: { call: Call; now: number }) {
       <span class={`about quiet ${isBad(call) ? 'bad' : ''}`}>
         {waits
           ? `waits for ${waits.waits_for}`
-          : [call.applications.join(', '), call.outcome.reason === 'answered' ? '' : outcomeText(call)]
+          : [
+              node === undefined ? '' : `node ${node}`,
+              call.applications.join(', '),
+              call.outcome.reason === 'answered' ? '' : outcomeText(call),
+            ]
               .filter((each) => each !== '')
               .join(' · ')}
       </span>
@@ -78,6 +84,22 @@ function Row({ call, now }: { call: Call; now: number }) {
       <span class="number wide quiet">{dayTime(call.began, now)}</span>
     </a>
   );
+}
+
+/** How often the calls of other nodes are read, in ms. */
+const nodesMs = 2_000;
+const mostOfNodes = 1_000;
+
+/** Live calls of the other nodes of a cluster. The live WebSocket has those of this node. */
+function useCallsOfNodes(isWanted: boolean): { inCluster: boolean; calls: readonly Call[]; total: number } {
+  const { value: server } = useAsked<ServerInfo>('/hookswitch/server');
+  const own = server?.cluster;
+  const path = own === undefined || !isWanted ? undefined : `/hookswitch/calls?state=live&limit=${mostOfNodes}`;
+  const { value } = useAsked<CallPage>(path, nodesMs);
+  return useMemo(() => {
+    const others = path === undefined ? [] : (value?.calls ?? []).filter(({ id }) => nodeOfCall(id) !== own);
+    return { inCluster: own !== undefined, calls: others, total: path === undefined ? 0 : (value?.total ?? 0) };
+  }, [value, path, own]);
 }
 
 /** Calls that were refused alike before they had a channel: all that is known of them. */
@@ -235,15 +257,20 @@ export function Calls() {
   const wanted = words.trim().toLowerCase();
   const { isOn, isStored, isAsked, result, turn, more, within } = useSearch(words, shown);
   const { found } = result;
+  const elsewhere = useCallsOfNodes(!isAsked && shown !== 'ended' && shown !== 'failed');
   const rows = useMemo(
     () =>
-      (isAsked ? (found?.calls ?? []) : [...merged([...calls.values()], found?.calls ?? []), ...refused])
+      (isAsked
+        ? (found?.calls ?? [])
+        : [...merged(merged([...calls.values()], found?.calls ?? []), elsewhere.calls), ...refused]
+      )
         .filter((call) => isShown(call, shown) && within(call) && (wanted === '' || hasWords(call, wanted)))
         .sort(inOrder),
-    [calls, refused, shown, wanted, found, isStored, isAsked],
+    [calls, refused, shown, wanted, found, isStored, isAsked, elsewhere],
   );
   const live = useMemo(() => [...calls.values()].filter(({ state }) => state === 'live').length, [calls]);
   const liveInAll = figures?.live_calls ?? 0;
+  const leftOut = elsewhere.total - mostOfNodes;
   return (
     <div class="fill">
       <h1>Calls</h1>
@@ -307,6 +334,7 @@ export function Calls() {
             Sample: {live} of {liveInAll} live calls
           </span>
         ) : null}
+        {leftOut > 0 ? <span class="sample">Further live calls of the cluster: {leftOut}</span> : null}
         <SavedSearches name={words.trim()} />
       </div>
       {isStored ? <StoredRange {...result} onMore={more} /> : null}
@@ -320,7 +348,7 @@ export function Calls() {
           isRefused(call) ? (
             <RefusedRow call={call} now={at} key={`${call.status} ${call.endpoint} ${call.source} ${call.reason}`} />
           ) : (
-            <Row call={call} now={at} key={call.id} />
+            <Row call={call} now={at} inCluster={elsewhere.inCluster} key={call.id} />
           )
         }
       />

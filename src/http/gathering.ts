@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { CallPage } from '../models/call.ts';
 import { AriError } from '../models/errors.ts';
 import type { Env } from './env.ts';
 import { type Merge, mergeObjects, merges } from './merging.ts';
@@ -8,7 +9,7 @@ import { splitList } from './parameters.ts';
 
 /** Asks other nodes. */
 export type Gather = {
-  cluster: Pick<Cluster, 'name' | 'others' | 'mostOctets' | 'hit'>;
+  cluster: Pick<Cluster, 'name' | 'others' | 'markedNode' | 'mostOctets' | 'hit'>;
   /**
    * Has a node carry the request out, or one of the same method with another path and query.
    * @throws (rejects) AriError nodeUnavailable, clusterBusy
@@ -76,6 +77,92 @@ async function merged(gather: Gather, { answers, missing }: Collected, merge: Me
   }
 }
 
+/** Most calls in one answer of a node. */
+const pageLength = 1_000;
+
+/** A page of the calls of one node; undefined if it does not answer. */
+type AskPage = (offset: number, limit: number) => Promise<Response | undefined>;
+
+/** The calls of one node that may be in a page of all, which ends behind `wanted`. A refusal stays as it is. */
+async function firstCalls(
+  gather: Gather,
+  room: { octets: number },
+  wanted: number,
+  askPage: AskPage,
+): Promise<CallPage | Response | undefined> {
+  let all: CallPage | undefined;
+  for (let offset = 0; ; offset += pageLength) {
+    const limit = Math.min(pageLength, wanted - offset);
+    const answer = await askPage(offset, limit);
+    if (!answer?.ok) return answer;
+    const page = (await readJson(gather, answer, room)) as CallPage;
+    all = all ? { ...page, calls: [...all.calls, ...page.calls] } : page;
+    if (page.next === undefined || offset + limit >= wanted) return all;
+  }
+}
+
+/** One page of the calls of several nodes, newest first. */
+function mergePages(pages: readonly CallPage[], offset: number, count: number): CallPage {
+  const calls = pages
+    .flatMap((page) => page.calls)
+    .sort((one, other) => other.began - one.began)
+    .slice(offset, offset + count);
+  const total = pages.reduce((sum, page) => sum + page.total, 0);
+  const unsearched = pages.flatMap(({ unsearched_before: before }) => (before === undefined ? [] : [before]));
+  return {
+    ...{ calls, total },
+    ...(offset + count < total && { next: offset + count }),
+    ...(unsearched.length > 0 && { unsearched_before: Math.max(...unsearched) }),
+    evicted: pages.reduce((sum, page) => sum + page.evicted, 0),
+  };
+}
+
+/** Everything that a request for calls gives, in one place. */
+function conditionsOf({ query, form, json }: Asked['sources']): Map<string, string> {
+  const given = new Map([...(form ?? []), ...(query ?? [])]);
+  for (const [name, value] of Object.entries((json as object | undefined) ?? {})) given.set(name, String(value));
+  return given;
+}
+
+/** A page of the calls of all nodes: each gives those that could be in it. */
+const callPages: Gathering = async (gather, c, asked) => {
+  const given = conditionsOf(asked.sources);
+  const [offset, limit] = [Number(given.get('offset') ?? 0), Number(given.get('limit') ?? 100)];
+  // This node says what is wrong with them.
+  if (![offset, limit].every(Number.isSafeInteger) || offset < 0 || limit < 1) return asked.run(asked.sources);
+  const count = Math.min(limit, pageLength);
+  const pageAt = (from: number, most: number) =>
+    new Map([...given, ['offset', String(from)], ['limit', String(most)]] as const);
+  const { asked: nodes, away } = gather.cluster.others();
+  const missing = new Set(away);
+  const room = { octets: 0 };
+  const headers = new Headers();
+  const path = new URL(c.req.raw.url).pathname;
+  const askHere: AskPage = async (from, most) => {
+    const answer = await asked.run({ query: pageAt(from, most), form: undefined, json: undefined });
+    for (const [name, value] of answer.headers) if (name !== 'content-length') headers.set(name, value);
+    return answer;
+  };
+  const askAt =
+    (node: string): AskPage =>
+    (from, most) =>
+      gather.ask(node, c, asked, `${path}?${new URLSearchParams([...pageAt(from, most)])}`).catch(() => {
+        missing.add(node);
+        return undefined;
+      });
+  try {
+    const found = await Promise.all(
+      [askHere, ...nodes.map(askAt)].map((askPage) => firstCalls(gather, room, offset + count, askPage)),
+    );
+    if (found[0] instanceof Response) return found[0];
+    const pages = found.flatMap((page) => (page === undefined || page instanceof Response ? [] : [page]));
+    if (missing.size > 0) headers.set(missingHeader, [...missing].sort().join(','));
+    return new Response(JSON.stringify(mergePages(pages, offset, count)), { headers });
+  } finally {
+    gather.octets.held -= room.octets;
+  }
+};
+
 /** All nodes answer, and their answers are one. */
 const everywhere =
   (merge: Merge): Gathering =>
@@ -101,9 +188,20 @@ const anywhere: Gathering = async ({ cluster, ask }, c, asked) => {
   return own;
 };
 
+/** A call is on the node whose mark it has. One with an id that a client chose is on any. */
+const nodeOfMark: Gathering = async (gather, c, asked) => {
+  const node = gather.cluster.markedNode(c.req.param('callId') ?? '');
+  if (node === undefined) return anywhere(gather, c, asked);
+  return node === gather.cluster.name ? asked.run(asked.sources) : gather.ask(node, c, asked);
+};
+
 /** Operations that concern several nodes, and how. */
 export const gatherings: Readonly<Record<string, Gathering>> = {
   ...Object.fromEntries(Object.entries(merges).map(([name, merge]) => [name, everywhere(merge)])),
+  'calls.list': callPages,
+  ...Object.fromEntries(
+    ['get', 'getDiagram', 'getCapture', 'getBundle', 'mask'].map((name) => [`calls.${name}`, nodeOfMark]),
+  ),
   'recordings.getStored': anywhere,
   'recordings.getStoredFile': anywhere,
   'recordings.deleteStored': anywhere,

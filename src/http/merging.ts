@@ -57,6 +57,10 @@ const objects =
   (bodies) =>
     merge(bodies as Json[]);
 
+/** What waits longest comes first. */
+const longestFirst: Merge = (bodies) =>
+  (bodies.flat() as Json[]).sort((one, other) => Number(one.since) - Number(other.since));
+
 /** Operations whose answer is that of all nodes. */
 export const merges: Readonly<Record<string, Merge>> = {
   'channels.list': lists(none),
@@ -69,6 +73,7 @@ export const merges: Readonly<Record<string, Merge>> = {
   'endpoints.listByTech': lists(byResource, mergeEndpoints),
   'endpoints.get': objects(mergeEndpoints),
   'groups.list': lists(none),
+  'calls.stuck': longestFirst,
   'server.listContacts': lists(none),
   'server.listRegistrations': lists(none),
 };

@@ -31,6 +31,14 @@ if (nats.path)
       await nodes.getByRole('row', { name: /^other (suspect|away) 2 / }).waitFor();
       other!.child.signal('SIGCONT');
       await nodes.getByRole('row', { name: /^other member 2 / }).waitFor();
+      // The call of the other node is in the list, and followed to its end.
+      await shown.getByRole('link', { name: 'Calls', exact: true }).click();
+      const [start] = app.events.filter(({ type }) => type === 'StasisStart') as { channel: { id: string } }[];
+      await shown.getByRole('link', { name: /node other · shop/ }).click();
+      await shown.getByText('on node other, updated every 2 s').waitFor();
+      await shown.locator('.object').first().waitFor();
+      await app.ok('DELETE', `/channels/${start!.channel.id}`);
+      await shown.getByText('on node other, updated every 2 s').waitFor({ state: 'detached' });
       await app.close();
     },
     async () => {
