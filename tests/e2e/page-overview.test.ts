@@ -34,6 +34,7 @@ test(
       if (complaints[at]?.includes('live?app=desk')) complaints.splice(at, 1);
     await shown.goBack();
     await alarms.getByRole('link', { name: 'Failed calls' }).click();
+    await shown.locator('.call-row').nth(2).waitFor();
     assert.is(await shown.locator('.call-row').count(), 3);
     await shown.goBack();
     await shown.getByRole('link', { name: /^Live calls/ }).click();
