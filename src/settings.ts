@@ -15,6 +15,7 @@ import { descriptorLimit } from './config/descriptor-limit.ts';
 import { packageFile, packageVersion as version } from './config/package-files.ts';
 import { audioAddress, type Config, type EndpointConfig } from './config/schema.ts';
 import { standardSipPorts } from './config/sip-settings.ts';
+import { gatheringTerms } from './config/stun-servers.ts';
 import { formatCallerId, parseCallerId } from './dialplan/caller-id.ts';
 import type { Allowance } from './drivers/sip/allowance.ts';
 import {
@@ -121,6 +122,7 @@ export const mediaSettings = (
       certificate,
       handshakeMs: config.media.webrtc.handshake_timeout * 1000,
       consentMs: config.media.webrtc.consent_timeout * 1000,
+      gathering: gatheringTerms(config.media.webrtc.gathering),
     },
   }),
   threads: config.media.threads || Math.max(1, availableParallelism() - 1),

@@ -39,6 +39,10 @@ const rules: Record<Exclude<Rule, 'directory' | 'file'>, { test(text: string): b
   address: { test: isAddress, wanted: 'expected an IP address' },
   network: { test: isNetwork, wanted: 'expected an IP address or a network such as 10.1.0.0/16' },
   nameServer: { test: isNameServer, wanted: 'expected an address such as 10.0.0.53 or 10.0.0.53:5353' },
+  stunServer: {
+    test: (text) => text === '' || isNameServer(text),
+    wanted: 'expected an address such as 192.0.2.1 or 192.0.2.1:3478',
+  },
   passwordHash: {
     test: (text) => parsePasswordHash(text) !== undefined,
     wanted: 'expected a hash made by `hookswitch hash`',

@@ -20,6 +20,7 @@ export type Rule =
   | 'directory'
   | 'file'
   | 'nameServer'
+  | 'stunServer'
   | 'passwordHash'
   | 'sipUri'
   | 'origin'

@@ -197,6 +197,34 @@ export const media = group(
           },
           "Servers for the browsers' side of ICE.",
         ),
+        gathering: group(
+          {
+            stun: text({
+              default: '',
+              rule: 'stunServer',
+              description: 'Address of a STUN server, e.g. `192.0.2.1` or `192.0.2.1:3478`. Empty: none is asked.',
+            }),
+            turn: text({
+              default: '',
+              rule: 'stunServer',
+              description:
+                'Address of a TURN server that lends an address to each call, over UDP. Empty: none is asked.',
+            }),
+            username: text({ default: '', description: 'User name at the TURN server.' }),
+            password: text({ default: '', description: 'Password at the TURN server.' }),
+            secret: text({
+              default: '',
+              description:
+                'Secret that the TURN server shares (`static-auth-secret` of coturn). It makes passwords that end after a day, in place of `username` and `password`.',
+            }),
+            wait: number(0.1, 10, {
+              default: 1,
+              unit: 's',
+              description: 'How long a call waits for these servers. Addresses that come later are left out.',
+            }),
+          },
+          "Servers for the server's side of ICE, for networks in which browsers cannot reach its own address.",
+        ),
       },
       'Calls of browsers: endpoints with `webrtc: true`, and `POST /hookswitch/webrtc`.',
     ),

@@ -26,7 +26,8 @@ export function isBindingRequest(octets: Uint8Array): boolean {
   return isStun(octets) && octets[0] === 0 && octets[1] === 1;
 }
 
-const isStun = (octets: Uint8Array): boolean =>
+/** Whether octets have the header of a STUN message, with their length. */
+export const isStun = (octets: Uint8Array): boolean =>
   octets.length >= headerOctets &&
   octets[0]! < 0x40 &&
   octets[4] === 0x21 &&
@@ -36,20 +37,36 @@ const isStun = (octets: Uint8Array): boolean =>
   ((octets[2]! << 8) | octets[3]!) === octets.length - headerOctets;
 
 /** The answer to a binding request: where it came from (RFC 8489 14.2). Undefined for an address that is none. */
-export function writeBindingResponse(request: Uint8Array, { address, port }: Mapped): Buffer | undefined {
-  const from = addressOctets(address);
-  if (!from) return undefined;
-  const response = Buffer.alloc(headerOctets + 8 + from.length);
+export function writeBindingResponse(request: Uint8Array, from: Mapped): Buffer | undefined {
+  const value = writeXorAddress(from, request);
+  if (!value) return undefined;
+  const response = Buffer.alloc(headerOctets + 4 + value.length);
   response.set(request.subarray(0, headerOctets));
   response.writeUInt16BE(bindingSuccess);
-  response.writeUInt16BE(8 + from.length, 2);
+  response.writeUInt16BE(4 + value.length, 2);
   response.writeUInt16BE(xorMappedAddress, headerOctets);
-  response.writeUInt16BE(4 + from.length, headerOctets + 2);
-  response[headerOctets + 5] = from.length === 4 ? 1 : 2;
-  response.writeUInt16BE(port ^ (magicCookie >>> 16), headerOctets + 6);
-  for (const [index, octet] of from.entries()) response[headerOctets + 8 + index] = octet ^ response[4 + index]!;
+  response.writeUInt16BE(value.length, headerOctets + 2);
+  response.set(value, headerOctets + 4);
   return response;
 }
+
+/**
+ * The value of an attribute with an address (RFC 8489 14.2); undefined for an address that is none.
+ * @param message the cookie and id of its header are the mask.
+ */
+export function writeXorAddress({ address, port }: Mapped, message: Uint8Array): Buffer | undefined {
+  const octets = addressOctets(address);
+  if (!octets) return undefined;
+  const value = Buffer.alloc(4 + octets.length);
+  value[1] = octets.length === 4 ? 1 : 2;
+  value.writeUInt16BE(port ^ (magicCookie >>> 16), 2);
+  for (const [index, octet] of octets.entries()) value[4 + index] = octet ^ message[4 + index]!;
+  return value;
+}
+
+/** Reads such a value; undefined where it is no address that packets can come from. */
+export const readXorAddress = (value: Buffer, message: Uint8Array): Mapped | undefined =>
+  readAddress(value, message.subarray(4, headerOctets));
 
 /** The address in a server's answer to the request with that id; undefined for another or useless message. */
 export function readBindingResponse(octets: Uint8Array, id: string): Mapped | undefined {
@@ -62,7 +79,7 @@ export function readBindingResponse(octets: Uint8Array, id: string): Mapped | un
     const length = response.readUInt16BE(at + 2);
     const value = response.subarray(at + 4, at + 4 + length);
     if (value.length < length) return plain;
-    if (type === xorMappedAddress) return readAddress(value, response.subarray(4, headerOctets)) ?? plain;
+    if (type === xorMappedAddress) return readXorAddress(value, response) ?? plain;
     if (type === mappedAddress) plain ??= readAddress(value, Buffer.alloc(16));
     at += 4 + length + ((4 - (length % 4)) % 4);
   }

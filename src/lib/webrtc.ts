@@ -9,6 +9,17 @@ export type DtlsRole = 'client' | 'server';
 /** Name and password of one side's ICE (RFC 8839 5.4). The password proves checks: never log it. */
 export type IceCredentials = { readonly ufrag: string; readonly password: string };
 
+/** A candidate of ours beside the port's own address (RFC 8445 5.1.1). */
+export type LocalCandidate = {
+  /** As a STUN server sees the port, or lent by a TURN server. */
+  readonly type: 'srflx' | 'relay';
+  readonly address: string;
+  readonly port: number;
+};
+
+/** An address of the far side, and by what it is reached; left out: by UDP from our port. */
+export type IceAddress = { readonly address: string; readonly port: number; readonly via?: 'relay' };
+
 /** A line that shares the transport of the audio (BUNDLE, RFC 9143). */
 export type BundledLine = {
   /** Its name. */
@@ -36,7 +47,7 @@ export type EstablishedDtls = {
   /** Of the browser's certificate. */
   readonly fingerprint: Fingerprint;
   readonly keys: SrtpKeys;
-  readonly source: { readonly address: string; readonly port: number };
+  readonly source: IceAddress;
 };
 
 /** How packets of a browser come: ICE finds its address, DTLS gives the keys of SRTP, and RTCP shares the port. */
@@ -44,6 +55,8 @@ export type WebrtcTransport = {
   readonly local: IceCredentials;
   readonly remote: IceCredentials;
   readonly fingerprint: Fingerprint;
+  /** Addresses that it may have: a TURN server lets packets of these through. */
+  readonly places?: readonly string[];
   /** Which side of DTLS we are; left out: the server. */
   readonly role?: 'client';
   /** Left out before the handshake is over. */

@@ -4,6 +4,7 @@ import type { Codec } from '../telephony/media.ts';
 import { defaultOpusOptions } from './codec/opus.ts';
 import { defaultRecordingLimits, type RecordingLimits } from './file/recording-writer.ts';
 import type { SocketKind } from './rtp/system-sockets.ts';
+import type { GatheringTerms } from './webrtc/gathering.ts';
 
 /** Settings of video. */
 export type VideoConfig = {
@@ -109,7 +110,13 @@ export type MediaConfig = {
    * The certificate that browsers see. How long a DTLS handshake may take, and how long calls last without connectivity
    * checks, in ms. Without it no browser can call.
    */
-  webrtc?: { readonly certificate: CertifiedKey; readonly handshakeMs: number; readonly consentMs: number };
+  webrtc?: {
+    readonly certificate: CertifiedKey;
+    readonly handshakeMs: number;
+    readonly consentMs: number;
+    /** Servers that tell or lend addresses; left out: none. */
+    readonly gathering?: GatheringTerms | undefined;
+  };
   /** How files of recordings are written. */
   recording: RecordingLimits;
   /** Messages of a thread that may wait for the main thread. */

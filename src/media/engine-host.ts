@@ -127,8 +127,8 @@ type Command<Type extends MediaCommand['type']> = Extract<MediaCommand, { type: 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : '');
 
 function openRtp({ engine, memory, tell }: Host, command: Command<'openRtp'>): void {
-  const { request, session, slot, port, source, trace } = command;
-  engine.openRtp(session, { memory: memory.of(slot), port, source, trace }).then(
+  const { request, session, slot, ...open } = command;
+  engine.openRtp(session, { ...open, memory: memory.of(slot) }).then(
     (local) => tell({ type: 'opened', request, ...local }),
     (error: unknown) => tell({ type: 'refused', request, reason: reasonOf(error) }),
   );

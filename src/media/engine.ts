@@ -3,7 +3,7 @@ import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { RtpTraceWriter } from '../lib/rtp-trace.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
-import type { AudioDirection, MediaSource, MixCommand, SessionCommand } from '../telephony/media.ts';
+import type { AudioDirection, MixCommand, RtpSession, SessionCommand } from '../telephony/media.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
@@ -22,7 +22,15 @@ import { PipeEnd } from './pipe/pipe-end.ts';
 import type { PipePlan } from './pipe/pipe-wire.ts';
 import { Pipes } from './pipe/pipes.ts';
 import { newWakeUp, noWakeUps, type WakeUps } from './pipe/wake-up.ts';
-import type { EngineReport, MediaCommand, MediaUsage, OverhearCommand, RelayedIn, Showing } from './protocol.ts';
+import type {
+  EngineReport,
+  MediaCommand,
+  MediaUsage,
+  OpenRtp,
+  OverhearCommand,
+  RelayedIn,
+  Showing,
+} from './protocol.ts';
 import { Recorders, type RecordersOptions } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
 import { RtpEnd } from './rtp/rtp-end.ts';
@@ -34,6 +42,7 @@ import { Snoops } from './snoops.ts';
 import type { Tap } from './talk-tap.ts';
 import { Ticker, tickMs } from './ticker.ts';
 import { type OpenVideo, Videos } from './video/videos.ts';
+import { gatheringOn } from './webrtc/gathering.ts';
 
 export type MediaEngineOptions = {
   config: MediaConfig;
@@ -58,18 +67,6 @@ export type MediaEngineOptions = {
   mayTell?: (session: number) => boolean;
   /** Counts limits that were reached. */
   hit?: LimitHit;
-};
-
-/** How a session with a port is opened. */
-type OpenRtp = {
-  /** Memory of its RTP numbers; a stream that has begun continues. */
-  memory?: SessionMemory;
-  /** The port it had before; absent = any. */
-  port?: number | undefined;
-  /** The far side that was found before. */
-  source?: MediaSource | undefined;
-  /** Takes the heads of its packets. */
-  trace?: SharedArrayBuffer | undefined;
 };
 
 /** Skipped ticks are not logged more often than this, in ms. */
@@ -120,8 +117,8 @@ export class MediaEngine {
    */
   async openRtp(
     session: number,
-    { memory = ownMemory(), port, source, trace }: OpenRtp = {},
-  ): Promise<{ address: string; port: number }> {
+    { memory = ownMemory(), port, source, trace, gathers }: OpenRtp = {},
+  ): Promise<RtpSession['local']> {
     const { config, random32 } = this.#options;
     const { rtpTimeoutMs, keepalive, natSearchMs, opus, webrtc } = config;
     const faulted = (error: unknown) => this.#fault(session, error);
@@ -139,8 +136,12 @@ export class MediaEngine {
       }
       const address = config.announcedAddress ?? config.address;
       const writer = trace && new RtpTraceWriter(trace, address);
-      end.attach(writer ? tracedPair(pair, writer, this.#options.clock, (packet) => end.far.isBeside(packet)) : pair);
-      return { address, port: pair.rtp.port };
+      const gathering = gatheringOn(pair.rtp, gathers ? webrtc?.gathering : undefined, session, this.#options);
+      const isOthers = (packet: Uint8Array) => end.far.isBeside(packet);
+      end.attach(writer ? tracedPair(pair, writer, this.#options.clock, isOthers) : pair, gathering);
+      const candidates = await gathering?.open();
+      if (this.#ends.get(session) !== end) throw new Error('the session was closed while it was opened');
+      return { address, port: pair.rtp.port, ...(candidates && { candidates }) };
     } catch (error) {
       if (this.#ends.get(session) === end) this.#close(session, reasonOf(error));
       throw error;

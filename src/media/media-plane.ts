@@ -102,8 +102,8 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
       this.#start(place);
   }
 
-  async openRtp(id: string, told: (report: MediaReport) => void, near?: string): Promise<RtpSession> {
-    return this.#openRtp(id, told, { near });
+  async openRtp(id: string, told: (report: MediaReport) => void, near?: string, gathers = false): Promise<RtpSession> {
+    return this.#openRtp(id, told, { near, gathers });
   }
 
   async reopenRtp(dump: MediaSessionDump, told: (report: MediaReport) => void): Promise<RtpSession> {
@@ -208,11 +208,11 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   async #openRtp(
     id: string,
     told: (report: MediaReport) => void,
-    { near, from }: { near?: string | undefined; from?: MediaSessionDump },
+    { near, from, gathers }: { near?: string | undefined; from?: MediaSessionDump; gathers?: boolean },
   ): Promise<RtpSession> {
     if (this.#closed) throw new Error('the media plane is closed');
     const link = this.#near(near);
-    const proxy = new RtpProxy(this.#sessionOptions(id, told), link, from);
+    const proxy = new RtpProxy(this.#sessionOptions(id, told), link, from ?? { gathers: gathers === true });
     this.#add(proxy);
     try {
       await proxy.opened;

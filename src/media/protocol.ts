@@ -1,5 +1,5 @@
 import type { LoopReader } from '../lib/loop-reader.ts';
-import type { EstablishedDtls } from '../lib/webrtc.ts';
+import type { EstablishedDtls, LocalCandidate } from '../lib/webrtc.ts';
 import type { SupervisedThread } from '../native/inherited.ts';
 import type { ExternalRequest } from '../telephony/external.ts';
 import type {
@@ -18,6 +18,7 @@ import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import type { PipePlan } from './pipe/pipe-wire.ts';
+import type { SessionMemory } from './session-memory.ts';
 
 /**
  * Messages between the main thread and a media thread: arrays of these, one array per turn of the event loop. The main
@@ -42,6 +43,8 @@ export type MediaCommand =
       source?: MediaSource;
       /** Memory for its packet headers: see `lib/rtp-trace.ts`. */
       trace?: SharedArrayBuffer;
+      /** It is a browser's: servers are asked for further candidates. */
+      gathers?: boolean;
     }
   /** A stream of video of a session; the rest as above. `memory` is laid out as `video/stream-memory.ts` says. */
   | {
@@ -88,6 +91,20 @@ export type MediaCommand =
   /** Checks whether the thread is alive. */
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };
+
+/** How a session with a port is opened. */
+export type OpenRtp = {
+  /** Memory of its RTP numbers; a stream that has begun continues. */
+  memory?: SessionMemory;
+  /** The port it had before; absent = any. */
+  port?: number | undefined;
+  /** The far side that was found before. */
+  source?: MediaSource | undefined;
+  /** Takes the heads of its packets. */
+  trace?: SharedArrayBuffer | undefined;
+  /** It is a browser's: servers are asked for further candidates. */
+  gathers?: boolean | undefined;
+};
 
 /** Adds or removes a listener of a session; `taken` requests one more piece. The main thread numbers listeners. */
 export type OverhearCommand = { type: 'overhear'; overhearer: number; action: 'begin' | 'taken' | 'end' };
@@ -156,7 +173,7 @@ export type MediaMessage =
   | EngineReport
   /** Reached limits by setting, since the last report. */
   | { type: 'limits'; counts: Readonly<Record<string, number>> }
-  | { type: 'opened'; request: number; address: string; port: number }
+  | { type: 'opened'; request: number; address: string; port: number; candidates?: readonly LocalCandidate[] }
   | { type: 'refused'; request: number; reason: string }
   | { type: 'statistics'; request: number; statistics: RtpStatistics | undefined }
   | { type: 'videoStatistics'; request: number; statistics: Showing<VideoStatistics>[] }

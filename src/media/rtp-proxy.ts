@@ -13,18 +13,21 @@ import { VideoLines } from './video/video-lines.ts';
 /** The main thread's side of an RTP session. */
 export class RtpProxy extends SessionProxy implements RtpSession {
   /** Set before anyone else sees the session. */
-  local = { address: '', port: 0 };
+  local: RtpSession['local'] = { address: '', port: 0 };
   /** Settled once the port is open, or has failed. */
   readonly opened: Promise<void>;
   readonly #trace: SharedArrayBuffer | undefined;
+  readonly #gathers: boolean;
   readonly #video: VideoLines;
   #flow: RtpFlow | undefined;
   #established: EstablishedDtls | undefined;
   #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
 
-  /** @param from a session of another process that is gone on with. */
-  constructor(options: SessionProxyOptions, link: ThreadLink, from?: MediaSessionDump) {
+  /** @param how a session of another process that is gone on with, or how a new one is opened. */
+  constructor(options: SessionProxyOptions, link: ThreadLink, how: MediaSessionDump | { gathers: boolean }) {
     super(options);
+    const from = 'gathers' in how ? undefined : how;
+    this.#gathers = from === undefined && 'gathers' in how && how.gathers;
     this.opened = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -182,10 +185,13 @@ export class RtpProxy extends SessionProxy implements RtpSession {
           ...(port > 0 && { port }),
           ...(source && { source }),
           ...(trace && { trace }),
+          // What was lent to another thread is lost with it.
+          ...(this.#gathers && port === 0 && { gathers: true }),
         }),
         // Directly: the thread's next report needs an open session.
         (answer) => {
-          this.local = { address: answer.address, port: answer.port };
+          const { address, port: opened, candidates } = answer;
+          this.local = { address, port: opened, ...(candidates && { candidates }) };
           this.#settle.resolve();
         },
       )

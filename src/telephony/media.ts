@@ -1,7 +1,7 @@
 import type { FormatName, OpusSending, OpusWishes } from '../lib/formats.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
-import type { WebrtcTransport } from '../lib/webrtc.ts';
+import type { LocalCandidate, WebrtcTransport } from '../lib/webrtc.ts';
 import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
 
@@ -403,8 +403,8 @@ export type RtpFlow = {
 
 /** The audio of a leg with RTP. */
 export interface RtpSession extends MediaSession, VideoSession {
-  /** Our address and port, as told in SDP. RTCP is on port + 1. */
-  readonly local: { address: string; port: number };
+  /** Our address and port, as told in SDP, and those of a browser's port that servers told or lend. RTCP is on port + 1. */
+  readonly local: { address: string; port: number; candidates?: readonly LocalCandidate[] };
   /** Sets or changes the flow; nothing is sent before the first call. Symmetric RTP may then relock the remote. */
   configure(flow: RtpFlow): void;
 }
@@ -446,8 +446,9 @@ export interface MediaPlane extends AudioMeeting {
   /**
    * Opens a port. Rejects with an Error when none is free. `told` hears digits and time-outs.
    * @param near id of a session that it will probably meet: they cost less in one thread.
+   * @param gathers it is a browser's: STUN and TURN servers are asked for further candidates, in bounded time.
    */
-  openRtp(id: string, told: (report: MediaReport) => void, near?: string): Promise<RtpSession>;
+  openRtp(id: string, told: (report: MediaReport) => void, near?: string, gathers?: boolean): Promise<RtpSession>;
   /**
    * Opens a dumped session: on the same port, its stream continues, without items. Rejects with an Error if the port
    * cannot be opened or the dump is unreadable.

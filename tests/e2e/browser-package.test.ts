@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BrowserLeg } from '../support/browser-leg.ts';
-import { BrowserPages, packageScript, pageHears } from '../support/browser-pages.ts';
+import { BrowserPages, packageScript, pageHears, pageToken } from '../support/browser-pages.ts';
 import { need } from '../support/need.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -45,21 +45,6 @@ globalThis.test = {
 };
 `;
 
-/** Makes a token that covers calls of browsers alone. */
-async function tokenFor(server: TestServer, name: string): Promise<string> {
-  const response = await fetch(`${server.url.replace(/\/ari$/, '')}/hookswitch/tokens`, {
-    method: 'POST',
-    headers: {
-      authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify({ name, operations: ['webrtc', 'listening'], applications: ['desk'], contexts: ['default'] }),
-  });
-  const text = await response.text();
-  assert.ok(response.ok, text);
-  return (JSON.parse(text) as { token: string }).token;
-}
-
 type Connect = (name: string) => Promise<import('playwright-core').Page>;
 
 const withPages = (path: string, body: (server: TestServer, connect: Connect) => Promise<void>) =>
@@ -68,7 +53,7 @@ const withPages = (path: string, body: (server: TestServer, connect: Connect) =>
     const base = server.url.replace(/\/ari$/, '');
     await body(server, async (name) => {
       const page = await pages.page();
-      await page.evaluate(`test.connect(${JSON.stringify(base)}, ${JSON.stringify(await tokenFor(server, name))})`);
+      await page.evaluate(`test.connect(${JSON.stringify(base)}, ${JSON.stringify(await pageToken(server, name))})`);
       return page;
     });
   });
@@ -244,7 +229,7 @@ chromium.test(browsers, 'the server is the client of DTLS for a page that offers
     const pages = server.closing(await BrowserPages.open(path, [passiveClient]));
     const page = await pages.page();
     const url = `${server.url.replace(/\/ari$/, '')}/hookswitch/webrtc?extension=echo`;
-    const parts = [url, await tokenFor(server, 'alice')].map((each) => JSON.stringify(each));
+    const parts = [url, await pageToken(server, 'alice')].map((each) => JSON.stringify(each));
     const [answered, state] = await page.evaluate<string[]>(`passive(${parts.join(', ')})`);
     assert.equal([answered?.trim(), state], ['active', 'connected']);
     await pageHears(page, 700);
@@ -318,7 +303,7 @@ chromium.test(browsers, 'a WHIP client sends to a bridge, a WHEP client hears it
     const url = `${server.url.replace(/\/ari$/, '')}/hookswitch/webrtc?app=desk`;
     const join = async (name: string, direction: string, hertz?: number) => {
       const page = await pages.page();
-      const call = [url, await tokenFor(server, name), direction, hertz ?? 0].map((each) => JSON.stringify(each));
+      const call = [url, await pageToken(server, name), direction, hertz ?? 0].map((each) => JSON.stringify(each));
       const answered = await page.evaluate<string>(`standard(${call.join(', ')})`);
       const { channel } = await app.waitFor('StasisStart', ({ channel }) => channel.name.startsWith(`WebRTC/${name}-`));
       await app.ok('POST', `/channels/${channel.id}/answer`);

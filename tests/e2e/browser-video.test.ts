@@ -2,11 +2,11 @@ import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AriClient } from '../support/ari-client.ts';
-import { BrowserPages, packageScript, pageSees } from '../support/browser-pages.ts';
+import { BrowserPages, packageScript, pageSees, pageToken } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
-import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
+import { onServer, type TestServer, type TestServerOptions } from '../support/server.ts';
 import { clipOf } from '../support/video/clips.ts';
 import { decode, framesOf } from '../support/video/pictures.ts';
 import { VideoPeer } from '../support/video/video-peer.ts';
@@ -74,19 +74,6 @@ globalThis.test = {
 };
 `;
 
-async function tokenFor(server: TestServer, name: string): Promise<string> {
-  const response = await fetch(`${server.url.replace(/\/ari$/, '')}/hookswitch/tokens`, {
-    method: 'POST',
-    headers: {
-      authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
-      'content-type': 'application/json',
-    },
-    body: JSON.stringify({ name, operations: ['webrtc'], applications: ['desk'], contexts: ['default'] }),
-  });
-  assert.ok(response.ok);
-  return ((await response.json()) as { token: string }).token;
-}
-
 const calling = (parts: readonly unknown[]) => parts.map((each) => JSON.stringify(each)).join(', ');
 
 /** What a page has besides: the picture of its camera, kbit/s that it takes, and options of the phone. */
@@ -105,7 +92,7 @@ const withPages = (
     const base = server.url.replace(/\/ari$/, '');
     await body(server, async (name, colour, screens = 1, more = {}) => {
       const page = await pages.page();
-      await page.evaluate(`test.connect(${calling([base, await tokenFor(server, name), screens, colour, more])})`);
+      await page.evaluate(`test.connect(${calling([base, await pageToken(server, name), screens, colour, more])})`);
       return page;
     });
   });

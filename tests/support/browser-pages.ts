@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { type Browser, chromium, type Page } from 'playwright-core';
+import { password, type TestServer, user } from './server.ts';
 import { patienceMs, untilAsked } from './waiting.ts';
 
 /** The package for pages, as a script that gives them `Hookswitch`. */
@@ -197,6 +198,21 @@ export class BrowserPages {
     await this.#browser.close();
     this.#served.close();
   }
+}
+
+/** Makes a token that covers calls of browsers alone. */
+export async function pageToken(server: TestServer, name: string): Promise<string> {
+  const response = await fetch(`${server.url.replace(/\/ari$/, '')}/hookswitch/tokens`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ name, operations: ['webrtc', 'listening'], applications: ['desk'], contexts: ['default'] }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return (JSON.parse(text) as { token: string }).token;
 }
 
 /** Waits until a page hears a frequency above all others, within a few Hz. */

@@ -184,11 +184,29 @@ export class Call {
     return next;
   }
 
-  /** The server finds us by our checks: it needs none of our candidates. */
+  /** The server finds us by our checks: it needs none of our candidates, unless a TURN server lets none through without. */
   async #offer(method: string, path: string): Promise<Response> {
-    await this.connection.setLocalDescription();
-    const response = await this.#parts.server.ask(method, path, this.connection.localDescription?.sdp ?? '');
-    await this.connection.setRemoteDescription({ type: 'answer', sdp: await response.text() });
+    const { connection } = this;
+    await connection.setLocalDescription();
+    const response = await this.#parts.server.ask(method, path, connection.localDescription?.sdp ?? '');
+    const sdp = await response.text();
+    await connection.setRemoteDescription({ type: 'answer', sdp });
+    if (sdp.includes(' typ relay')) {
+      if (connection.iceGatheringState === 'complete') this.#trickle();
+      else connection.onicegatheringstatechange = () => this.#trickle();
+    }
     return response;
+  }
+
+  /** Tells the server our candidates once they are complete (RFC 8840). */
+  #trickle(): void {
+    const { iceGatheringState, localDescription } = this.connection;
+    if (iceGatheringState !== 'complete' || this.#id === '' || this.#state === 'ended') return;
+    const lines = (localDescription?.sdp ?? '').split('\r\n');
+    const [, first = ''] = (localDescription?.sdp ?? '').split(/(?=^m=)/m);
+    const said = [...lines.filter((line) => /^a=ice-(?:ufrag|pwd):/.test(line)).slice(0, 2), ...first.split('\r\n')];
+    const fragment = said.filter((line) => /^(?:m=|a=(?:ice-ufrag|ice-pwd|mid|candidate):)/.test(line));
+    // Without it, it may still find us by our address.
+    this.#parts.server.ask('PATCH', `/webrtc/sessions/${this.#id}`, `${fragment.join('\r\n')}\r\n`).catch(() => {});
   }
 }

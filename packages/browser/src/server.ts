@@ -26,13 +26,15 @@ export class Server {
     this.#token = token;
   }
 
-  /** @param path begins behind `/hookswitch`. @throws Refused */
+  /** @param path begins behind `/hookswitch`. @param sdp a description, or a fragment with ICE alone. @throws Refused */
   async ask(method: string, path: string, sdp?: string): Promise<Response> {
+    const isFragment = sdp !== undefined && !sdp.startsWith('v=');
     const response = await fetch(`${this.#base}/hookswitch${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.#token}`,
-        ...(sdp !== undefined && { 'content-type': 'application/sdp' }),
+        ...(sdp !== undefined && { 'content-type': `application/${isFragment ? 'trickle-ice-sdpfrag' : 'sdp'}` }),
+        ...(isFragment && { 'if-match': '*' }),
       },
       ...(sdp !== undefined && { body: sdp }),
       // A hang-up reaches the server even while the page is closed.

@@ -340,11 +340,11 @@ export class LegCore {
   }
 
   #openMedia(from: MediaSessionDump | undefined): PendingSession {
-    const { services, channelId, near, video, findPeer } = this.#options;
+    const { services, endpoint, channelId, near, video, findPeer } = this.#options;
     const { media, tables, stack } = services;
     const { log } = stack;
     const told = this.#contain('a report of the media', (report: MediaReport) => this.#hear(report));
-    const opening = from?.local ? media.reopenRtp(from, told) : media.openRtp(channelId, told, near);
+    const opening = from?.local ? media.reopenRtp(from, told) : media.openRtp(channelId, told, near, endpoint.webrtc);
     const streams = this.video;
     const withVideo = streams
       ? opening.then((opened) => streams.open(opened, video.offered).then(() => opened))
@@ -454,7 +454,7 @@ export class LegCore {
       codecs: this.#codecs,
       ...digitTerms(this.#digits),
       opus: endpoint.opus ?? services.config.opus,
-      srtp: srtpPolicy(services, endpoint),
+      srtp: { ...srtpPolicy(services, endpoint), candidates: opened.local.candidates, peer: this.#peer?.address },
       findAddress: mediaHosts(services, this.#options.channelId, () => this.#isOver),
       sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(ids.hex(8), 16)),
       from: from?.negotiation,

@@ -17,6 +17,7 @@ import {
 } from '../../sip/sdp/offer-answer.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { AgreedVideo, LocalVideo } from '../../sip/sdp/video-lines.ts';
+import { MAX_PLACES } from '../../sip/sdp/webrtc.ts';
 import type { RtpFlow, RtpSession } from '../../telephony/media.ts';
 import type { VideoStreams } from './leg-video.ts';
 import { type FindAddress, MediaNames } from './media-names.ts';
@@ -84,6 +85,8 @@ export interface Negotiation {
   fork(silent: boolean, from?: NegotiationData): Negotiation;
   /** Applies results to the session from now on. */
   speakUp(): void;
+  /** Further addresses that the far side may have: see {@link WebrtcTransport}. Ignored where nothing is relayed. */
+  addPlaces(places: readonly string[]): void;
   /** Other terms from the next offer or answer on. */
   change(terms: Partial<Pick<NegotiationOptions, 'codecs' | 'telephoneEvents' | 'inbandDigits'>>): void;
   /** The result; undefined before. */
@@ -211,6 +214,15 @@ class CallNegotiation implements Negotiation {
   speakUp(): void {
     this.#silent = false;
     this.#configureAll();
+  }
+
+  addPlaces(places: readonly string[]): void {
+    const { webrtc } = this.#agreed ?? {};
+    if (!this.#agreed || !webrtc?.places) return;
+    const all = [...new Set([...webrtc.places, ...places])].slice(0, MAX_PLACES);
+    if (all.length === webrtc.places.length) return;
+    this.#agreed = { ...this.#agreed, webrtc: { ...webrtc, places: all } };
+    this.#configure(this.#agreed);
   }
 
   change(change: Parameters<Negotiation['change']>[0]): void {

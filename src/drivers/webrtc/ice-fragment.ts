@@ -1,3 +1,4 @@
+import { addressOctets } from '../../lib/addresses.ts';
 import type { IceCredentials } from '../../lib/webrtc.ts';
 
 /** Lines of a description that say something of ICE (RFC 8840 section 9). */
@@ -21,6 +22,16 @@ export function credentialsIn(text: string): IceCredentials | undefined {
     ? { ufrag, password }
     : undefined;
 }
+
+/** Candidates that are read of one fragment. */
+const mostCandidates = 16;
+
+/** Addresses of the candidates of a fragment. Names, also those of mDNS, are none. */
+export const placesIn = (text: string): string[] =>
+  linesOf(text)
+    .flatMap((line) => /^a=candidate:\S+ 1 \S+ \d+ (\S+) \d+ typ /.exec(line)?.[1] ?? [])
+    .filter((address) => addressOctets(address) !== undefined)
+    .slice(0, mostCandidates);
 
 /** The same description with other credentials in all of its sections. */
 export const withCredentials = (sdp: string, { ufrag, password }: IceCredentials): string =>

@@ -18,7 +18,7 @@ import { PendingSession } from '../pending-session.ts';
 import { QuietLeg } from '../quiet-leg.ts';
 import { VideoStreams, type VideoStreamsData, videoLinesIn } from '../sip/leg-video.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from '../sip/negotiation.ts';
-import { credentialsIn, fragmentOf, isDescription, withCredentials } from './ice-fragment.ts';
+import { credentialsIn, fragmentOf, isDescription, placesIn, withCredentials } from './ice-fragment.ts';
 
 /** What legs of browsers share. */
 export type WebrtcServices = {
@@ -110,7 +110,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     const told = guarded(services.log, 'a report of the media', (report: MediaReport) => this.#hear(report));
     this.#opened = from?.media.local
       ? services.media.reopenRtp(from.media, told)
-      : services.media.openRtp(channelId, told, near);
+      : services.media.openRtp(channelId, told, near, true);
     this.video = this.#showVideo();
     this.media = new PendingSession(channelId, this.#opened, services, (reason) => {
       services.log.warn({ channel: channelId, reason }, 'no RTP port could be opened');
@@ -197,7 +197,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
   }
 
   /**
-   * Takes another offer, or a fragment with ICE alone: candidates change nothing, other credentials restart ICE.
+   * Takes another offer, or a fragment with ICE alone: candidates are let through a relay of ours, other credentials restart ICE.
    * @throws DriverError (rejects) `format`, `data` for credentials of the past.
    */
   async change(
@@ -212,6 +212,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     const said = credentialsIn(body);
     if (!said) throw new DriverError('format', 'it is neither a description nor a fragment with ICE credentials');
     if (said.ufrag === credentialsIn(this.#offer)?.ufrag) {
+      this.#negotiation?.addPlaces(placesIn(body));
       const { sdp: _sdp, ...rest } = this.#said('');
       return { ...rest, isFragment: true };
     }
@@ -299,8 +300,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       video: this.video,
       ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
       srtp: {
-        mode: 'webrtc',
-        fingerprint,
+        ...{ mode: 'webrtc', fingerprint, peer, candidates: session.local.candidates },
         random: (octets) => Buffer.from(ids.hex(2 * octets), 'hex').toString('base64'),
       },
       // A browser names no hosts: ICE finds it.

@@ -123,7 +123,7 @@ export const webrtc: Resource = {
       nickname: 'update',
       summary: 'Change a session: another offer, or a fragment of SDP with ICE.',
       notes:
-        'A whole offer (application/sdp) holds, takes back or restarts ICE, and is answered with SDP. A fragment (application/trickle-ice-sdpfrag) with other credentials restarts ICE; one with candidates alone is not needed and changes nothing (204). A fragment needs `If-Match`: the `ETag` of the session, or `*` to restart ICE (RFC 9725 4.3); an offer may have it.',
+        'A whole offer (application/sdp) holds, takes back or restarts ICE, and is answered with SDP. A fragment (application/trickle-ice-sdpfrag) with other credentials restarts ICE; one with candidates alone is answered 204: it is needed only where the answer has a candidate of the type `relay`. A fragment needs `If-Match`: the `ETag` of the session, or `*` to restart ICE (RFC 9725 4.3); an offer may have it.',
       owner: 'webrtc',
       params: { sessionId, offer: sdpBody('An offer, or a fragment of SDP.') },
       content: sdp,

@@ -7,6 +7,7 @@ import type { SessionMemory } from '../session-memory.ts';
 import { SecurePair } from '../srtp/secure-pair.ts';
 import { Bundle, BundledPair } from '../webrtc/bundle.ts';
 import { identityOf } from '../webrtc/dtls-end.ts';
+import type { Gathering } from '../webrtc/gathering.ts';
 import { WebrtcPair } from '../webrtc/webrtc-pair.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
 import type { PortPair } from './ports.ts';
@@ -54,6 +55,7 @@ export class FarSide {
   #keys: SrtpKeys | undefined;
   #transport: WebrtcTransport | undefined;
   #bundle: Bundle | undefined;
+  #gathering: Gathering | undefined;
   /** Where ICE has found a browser. */
   #selected: PacketAddress | undefined;
   #expecting = false;
@@ -87,9 +89,10 @@ export class FarSide {
     return this.#pair;
   }
 
-  /** Begins to hear what arrives. */
-  attach(pair: PortPair): void {
+  /** Begins to hear what arrives. @param gathering candidates of a browser's port beside its own address. */
+  attach(pair: PortPair, gathering?: Gathering): void {
     this.#pair = pair;
+    this.#gathering = gathering;
     if (pair instanceof BundledPair) pair.follow((source) => this.#locate(source));
     this.#hear();
   }
@@ -195,14 +198,15 @@ export class FarSide {
     return this.#wire instanceof SecurePair ? this.#wire : undefined;
   }
 
-  /** A browser's keys are not agreed on yet. */
+  /** A browser's keys are not agreed on yet, or its packets go by a relay. */
   get #isUnready(): boolean {
-    return this.#wire instanceof WebrtcPair && this.#wire.secure === undefined;
+    return this.#wire instanceof WebrtcPair && (this.#wire.secure === undefined || this.#wire.isIndirect);
   }
 
   /** Stops hearing. The ports stay with their owner. */
   close(): void {
     if (this.#wire instanceof WebrtcPair) this.#wire.close();
+    this.#gathering?.close();
     this.#wire?.rtp.listen(undefined);
     this.#wire?.rtcp.listen(undefined);
     this.#wire = undefined;
@@ -253,7 +257,7 @@ export class FarSide {
     return new WebrtcPair(pair, transport, {
       ...{ ...webrtc, clock, memory, faulted, ended, secured },
       identity: identityOf(webrtc.certificate),
-      bundle: this.bundle,
+      ...{ bundle: this.bundle, gathering: this.#gathering },
       selected: (source) => this.#locate(source),
     });
   }

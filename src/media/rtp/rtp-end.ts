@@ -110,8 +110,8 @@ export class RtpEnd extends End {
     return this.#far.pair;
   }
 
-  attach(pair: PortPair): void {
-    this.#far.attach(pair);
+  attach(...attached: Parameters<FarSide['attach']>): void {
+    this.#far.attach(...attached);
   }
 
   /** Goes on with a far side that was found before: see {@link SourceLock.resume}. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { WebrtcTransport } from '../../lib/webrtc.ts';
-import type { PacketAddress } from '../rtp/source-lock.ts';
+import type { IceAddress, WebrtcTransport } from '../../lib/webrtc.ts';
 import { readCheck, writeCheckAnswer, writeCheckRefusal } from './checks.ts';
 
 /** Without a check for so long the far side no longer agrees to media (RFC 7675 5.1), in ms. */
@@ -17,12 +16,12 @@ type IceLiteOptions = {
   readonly consentMs: number;
   /** It is gone. */
   readonly expired: () => void;
-  readonly send: (datagram: Uint8Array, to: PacketAddress) => void;
+  readonly send: (datagram: Uint8Array, to: IceAddress) => void;
   /** The far side is at another address, or has agreed again, or no longer agrees (undefined). */
-  readonly selected: (source: PacketAddress | undefined) => void;
+  readonly selected: (source: IceAddress | undefined) => void;
 };
 
-const textOf = ({ address, port }: PacketAddress): string => `${address} ${port}`;
+const textOf = ({ address, port, via }: IceAddress): string => `${address} ${port} ${via ?? ''}`;
 
 type IceEvent = 'check' | 'nomination' | 'silence';
 /** The state after each event. Media goes to the sender of the last nomination, or else of the first check. */
@@ -38,9 +37,9 @@ export class IceLite {
   readonly #options: IceLiteOptions;
   #transport: WebrtcTransport;
   #state: IceState = 'new';
-  #selected: PacketAddress | undefined;
+  #selected: IceAddress | undefined;
   /** Where valid checks came from, the latest last. */
-  readonly #proved = new Map<string, PacketAddress>();
+  readonly #proved = new Map<string, IceAddress>();
   #timer: unknown;
 
   constructor(transport: WebrtcTransport, options: IceLiteOptions) {
@@ -52,7 +51,7 @@ export class IceLite {
     return this.#state;
   }
 
-  get selected(): PacketAddress | undefined {
+  get selected(): IceAddress | undefined {
     return this.#selected;
   }
 
@@ -61,19 +60,24 @@ export class IceLite {
     this.#transport = transport;
   }
 
-  /** Goes on with a far side that another process had found. */
-  resume(source: PacketAddress): void {
+  /** Goes on with a far side that another process had found. What was relayed is lost with it: a check is awaited. */
+  resume(source: IceAddress): void {
+    const { clock, consentMs, expired } = this.#options;
+    if (source.via) {
+      this.#timer = clock.setTimeout(expired, consentMs);
+      return;
+    }
     this.#prove(source);
     this.#happen('nomination', source);
   }
 
   /** Whether the far side has proved that it has this address. */
-  isProved(source: PacketAddress): boolean {
+  isProved(source: IceAddress): boolean {
     return this.#proved.has(textOf(source));
   }
 
   /** Takes a datagram that looks like STUN. Its answer is never longer than it. */
-  receive(datagram: Uint8Array, source: PacketAddress): void {
+  receive(datagram: Uint8Array, source: IceAddress): void {
     const { local, remote } = this.#transport;
     const check = readCheck(datagram, local, remote);
     if (!check) return;
@@ -92,7 +96,7 @@ export class IceLite {
     this.#options.clock.clearTimeout(this.#timer);
   }
 
-  #happen(event: IceEvent, source?: PacketAddress): void {
+  #happen(event: IceEvent, source?: IceAddress): void {
     const before = this.#state;
     const moves = source !== undefined && (before === 'expired' || !this.#isSelected(source));
     this.#state = iceTable[before][event];
@@ -114,11 +118,12 @@ export class IceLite {
     this.#timer = clock.setTimeout(expired, Math.max(0, consentMs - longestConsentMs));
   }
 
-  #isSelected(source: PacketAddress): boolean {
-    return this.#selected?.port === source.port && this.#selected.address === source.address;
+  #isSelected(source: IceAddress): boolean {
+    const { address, port, via } = this.#selected ?? {};
+    return port === source.port && address === source.address && via === source.via;
   }
 
-  #prove(source: PacketAddress): void {
+  #prove(source: IceAddress): void {
     const text = textOf(source);
     this.#proved.delete(text);
     this.#proved.set(text, source);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../lib/clock.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
-import type { EstablishedDtls, WebrtcTransport } from '../../lib/webrtc.ts';
+import type { EstablishedDtls, IceAddress, WebrtcTransport } from '../../lib/webrtc.ts';
 import type { PortPair } from '../rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
@@ -11,6 +11,7 @@ import type { Bundle } from './bundle.ts';
 import { DtlsClient } from './dtls-client.ts';
 import type { DtlsEnd, DtlsOptions, Identity } from './dtls-end.ts';
 import { DtlsServer } from './dtls-server.ts';
+import type { Gathering } from './gathering.ts';
 import { IceLite } from './ice-lite.ts';
 
 type WebrtcPairOptions = {
@@ -19,6 +20,8 @@ type WebrtcPairOptions = {
   readonly identity: Identity;
   /** The streams beside this one. */
   readonly bundle: Bundle;
+  /** Candidates beside the port's address. */
+  readonly gathering?: Gathering | undefined;
   /** See {@link DtlsOptions}. */
   readonly handshakeMs: number;
   /** See {@link IceLiteOptions}. */
@@ -54,7 +57,7 @@ export class WebrtcPair implements PortPair {
   #transport: WebrtcTransport;
   /** None while the keys of another process hold. */
   #dtls: DtlsEnd | undefined;
-  #dtlsFrom: PacketAddress | undefined;
+  #dtlsFrom: IceAddress | undefined;
   #secure: SecurePair | undefined;
   #keys: SrtpKeys | undefined;
   /** When keys and address were told, monotonic ms. */
@@ -69,7 +72,7 @@ export class WebrtcPair implements PortPair {
     this.#ice = new IceLite(transport, {
       ...{ clock: options.clock, consentMs: options.consentMs },
       expired: () => options.ended('the browser has stopped its connectivity checks'),
-      send: (datagram, { address, port }) => plain.send(datagram, port, address),
+      send: (datagram, to) => this.#send(datagram, to),
       selected: (source) => {
         options.selected(source);
         if (source) this.#dtls?.begin();
@@ -86,12 +89,15 @@ export class WebrtcPair implements PortPair {
       this.#begin(established.keys);
     } else this.#dtls = this.#openDtls();
     plain.listen((packet, address, port) => {
-      try {
-        this.#receive(packet, address, port);
-      } catch (error) {
-        options.faulted(error);
-      }
+      if (!options.gathering?.hears(packet, address, port)) this.#hear(packet, { address, port });
     });
+    options.gathering?.listen((packet, address, port) => this.#hear(packet, { address, port, via: 'relay' }));
+    options.gathering?.permit(transport.places ?? []);
+  }
+
+  /** Packets go by a relay: the port alone cannot send them. */
+  get isIndirect(): boolean {
+    return this.#ice.selected?.via !== undefined;
   }
 
   /** SRTP on this port; undefined before the end of the handshake. */
@@ -104,6 +110,7 @@ export class WebrtcPair implements PortPair {
     const before = this.#transport;
     this.#transport = transport;
     this.#ice.use(transport);
+    this.#options.gathering?.permit(transport.places ?? []);
     const { fingerprint, role } = transport;
     if (isDeepStrictEqual(before.fingerprint, fingerprint) && before.role === role) return;
     this.#dtls?.close();
@@ -130,7 +137,7 @@ export class WebrtcPair implements PortPair {
       ...{ clock, identity, handshakeMs, ended, fingerprint },
       send: (datagram) => {
         const to = this.#ice.selected ?? this.#dtlsFrom;
-        if (to) this.#plain.send(datagram, to.port, to.address);
+        if (to) this.#send(datagram, to);
       },
       connected: (keys) => {
         forgetIndices(this.#options.memory);
@@ -164,18 +171,31 @@ export class WebrtcPair implements PortPair {
     this.#options.secured({ fingerprint: this.#transport.fingerprint, keys, source });
   }
 
-  #receive(packet: Uint8Array, address: string, port: number): void {
+  #send(datagram: Uint8Array, to: IceAddress): void {
+    if (to.via === 'relay') this.#options.gathering?.send(datagram, to);
+    else this.#plain.send(datagram, to.port, to.address);
+  }
+
+  #hear(packet: Uint8Array, source: IceAddress): void {
+    try {
+      this.#receive(packet, source);
+    } catch (error) {
+      this.#options.faulted(error);
+    }
+  }
+
+  #receive(packet: Uint8Array, source: IceAddress): void {
     const [first = 255] = packet;
-    if (first < 4) this.#ice.receive(packet, { address, port });
+    if (first < 4) this.#ice.receive(packet, source);
     else if (first >= 20 && first < 64) {
-      if (!this.#ice.isProved({ address, port })) return;
-      this.#dtlsFrom = { address, port };
+      if (!this.#ice.isProved(source)) return;
+      this.#dtlsFrom = source;
       // The cookie counts for all of them: a browser may take another pair between its two ClientHellos.
       this.#dtls?.receive(packet, 'proved by ICE');
     } else if (first >= 128 && first < 192 && packet.length >= 2) {
       const { selected } = this.#ice;
       // Media may come by every valid pair (RFC 8445 12.2): SRTP proves it, and it counts as from the selected one.
-      if (!selected || !this.#ice.isProved({ address, port })) return;
+      if (!selected || !this.#ice.isProved(source)) return;
       const control = isControl(packet);
       const stream = this.#options.bundle.streamOf(packet, control);
       if (stream) stream.receive(packet, control, selected);
@@ -191,7 +211,7 @@ export class WebrtcPair implements PortPair {
       // RTCP goes where RTP goes, whatever port is said.
       send: (packet) => {
         const to = this.#ice.selected;
-        if (to && this.#ice.state !== 'expired') plain.send(packet, to.port, to.address);
+        if (to && this.#ice.state !== 'expired') this.#send(packet, to);
       },
       listen: (listener) => {
         this.#inside[kind] = listener;

@@ -192,7 +192,7 @@ export function answerOffer(
     ...agree(remote, chosen, event, direction),
     ...(noise !== undefined && { comfortNoise: noise }),
     ...srtpOf(line, ours),
-    ...transportOf(ice, remote),
+    ...transportOf(ice, remote, local),
   };
   return { ok: true, ...said, agreed, ...(local.video && { videos }) };
 }
@@ -260,7 +260,7 @@ export function acceptAnswer(
     agreed: {
       ...agreed,
       ...srtpOf(line, ours),
-      ...transportOf(session, remote),
+      ...transportOf(session, remote, local),
       ...(offeredType !== chosen.payloadType && { receivePayloadType: offeredType }),
       ...(offeredEvent !== undefined && offeredEvent !== event?.payloadType && { receiveTelephoneEvent: offeredEvent }),
     },
@@ -283,8 +283,12 @@ const iceBeside = ({ webrtc }: AudioStream, session: SdpSession, { srtp }: Local
   webrtc && srtp ? { webrtc: toldWebrtc(session.webrtc, webrtc, srtp.random) } : {};
 
 /** What is agreed on with a browser. */
-const transportOf = ({ webrtc }: Pick<SdpSession, 'webrtc'>, remote: AudioStream): Pick<AgreedAudio, 'webrtc'> =>
-  webrtc && remote.webrtc ? { webrtc: agreedWebrtc(webrtc, remote.webrtc) } : {};
+const transportOf = (
+  { webrtc }: Pick<SdpSession, 'webrtc'>,
+  remote: AudioStream,
+  { srtp }: LocalAudio,
+): Pick<AgreedAudio, 'webrtc'> =>
+  webrtc && remote.webrtc ? { webrtc: agreedWebrtc(webrtc, remote.webrtc, srtp) } : {};
 
 /** The audio of an answer: in our line, or the first if a careless peer has moved it. */
 function answeredAudio({ audios }: Description, line: number | undefined): AudioStream | undefined {
@@ -422,9 +426,9 @@ function writeBody(
   if (audio && line && others.length === 0 && session.audioLine === 0 && !session.webrtc)
     return plainBody(session, { line, address: local.address, port: local.port, ptimeMs: PTIME_MS, ...audio });
   const ipVer = local.address.includes(':') ? 6 : 4;
-  const { address, port, srtp: { fingerprint = '' } = {} } = local;
+  const { address, port, srtp: { fingerprint = '', candidates = [] } = {} } = local;
   const transport = (track: string) =>
-    session.webrtc ? webrtcAttributes(session.webrtc, { address, port, fingerprint, track }) : {};
+    session.webrtc ? webrtcAttributes(session.webrtc, { address, port, candidates, fingerprint, track }) : {};
   const media = (line: MediaLine, index: number) => {
     const video = videos.get(index);
     if (video) return videoMedia(line, video, transport);

@@ -1,4 +1,5 @@
 import { isSrtpSuite, type SrtpKey, type SrtpSuite, srtpSuites } from '../../lib/srtp.ts';
+import type { LocalCandidate } from '../../lib/webrtc.ts';
 
 /** One `a=crypto` line of a description (RFC 4568 9.1) that we understand. */
 export type SdesLine = { readonly tag: number; readonly key: SrtpKey };
@@ -12,6 +13,10 @@ export type SrtpPolicy = {
   readonly mode: 'off' | 'optional' | 'best_effort' | 'required' | 'webrtc';
   /** SHA-256 of our certificate as SDP writes it, for `webrtc`. */
   readonly fingerprint?: string | undefined;
+  /** Candidates of ours beside the port's address, for `webrtc`. */
+  readonly candidates?: readonly LocalCandidate[] | undefined;
+  /** Where the far side's signalling comes from: its media may come from there, too. */
+  readonly peer?: string | undefined;
   /** So many random octets, in base64. */
   readonly random: (octets: number) => string;
 };

@@ -1,8 +1,10 @@
+import { addressOctets } from '../../lib/addresses.ts';
 import type {
   BundledLine,
   DtlsRole,
   Fingerprint,
   IceCredentials,
+  LocalCandidate,
   Simulcast,
   WebrtcTransport,
 } from '../../lib/webrtc.ts';
@@ -17,6 +19,8 @@ export type RemoteWebrtc = {
   readonly fingerprint: Fingerprint;
   /** Which side of DTLS it is to be; `actpass`: we choose (RFC 8842 section 4). */
   readonly setup: Setup;
+  /** Addresses of its candidates. */
+  readonly places: readonly string[];
 };
 
 const setups = ['actpass', 'active', 'passive'] as const;
@@ -132,7 +136,20 @@ export function readWebrtc(media: RawMedia, session: RawSession): RemoteWebrtc |
   const ice = credentialsOf(String(said.iceUfrag), String(said.icePwd));
   const fingerprint = said.fingerprint && fingerprintOf(said.fingerprint);
   const setup = setups.find((known) => known === (said.setup ?? 'active'));
-  return ice && fingerprint && setup && media.rtcpMux !== undefined ? { ice, fingerprint, setup } : undefined;
+  if (!ice || !fingerprint || !setup || media.rtcpMux === undefined) return undefined;
+  return { ice, fingerprint, setup, places: placesOf(media) };
+}
+
+/** Addresses of one far side. Names, also those of mDNS, are never looked up. */
+export const MAX_PLACES = 16;
+
+function placesOf({ candidates = [] }: RawMedia): string[] {
+  const places = new Set<string>();
+  for (const { component, ip } of candidates) {
+    const address = String(ip);
+    if (Number(component) === 1 && places.size < MAX_PLACES && addressOctets(address)) places.add(address);
+  }
+  return [...places];
 }
 
 /** Our side of DTLS beside the far side's: a choice of ours stays as it was, or else is the server (RFC 8842 5.3). */
@@ -166,24 +183,47 @@ export function toldWebrtc(
   return { local, ...(known && { remote: known }), ...(role && { role }) };
 }
 
-/** The transport that is agreed on. */
-export const agreedWebrtc = ({ local, role }: ToldWebrtc, far: RemoteWebrtc): WebrtcTransport => ({
-  local,
-  remote: far.ice,
-  fingerprint: far.fingerprint,
-  ...(roleBeside(far, role) === 'client' && { role: 'client' }),
-});
+/** The transport that is agreed on. @param policy says what else we have, and where the far side's signalling is. */
+export function agreedWebrtc(
+  { local, role }: ToldWebrtc,
+  far: RemoteWebrtc,
+  { candidates = [], peer }: { candidates?: readonly LocalCandidate[] | undefined; peer?: string | undefined } = {},
+): WebrtcTransport {
+  const isRelayed = candidates.some(({ type }) => type === 'relay');
+  const places = new Set([...(peer !== undefined && addressOctets(peer) ? [peer] : []), ...far.places]);
+  return {
+    local,
+    remote: far.ice,
+    fingerprint: far.fingerprint,
+    ...(isRelayed && { places: [...places] }),
+    ...(roleBeside(far, role) === 'client' && { role: 'client' }),
+  };
+}
 
 /** `a=setup` by our side of DTLS. */
 const setupOf: Readonly<Record<DtlsRole, Setup>> = { client: 'active', server: 'passive' };
 
-/** Priority of a host candidate, the only one (RFC 8445 5.1.2.1). */
-const hostPriority = 2 ** 24 * 126 + 2 ** 8 * 65_535 + 255;
+/** Preferences of types of candidates (RFC 8445 5.1.2.2). */
+const preferences = { host: 126, srflx: 100, relay: 0 } as const;
 
-/** What our media section says of ICE and DTLS: a lite agent with one host candidate, and our side of DTLS. */
+/** Priority of a candidate of the one component (RFC 8445 5.1.2.1). */
+const priorityOf = (type: keyof typeof preferences): number => 2 ** 24 * preferences[type] + 2 ** 8 * 65_535 + 255;
+
+type Base = { address: string; port: number; candidates: readonly LocalCandidate[] };
+
+/** Our candidates. One that equals the port's own address is none (RFC 8445 5.1.3). */
+function candidatesOf({ address, port, candidates }: Base) {
+  const others = candidates.filter((each) => each.address !== address || each.port !== port);
+  return [{ type: 'host' as const, address, port }, ...others].map(({ type, address: ip, port: at }, index) => ({
+    ...{ foundation: String(index + 1), component: 1, transport: 'udp', priority: priorityOf(type) },
+    ...{ ip, port: at, type, ...(type !== 'host' && { raddr: address, rport: port }) },
+  }));
+}
+
+/** What our media section says of ICE and DTLS: the candidates of a lite agent, and our side of DTLS. */
 export const webrtcAttributes = (
   { local, role }: ToldWebrtc,
-  { address, port, fingerprint, track }: { address: string; port: number; fingerprint: string; track: string },
+  { fingerprint, track, ...base }: Base & { fingerprint: string; track: string },
 ) => ({
   iceUfrag: local.ufrag,
   icePwd: local.password,
@@ -191,9 +231,7 @@ export const webrtcAttributes = (
   setup: role ? setupOf[role] : 'actpass',
   rtcpMux: 'rtcp-mux' as const,
   msid: [{ id: 'hookswitch', appdata: track }],
-  candidates: [
-    { foundation: '1', component: 1, transport: 'udp', priority: hostPriority, ip: address, port, type: 'host' },
-  ],
+  candidates: candidatesOf(base),
   endOfCandidates: 'end-of-candidates' as const,
 });
 

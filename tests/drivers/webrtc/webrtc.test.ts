@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { credentialsIn, fragmentOf, withCredentials } from '../../../src/drivers/webrtc/ice-fragment.ts';
 import { createWebrtcDriver } from '../../../src/drivers/webrtc/webrtc.ts';
 import { iceServers } from '../../../src/lib/turn-credentials.ts';
+import type { LocalCandidate } from '../../../src/lib/webrtc.ts';
 import { DriverError, type LegReport } from '../../../src/telephony/driver.ts';
 import type { MediaReport, RtpFlow } from '../../../src/telephony/media.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
@@ -17,7 +18,7 @@ const offer = readFileSync(new URL('../../sip/sdp/offers/chromium-156.sdp', impo
 );
 
 /** A driver whose ports are none. */
-function setUp({ ports = true } = {}) {
+function setUp({ ports = true, candidates = [] as readonly LocalCandidate[] } = {}) {
   let count = 0;
   const flows: RtpFlow[] = [];
   const videos: [string, number, boolean][] = [];
@@ -27,7 +28,7 @@ function setUp({ ports = true } = {}) {
   const told = new Map<string, (report: MediaReport) => void>();
   const session = (id: string) =>
     ({
-      ...{ id, local: { address: '127.0.0.1', port: 4000 } },
+      ...{ id, local: { address: '127.0.0.1', port: 4000, candidates } },
       configure: (flow: RtpFlow) => flows.push(flow),
       openVideo: async (stream: number, bundled: boolean) => {
         videos.push(['open', stream, bundled]);
@@ -136,6 +137,30 @@ browsers('candidates change nothing, other credentials restart ICE, and those of
   assert.is(await rejects(change(fragment(ufrag))), 'data');
   assert.is(await rejects(change('a=candidate:1 1 udp 1 192.0.2.1 5000 typ host\r\n')), 'format');
 });
+
+browsers(
+  'candidates of a fragment are let through a relay, each once and 16 at most; without one they mean nothing',
+  async () => {
+    const relayed = [{ type: 'relay', address: '203.0.113.7', port: 50_000 }] as const;
+    const lines = (addresses: readonly string[]) =>
+      addresses.map((address) => `a=candidate:1 1 udp 1 ${address} 5000 typ host\r\n`).join('');
+    const trickle = async (candidates: readonly LocalCandidate[], addresses: readonly string[]) => {
+      const { driver, prepare, flows } = setUp({ candidates });
+      const { session } = await prepare({ peer: '192.0.2.9' });
+      const { ufrag, password } = credentialsIn(offer)!;
+      const body = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:${password}\r\n${lines(addresses)}`;
+      for (let times = 0; times < 2; times++) await driver.change({ session, owner: 'alice', body, ifMatch: '*' });
+      return flows.slice(1).map(({ webrtc }) => webrtc?.places?.filter((place) => addresses.includes(place)));
+    };
+    assert.equal(await trickle(relayed, ['198.51.100.1', 'a.local', '198.51.100.1', '2001:db8::5']), [
+      ['198.51.100.1', '2001:db8::5'],
+    ]);
+    const many = Array.from({ length: 40 }, (_, index) => `198.51.100.${index}`);
+    const [all] = await trickle(relayed, many);
+    assert.ok(all!.length > 8 && all!.length < 16);
+    assert.equal(await trickle([], ['198.51.100.1']), []);
+  },
+);
 
 browsers('a fragment names the tag of its session or any, and an offer may: another tag is of the past', async () => {
   const { driver, prepare } = setUp();

@@ -123,6 +123,31 @@ test('after a restart only the new credentials count, and media goes on meanwhil
   assert.equal(selected, [here, there]);
 });
 
+test('an address by a relay is another one than the same address itself', () => {
+  const { ice, sent, selected } = agent();
+  const far = { ...here, via: 'relay' } as const;
+  ice.receive(check({ nominates: true }), far);
+  assert.equal([ice.isProved(far), ice.isProved(here)], [true, false]);
+  ice.receive(check({ nominates: true }), here);
+  assert.equal(selected, [far, here]);
+  assert.equal(
+    sent.map(({ to }) => to),
+    [far, here],
+  );
+});
+
+test('what was relayed to another process is not gone on with: it ends unless a check comes', () => {
+  for (const isBack of [false, true]) {
+    const { ice, clock, selected, expired } = agent();
+    ice.resume({ ...here, via: 'relay' });
+    assert.equal([selected, ice.isProved(here)], [[], false]);
+    clock.advance(59_999);
+    if (isBack) ice.receive(check(), here);
+    clock.advance(1);
+    assert.equal([expired(), selected], isBack ? [0, [here]] : [1, []]);
+  }
+});
+
 test('closing leaves no timer', () => {
   const { ice, clock, expired } = agent();
   ice.receive(check({ nominates: true }), here);

@@ -59,6 +59,29 @@ for (const [name, opus, events, ufrag] of [
     assert.is(agreed.remote.named, undefined);
   });
 
+  offers(`to ${name} an answer says what servers told and lent, and where it may be is known`, () => {
+    const candidates = [
+      { type: 'srflx', address: '198.51.100.7', port: 5000 },
+      { type: 'relay', address: '203.0.113.7', port: 50_000 },
+    ] as const;
+    const srtp = { ...local.srtp!, candidates, peer: '192.0.2.99' };
+    const lines = ['192.0.2.1', '2001:db8::1', 'f3a1b2c4.local', '192.0.2.1'].map(
+      (address, index) => `a=candidate:${index} 1 udp 1 ${address} 5000 typ host\r\n`,
+    );
+    const offer = textOf(name)
+      .replaceAll(/^a=candidate:.*\r\n/gm, '')
+      .replace(/^a=mid:0\r\n/m, `a=mid:0\r\n${lines.join('')}`);
+    const { body, agreed } = answered(offer, newSession('1'), { ...local, srtp });
+    assert.equal(body.match(/^a=candidate:.*(?=\r$)/gm), [
+      'a=candidate:1 1 udp 2130706431 192.0.2.10 5000 typ host',
+      'a=candidate:2 1 udp 1694498815 198.51.100.7 5000 typ srflx raddr 192.0.2.10 rport 5000',
+      'a=candidate:3 1 udp 16777215 203.0.113.7 50000 typ relay raddr 192.0.2.10 rport 5000',
+    ]);
+    assert.equal(agreed.webrtc?.places, ['192.0.2.99', '192.0.2.1', '2001:db8::1']);
+    // Nobody has to be let through where nothing is relayed.
+    assert.is(answered(offer).agreed.webrtc?.places, undefined);
+  });
+
   offers(`the same offer of ${name} again gets the same answer, another direction holds`, () => {
     const text = textOf(name);
     const first = answered(text);
