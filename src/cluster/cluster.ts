@@ -1,7 +1,10 @@
 import type { Applications } from '../actors/applications.ts';
 import type { EventGroups } from '../actors/event-groups.ts';
 import { markOf } from '../lib/ids.ts';
+import { Roster } from '../lib/slot-map.ts';
 import type { ClusterNode } from '../models/cluster-node.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { NodeLost } from '../models/websocket-messages.ts';
 import type { HandedOver } from './arrivals.ts';
 import { type Claims, createClaims } from './claims.ts';
 import type { ClusterOptions, Served } from './cluster-options.ts';
@@ -9,7 +12,7 @@ import { createForwards, type ForwardFigures, type Forwards } from './forwards.t
 import { readFrame, writeFrame } from './frame.ts';
 import { createGroupMemberships, type GroupMemberships } from './group-memberships.ts';
 import { type LinkState, upWait } from './link.ts';
-import { createMembers, type Members } from './members.ts';
+import { createMembers, type Member, type Members } from './members.ts';
 import { createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { forget, shownNodes } from './node-list.ts';
 import { createPhones, type Phones } from './phones.ts';
@@ -19,6 +22,25 @@ import { createReplica, type Replica, type ReplicaFigures, stateSubject } from '
 import { createSharedStates, type SharedList, type SharedStates } from './shared-states.ts';
 import { createTakeovers, type Takeovers } from './takeovers.ts';
 import { createTelling, handOverPath, membershipPath, type Parts, subjectsOf, subjectTo } from './taking-part.ts';
+
+/** A node that is lost. */
+export type LostNode = Pick<NodeLost, 'node' | 'heard' | 'channels' | 'replicated'>;
+
+/** Tells of lost nodes. */
+function createLosses(replicated: boolean) {
+  const listeners = new Roster<(node: LostNode) => void>();
+  return {
+    hear(listener: (node: LostNode) => void): () => void {
+      const number = listeners.add(listener);
+      return () => void listeners.remove(number);
+    },
+    tell({ name: node, heardAt, beat }: Member): void {
+      const heard = heardAt === undefined ? {} : { heard: formatTimestamp(heardAt) };
+      const lost: LostNode = { node, ...heard, channels: beat?.figures.channels ?? 0, replicated };
+      for (const listener of [...listeners]) listener(lost);
+    },
+  };
+}
 
 type ClusterFigures = ForwardFigures & {
   /** Of the state that NATS keeps; undefined if it keeps none. */
@@ -69,6 +91,11 @@ export interface Cluster {
   origin(): Presence['origin'];
   /** As {@link Presence.refresh}. */
   refreshApplications(): Promise<void>;
+  /**
+   * Hears of each node that is not heard any more, while this one has NATS.
+   * @returns a function that ends it
+   */
+  onNodeLost(listener: (node: LostNode) => void): () => void;
   /** Begins to take part. */
   serve(served: Served): void;
   hit(limit: string): void;
@@ -240,10 +267,13 @@ export function createCluster(options: ClusterOptions): Cluster {
   });
   const presence = presenceOf(options, link, { membersOf: () => members, ask: forwards.ask, hit });
   const states = statesOf(options, link, { membersOf: () => members, hit });
+  const losses = createLosses(options.replicated !== undefined);
   const members = createMembers({
     ...{ clock, log, tables: options.tables, most: settings.nodes, hit: () => hit('nodes') },
     ...{ suspectAfterMs: settings.suspectAfterMs, awayAfterMs: settings.awayAfterMs },
     greet: () => telling.beat(),
+    // Without NATS this node is the one that is lost.
+    lost: (node) => (link.state === 'up' ? losses.tell(node) : undefined),
     drop(node) {
       presence.drop(node);
       memberships?.drop(node);
@@ -279,6 +309,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       return mark !== undefined && (mark === name || members.find(mark)) ? mark : undefined;
     },
     phones: phonesOf({ options, link, members, hit }),
+    onNodeLost: losses.hear,
     isAway: (node) => members.find(node)?.state === 'away',
     others() {
       const all = members.list();

@@ -130,7 +130,8 @@ function createHome(
       remote.set(id, membership);
       try {
         membership.connected = groups.connect(
-          user as MemberUser,
+          // Without a user, as on a server where nobody logs in.
+          (user as MemberUser).name === '' ? undefined : (user as MemberUser),
           { group, member },
           at,
         )({

@@ -23,7 +23,7 @@ export type Beat = {
 };
 
 /** Another node. */
-type Member = {
+export type Member = {
   readonly name: string;
   readonly state: MemberState;
   /** The process that has its name, as far as it is known. */
@@ -58,13 +58,15 @@ type MembersOptions = {
   greet(name: string): void;
   /** A node is away. */
   drop(name: string): void;
+  /** It was not heard for too long. */
+  lost(node: Member): void;
   /** A heartbeat of a node that was greeted. */
   heard(beat: Beat): void;
 };
 
 type Held = {
   name: string;
-  run: TableRun<MemberState, NodeMemberEvent, 'greetNode' | 'dropApplications'>;
+  run: TableRun<MemberState, NodeMemberEvent, 'greetNode' | 'dropApplications' | 'tellLost'>;
   epoch: string | undefined;
   beat: Beat | undefined;
   heardAt: number | undefined;
@@ -95,7 +97,11 @@ export function createMembers(options: MembersOptions): Members {
       options.hit();
       return undefined;
     }
-    const effects = { greetNode: () => options.greet(name), dropApplications: () => options.drop(name) };
+    const effects = {
+      greetNode: () => options.greet(name),
+      dropApplications: () => options.drop(name),
+      tellLost: () => options.lost(shown(node)),
+    };
     const run: Held['run'] = new TableRun(nodeMemberTable, 'joining', effects, { watch: options.tables, id: name });
     const node: Held = { name, run, epoch: undefined, beat: undefined, heardAt: undefined, timer: undefined };
     held.set(name, node);

@@ -4,8 +4,11 @@ import type { WSContext } from 'hono/ws';
 import type { WebSocket } from 'ws';
 import type { Bookmark } from '../actors/resumptions.ts';
 import type { Narrow } from '../bus/delivery.ts';
+import type { LostNode } from '../cluster/cluster.ts';
 import { sourceNetwork } from '../lib/addresses.ts';
 import { AriError } from '../models/errors.ts';
+import { formatTimestamp } from '../models/timestamp.ts';
+import type { NodeLost } from '../models/websocket-messages.ts';
 import type { Connect } from './deps.ts';
 import type { AppDeps, Env } from './env.ts';
 import type { MessageWriter } from './message-writer.ts';
@@ -36,6 +39,8 @@ export type SessionOptions = {
   resume?: ReadonlyMap<string, Bookmark>;
   /** The client says which events it has handled. */
   acknowledges?: boolean;
+  /** The client is told of lost nodes of the cluster. */
+  hearsNodes?: boolean;
   /** The client only hears; see the owner's `connect`. */
   observes: boolean;
   /** Its event filter; left out: all events. */
@@ -60,6 +65,16 @@ export type SessionHandlers = {
   onClose(): void;
 };
 
+/** Tells a client of lost nodes. @returns a function that ends it */
+function hearNodes({ cluster, clock, entityId }: SessionDeps, names: readonly string[], send: (json: string) => void) {
+  const told = (node: LostNode): void => {
+    const stamp = { asterisk_id: entityId, timestamp: formatTimestamp(clock.now()) };
+    for (const application of names)
+      send(JSON.stringify({ type: 'NodeLost', application, ...stamp, ...node } satisfies NodeLost));
+  };
+  return cluster?.cluster.onNodeLost(told) ?? (() => {});
+}
+
 /**
  * The life of one WebSocket. It registers its applications and carries their events and requests. The applications end
  * when it closes or its client falls too far behind.
@@ -77,8 +92,10 @@ export function createSession(
   let rest: RestOverWebSocket | undefined;
   let output: WatchedOutput | undefined;
   let ended = () => {};
+  let stopHearingNodes = () => {};
 
   const release = () => {
+    stopHearingNodes();
     connection?.close();
     connection = undefined;
     rest?.close();
@@ -150,6 +167,7 @@ export function createSession(
         }),
       });
       register(writer, send, unread);
+      if (session.hearsNodes && connection) stopHearingNodes = hearNodes(deps, names, send);
     },
     onMessage: ({ data }) => {
       if (typeof data === 'string') rest?.take(data);

@@ -59,6 +59,7 @@ type Names = {
   resume?: ReadonlyMap<string, Bookmark>;
   acknowledges?: boolean;
   group?: GroupRequest;
+  hearsNodes?: boolean;
 };
 
 const readParams = createParamReader(connectParams);
@@ -72,8 +73,9 @@ function readNames(sources: Sources): Names | undefined {
     ack?: boolean;
     group?: string;
     member?: string;
+    nodes?: boolean;
   };
-  const { app, subscribeAll, resume, ack, group } = asked;
+  const { app, subscribeAll, resume, ack, group, nodes } = asked;
   if (!app || (app.length === 1 && app[0] === '')) return undefined;
   const wrong = app.find((name) => name === '' || name.length > longestApplicationName);
   if (wrong !== undefined) throw new AriError('applicationNameInvalid', { name: wrong });
@@ -84,6 +86,7 @@ function readNames(sources: Sources): Names | undefined {
     subscribeAll: subscribeAll === true,
     ...(resume && { resume: readResume(app, resume, group !== undefined) }),
     ...(ack && { acknowledges: true }),
+    ...(nodes && { hearsNodes: true }),
     ...readGroup(asked),
   };
 }

@@ -18,6 +18,8 @@ const effects = {
   greetNode: effect('greetNode'),
   /** Applications that are connected to the node are away. */
   dropApplications: effect('dropApplications'),
+  /** Tells clients that asked for it. */
+  tellLost: effect('tellLost'),
 };
 const member = setup({ types: { events: {} as NodeMemberEvent }, actions: effects });
 
@@ -44,7 +46,7 @@ export const nodeMemberMachine = member.createMachine({
     suspect: {
       on: {
         heard: { target: 'member' },
-        lost: { target: 'away', actions: 'dropApplications' },
+        lost: { target: 'away', actions: ['dropApplications', 'tellLost'] },
         left: { target: 'away', actions: 'dropApplications' },
       },
     },

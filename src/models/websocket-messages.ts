@@ -127,6 +127,23 @@ export const GroupMemberDrained = model(
 );
 export type GroupMemberDrained = Static<typeof GroupMemberDrained>;
 
+/** Told to a connection that asked for it (`nodes`) when a node of the cluster is lost. */
+export const NodeLost = model(
+  'NodeLost',
+  'A node of the cluster is lost: it ended without a word, or cannot be reached.',
+  {
+    type: Type.Literal('NodeLost'),
+    application: text('Application of the connection.'),
+    asterisk_id: text('Id of this system.'),
+    timestamp: Timestamp,
+    node: text('Name of the node. The ids of its objects begin with it.'),
+    heard: Type.Optional(Timestamp),
+    channels: int('Channels that it had, as it told last.'),
+    replicated: flag('Whether another node goes on with its calls, if one can (`cluster.replicate`).'),
+  },
+);
+export type NodeLost = Static<typeof NodeLost>;
+
 /** The body of every refusal. */
 export const ErrorBody = model('Error', 'Why a request was refused.', {
   message: Type.Optional(text('The error, in words.')),

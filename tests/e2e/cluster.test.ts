@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import type { Application } from '../../src/models/application.ts';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
+import type { ClusterNode } from '../../src/models/cluster-node.ts';
 import type { Endpoint } from '../../src/models/endpoint.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { NodeProcess, type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
@@ -306,11 +307,25 @@ onThree(
     const [a, c] = [cluster.node('a').client(), cluster.node('c').client()];
     const channel = await call(cluster.node('b').client(), 'extension=1000&context=default');
     const own = await call(a, 'extension=1000&context=default');
+    const told = await cluster.node('a').client().connect('watch', { nodes: 'true' });
+    const untold = await cluster.node('c').app('quiet');
+    const lost = told.waitFor('NodeLost' as never);
+    // Both halves of a Local channel, as its heartbeat tells.
+    const known = async () =>
+      (await a.ok<ClusterNode[]>('GET', '/../hookswitch/nodes')).find(({ name }) => name === 'b');
+    await untilAsked(
+      async () => (await known())?.figures?.channels === 2,
+      () => 'the node has not told its channels',
+    );
     await cluster.node('b').child.end('SIGKILL');
     const answer = await c.request<{ message: string }>('GET', `/channels/${channel.id}`);
     assert.is(answer.status, 503);
     assert.match(answer.body.message, /^The node 'b' of the cluster cannot be asked: /);
     await cluster.sees(cluster.node('c'), { b: 'away' });
+    const { timestamp, heard, asterisk_id, ...rest } = (await lost) as unknown as Record<string, string>;
+    assert.equal(rest, { type: 'NodeLost', application: 'watch', node: 'b', channels: 2, replicated: false });
+    assert.ok(heard! < timestamp! && asterisk_id !== '');
+    assert.equal(untold.events, []);
     const refused = await c.request('POST', `/channels/${channel.id}/answer`);
     assert.equal(
       [refused.status, refused.body],
@@ -328,6 +343,7 @@ onThree(
 
 onThree('a node that ends in an orderly way is forgotten, until it comes again', async (cluster) => {
   const a = cluster.node('a');
+  const told = await a.client().connect('watch', { nodes: 'true' });
   await cluster.node('c').child.end('SIGTERM');
   await untilAsked(
     async () => !('c' in (await a.states())),
@@ -335,6 +351,7 @@ onThree('a node that ends in an orderly way is forgotten, until it comes again',
   );
   const listed = await a.client().request<Bridge[]>('GET', '/bridges');
   assert.is(listed.headers.get('hookswitch-missing-nodes'), null);
+  assert.equal(told.events, []);
   await cluster.node('c').begin();
   await cluster.whole();
 });
@@ -433,8 +450,9 @@ onThree(
       await call(a, 'extension=1000&context=default'),
       await call(b, 'extension=1000&context=default'),
     ];
+    const told = await cluster.node('a').client().connect('watch', { nodes: 'true' });
     await cluster.nats.child.end('SIGKILL');
-    await cluster.sees(cluster.node('a'), { a: 'away' });
+    await cluster.sees(cluster.node('a'), { a: 'away', b: 'away', c: 'away' });
     assert.is((await a.request('GET', `/channels/${own.id}`)).status, 200);
     const answer = await a.request<{ message: string }>('GET', `/channels/${other.id}`);
     assert.is(answer.status, 503);
@@ -444,6 +462,7 @@ onThree(
     assert.match((await a.ok<Bridge>('POST', '/bridges')).id, /^a~/);
     await cluster.nats.begin();
     await cluster.whole();
+    assert.equal(told.events, [], 'no node was lost');
     assert.is((await a.request('GET', `/channels/${other.id}`)).status, 200);
     await untilAsked(
       async () => (await a.request('POST', '/bridges?bridgeId=chosen')).status === 200,

@@ -15,7 +15,7 @@ chart('a silent node is suspected, and then away with its applications', () => {
   assert.equal(after('heard', 'overdue'), ['suspect']);
   assert.equal(after('heard', 'overdue', 'heard'), ['member']);
   assert.equal(after('heard', 'lost'), ['member']);
-  assert.equal(after('heard', 'overdue', 'lost'), ['away', 'dropApplications']);
+  assert.equal(after('heard', 'overdue', 'lost'), ['away', 'dropApplications', 'tellLost']);
   assert.equal(after('heard', 'overdue', 'lost', 'heard'), ['member', 'greetNode']);
 });
 

@@ -30,7 +30,7 @@ export class AriClient {
     {
       subscribeAll = false,
       ...more
-    }: { subscribeAll?: boolean; resume?: string; ack?: string; group?: string; member?: string } = {},
+    }: { subscribeAll?: boolean; resume?: string; ack?: string; group?: string; member?: string; nodes?: string } = {},
   ): Promise<this> {
     const query = new URLSearchParams({
       app: apps,

@@ -26,6 +26,7 @@ export const connectParams = {
   member: queryParam('string', 'Name in that group. A new connection of the same name takes over its calls.', {
     own: true,
   }),
+  nodes: queryParam('boolean', 'Send NodeLost for each node of the cluster that is lost.', { own: true }),
 } as const;
 
 /** Events: the WebSocket, and events that clients make. */
