@@ -38,7 +38,7 @@ const layers: Readonly<Record<string, readonly string[]>> = {
   ],
   // It runs in browsers.
   'packages/browser': [],
-  virtual: ['lib', 'media', 'sip', 'config', 'http', 'build', 'main.ts', 'logging.ts'],
+  virtual: ['lib', 'media', 'sip', 'config', 'cluster', 'http', 'build', 'main.ts', 'logging.ts'],
 };
 
 /** The files that know everything, besides those of `build`. */

@@ -319,7 +319,11 @@ export function createApplications(options: ApplicationsOptions): Applications {
     eventsAfter: (name, number) => resumptions.after(name, number),
     figures: (name) => delivery.figures(name),
     relay: (name, json, relayed) => delivery.relay(name, json, relayed),
-    departure: (name, asked) => resumptions.departure(name, asked),
+    departure(name, asked) {
+      const given = resumptions.departure(name, asked);
+      delivery.giveAway(name);
+      return given;
+    },
     adopt(name, numbers) {
       if (!registry.has(name)) register(name);
       delivery.adopt(name, numbers);

@@ -120,6 +120,8 @@ export interface Delivery extends Interests {
   placeOf(name: string): { epoch: string; seq: number; acknowledged: number | undefined; foreign: number };
   /** What another node needs to number its events in place of this one. */
   numbersOf(name: string): EventNumbers;
+  /** Another node numbers its events from now on. If they are numbered here again, that is another epoch. */
+  giveAway(name: string): void;
   /** Numbers its events from now on, in place of another node. */
   adopt(name: string, numbers: EventNumbers): void;
   /** Another node numbers its events, also while it has no connection; undefined ends that. */
@@ -237,7 +239,7 @@ function createPlaces(
   receivers: ReadonlyMap<string, Receiver>,
   receiverOf: (name: string) => Receiver,
   recorder: EventRecorder | undefined,
-): Pick<Delivery, 'placeOf' | 'has' | 'acknowledge' | 'numbersOf' | 'adopt' | 'missTo'> {
+): Pick<Delivery, 'placeOf' | 'has' | 'acknowledge' | 'numbersOf' | 'giveAway' | 'adopt' | 'missTo'> {
   return {
     placeOf(name) {
       const { epochs, seq, acknowledged, foreign } = receivers.get(name) ?? receiverOf(name);
@@ -247,6 +249,12 @@ function createPlaces(
     numbersOf(name) {
       const { filter, seq, narrowed, epochs, acknowledged } = receivers.get(name) ?? receiverOf(name);
       return { filter: filter.lists, seq, narrowed, epochs, ...(acknowledged !== undefined && { acknowledged }) };
+    },
+
+    giveAway(name) {
+      const receiver = receivers.get(name) ?? receiverOf(name);
+      Object.assign(receiver, { acknowledged: undefined, epochs: epochsAfter([], receiverOf(name), receiver.seq) });
+      recorder?.changes?.changed(name);
     },
 
     adopt(name, { filter, seq, narrowed, epochs = [], acknowledged }) {
@@ -263,7 +271,6 @@ function createPlaces(
       const receiver = receivers.get(name);
       if (receiver) receiver.fallback = connection;
     },
-
     has(name, epoch, seq) {
       const receiver = receivers.get(name);
       const at = receiver?.epochs.findIndex(([known]) => known === epoch) ?? -1;

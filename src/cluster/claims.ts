@@ -34,6 +34,8 @@ export interface Claims {
 type ClaimsOptions = {
   link: Pick<ClusterLink, 'claim' | 'replace' | 'find' | 'release' | 'keys' | 'reserve'>;
   node: string;
+  /** That of the process, which grows when it gets its name back: a late request of another process finds another row. */
+  term(): number;
   /** Whether a node is one of the cluster, though it may be away. @throws (rejects) LinkError */
   isNode(name: string): Promise<boolean>;
   most: number;
@@ -41,13 +43,16 @@ type ClaimsOptions = {
   log: Logger;
 };
 
+/** How often a row is taken that changes meanwhile. */
+const mostTries = 3;
+
 /** Ids are of any length and letters, keys are not. */
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');
 const keyOf = (kind: Kind, id: string): string => `id.${kind}.${hashOf(id)}`;
 
 /** An id of this node, whether its object is still being created, and what other requests for it wait for. */
-type Held = { kind: Kind; id: string; creating: boolean; claimed: Promise<unknown> };
-type Row = { node: string; kind: Kind; id: string };
+type Held = { kind: Kind; id: string; creating: boolean; claimed: Promise<unknown>; row: string };
+type Row = { node: string; kind: Kind; id: string; term?: number };
 const readRow = (row: string): Row | undefined => {
   try {
     return JSON.parse(row) as Row;
@@ -68,24 +73,45 @@ export function unavailable(error: unknown): AriError {
   return new AriError('clusterUnavailable', { why }, { cause: error });
 }
 
-export function createClaims({ link, node, isNode, most, hit, log }: ClaimsOptions): Claims {
-  const held = new SlotMap<string, Held>();
-  const take = async (key: string, row: Row): Promise<Row | undefined> => {
+/** The rows of a node in the table. */
+function createRows({ link, node, term, isNode }: Pick<ClaimsOptions, 'link' | 'node' | 'term' | 'isNode'>) {
+  const rowOf = (kind: Kind, id: string): string => JSON.stringify({ node, kind, id, term: term() } satisfies Row);
+  /** @returns the holder, if that is another node. */
+  const take = async (key: string, row: string): Promise<Pick<Row, 'node'> | undefined> => {
     try {
-      const found = await link.claim(key, JSON.stringify(row));
-      if (found === undefined) return undefined;
-      const holder = readRow(found) ?? { ...row, node: '' };
-      // What a node that was forgotten had is nobody's.
-      if (holder.node === '' || holder.node === node || (await isNode(holder.node))) return holder;
-      return (await link.replace(key, found, JSON.stringify(row))) ? undefined : holder;
+      for (let left = mostTries; left > 0; left--) {
+        const found = await link.claim(key, row);
+        if (found === undefined || found === row) return undefined;
+        const holder = readRow(found) ?? { node: '' };
+        if (holder.node !== node && (holder.node === '' || (await isNode(holder.node)))) return holder;
+        // What a node that was forgotten had is nobody's, and what an earlier process of this one had is its own.
+        if (await link.replace(key, found, row)) return undefined;
+      }
+      throw new LinkError('timeout');
     } catch (error) {
       throw unavailable(error);
     }
   };
+  return { rowOf, take };
+}
+
+export function createClaims({ link, node, term, isNode, most, hit, log }: ClaimsOptions): Claims {
+  const held = new SlotMap<string, Held>();
+  const { rowOf, take } = createRows({ link, node, term, isNode });
+  /** Rows that may be there without an object: NATS did not answer. They are looked at again with the next sweep. */
+  const doubtful = new SlotMap<string, true>();
+  const doubt = (key: string): void => void (doubtful.size < most ? doubtful.set(key, true) : hit());
   const letGo = (key: string): void => {
+    const row = held.get(key)?.row;
     held.delete(key);
-    // A row that stays is given back behind the next connection with NATS.
-    link.release(key).catch((error: unknown) => log.warn({ error }, 'cannot release an id of the cluster'));
+    link.release(key, row).catch((error: unknown) => {
+      doubt(key);
+      log.warn({ error }, 'cannot release an id of the cluster; it is tried again');
+    });
+  };
+  const giveBack = async (key: string): Promise<void> => {
+    const row = (await link.find(key)) ?? '';
+    if (readRow(row)?.node === node && !held.has(key)) await link.release(key, row);
   };
 
   return {
@@ -100,15 +126,17 @@ export function createClaims({ link, node, isNode, most, hit, log }: ClaimsOptio
         hit();
         throw new AriError('tooManyIds', { most: String(most) });
       }
-      const claimed = take(key, { node, kind, id }).then((holder) => {
-        if (holder && holder.node !== node) throw new AriError('idOnOtherNode', { id, node: holder.node });
+      const row = rowOf(kind, id);
+      const claimed = take(key, row).then((holder) => {
+        if (holder) throw new AriError('idOnOtherNode', { id, node: holder.node });
       });
-      held.set(key, { kind, id, creating: true, claimed });
+      held.set(key, { kind, id, creating: true, claimed, row });
       try {
         await claimed;
         return true;
       } catch (error) {
         held.delete(key);
+        if (!(error instanceof AriError && error.code === 'idOnOtherNode')) doubt(key);
         throw error;
       }
     },
@@ -121,6 +149,9 @@ export function createClaims({ link, node, isNode, most, hit, log }: ClaimsOptio
     },
     sweep(isHere) {
       for (const [key, { kind, id, creating }] of [...held]) if (!creating && !isHere(kind, id)) letGo(key);
+      const again = [...doubtful.keys()].filter((key) => !held.has(key));
+      doubtful.clear();
+      for (const key of again) giveBack(key).catch(() => doubt(key));
     },
     async nodeOf(kind, id) {
       try {
@@ -139,17 +170,21 @@ export function createClaims({ link, node, isNode, most, hit, log }: ClaimsOptio
       }
     },
     async renew(isHere) {
-      for (const [key, { kind, id }] of [...held]) {
-        const holder = await take(key, { node, kind, id });
-        if (holder && holder.node !== node) log.error({ kind, id, node: holder.node }, 'an id is in use on two nodes');
+      for (const [key, own] of [...held]) {
+        const { kind, id } = own;
+        own.row = rowOf(kind, id);
+        const holder = await take(key, own.row);
+        if (holder) log.error({ kind, id, node: holder.node }, 'an id is in use on two nodes');
       }
       for (const key of await link.keys('id')) {
         if (held.has(key)) continue;
-        const row = readRow((await link.find(key)) ?? '');
-        if (row?.node !== node) continue;
-        if (isHere(row.kind, row.id))
-          held.set(key, { kind: row.kind, id: row.id, creating: false, claimed: Promise.resolve() });
-        else await link.release(key);
+        const found = (await link.find(key)) ?? '';
+        const row = readRow(found);
+        // It may have been claimed meanwhile.
+        if (row?.node !== node || held.has(key)) continue;
+        const { kind, id } = row;
+        if (isHere(kind, id)) held.set(key, { kind, id, creating: false, claimed: Promise.resolve(), row: found });
+        else await link.release(key, found);
       }
     },
     get size() {

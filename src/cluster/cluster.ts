@@ -261,7 +261,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     ...{ most: settings.requests, hit: () => hit('requests') },
   });
   const claims = createClaims({
-    ...{ link, node: name, most: settings.ids, hit: () => hit('ids'), log },
+    ...{ link, node: name, term: () => link.term, most: settings.ids, hit: () => hit('ids'), log },
     isNode: async (node) =>
       node === name || members.find(node) !== undefined || (await link.find(nodeKey(node))) !== undefined,
   });

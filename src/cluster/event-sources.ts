@@ -107,8 +107,10 @@ export function createEventSources(options: EventSourcesOptions): EventSources {
     deliver(frame, lost);
   };
   const giveDirect = (source: Source, frame: EventFrame): void => {
-    const { made } = frame.head;
-    source.lost += missing(made === 1 ? 0 : source.direct, made);
+    const { made, after } = frame.head;
+    // A link that begins again was broken: what its node has made meanwhile was for nobody, and is not counted.
+    const isBroken = made === 1 && source.direct !== undefined && after === undefined;
+    source.lost += isBroken ? 1 : missing(made === 1 ? 0 : source.direct, made);
     source.direct = made;
     give(source, frame);
   };

@@ -45,8 +45,8 @@ export interface ClusterLink {
   replace(key: string, before: string, value: string): Promise<boolean>;
   /** A row of the shared table. @throws (rejects) LinkError */
   find(key: string): Promise<string | undefined>;
-  /** Removes a row. @throws (rejects) LinkError */
-  release(key: string): Promise<void>;
+  /** Removes a row; with `row` only if it is still that one. @throws (rejects) LinkError */
+  release(key: string, row?: string): Promise<void>;
   /** All keys below a prefix. @throws (rejects) LinkError */
   keys(prefix: string): Promise<string[]>;
   /**

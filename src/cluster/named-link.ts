@@ -240,7 +240,7 @@ const guarded = (link: ClusterLink, require: () => void): Pick<ClusterLink, Aske
     replace: whenHeld((key: string, before: string, value: string) => link.replace(key, before, value)),
     find: whenHeld((key: string) => link.find(key)),
     reserve: whenHeld((key: string, value: string) => link.reserve(key, value)),
-    release: whenHeld((key: string) => link.release(key)),
+    release: whenHeld((key: string, row?: string) => link.release(key, row)),
     keys: whenHeld((prefix: string) => link.keys(prefix)),
     append: whenHeld((subject: string, data: Uint8Array, after?: number) => link.append(subject, data, after)),
     trim: whenHeld((subject: string, before?: number) => link.trim(subject, before)),

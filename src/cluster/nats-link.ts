@@ -412,10 +412,11 @@ function createTable(table: () => Table, name: string): SharedTable {
         }
       }),
     find: (key) => ours(async ({ bucket }) => (await bucket.get(key))?.string()),
-    release: (key) =>
+    release: (key, wanted) =>
       ours(async ({ bucket, manager }) => {
         const row = await bucket.get(key);
-        if (row) await manager.streams.deleteMessage(`KV_${name}`, row.revision, false);
+        if (row && (wanted === undefined || wanted === row.string()))
+          await manager.streams.deleteMessage(`KV_${name}`, row.revision, false);
       }),
     keys: (prefix) =>
       ours(async ({ bucket }) => {

@@ -22,7 +22,11 @@ export type PresenceChange = {
   removed: string[];
   /** Those whose connection is away, and whose events the node goes on to number. */
   awaited: string[];
+  stamps?: AwaitedStamps;
 };
+
+/** The stamps of the last connections of awaited applications; earlier versions leave them out. */
+type AwaitedStamps = Readonly<Record<string, number>>;
 
 /** All of them. */
 export type PresenceList = {
@@ -30,6 +34,7 @@ export type PresenceList = {
   revision: number;
   applications: PresentApplication[];
   awaited: string[];
+  stamps?: AwaitedStamps;
 };
 
 /** How a client is about to connect. */

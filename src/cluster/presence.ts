@@ -1,4 +1,4 @@
-import type { Connected, ConnectRequest } from '../actors/application-connections.ts';
+import type { ConnectRequest } from '../actors/application-connections.ts';
 import type { Applications } from '../actors/applications.ts';
 import { callIn, type Origin } from '../actors/consumer-group.ts';
 import type { Bookmark } from '../actors/resumptions.ts';
@@ -16,15 +16,7 @@ import {
   shown,
 } from './presence-messages.ts';
 
-type RemoteApplication = PresentApplication & { connected: Connected; link: Link };
-type RemoteNode = {
-  epoch: string;
-  revision: number;
-  applications: Map<string, RemoteApplication>;
-  /** Where events go of applications whose connection is away. */
-  awaited: Map<string, Link>;
-  asking: Promise<void> | undefined;
-};
+import { hasLater, holderOf, isLater, type Link, newRemoteNode, type RemoteNode } from './remote-applications.ts';
 
 /** Connects applications with the whole cluster: at every other node they are connected, by a link to this one. */
 export interface Presence {
@@ -91,17 +83,14 @@ type Local = PresentApplication & { request: ConnectRequest };
 /** Nodes that may pass an event on which an application has left. */
 const mostHops = 4;
 
-/** Numbers the events of one application for another node. */
-type Link = { made: number; readonly send: ConnectRequest['send'] /** A group shares it. */; isShared: boolean };
-
 /** Creates the applications of a node. */
 export const createPresence = (options: PresenceOptions): Presence => new ClusterPresence(options);
 
 class ClusterPresence implements Presence {
   readonly #options: PresenceOptions;
   readonly #local = new SlotMap<string, Local>();
-  /** Timers of applications of this node whose connection is away. */
-  readonly #awaited = new SlotMap<string, unknown>();
+  /** Applications of this node whose connection is away: its stamp, and how long they are kept. */
+  readonly #awaited = new SlotMap<string, { stamp: number; timer: unknown }>();
   readonly #remote = new Map<string, RemoteNode>();
   readonly #sources;
   readonly #arrivals;
@@ -150,8 +139,8 @@ class ClusterPresence implements Presence {
       close: () => {
         const gone = mine.filter((each) => this.#local.get(each.name) === each).map(({ name }) => name);
         for (const name of gone) {
+          this.#await(name, this.#local.get(name)?.stamp ?? 0);
           this.#local.delete(name);
-          this.#await(name);
         }
         connected.close();
         if (gone.length > 0) this.#changed({ removed: gone });
@@ -187,22 +176,22 @@ class ClusterPresence implements Presence {
 
   homeOf(name: string): string | undefined {
     if (this.#local.has(name) || this.#awaited.has(name) || this.#arrivals.find(name)) return undefined;
-    return this.#holderOf(name);
+    return holderOf(this.#remote, name);
   }
 
   list(): PresenceList {
     const { epoch } = this.#options;
     const applications = [...this.#local.values()].map(shown);
-    return { epoch, revision: this.#revision, applications, awaited: [...this.#awaited.keys()] };
+    return { epoch, revision: this.#revision, applications, ...this.#awaitedOf([...this.#awaited.keys()]) };
   }
 
-  change({ node: holder, epoch, revision, added, removed, awaited }: PresenceChange): void {
+  change({ node: holder, epoch, revision, added, removed, awaited, stamps }: PresenceChange): void {
     const known = this.#remote.get(holder);
     if (!known || known.asking || known.epoch !== epoch || known.revision + 1 !== revision)
       return void this.#fetch(holder);
     known.revision = revision;
     for (const name of removed) this.#removeRemote(holder, name, awaited.includes(name));
-    for (const name of awaited) this.#awaitAt(holder, name);
+    for (const name of awaited) this.#awaitAt(holder, name, stamps?.[name]);
     for (const each of added) this.#addRemote(holder, each);
   }
 
@@ -246,7 +235,7 @@ class ClusterPresence implements Presence {
     }
     if (this.#local.has(application) || this.#awaited.has(application)) return void this.#accept(frame);
     // It has moved on: once more, to where it is now.
-    const holder = hops < mostHops ? this.#holderOf(application) : undefined;
+    const holder = hops < mostHops ? holderOf(this.#remote, application) : undefined;
     const passed = writeFrame({ ...frame.head, hops: hops + 1 }, frame.body);
     if (holder === undefined || !this.#options.send(holder, passed)) this.#counts.eventsLost++;
   }
@@ -272,12 +261,16 @@ class ClusterPresence implements Presence {
   #changed({ added = [], removed = [] }: { added?: PresentApplication[]; removed?: string[] }): void {
     const { node, epoch, tell } = this.#options;
     this.#revision++;
-    const awaited = removed.filter((name) => this.#awaited.has(name));
-    tell({ node, epoch, revision: this.#revision, added: added.map(shown), removed, awaited });
+    const awaited = this.#awaitedOf(removed.filter((name) => this.#awaited.has(name)));
+    tell({ node, epoch, revision: this.#revision, added: added.map(shown), removed, ...awaited });
+  }
+
+  #awaitedOf(awaited: string[]): Pick<PresenceList, 'awaited' | 'stamps'> {
+    return { awaited, stamps: Object.fromEntries(awaited.map((name) => [name, this.#awaited.get(name)?.stamp ?? 0])) };
   }
 
   /** Goes on to number the events of an application whose connection is away. */
-  #await(name: string): void {
+  #await(name: string, stamp: number): void {
     const { clock, awaitMs, applications } = this.#options;
     if (awaitMs === 0) return;
     const over = (): void => {
@@ -287,17 +280,17 @@ class ClusterPresence implements Presence {
       applications.review(name);
       this.#changed({ removed: [name] });
     };
-    this.#awaited.set(name, clock.setTimeout(over, awaitMs));
+    this.#awaited.set(name, { stamp, timer: clock.setTimeout(over, awaitMs) });
   }
 
   #endAwaiting(name: string): void {
-    this.#options.clock.clearTimeout(this.#awaited.get(name));
+    this.#options.clock.clearTimeout(this.#awaited.get(name)?.timer);
     this.#awaited.delete(name);
   }
 
   async #bring(name: string, { resume, acknowledges, ...connection }: BringAsked): Promise<void> {
     const { node, askFor, log } = this.#options;
-    const holder = this.#holderOf(name);
+    const holder = holderOf(this.#remote, name);
     if (holder === undefined || this.#arrivals.find(name)) return;
     const arrival = this.#arrivals.begin(name, this.#stamp());
     const bookmark = resume?.get(name);
@@ -327,25 +320,18 @@ class ClusterPresence implements Presence {
     const { name, numbers, frames } = arrival;
     if (numbers) {
       this.#adopt(arrival, new Map());
-      this.#await(name);
+      this.#await(name, numbers.stamp);
       this.#leaveAll(name, Number.POSITIVE_INFINITY);
       this.#changed({ removed: [name] });
     }
     for (const frame of frames) this.#take(frame);
   }
 
-  /** The node that has an application, as far as this one knows. */
-  #holderOf(name: string): string | undefined {
-    for (const [holder, { applications, awaited }] of this.#remote)
-      if (applications.has(name) || awaited.has(name)) return holder;
-    return undefined;
-  }
-
   /** Sends the events of an application to the node that has it; `after` had it before. */
   #linkTo(holder: string, name: string, after: string | undefined): Link {
     const { node, send, callOf } = this.#options;
     const link: Link = {
-      ...{ made: 0, isShared: false },
+      ...{ made: 0, isShared: false, stamp: 0 },
       send: (json, topics) => {
         const made = ++link.made;
         const head = {
@@ -364,7 +350,7 @@ class ClusterPresence implements Presence {
 
   /** A link behind that to the node that has the application now. */
   #linkAfter(holder: string, name: string): Link {
-    const previous = this.#holderOf(name);
+    const previous = holderOf(this.#remote, name);
     return this.#linkTo(holder, name, previous === holder ? undefined : previous);
   }
 
@@ -385,6 +371,7 @@ class ClusterPresence implements Presence {
     known.applications.delete(name);
     present.connected.close();
     if (isAwaited) this.#missTo(holder, name, present.link);
+    for (const [other, { passedOver }] of this.#remote) if (passedOver.delete(name)) void this.#fetch(other);
   }
 
   #missTo(holder: string, name: string, link: Link): void {
@@ -393,12 +380,14 @@ class ClusterPresence implements Presence {
   }
 
   /** A node numbers the events of an application that is connected nowhere. */
-  #awaitAt(holder: string, name: string): void {
+  #awaitAt(holder: string, name: string, stamp = Number.POSITIVE_INFINITY): void {
     const known = this.#remote.get(holder);
     if (!known || known.awaited.has(name) || this.#local.has(name)) return;
+    if (hasLater(this.#remote, name, { stamp, holder })) return void known.passedOver.add(name);
     const present = known.applications.get(name);
     if (present) return void this.#removeRemote(holder, name, true);
     const link = this.#linkAfter(holder, name);
+    link.stamp = stamp;
     this.#leaveAll(name, Number.POSITIVE_INFINITY);
     this.#missTo(holder, name, link);
   }
@@ -423,15 +412,16 @@ class ClusterPresence implements Presence {
     this.#latest = Math.max(this.#latest, stamp);
     const own = this.#local.get(name);
     // The other node sees it the same way, and gives it up.
-    if (own && (own.stamp > stamp || (own.stamp === stamp && node > holder))) return;
+    if (own && isLater({ stamp: own.stamp, holder: node }, { stamp, holder })) return;
+    if (hasLater(this.#remote, name, { stamp, holder })) return void known.passedOver.add(name);
     const before = known.applications.get(name);
     if (before && before.subscribeAll === subscribeAll && before.observes === observes) {
       before.stamp = stamp;
-      before.link.isShared = group !== undefined;
+      Object.assign(before.link, { isShared: group !== undefined, stamp });
       return;
     }
     const link = known.awaited.get(name) ?? before?.link ?? this.#linkAfter(holder, name);
-    link.isShared = group !== undefined;
+    Object.assign(link, { isShared: group !== undefined, stamp });
     // The group of this node goes there, in place of being replaced.
     const arrive = own && group !== undefined && own.group === group ? own.request.moves?.() : undefined;
     try {
@@ -454,11 +444,12 @@ class ClusterPresence implements Presence {
   #replaceAll(holder: string, list: PresenceList): void {
     const known = this.#remote.get(holder);
     if (!known) return;
+    known.passedOver.clear();
     const present = new Set(list.applications.map(({ name }) => name));
     const awaited = new Set(list.awaited);
     for (const name of [...known.applications.keys(), ...known.awaited.keys()])
       if (!present.has(name)) this.#removeRemote(holder, name, awaited.has(name));
-    for (const name of list.awaited) this.#awaitAt(holder, name);
+    for (const name of list.awaited) this.#awaitAt(holder, name, list.stamps?.[name]);
     for (const each of list.applications) this.#addRemote(holder, each);
     known.epoch = list.epoch;
     known.revision = list.revision;
@@ -476,10 +467,7 @@ class ClusterPresence implements Presence {
   }
 
   #fetch(holder: string): Promise<void> {
-    const known = this.#remote.get(holder) ?? {
-      ...{ epoch: '', revision: -1, asking: undefined },
-      ...{ applications: new Map<string, RemoteApplication>(), awaited: new Map<string, Link>() },
-    };
+    const known = this.#remote.get(holder) ?? newRemoteNode();
     this.#remote.set(holder, known);
     known.asking ??= this.#ask(holder, known);
     return known.asking;

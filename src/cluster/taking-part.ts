@@ -6,7 +6,7 @@ import type { ClusterOptions, Served } from './cluster-options.ts';
 import type { RemoteRequest } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
 import type { GroupMemberships, MembershipAsked } from './group-memberships.ts';
-import { type LinkState, watchLink } from './link.ts';
+import { watchLink } from './link.ts';
 import type { Beat, Members } from './members.ts';
 import { holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { answerPhones } from './phones.ts';
@@ -133,6 +133,7 @@ export function createTelling(parts: Parts) {
   const { name } = settings;
   let served: Served | undefined;
   let timer: unknown;
+  let joining: unknown;
   let dropAnswers = (): void => {};
   let stopWatching = (): void => {};
   const tell = (figures: NodeFigures, leaves?: true): void => {
@@ -168,14 +169,16 @@ export function createTelling(parts: Parts) {
       served = given;
       dropAnswers = listen(parts, given);
       stopWatching = watchLink(link, { clock, afterMs: settings.isolatedAfterMs }, given.isolated);
-      const whenUp = (state: LinkState): void => {
-        if (state !== 'up') return;
-        join(given.isHere).catch((error: unknown) =>
-          log.warn({ error }, 'cannot read the ids of the cluster; the next connection tries again'),
-        );
+      const joinIfUp = (): void => {
+        clock.clearTimeout(joining);
+        if (link.state !== 'up' || !served) return;
+        join(given.isHere).catch((error: unknown) => {
+          log.warn({ error }, 'cannot read the ids of the cluster; it is tried again');
+          joining = clock.setTimeout(joinIfUp, settings.retryMs);
+        });
       };
-      link.onState(whenUp);
-      whenUp(link.state);
+      link.onState(joinIfUp);
+      joinIfUp();
       beatOn();
     },
     figures: () => served?.figures(),
@@ -187,6 +190,7 @@ export function createTelling(parts: Parts) {
       };
       leave();
       clock.clearTimeout(timer);
+      clock.clearTimeout(joining);
       dropAnswers();
       stopWatching();
       served = undefined;

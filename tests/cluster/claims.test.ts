@@ -1,9 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createClaims } from '../../src/cluster/claims.ts';
+import { LinkError } from '../../src/cluster/link.ts';
 import { ClusterHub } from '../support/cluster-hub.ts';
 import { silentLog } from '../support/log.ts';
 import { refusalOf } from '../support/refusal.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const claims = suite('chosen ids of a cluster');
 
@@ -11,10 +13,10 @@ function nodes(most = 3) {
   const hub = new ClusterHub();
   const hits: string[] = [];
   const forgotten = new Set<string>();
-  const of = (node: string) => {
+  const of = (node: string, term = () => 1) => {
     const link = hub.link();
     const isNode = async (name: string) => !forgotten.has(name);
-    const claimed = createClaims({ link, node, isNode, most, hit: () => void hits.push(node), log: silentLog });
+    const claimed = createClaims({ link, node, term, isNode, most, hit: () => void hits.push(node), log: silentLog });
     return Object.assign(claimed, { link });
   };
   return { hub, hits, forgotten, of, a: of('a'), b: of('b') };
@@ -112,6 +114,38 @@ claims('a process gives back what the one before it had, and takes its own again
   hub.table.clear();
   await next.renew(() => true);
   assert.is(await b.nodeOf('channel', 'stays'), 'a');
+});
+
+claims('a row whose claim was not answered is given back', async () => {
+  const { hub, a, b } = nodes();
+  const { claim } = a.link;
+  a.link.claim = async (...row) => {
+    await claim(...row);
+    throw new LinkError('timeout');
+  };
+  assert.is((await refusalOf(() => a.claim('bridge', 'lobby')))?.status, 503);
+  assert.is(hub.table.size, 1);
+  a.sweep(() => false);
+  await untilAsked(
+    async () => hub.table.size === 0,
+    () => 'the row stays',
+  );
+  assert.is(await b.claim('bridge', 'lobby'), true);
+});
+
+claims('a late request of an earlier process does not free the id of a later one', async () => {
+  const { hub, of } = nodes();
+  const [early, late] = [of('c'), of('c', () => 2)];
+  await early.claim('bridge', 'lobby');
+  const { release } = early.link;
+  let deliver = async (): Promise<void> => {};
+  early.link.release = async (...row) => {
+    deliver = () => release(...row);
+  };
+  early.settle('bridge', 'lobby', false);
+  assert.is(await late.claim('bridge', 'lobby'), true);
+  await deliver();
+  assert.is(hub.table.size, 1);
 });
 
 claims.run();

@@ -296,6 +296,27 @@ moving('a node that has died with the numbers leaves one gap', async () => {
   assert.equal(client.got, ['b1', 'c1']);
 });
 
+moving('a node that has given an application away, and gets it back without its numbers, begins an epoch', async () => {
+  const { client, of, drain, dead } = await begin();
+  of('b').publish();
+  await drain();
+  client.leave(false);
+  const connecting = client.connect('c');
+  await drain();
+  await connecting;
+  of('b').publish();
+  await drain();
+  dead.add('c');
+  client.leave(false);
+  await client.connect('a');
+  dead.delete('c');
+  client.leave(false);
+  await client.connect('c');
+  await drain();
+  assert.equal(client.other, ['ResumeGap', 'ResumeGap']);
+  assert.equal(client.got, ['b1', 'b2']);
+});
+
 moving('nothing is lost, doubled or out of order, however an application moves', async () => {
   const step = fc.oneof(
     { weight: 6, arbitrary: fc.constantFrom('ab', 'ac', 'ba', 'bc', 'ca', 'cb').map((pair) => `deliver ${pair}`) },

@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ConnectRequest } from '../../src/actors/application-connections.ts';
 import { createPresence, type Presence } from '../../src/cluster/presence.ts';
+import type { PresenceChange } from '../../src/cluster/presence-messages.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
 import { silentLog } from '../support/log.ts';
 
@@ -140,6 +141,36 @@ presences('a connection that the system makes itself is the own one of its node'
   await meet();
   connect('a', 'outbound', { announce: true });
   assert.equal(open('b'), []);
+});
+
+/** What a node tells that has not heard of a later connection elsewhere. */
+const told = (added: number[], awaited: number[]): PresenceChange => ({
+  ...{ node: 'c', epoch: 'one', revision: 1, removed: awaited.length > 0 ? ['shop'] : [] },
+  added: added.map((stamp) => ({ name: 'shop', stamp, subscribeAll: false, observes: false })),
+  ...{ awaited: awaited.map(() => 'shop'), stamps: Object.fromEntries(awaited.map((stamp) => ['shop', stamp])) },
+});
+
+presences('an earlier connection at a third node, heard of late, does not take the application', async () => {
+  for (const late of [told([1], []), told([], [1])]) {
+    const { open, meet, connect, of } = nodes('a', 'b', 'c');
+    await meet();
+    connect('a', 'shop');
+    of('b').presence.change(late);
+    assert.equal(open('b'), ['shop by node a']);
+    of('b').presence.change({ ...told([], []), revision: 2, removed: ['shop'] });
+    assert.equal(open('b'), ['shop by node a']);
+  }
+});
+
+presences('a node whose link begins again has lost events', async () => {
+  const { meet, connect, of } = nodes('a', 'b');
+  await meet();
+  connect('a', 'shop');
+  of('b').connections[0]!.send('{"n":1}');
+  of('b').presence.drop('a');
+  await meet();
+  of('b').connections[1]!.send('{"n":3}');
+  assert.equal(of('a').relayed, ['shop {"n":1}', 'shop {"n":3} after 1 lost']);
 });
 
 presences.run();

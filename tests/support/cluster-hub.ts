@@ -74,9 +74,9 @@ export class ClusterHub {
         require();
         return this.table.get(key);
       },
-      release: async (key) => {
+      release: async (key, row) => {
         require();
-        this.table.delete(key);
+        if (row === undefined || this.table.get(key) === row) this.table.delete(key);
       },
       keys: async (prefix) => {
         require();
