@@ -371,7 +371,12 @@ class ClusterPresence implements Presence {
     known.applications.delete(name);
     present.connected.close();
     if (isAwaited) this.#missTo(holder, name, present.link);
-    for (const [other, { passedOver }] of this.#remote) if (passedOver.delete(name)) void this.#fetch(other);
+    for (const [other, node] of this.#remote)
+      if (node.passedOver.delete(name)) {
+        // Without an answer the next heartbeat asks again.
+        node.revision = -1;
+        void this.#fetch(other);
+      }
   }
 
   #missTo(holder: string, name: string, link: Link): void {
@@ -394,14 +399,18 @@ class ClusterPresence implements Presence {
 
   /** Ends the links of an application to nodes that had it before a moment. */
   #leaveAll(name: string, before: number, except?: string): void {
-    for (const [holder, { applications, awaited }] of this.#remote) {
+    const left: RemoteNode[] = [];
+    for (const [holder, known] of this.#remote) {
       if (holder === except) continue;
-      const present = applications.get(name);
-      const link = present && present.stamp < before ? present.link : awaited.get(name);
+      const present = known.applications.get(name);
+      const link = present && present.stamp < before ? present.link : known.awaited.get(name);
       if (!link) continue;
       this.#removeRemote(holder, name, false);
       this.#endLink(holder, name, link);
+      left.push(known);
     }
+    // It may go on there, if that node does not hear of the later connection.
+    for (const { passedOver } of left) passedOver.add(name);
   }
 
   #addRemote(holder: string, present: PresentApplication): void {
