@@ -166,7 +166,10 @@ function createClaiming(options: NamedLinkOptions, wanted: () => boolean, told: 
   const rowOfOther = async (): Promise<string | undefined> => {
     try {
       const row = await link.claim(nodeKey(name), own());
-      return holderOf(row)?.epoch === epoch ? undefined : row;
+      if (row !== undefined && holderOf(row)?.epoch !== epoch) return row;
+      // The row is this one's, maybe by a claim whose answer was lost: an earlier holder may live, and has been replaced.
+      if (rival && !isLater(rival, { epoch, term })) rival = undefined;
+      return undefined;
     } catch (error) {
       if (link.state !== 'up') throw error;
       log.warn({ error }, 'the name of this node is not in the table of the cluster: it cannot be read or written');

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { LinkState } from '../../src/cluster/link.ts';
+import { LinkError, type LinkState } from '../../src/cluster/link.ts';
 import { createNamedLink, nodeKey } from '../../src/cluster/named-link.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
 import { ClusterHub } from '../support/cluster-hub.ts';
@@ -69,6 +69,29 @@ names('an excluded server takes part when the other one has ended', async () => 
   clock.advance(1_000);
   await second.becomes('up');
   assert.equal(second.states, ['up']);
+});
+
+names('a server whose claim was carried out, but not answered, has the name', async () => {
+  const { start, clock, hub } = servers();
+  const first = start('one');
+  await first.becomes('up');
+  hub.silent.add('c.alive.one');
+  const second = start('two');
+  const { replace } = second.link;
+  second.link.replace = async (...row) => {
+    await replace(...row);
+    second.link.replace = replace;
+    hub.silent.delete('c.alive.one');
+    throw new LinkError('timeout');
+  };
+  await second.becomes('excluded');
+  await untilAsked(
+    async () => {
+      clock.advance(1_000);
+      return stateOf(second.named) === 'up';
+    },
+    () => 'it does not have its name',
+  );
 });
 
 names('a server that is silent keeps its name for a while, and is kept out afterwards', async () => {
