@@ -159,7 +159,10 @@ export function createTelling(parts: Parts) {
       const other = key.slice(nodeKey('').length);
       const row = other === name ? undefined : await link.find(key);
       // One that has left meanwhile is none any more.
-      if (row !== undefined) members.know(other, holderOf(row)?.epoch);
+      if (row === undefined) continue;
+      members.know(other, holderOf(row)?.epoch);
+      // Its last words may have been heard before the row came that was read earlier.
+      if (!members.find(other)?.beat && (await link.find(key)) === undefined) members.forget(other);
     }
     await claims.renew(isHere);
   };

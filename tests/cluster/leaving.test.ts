@@ -95,6 +95,33 @@ leaving('a node that joins while another leaves does not wait for it', async () 
   await joiner.close();
 });
 
+leaving('a node that has left before the answer with its row has come is unknown', async () => {
+  const { start } = createWorld();
+  const gate = latch();
+  const read = latch();
+  const leaver = start('b');
+  await untilAsked(
+    () => leaver.figures().link === 'up',
+    () => 'the first node does not join',
+  );
+  const joiner = start('a', (link) => {
+    const { find } = link;
+    link.find = async (key) => {
+      const row = await find(key);
+      if (key !== nodeKey('b')) return row;
+      read.open();
+      await gate.opened;
+      return row;
+    };
+  });
+  await read.opened;
+  await leaver.close();
+  gate.open();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(others(joiner), []);
+  await joiner.close();
+});
+
 leaving('a node that has left before its row is read is unknown', async () => {
   const { start } = createWorld();
   const [first, second] = [start('a'), start('b')];
