@@ -187,6 +187,7 @@ class ClusterPresence implements Presence {
 
   change({ node: holder, epoch, revision, added, removed, awaited, stamps }: PresenceChange): void {
     const known = this.#remote.get(holder);
+    if (known?.asking) known.missed = revision;
     if (!known || known.asking || known.epoch !== epoch || known.revision + 1 !== revision)
       return void this.#fetch(holder);
     known.revision = revision;
@@ -465,14 +466,17 @@ class ClusterPresence implements Presence {
   }
 
   async #ask(holder: string, known: RemoteNode): Promise<void> {
+    known.missed = -1;
+    let list: PresenceList | undefined;
     try {
-      const list = await this.#options.ask(holder);
+      list = await this.#options.ask(holder);
       if (list) this.#replaceAll(holder, list);
     } catch (error) {
       this.#options.log.error({ node: holder, error }, 'the applications of a node cannot be read');
     } finally {
       known.asking = undefined;
     }
+    if (list && known.missed > list.revision) void this.#fetch(holder);
   }
 
   #fetch(holder: string): Promise<void> {

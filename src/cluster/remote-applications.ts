@@ -23,11 +23,13 @@ export type RemoteNode = {
   /** Applications of it that another node has got since. */
   passedOver: Set<string>;
   asking: Promise<void> | undefined;
+  /** The last change that has come while it is being asked: the answer may be from before. */
+  missed: number;
 };
 
 /** A node of which nothing is known. */
 export const newRemoteNode = (): RemoteNode => ({
-  ...{ epoch: '', revision: -1, asking: undefined, passedOver: new Set() },
+  ...{ epoch: '', revision: -1, asking: undefined, missed: -1, passedOver: new Set() },
   ...{ applications: new Map(), awaited: new Map() },
 });
 

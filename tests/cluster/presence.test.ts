@@ -79,6 +79,14 @@ presences('an application that connects to one node is connected at all', async 
   assert.equal([open('a'), open('b')], [['early by a client'], ['early by node a']]);
 });
 
+presences('a change that comes while the applications of its node are asked for is not missed', async () => {
+  const { open, connect, of } = nodes('a', 'b');
+  of('a').presence.heard('b', 'one', 0);
+  connect('b', 'shop');
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(open('a'), ['shop by node b']);
+});
+
 presences('the latest connection has an application, wherever it is', async () => {
   const { open, meet, connect } = nodes('a', 'b', 'c');
   await meet();

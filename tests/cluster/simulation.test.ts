@@ -5,6 +5,13 @@ import { SimulatedCluster } from '../support/simulated-cluster.ts';
 /**
  * Nodes on a simulated NATS: messages are late, connections are cut for a short or a long time, processes are killed and
  * started again, NATS is restarted. A seed decides everything, so each failure can be seen again.
+ *
+ * An id that a client has chosen has one owner among the processes that have kept their name since they made its object.
+ * A process that gets its name back, which another one had meanwhile, keeps its objects. Others may have their ids.
+ *
+ * An event comes at most once and in the order of its object. If one is lost, the numbers have a gap, or the client is told,
+ * unless its application moved while something failed. Where nothing fails, all events come. After all faults, the events of
+ * all nodes come again, within the time for a request.
  */
 const simulation = suite('simulated clusters');
 const runs = Math.ceil(Number(process.env['HOOKSWITCH_FUZZ_RUNS'] ?? 400) / 20);

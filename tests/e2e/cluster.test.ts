@@ -351,7 +351,8 @@ onThree('a node that ends in an orderly way is forgotten, until it comes again',
   );
   const listed = await a.client().request<Bridge[]>('GET', '/bridges');
   assert.is(listed.headers.get('hookswitch-missing-nodes'), null);
-  assert.equal(told.events, []);
+  const ofC = (told.events as unknown as { node?: string }[]).filter(({ node }) => node === 'c');
+  assert.equal(ofC, [], 'it is not lost');
   await cluster.node('c').begin();
   await cluster.whole();
 });
