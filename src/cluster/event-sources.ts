@@ -11,6 +11,8 @@ export type EventFrame = {
     application: string;
     /** Counts the events of one link. */
     made: number;
+    /** Names the link among those of its node; earlier versions leave it out. */
+    link?: number;
     topics: Topic[] | undefined;
     /** Its call (`linkedid`), if a group shares the application. */
     call?: string | undefined;
@@ -27,12 +29,13 @@ export type EventFrame = {
 /** An event as it came; undefined for something else. */
 export function frameOf(data: Uint8Array): EventFrame | undefined {
   const frame = readFrame(data);
-  const { from, application, made, topics, call, after, ended, hops } = frame?.head ?? {};
+  const { from, application, made, link, topics, call, after, ended, hops } = frame?.head ?? {};
   if (!frame || typeof from !== 'string' || typeof application !== 'string' || typeof made !== 'number')
     return undefined;
   return {
     head: {
       ...{ from, application, made, topics: Array.isArray(topics) ? (topics as Topic[]) : undefined },
+      ...(typeof link === 'number' && { link }),
       ...(typeof call === 'string' && { call }),
       ...(typeof after === 'string' && { after }),
       ...(ended === true && { ended }),
@@ -68,6 +71,8 @@ interface EventSources {
 
 /** The events of one node for one application. */
 type Source = {
+  /** The present link, if it is named. */
+  link: number | undefined;
   /** The last event of the present link, and of the one that is passed on by the node that had the application before. */
   direct: number | undefined;
   passed: number | undefined;
@@ -92,7 +97,7 @@ export function createEventSources(options: EventSourcesOptions): EventSources {
     const sources = applications.get(application) ?? new Map<string, Source>();
     applications.set(application, sources);
     const source = sources.get(node) ?? {
-      ...{ direct: undefined, passed: undefined, waiting: undefined, timer: undefined },
+      ...{ link: undefined, direct: undefined, passed: undefined, waiting: undefined, timer: undefined },
       ...{ octets: 0, ended: false, lost: 0 },
     };
     sources.set(node, source);
@@ -101,17 +106,22 @@ export function createEventSources(options: EventSourcesOptions): EventSources {
   /** Events that are missing before this one. */
   const missing = (before: number | undefined, made: number): number =>
     before === undefined ? 0 : Math.max(0, made - before - 1);
+  /** Whether this is the first that is heard of a link, behind an earlier one. */
+  const isNewLink = ({ link: present, direct }: Source, { made, link }: EventFrame['head']): boolean =>
+    direct !== undefined && (made === 1 || link !== present);
+  const missingDirect = (source: Source, head: EventFrame['head']): number =>
+    missing(isNewLink(source, head) ? 0 : source.direct, head.made);
   const give = (source: Source, frame: EventFrame): void => {
     const { lost } = source;
     source.lost = 0;
     deliver(frame, lost);
   };
   const giveDirect = (source: Source, frame: EventFrame): void => {
-    const { made, after } = frame.head;
     // A link that begins again was broken: what its node has made meanwhile was for nobody, and is not counted.
-    const isBroken = made === 1 && source.direct !== undefined && after === undefined;
-    source.lost += isBroken ? 1 : missing(made === 1 ? 0 : source.direct, made);
-    source.direct = made;
+    const isBroken = isNewLink(source, frame.head) && frame.head.after === undefined;
+    source.lost += missingDirect(source, frame.head) + (isBroken ? 1 : 0);
+    source.link = frame.head.link;
+    source.direct = frame.head.made;
     give(source, frame);
   };
   const free = (source: Source): EventFrame[] => {
@@ -141,7 +151,7 @@ export function createEventSources(options: EventSourcesOptions): EventSources {
       const { application, from, made, after, ended, hops = 0 } = frame.head;
       const source = sourceOf(application, from);
       if (ended) {
-        source.lost += missing(hops > 0 ? source.passed : source.direct, made);
+        source.lost += hops > 0 ? missing(source.passed, made) : missingDirect(source, frame.head);
         source.passed = undefined;
         if (source.waiting) flush(source);
         else source.ended = true;

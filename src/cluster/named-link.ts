@@ -171,7 +171,8 @@ function createClaiming(options: NamedLinkOptions, wanted: () => boolean, told: 
       if (rival && !isLater(rival, { epoch, term })) rival = undefined;
       return undefined;
     } catch (error) {
-      if (link.state !== 'up') throw error;
+      // A table that is slow may have another holder.
+      if (link.state !== 'up' || (error as LinkError).failure === 'timeout') throw error;
       log.warn({ error }, 'the name of this node is not in the table of the cluster: it cannot be read or written');
       return undefined;
     }

@@ -332,11 +332,12 @@ class ClusterPresence implements Presence {
   #linkTo(holder: string, name: string, after: string | undefined): Link {
     const { node, send, callOf } = this.#options;
     const link: Link = {
-      ...{ made: 0, isShared: false, stamp: 0 },
+      ...{ number: this.#stamp(), made: 0, isShared: false, stamp: 0 },
       send: (json, topics) => {
         const made = ++link.made;
         const head = {
-          ...{ from: node, application: name, made, topics, call: link.isShared ? callIn(json, callOf) : undefined },
+          ...{ from: node, application: name, made, link: link.number, topics },
+          call: link.isShared ? callIn(json, callOf) : undefined,
           ...(made === 1 && after !== undefined && { after }),
         };
         const arrival = this.#arrivals.find(name);
@@ -358,7 +359,7 @@ class ClusterPresence implements Presence {
   /** The last event on a link was the last one: its application is elsewhere. */
   #endLink(holder: string, name: string, link: Link): void {
     const { node, send } = this.#options;
-    send(holder, writeFrame({ from: node, application: name, made: link.made + 1, ended: true }));
+    send(holder, writeFrame({ from: node, application: name, made: link.made + 1, link: link.number, ended: true }));
   }
 
   #removeRemote(holder: string, name: string, isAwaited: boolean): void {

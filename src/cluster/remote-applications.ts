@@ -5,6 +5,8 @@ import type { PresentApplication } from './presence-messages.ts';
 
 /** Numbers the events of one application for another node. */
 export type Link = {
+  /** Names it among those of this node. */
+  readonly number: number;
   made: number;
   readonly send: ConnectRequest['send'];
   /** A group shares it. */

@@ -94,6 +94,29 @@ names('a server whose claim was carried out, but not answered, has the name', as
   );
 });
 
+names('a server whose claim is not answered waits for the table, which may have another one', async () => {
+  const { start, clock, hub } = servers();
+  const first = start('one');
+  await first.becomes('up');
+  const second = start('two');
+  await second.becomes('excluded');
+  const { claim } = second.link;
+  let asked = 0;
+  second.link.claim = async () => {
+    asked++;
+    throw new LinkError('timeout');
+  };
+  first.link.become('closed');
+  clock.advance(1_000);
+  await until(() => asked === 1);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.is(stateOf(second.named), 'excluded');
+  second.link.claim = claim;
+  clock.advance(1_000);
+  await second.becomes('up');
+  assert.is((JSON.parse(hub.table.get(nodeKey('a'))!) as { epoch: string }).epoch, 'two');
+});
+
 names('a server that is silent keeps its name for a while, and is kept out afterwards', async () => {
   const { start, clock, hub } = servers();
   const first = start('one');

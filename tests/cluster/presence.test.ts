@@ -114,6 +114,21 @@ presences('an event is given to the node of the application, and lost ones are c
   assert.equal(of('a').presence.figures(), { eventsOut: 0, eventsIn: 3, eventsLost: 1 });
 });
 
+presences('events are known to be lost where the first of a new link are', async () => {
+  const { meet, connect, of, away } = nodes('a', 'b');
+  await meet();
+  connect('a', 'shop');
+  of('b').connections[0]!.send('{"n":1}');
+  of('b').presence.drop('a');
+  await meet();
+  const again = of('b').connections[1]!;
+  away.add('a');
+  again.send('{"n":2}');
+  away.delete('a');
+  again.send('{"n":3}');
+  assert.equal(of('a').relayed, ['shop {"n":1}', 'shop {"n":3} after 2 lost']);
+});
+
 presences('an event that comes when the application has moved follows it once', async () => {
   const { meet, connect, of } = nodes('a', 'b', 'c');
   await meet();
