@@ -1,6 +1,14 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { type ApplicationEvent, forgottenBy, linesOf, readLines, type StateChange } from '../lib/state-lines.ts';
+import {
+  type ApplicationEvent,
+  forgottenBy,
+  linesOf,
+  readFormats,
+  readLines,
+  type StateChange,
+  stateFormat,
+} from '../lib/state-lines.ts';
 import { type StateReplicaEvent, stateReplicaTable } from '../machines/state-replica.ts';
 import { TableRun } from '../machines/table-run.ts';
 import { readFrame, writeFrame } from './frame.ts';
@@ -56,6 +64,8 @@ export interface Replica {
 type Head = {
   epoch: string;
   version: number;
+  /** Of the lines. */
+  format: number;
   /** Numbers the messages of a process. */
   number: number;
   /** The whole state begins here. */
@@ -140,7 +150,7 @@ function createWriter({ link, subject, source, piece, version }: ReplicaOptions,
   let writingSince: number | undefined;
 
   const send = async (text: string, more: Pick<Head, 'first' | 'more'>): Promise<number> => {
-    const head: Head = { epoch: link.epoch, version, number: ++number, ...more };
+    const head: Head = { epoch: link.epoch, version, format: stateFormat, number: ++number, ...more };
     const frame = writeFrame(head, Buffer.from(text));
     // Refused if the stream was emptied or created anew: the whole state is written next.
     const at = await link.append(subject, frame, last);
@@ -277,7 +287,7 @@ type KeptState = { entries: StateChange[]; events: ApplicationEvent[] };
 
 /**
  * The state that a process has left at NATS, up to the last whole batch; undefined if there is none.
- * @throws (rejects) LinkError; Error for a state of another version.
+ * @throws (rejects) LinkError; Error for a state of another version or of a later format.
  */
 export async function readReplica(
   link: Pick<ClusterLink, 'kept'>,
@@ -312,6 +322,8 @@ export async function readReplica(
     if (!frame || head?.epoch !== epoch) continue;
     if (head.version !== version)
       throw new Error(`the state has version ${head.version}, and this server reads version ${version}`);
+    if (!readFormats.includes(head.format))
+      throw new Error(`the state has format ${head.format}, and this server reads formats ${readFormats.join(', ')}`);
     // A message is missing: what follows is of no use before the next whole state.
     if (expected !== undefined && head.number !== expected && !head.first) break;
     expected = head.number + 1;

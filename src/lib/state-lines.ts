@@ -49,3 +49,8 @@ export function readLines(text: string, { change, event }: LineReader): void {
     else change(line.slice(0, tab), line.slice(tab + 1));
   }
 }
+
+/** Lines that programs of the same version of the data, but of an earlier format, cannot read have another number. */
+export const stateFormat = 3;
+/** Lines of format 2 have no parts of members. */
+export const readFormats: readonly number[] = [2, stateFormat];

@@ -21,8 +21,10 @@ import {
   forgottenKey,
   type KeptEvent,
   linesOf,
+  readFormats,
   readLines,
   type StateChange,
+  stateFormat,
 } from '../lib/state-lines.ts';
 import { StorageError, setAside } from './durable-file.ts';
 
@@ -284,7 +286,7 @@ class StateFile implements StateStore {
         this.#write(descriptor, record, at);
         at += record.length;
       };
-      append(recordOf([[headerKey, JSON.stringify({ format, version: this.#options.version })]]));
+      append(recordOf([[headerKey, JSON.stringify({ format: stateFormat, version: this.#options.version })]]));
       for (const piece of piecesOf([...this.#entries])) append(recordOf(piece));
       for (const [name, events] of this.#events)
         for (const piece of piecesOf(events.all()))
@@ -407,10 +409,6 @@ function timeOf(json: string): number {
 }
 const timeMark = '"timestamp":"';
 
-/** Changes that other programs of the same version of the data cannot read have another number. */
-const format = 3;
-/** Files of format 2 have no parts of members. */
-const readFormats: readonly number[] = [2, format];
 const headerKey = 'header';
 
 const none: readonly never[] = [];

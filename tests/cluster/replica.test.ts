@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { readFrame, writeFrame } from '../../src/cluster/frame.ts';
 import type { LinkState } from '../../src/cluster/link.ts';
 import { createReplica, readReplica, stateSubject } from '../../src/cluster/replica.ts';
 import { type ApplicationEvent, forgottenKey, type StateChange } from '../../src/lib/state-lines.ts';
@@ -167,6 +168,16 @@ replicas('another process or version is not gone on with', async () => {
     ({ message }) => message,
   );
   assert.is(refused, 'the state has version 1, and this server reads version 2');
+});
+
+replicas('a state in a later format is refused', async () => {
+  const node = createNode();
+  await node.pass(100);
+  const [first, ...rest] = node.hub.logs.get(subject)!;
+  const { head, body } = readFrame(first!.data)!;
+  node.hub.logs.set(subject, [{ ...first!, data: writeFrame({ ...head, format: 4 }, body) }, ...rest]);
+  const refused = await node.read().catch(({ message }) => message);
+  assert.is(refused, 'the state has format 4, and this server reads formats 2, 3');
 });
 
 replicas('events of an application that is gone are dropped', async () => {
