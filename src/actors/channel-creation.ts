@@ -71,7 +71,12 @@ type ChannelCreationOptions = {
   /** Default language of channels. */
   defaultLanguage: string;
   policy: Pick<CallPolicy, 'createdWithIdentity'>;
+  /** Whether there are as many channels as there may be: new calls are not taken. Left out: any number. */
+  isFull?: (() => boolean) | undefined;
 };
+
+/** Why no channel is made. */
+type Refusal = CallRefusal | 'tooManyChannels';
 
 /** Brings channels to life: calls that come in, and calls that are made. */
 export interface ChannelCreation {
@@ -81,7 +86,7 @@ export interface ChannelCreation {
   /** A call comes in. Says whether it is taken. */
   incoming(call: IncomingCall): boolean;
   /** Why no channel is made now, of a new call or of one that is there; undefined: it is. */
-  refusal(isNewCall: boolean): CallRefusal | undefined;
+  refusal(isNewCall: boolean): Refusal | undefined;
   /** Makes a channel that is Up from the start, without a call behind it. @throws AriError serviceUnavailable. */
   attach(request: AttachedRequest): ChannelEntry;
   /** Makes an outbound channel, and its companion, without dialing. @throws DriverError, AriError channelIdExists. */
@@ -114,8 +119,11 @@ class Creation implements ChannelCreation {
     this.#lifecycle.send({ type: change });
   }
 
-  refusal(isNewCall: boolean): CallRefusal | undefined {
-    return callRefusalIn(this.#lifecycle.state, isNewCall);
+  refusal(isNewCall: boolean): Refusal | undefined {
+    return (
+      callRefusalIn(this.#lifecycle.state, isNewCall) ??
+      (isNewCall && this.#options.isFull?.() ? 'tooManyChannels' : undefined)
+    );
   }
 
   reportTo(id: string): Report {

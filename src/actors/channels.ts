@@ -54,6 +54,8 @@ type ChannelsOptions = {
   /** Default language of channels. */
   defaultLanguage: string;
   policy?: CallPolicy;
+  /** Whether there are as many channels as there may be, with so many here. */
+  isFull?: ((channels: number) => boolean) | undefined;
 };
 
 /** The running channels: finds them, makes them, and delivers messages to their charts. */
@@ -120,7 +122,7 @@ class ChannelOwner implements Channels, SavedChannels {
   readonly #creation: ChannelCreation;
 
   constructor(options: ChannelsOptions) {
-    const { facts, runtime, ids, recordings, defaultLanguage, policy = ownCallPolicy } = options;
+    const { facts, runtime, ids, recordings, defaultLanguage, policy = ownCallPolicy, isFull } = options;
     this.#options = options;
     const find = (id: string) => this.find(id);
     this.#charts = bindChannelEffects({ ...options, find, policy });
@@ -129,6 +131,7 @@ class ChannelOwner implements Channels, SavedChannels {
       start: (...asked) => this.#start(...asked),
       whenSettled: (id, then) => (recordings ? recordings.whenSettled('channel', id, then) : then()),
       now: () => runtime.clock.now(),
+      ...(isFull && { isFull: () => isFull(this.size) }),
     });
     facts.all(createChannelPublisher({ ...options, find, policy }));
   }

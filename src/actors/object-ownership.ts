@@ -46,6 +46,8 @@ export interface ObjectOwnership {
   add(lookup: Partial<ThingLookup>): void;
   /** Starts to forget ended objects. Called once, after all listeners that need the owner of ended objects. */
   forgetWhatIsGone(): void;
+  /** How many live channels a user has made, here and elsewhere. From now on others are told of changes. */
+  channelsOf(user: string): number;
   /** Things whose makers are kept. */
   readonly size: number;
   dump(): CreatorDump[];
@@ -53,14 +55,42 @@ export interface ObjectOwnership {
   close(): void;
 }
 
+/** Live channels by the user who made them, in a cluster. */
+type SharedCounts = {
+  /** Tells other nodes how many there are here. */
+  tell(user: string, channels: number): void;
+  /** How many there are at other nodes. */
+  elsewhere(user: string): number;
+};
+
+const alone: SharedCounts = { tell() {}, elsewhere: () => 0 };
+
 /** Create it before delivery, which uses it for events. */
-export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwnership {
+export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>, shared: SharedCounts = alone): ObjectOwnership {
   const lookup: Partial<ThingLookup> = {};
   const creators = new Map<string, CreatorDump>();
+  /** Live channels by the user who made them. */
+  const made = new Map<string, number>();
+  /** Users whose channels are limited. */
+  const limited = new Set<string>();
   let current: Creator | undefined;
   const keyOf = (kind: CreatorDump['kind'], id: string): string => `${kind}:${id}`;
-  const note = (kind: CreatorDump['kind'], id: string, { user, application }: Creator): void => {
-    creators.set(keyOf(kind, id), { kind, id, user, ...(application === undefined ? {} : { application }) });
+  const count = ({ kind, user }: CreatorDump, change: 1 | -1): void => {
+    if (kind !== 'channel') return;
+    const channels = (made.get(user) ?? 0) + change;
+    if (channels > 0) made.set(user, channels);
+    else made.delete(user);
+    if (limited.has(user)) shared.tell(user, channels);
+  };
+  const keep = (line: CreatorDump): void => {
+    creators.set(keyOf(line.kind, line.id), line);
+    count(line, 1);
+  };
+  const note = (kind: CreatorDump['kind'], id: string, { user, application }: Creator): void =>
+    keep({ kind, id, user, ...(application === undefined ? {} : { application }) });
+  const forget = (kind: CreatorDump['kind'], id: string): void => {
+    const line = creators.get(keyOf(kind, id));
+    if (line && creators.delete(keyOf(kind, id))) count(line, -1);
   };
   const unsubscribe = [
     bus.subscribe(({ event }) => {
@@ -100,17 +130,25 @@ export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>): ObjectOwners
       unsubscribe.push(
         bus.subscribe(({ event }) => {
           if (creators.size === 0) return;
-          if (event.type === 'BridgeDestroyed') creators.delete(keyOf('bridge', event.bridge.id));
-          else if (event.type === 'ChannelDestroyed') creators.delete(keyOf('channel', event.channel.id));
+          if (event.type === 'BridgeDestroyed') forget('bridge', event.bridge.id);
+          else if (event.type === 'ChannelDestroyed') forget('channel', event.channel.id);
         }, readsNames),
       );
+    },
+    channelsOf(user) {
+      const here = made.get(user) ?? 0;
+      if (!limited.has(user)) {
+        limited.add(user);
+        shared.tell(user, here);
+      }
+      return here + shared.elsewhere(user);
     },
     get size() {
       return creators.size;
     },
     dump: () => [...creators.values()],
     restore(dump) {
-      for (const line of dump) creators.set(keyOf(line.kind, line.id), line);
+      for (const line of dump) keep(line);
     },
     close() {
       for (const end of unsubscribe) end();

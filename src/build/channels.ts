@@ -54,6 +54,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
     applications: { ...applications, admit: outbound.admit },
     defaultLanguage: sounds.default_language,
     policy: policiesOf(config.general).calls,
+    isFull: limits.channels > 0 ? (here) => isFull(here, limits.channels, base, state) : undefined,
   });
   const operations = createChannelOperations({
     ...{ channels, facts, views, audio, calls, playbacks, applications, dialplan, clock, log },
@@ -66,6 +67,14 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
     broadcasts: createBroadcasts({ bus, clock, ids, applications, model: views.model, tables: base.tables }),
     snoops: createSnoops({ channels, facts, views, driver: snoopDriver }),
   };
+}
+
+/** Whether this node and the others that answer have as many channels as there may be. */
+function isFull(here: number, most: number, { limitCounts }: Base, { cluster }: State): boolean {
+  const others = cluster?.nodes().filter(({ self, state }) => !self && state !== 'away') ?? [];
+  if (others.reduce((sum, { figures }) => sum + (figures?.channels ?? 0), here) < most) return false;
+  limitCounts.hit('limits.channels');
+  return true;
 }
 
 /** @param heardOf the channel that a channel listens to, else itself */

@@ -30,6 +30,13 @@ import { sharedDevices } from './shared-state.ts';
 /** State beside calls, and its subscribers. */
 export type State = ReturnType<typeof buildState>;
 
+/** Live channels of users are counted at all nodes. */
+const userCounts = (later: Later): Parameters<typeof createObjectOwnership>[1] => ({
+  tell: (user, channels) => later.cluster?.states.tell(`user:${user}`, channels > 0 ? String(channels) : null),
+  elsewhere: (user) =>
+    (later.cluster?.states.parts(`user:${user}`) ?? []).reduce((sum, channels) => sum + Number(channels), 0),
+});
+
 /** Creates the bus, the applications, and publishers beside calls. */
 export function buildState(base: Base) {
   const { config, clock, ids, log, runtime, recorder, tracing, limitCounts, scope, entityId, changes, stateStore } =
@@ -46,7 +53,7 @@ export function buildState(base: Base) {
   const keeping: Keeping = { early: [] };
   const presenceChanged: { to?: AwayPolicies['changed'] } = {};
   const later: Later = {};
-  const objectOwnership = createObjectOwnership(bus);
+  const objectOwnership = createObjectOwnership(bus, userCounts(later));
   scope.defer(() => objectOwnership.close());
   const ownApplications = createApplications({
     ...{ bus, clock, log, runtime, entityId, check, limits, resolve: eventSources },

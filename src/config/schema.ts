@@ -132,6 +132,12 @@ const most = (fallback: number, unit: string, about: string) =>
 
 const limits = group(
   {
+    channels: whole(0, 1_000_000, {
+      default: 0,
+      unit: 'channels',
+      description:
+        'Live channels; in a cluster those of all nodes, as their last heartbeats say. New calls beyond this get 503. Live calls may place further ones. 0: no limit.',
+    }),
     channel_variables: most(
       1_000,
       'variables',

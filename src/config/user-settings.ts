@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { flag, group, list, optional, text } from './setting.ts';
+import { flag, group, list, optional, text, whole } from './setting.ts';
 
 const patterns = (description: string) =>
   optional(list(Type.String({ minLength: 1, maxLength: 200 }), { commaList: true, description }));
@@ -45,6 +45,13 @@ export const user = group(
       list(Type.String({ rule: 'network' }), {
         commaList: true,
         description: 'Addresses and networks that the user may not come from, even if they are allowed.',
+      }),
+    ),
+    channels: optional(
+      whole(1, 1_000_000, {
+        unit: 'channels',
+        description:
+          'Live channels that it may have made, at all nodes of a cluster. A Local channel is two. Further requests for one get 409. Left out: no limit.',
       }),
     ),
     scope: optional(scope),

@@ -98,7 +98,10 @@ export type Owners = {
   /** The calls that are recorded. */
   calls: Omit<KnownCalls, 'record'> & Partial<Pick<KnownCalls, 'record'>>;
   /** The application that owns channels and bridges. */
-  objectOwnership: Pick<ObjectOwnership, 'callOf' | 'applicationOf' | 'ranDialplan' | 'membersOf' | 'creatorOf' | 'by'>;
+  objectOwnership: Pick<
+    ObjectOwnership,
+    'callOf' | 'applicationOf' | 'ranDialplan' | 'membersOf' | 'creatorOf' | 'by' | 'channelsOf'
+  >;
   /** Sends changes to subscribers. */
   live: Pick<Live, 'watch' | 'require'>;
   /** Lets users listen to calls. */

@@ -41,6 +41,8 @@ const passing: ReadonlySet<AriErrorCode> = new Set([
   'serviceUnavailable',
   'serverDrained',
   'serverIsolated',
+  'tooManyChannels',
+  'tooManyOfUser',
 ] satisfies AriErrorCode[]);
 
 /** Resources whose answers hold secrets: these are never written to the disk. */

@@ -37,6 +37,8 @@ const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
   'serviceUnavailable',
   'serverDrained',
   'serverIsolated',
+  'tooManyChannels',
+  'tooManyOfUser',
   'idempotencyKeyInvalid',
   'idempotencyKeyReused',
   'idempotencyKeyBusy',

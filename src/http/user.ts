@@ -13,6 +13,8 @@ export type HttpUser = {
   /** Addresses and networks that it may come from, all when left out, and those among them that it may not. */
   allowed_addresses?: readonly string[] | undefined;
   denied_addresses?: readonly string[] | undefined;
+  /** Live channels that it may have made; left out: any number. */
+  channels?: number | undefined;
   /** Its scope; left out: none. */
   scope?: ScopeSettings | undefined;
   /** The token that it came with in place of a password; what it is limited to besides. */

@@ -111,6 +111,14 @@ export const ariErrors = {
   tooManyPipelined: { status: 429, message: 'Too many requests wait on this connection (http.limits.pipelined)' },
   serviceUnavailable: { status: 503, message: 'The system is shutting down' },
   serverDrained: { status: 503, message: 'The server is drained: it takes no new calls (hookswitch drain)' },
+  tooManyChannels: {
+    status: 503,
+    message: 'The limit of live channels is reached: no new calls are taken (limits.channels)',
+  },
+  tooManyOfUser: {
+    status: 409,
+    message: "The limit of {most} live channels of user '{user}' is reached (channels of http.users)",
+  },
   serverIsolated: {
     status: 503,
     message: 'The node cannot reach its cluster: it takes no new calls until NATS is back (cluster.isolated_after)',

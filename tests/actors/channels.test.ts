@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { setChannelVariable } from '../../src/actors/channel-control.ts';
 import { hangupAll, whenIdle } from '../../src/actors/channels.ts';
 import { createCallControl, inShort, settled } from '../support/call-control.ts';
+import { refusal } from '../support/refusal.ts';
 
 const order = suite('order of a call’s events');
 
@@ -432,6 +433,25 @@ owner('a cordoned server takes no new calls, but lets live ones place others', a
   call.channels.enter('uncordon');
   assert.is(call.channels.refusal(true), undefined);
   assert.ok(call.operations.originate({ endpoint: 'Fake/phone', app: 'a' }));
+});
+
+owner('beyond limits.channels no new calls are taken, but live ones may place others', async () => {
+  const call = createCallControl({ limits: { bridges: 1, members: 1, channels: 2 } });
+  call.incoming('c1');
+  call.incoming('c2');
+  await settled();
+  assert.is(call.channels.refusal(true), 'tooManyChannels');
+  call.incoming('c3');
+  assert.is(call.channels.find('c3'), undefined);
+  assert.equal(
+    refusal(() => call.operations.originate({ endpoint: 'Fake/phone', app: 'a' })),
+    [503, 'The limit of live channels is reached: no new calls are taken (limits.channels)'],
+  );
+  assert.ok(call.operations.originate({ endpoint: 'Fake/phone', app: 'a', originator: 'c1' }));
+  hangupAll(call.channels, 16);
+  await whenIdle(call.channels, call.channelFacts);
+  call.incoming('c4');
+  assert.ok(call.channels.find('c4'));
 });
 
 owner.run();

@@ -118,7 +118,7 @@ need('nats-server').test(deployed, 'calls go to all nodes, and not to drained an
   const kamailioProgram = need('kamailio').path;
   const haproxyProgram = need('haproxy').path;
   assert.ok(kamailioProgram && haproxyProgram, 'needs kamailio and haproxy');
-  const cluster = await TestCluster.start(nats, ['a', 'b', 'c'], {}, endpoints);
+  const cluster = await TestCluster.start(nats, ['a', 'b', 'c'], {}, { endpoints });
   const open: { close(): Promise<void> | void }[] = [];
   const nodes = Object.values(cluster.nodes);
   try {

@@ -5,9 +5,10 @@ import { WebSocket } from 'ws';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { RESTResponse } from '../../src/models/websocket-messages.ts';
+import { AriClient } from '../support/ari-client.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
-import { untilHolds } from '../support/waiting.ts';
+import { untilAsked, untilHolds } from '../support/waiting.ts';
 
 /** Requests that reach the wrong node: what the right one would do is done, in every way to ask. */
 type World = { cluster: TestCluster };
@@ -15,7 +16,7 @@ const requests = suite<World>('requests to the wrong node');
 const nats = need('nats-server');
 
 nats.test(requests, 'they are answered as by the right one', async (command) => {
-  const cluster = await TestCluster.start(command, ['a', 'b', 'c']);
+  const cluster = await TestCluster.start(command, ['a', 'b', 'c'], {}, { limits: { channels: mostChannels } });
   try {
     const socket = await connectAt(cluster, 'a');
     await overWebSocket(cluster, socket);
@@ -23,6 +24,7 @@ nats.test(requests, 'they are answered as by the right one', async (command) => 
     await ifState(cluster);
     await narrow(cluster);
     await many(cluster);
+    await limited(cluster);
     socket.close();
   } catch (error) {
     for (const { name, child } of Object.values(cluster.nodes)) process.stderr.write(`${name}: ${child.written}\n`);
@@ -31,6 +33,8 @@ nats.test(requests, 'they are answered as by the right one', async (command) => 
     await cluster.close();
   }
 });
+
+const mostChannels = 60;
 
 const newChannel = (cluster: TestCluster, node: string): Promise<Channel> =>
   cluster.node(node).client().ok<Channel>('POST', '/channels?endpoint=Local/1000@default&app=asking');
@@ -144,6 +148,44 @@ async function many(cluster: TestCluster): Promise<void> {
   await Promise.all(Array.from({ length: 50 }, worker));
   assert.equal([...statuses], [[200, 10_000]]);
   assert.match(await figures(), / 0$/);
+}
+
+/** Live channels are limited in all, and for a user, at all nodes together. */
+async function limited(cluster: TestCluster): Promise<void> {
+  const few = new AriClient(`${cluster.node('a').url}/ari`, 'few:secret');
+  const fewAt = (node: string) =>
+    fetch(`${cluster.node(node).url}/ari/channels?endpoint=Local/1000@default&app=asking`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from('few:secret').toString('base64')}` },
+    });
+  assert.is((await fewAt('a')).status, 200);
+  assert.is((await fewAt('b')).status, 200);
+  await untilAsked(
+    async () => (await fewAt('a')).status === 409,
+    () => 'node a does not know what the user has made at node b',
+  );
+  const refused = await fewAt('c');
+  const message = "The limit of 4 live channels of user 'few' is reached (channels of http.users)";
+  assert.equal([refused.status, await refused.json()], [409, { message }]);
+  for (const { id } of await few.ok<Channel[]>('GET', '/channels')) await few.request('DELETE', `/channels/${id}`);
+  await untilAsked(
+    async () => (await fewAt('c')).status === 200,
+    () => 'the user may not call again',
+  );
+
+  const tester = cluster.node('a').client();
+  const live = async (): Promise<number> => (await tester.ok<Channel[]>('GET', '/channels')).length;
+  while ((await live()) < mostChannels) await newChannel(cluster, 'b');
+  await untilAsked(
+    async () => (await tester.request('POST', '/channels?endpoint=Local/1000@default&app=asking')).status === 503,
+    () => 'node a takes further calls',
+  );
+  const full = await cluster.node('b').client().request('POST', '/channels?endpoint=Local/1000@default&app=asking');
+  assert.equal(
+    [full.status, full.body],
+    [503, { message: 'The limit of live channels is reached: no new calls are taken (limits.channels)' }],
+  );
+  assert.match(await (await cluster.node('a').ask('GET', '/metrics')).text(), /limit="limits\.channels"\} [1-9]/);
 }
 
 requests.run();

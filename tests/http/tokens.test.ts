@@ -34,6 +34,7 @@ function createWorld(directory: string, clock = new ManualClock()) {
     applicationOf: () => 'desk',
     membersOf: () => undefined,
     creatorOf: () => undefined,
+    channelsOf: () => 0,
     ranDialplan: () => true,
     by: (_creator, run) => run(),
   };

@@ -167,7 +167,7 @@ export function createCallControl({
   compatibility?: 'hookswitch' | 'asterisk';
   /** What happens to those whose transfers fail; nobody is called back when left out. */
   transferring?: { callsBack?: boolean; byeTimeoutMs?: number };
-  limits?: { bridges: number; members: number };
+  limits?: { bridges: number; members: number; channels?: number };
   /** Wall-clock time to begin with, in ms since the epoch. */
   now?: number;
 } = {}) {
@@ -185,6 +185,7 @@ export function createCallControl({
       http: { ...usual.http, limits: { ...usual.http.limits, websocket_queue: 4_000 } },
     }),
     applications: Object.fromEntries(connections.map((connection) => [connection.name, configured(connection)])),
+    limits: { ...usual.limits, channels: limits.channels ?? 0 },
     bridges: { ...usual.bridges, most: limits.bridges, channels: limits.members },
     features: { ...usual.features, transfer_attempts: 2 },
     sip: {

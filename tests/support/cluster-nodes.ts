@@ -110,6 +110,11 @@ const transportsAt = (sip: number, ws: number): object[] => [
   { protocol: 'ws', bind: '127.0.0.1', port: ws },
 ];
 
+const tester = { name: 'tester', password: 'secret' };
+
+/** Other settings of all nodes. */
+type NodeConfig = { endpoints?: object; limits?: object };
+
 /** Settings of `cluster`. */
 export type NodeSettings = { replicate?: boolean; [setting: string]: unknown };
 
@@ -145,13 +150,14 @@ export class NodeProcess {
     name: string,
     nats: string,
     cluster: NodeSettings = {},
-    { endpoints = {}, more = [] }: { endpoints?: object; more?: readonly string[] } = {},
+    { endpoints = {}, limits = {}, more = [] }: NodeConfig & { more?: readonly string[] } = {},
   ): Promise<NodeProcess> {
     const [port, sip, ws] = [await freePort(), await freePort(), await freePort()];
     const settings = {
       ...(cluster.replicate && { state_store: { on: true } }),
       general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
-      http: { bind: '127.0.0.1', port, users: [{ name: 'tester', password: 'secret' }] },
+      http: { bind: '127.0.0.1', port, users: [tester, { ...tester, name: 'few', channels: 4 }] },
+      limits,
       sip: { transports: transportsAt(sip, ws), endpoints: { ...alice, ...endpoints } },
       media: { rtp_ports: [0, 0], warm_up: false },
       dialplan: {
@@ -256,12 +262,12 @@ export class TestCluster {
     command: string,
     names: readonly string[],
     settings: NodeSettings = {},
-    endpoints: object = {},
+    config: NodeConfig = {},
   ): Promise<TestCluster> {
     const nats = await NatsServer.start(command);
     const nodes: NodeProcess[] = [];
     const start = async (name: string): Promise<void> => {
-      nodes.push(await NodeProcess.start(name, nats.url, settings, { endpoints }));
+      nodes.push(await NodeProcess.start(name, nats.url, settings, config));
     };
     try {
       const failed = (await Promise.allSettled(names.map(start))).find(({ status }) => status === 'rejected');

@@ -176,6 +176,14 @@ const places = ['extension', 'priority', 'label'] as const;
 const given = (params: Record<string, unknown>, name: string): boolean =>
   params[name] !== undefined && params[name] !== '';
 
+const isLimited = ({ channels = 0 }: Requester['user']): boolean => channels > 0;
+
+/** @throws AriError tooManyOfUser if a user has made as many channels as it may. */
+function requireRoom({ objectOwnership }: Deps, { name, channels = 0 }: Requester['user']): void {
+  if (channels > 0 && (objectOwnership?.channelsOf(name) ?? 0) >= channels)
+    throw new AriError('tooManyOfUser', { user: name, most: String(channels) });
+}
+
 /** Makes the guards of operations. */
 export function createGuards(owners: Deps): (operation: Operation) => Guard {
   /** The context that a request leads to. */
@@ -210,6 +218,7 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
     const narrow = narrowers[model];
     // It belongs to its creator, even if that user has no limits.
     const makesBridge = model === 'Bridge' && !operation.changesNothing;
+    const makesChannel = model === 'Channel' && !operation.changesNothing;
 
     const admit = (question: Question): void => {
       const { params } = question;
@@ -220,13 +229,18 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
       if (model === 'CallPage' || declared.callId) params.seen = question.visibility.seesAll;
     };
 
+    /** What users without a scope make is theirs where that counts. */
+    const unscoped = (requester: Requester, run: () => unknown): unknown =>
+      makesBridge || (makesChannel && isLimited(requester.user)) ? asMaker(requester, run) : run();
+
     return {
       perform(requester, params, run) {
         const { user } = requester;
-        if (user.scope === undefined && user.token === undefined) return makesBridge ? asMaker(requester, run) : run();
+        if (makesChannel) requireRoom(owners, user);
+        if (user.scope === undefined && user.token === undefined) return unscoped(requester, run);
         const { scope } = accessOf(user);
         const visibility = visibilityOf(user, owners);
-        if (!scope || !visibility) return makesBridge ? asMaker(requester, run) : run();
+        if (!scope || !visibility) return unscoped(requester, run);
         admit({ user, scope, visibility, params });
         const answer = asMaker(requester, run);
         if (!narrow) return answer;
