@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { AriError } from '../models/errors.ts';
-import { type ClusterLink, LinkError } from './link.ts';
+import { reasons } from './forwards.ts';
+import { type ClusterLink, LinkError, type LinkFailure } from './link.ts';
 
 /** Kinds of objects whose ids clients can choose. */
 export type Kind = 'channel' | 'bridge' | 'playback' | 'recording';
@@ -61,15 +62,17 @@ const readRow = (row: string): Row | undefined => {
   }
 };
 
+/** Why the table cannot be asked, for people. */
+const reasonsOfTable: Readonly<Partial<Record<LinkFailure, string>>> = {
+  timeout: 'NATS does not answer in time',
+  full: reasons.full,
+  excluded: 'another server has the name of this node (cluster.name)',
+};
+
 /** The refusal where the table cannot be asked. */
 export function unavailable(error: unknown): AriError {
   const failure = error instanceof LinkError ? error.failure : 'down';
-  const why =
-    failure === 'timeout'
-      ? 'NATS does not answer in time'
-      : failure === 'excluded'
-        ? 'another server has the name of this node (cluster.name)'
-        : 'NATS with JetStream is not connected';
+  const why = reasonsOfTable[failure] ?? 'NATS with JetStream is not connected';
   return new AriError('clusterUnavailable', { why }, { cause: error });
 }
 

@@ -22,6 +22,7 @@ export const reasons: Readonly<Record<LinkFailure, string>> = {
   nobody: 'it is not connected to NATS',
   down: 'NATS is not connected',
   tooLarge: 'the request is larger than NATS takes (max_payload)',
+  full: 'the store of NATS is full (max_file_store)',
   excluded: 'this server takes no part in the cluster, because another one has its name (cluster.name)',
 };
 

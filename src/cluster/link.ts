@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts';
 export type LinkState = 'connecting' | 'up' | 'lost' | 'closed';
 
 /** Why another node could not be asked. */
-export type LinkFailure = 'timeout' | 'nobody' | 'down' | 'tooLarge' | 'excluded';
+export type LinkFailure = 'timeout' | 'nobody' | 'down' | 'tooLarge' | 'full' | 'excluded';
 
 export class LinkError extends Error {
   readonly failure: LinkFailure;

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream';
 import type { KV } from '@nats-io/kv';
 import type { Msg, NatsConnection, NodeConnectionOptions, Subscription } from '@nats-io/transport-node';
@@ -41,6 +43,19 @@ const load = async (): Promise<Loaded> => ({
   jetstream: await import('@nats-io/jetstream'),
 });
 
+/**
+ * Checks the name in the certificate of a NATS server. Where it was reached by an address, its package asks for `localhost`:
+ * the certificate must have one of the addresses of the settings then (RFC 9110 4.3.5).
+ */
+function checkName(servers: readonly string[], host: string, certificate: PeerCertificate): Error | undefined {
+  const wrong = checkServerIdentity(host, certificate);
+  const hosts = servers.map((server) => new URL(server.includes('://') ? server : `nats://${server}`).hostname);
+  const addresses = hosts.map((each) => each.replace(/^\[|\]$/g, '')).filter((each) => isIP(each) !== 0);
+  if (host !== 'localhost' || addresses.length === 0 || hosts.includes('localhost')) return wrong;
+  const errors = addresses.map((address) => checkServerIdentity(address, certificate));
+  return errors.every((error) => error !== undefined) ? errors[0] : undefined;
+}
+
 const optionsOf = (settings: NatsSettings): NodeConnectionOptions => {
   const { servers, name, user, password, ca, certificate, key, retryMs, timeoutMs } = settings;
   return {
@@ -48,7 +63,12 @@ const optionsOf = (settings: NatsSettings): NodeConnectionOptions => {
     name: `hookswitch ${name}`,
     ...(user !== '' && { user, pass: password }),
     ...((ca !== '' || certificate !== '') && {
-      tls: { ...(ca !== '' && { caFile: ca }), ...(certificate !== '' && { certFile: certificate, keyFile: key }) },
+      tls: {
+        ...(ca !== '' && { caFile: ca }),
+        ...(certificate !== '' && { certFile: certificate, keyFile: key }),
+        // Handed on to node:tls.
+        ...{ checkServerIdentity: (host: string, theirs: PeerCertificate) => checkName(servers, host, theirs) },
+      },
     }),
     timeout: timeoutMs,
     maxReconnectAttempts: -1,
@@ -70,6 +90,9 @@ type Table = { bucket: KV; reserved: KV; manager: JetStreamManager; client: JetS
 
 const codeOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
+/** Code of JetStream: it has no room left. */
+const storeFull = 10023;
+
 /** The error of NATS as ours. */
 function failureOf(error: unknown): LinkError {
   if (error instanceof LinkError) return error;
@@ -78,6 +101,7 @@ function failureOf(error: unknown): LinkError {
   if (name === 'TimeoutError' || /timeout/i.test(message)) return new LinkError('timeout', error);
   if (/no responders/i.test(message)) return new LinkError('nobody', error);
   if (/max_?payload/i.test(message)) return new LinkError('tooLarge', error);
+  if ((error as { code?: number }).code === storeFull) return new LinkError('full', error);
   return new LinkError('down', error);
 }
 

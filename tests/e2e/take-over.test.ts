@@ -54,18 +54,6 @@ async function callIn(
   return { phone, channel };
 }
 
-/** The age of what NATS does not know yet. */
-const lagOf = async (node: NodeProcess): Promise<number> => {
-  const text = await (await node.ask('GET', '/metrics')).text();
-  return Number(/^hookswitch_cluster_replica_lag_seconds (\S+)$/m.exec(text)?.[1]);
-};
-
-const untilReplicated = (node: NodeProcess): Promise<void> =>
-  untilAsked(
-    async () => (await lagOf(node)) === 0,
-    () => 'the state is not at NATS',
-  );
-
 onNodes('an operator has its calls go on at another address', ['a', 'b'], replicated, async (cluster, ends) => {
   const [a, b] = [cluster.node('a'), cluster.node('b')];
   const app = await a.app('shop');
@@ -73,7 +61,7 @@ onNodes('an operator has its calls go on at another address', ['a', 'b'], replic
   const recorded = await app.request('POST', `/channels/${channel.id}/record?name=talk&format=wav`);
   assert.is(recorded.status, 201);
   await app.waitFor('RecordingStarted');
-  await untilReplicated(b);
+  await b.untilReplicated();
   const { callId, ownTag, theirTag } = phone.dialog();
   await b.child.end('SIGKILL');
   const stand = await NodeProcess.start('b', cluster.nats.url, replicated, { more: ['--take-over'] });
@@ -112,7 +100,7 @@ onNodes(
     const up = app.waitFor('StasisStart', ({ channel }) => channel.id === 'b~mine');
     await app.ok('POST', '/channels?endpoint=PJSIP/alice&app=shop&channelId=b~mine');
     await up;
-    await untilReplicated(b);
+    await b.untilReplicated();
     await b.child.end('SIGKILL');
     const stand = await NodeProcess.start('b', cluster.nats.url, replicated, { more: ['--take-over'] });
     ends.push(() => stand.close());
@@ -142,7 +130,7 @@ onNodes(
     const app = await c.app('shop');
     const one = await callIn(app, b, ends);
     const other = await callIn(app, b, ends);
-    await untilReplicated(b);
+    await b.untilReplicated();
     const callIds = [one, other].map(({ phone }) => phone.dialog().callId);
     await b.child.end('SIGKILL');
     for (const { phone } of [one, other])
@@ -184,7 +172,7 @@ onNodes(
     const [a, b] = [cluster.node('a'), cluster.node('b')];
     const app = await a.app('shop');
     const { phone, channel } = await callIn(app, b, ends);
-    await untilReplicated(b);
+    await b.untilReplicated();
     b.child.signal('SIGSTOP');
     await phone.until(() => phone.reinvites.length > 0, 'an INVITE from the new address');
     await cluster.sees(a, { b: 'member' });

@@ -66,8 +66,10 @@ export class NatsServer {
     this.port = port;
   }
 
-  static async start(command: string): Promise<NatsServer> {
+  /** @param config more of its configuration */
+  static async start(command: string, config = ''): Promise<NatsServer> {
     const server = new NatsServer(command, await freePort());
+    writeFileSync(join(server.#directory, 'nats.conf'), config);
     await server.begin();
     return server;
   }
@@ -78,7 +80,7 @@ export class NatsServer {
 
   /** Starts it, again with what it has kept. */
   async begin(): Promise<void> {
-    const args = ['-js', '-a', '127.0.0.1', '-p', String(this.port), '-sd', this.#directory];
+    const args = ['-js', '-a', '127.0.0.1', '-p', String(this.port), '-sd', this.#store, '-c', 'nats.conf'];
     this.child.start(this.#command, args, this.#directory);
     const isUp = async (): Promise<boolean> => {
       this.child.requireAlive();
@@ -95,10 +97,19 @@ export class NatsServer {
     await untilAsked(isUp, () => `NATS does not listen: ${this.child.written}`);
   }
 
+  /** It has lost what it kept, while it does not run. */
+  empty(): void {
+    rmSync(this.#store, { recursive: true, force: true });
+  }
+
   async close(): Promise<void> {
     this.child.signal('SIGCONT');
     await this.child.end('SIGKILL');
     rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  get #store(): string {
+    return join(this.#directory, 'store');
   }
 }
 
@@ -228,6 +239,20 @@ export class NodeProcess {
     return Object.fromEntries(nodes.map(({ name, state }) => [name, state]));
   }
 
+  /** The age of what NATS does not know yet of its state, in s. */
+  async #lag(): Promise<number> {
+    const text = await (await this.ask('GET', '/metrics')).text();
+    return Number(/^hookswitch_cluster_replica_lag_seconds (\S+)$/m.exec(text)?.[1]);
+  }
+
+  /** Waits until NATS has its state. */
+  untilReplicated(): Promise<void> {
+    return untilAsked(
+      async () => (await this.#lag()) === 0,
+      () => `the state of ${this.name} is not at NATS: ${this.child.written}`,
+    );
+  }
+
   /** Waits until it knows so many applications, wherever they are connected. */
   async hasApplications(count: number): Promise<void> {
     const known = async (): Promise<number | undefined> => {
@@ -258,16 +283,18 @@ export class TestCluster {
     this.nodes = Object.fromEntries(nodes.map((node) => [node.name, node]));
   }
 
+  /** @param command of a NATS server, or one that runs; `settings` those of each node, or what gives them */
   static async start(
-    command: string,
+    command: string | NatsServer,
     names: readonly string[],
-    settings: NodeSettings = {},
+    settings: NodeSettings | ((name: string) => Promise<NodeSettings>) = {},
     config: NodeConfig = {},
   ): Promise<TestCluster> {
-    const nats = await NatsServer.start(command);
+    const nats = typeof command === 'string' ? await NatsServer.start(command) : command;
     const nodes: NodeProcess[] = [];
     const start = async (name: string): Promise<void> => {
-      nodes.push(await NodeProcess.start(name, nats.url, settings, config));
+      const own = typeof settings === 'function' ? await settings(name) : settings;
+      nodes.push(await NodeProcess.start(name, nats.url, own, config));
     };
     try {
       const failed = (await Promise.allSettled(names.map(start))).find(({ status }) => status === 'rejected');
