@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import * as apps from 'kubernetes-models/apps/v1';
 import * as policy from 'kubernetes-models/policy/v1';
 import * as core from 'kubernetes-models/v1';
@@ -13,19 +12,16 @@ import { validate } from '../../src/dialplan/parse.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import { AriClient } from '../support/ari-client.ts';
 import { startBaresipProgram } from '../support/baresip.ts';
+import { clusterFile, haproxyFor, kamailioFor } from '../support/cluster-front.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
-import { freePort } from '../support/free-port.ts';
-import { startShippedKamailio } from '../support/kamailio.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
-import { Command } from '../support/program.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /** The files of `deploy/cluster`: three nodes behind Kamailio and HAProxy, and on Kubernetes. */
 const deployed = suite('a cluster behind Kamailio and HAProxy');
 
-const fileOf = (name: string): string => fileURLToPath(new URL(`../../deploy/cluster/${name}`, import.meta.url));
-const textOf = (name: string): string => readFileSync(fileOf(name), 'utf8');
+const textOf = (name: string): string => readFileSync(clusterFile(name), 'utf8');
 
 type Service = { environment?: Record<string, string>; volumes?: string[] };
 
@@ -41,7 +37,7 @@ deployed('the configuration is valid for each node, and proxies and nodes agree 
           .replace(/^\$\{.*/, 'wonderland'),
       ]),
     );
-    const config = loadConfig({ file: fileOf('hookswitch.yaml'), env, checkDialplan: validate });
+    const config = loadConfig({ file: clusterFile('hookswitch.yaml'), env, checkDialplan: validate });
     assert.equal(warnings(config), []);
     assert.equal([config.cluster.name, config.cluster.nats], [name, ['nats://127.0.0.1:4222']]);
     assert.match(
@@ -77,32 +73,6 @@ deployed('the manifests for Kubernetes follow its schemas, and their configurati
   }
 });
 
-/** Kamailio in front of these SIP addresses. */
-async function kamailioFor(program: string, nodes: readonly string[]): Promise<Command & { port: number }> {
-  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-cluster-'));
-  const list = join(directory, 'dispatcher.list');
-  writeFileSync(list, nodes.map((address) => `1 sip:${address}\n`).join(''));
-  const port = await freePort();
-  const defines = { HOST_PORT: port, INNER_PORT: await freePort(), PING: 1, NODES: `"${list}"` };
-  const kamailio = startShippedKamailio(program, fileOf('kamailio.cfg'), defines);
-  const close = kamailio.close.bind(kamailio);
-  return Object.assign(kamailio, {
-    port,
-    async close() {
-      await close();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  });
-}
-
-async function haproxyFor(program: string, nodes: readonly string[]): Promise<Command & { port: number }> {
-  const port = await freePort();
-  const [a = '', b = '', c = ''] = nodes;
-  const env = { LISTEN: `127.0.0.1:${port}`, NODE_A: a, NODE_B: b, NODE_C: c };
-  const command = new Command(program, ['-db', '-f', fileOf('haproxy.cfg')], env, true);
-  return Object.assign(command, { port });
-}
-
 const headers = { authorization: `Basic ${Buffer.from('tester:secret').toString('base64')}` };
 
 /** Has a node take no new calls. */
@@ -132,7 +102,7 @@ need('nats-server').test(deployed, 'calls go to all nodes, and not to drained an
       nodes.map(({ url }) => url.replace('http://', '')),
     );
     open.push(haproxy);
-    const front = `http://127.0.0.1:${haproxy.port}`;
+    const front = haproxy.url;
     await untilAsked(
       async () => (await fetch(`${front}/health/ready`).catch(() => undefined))?.status === 200,
       () => haproxy.written,

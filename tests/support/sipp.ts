@@ -52,6 +52,9 @@ export function receive(what: number | string, { optional = false, attributes = 
   return `<recv ${kind}="${what}"${optional ? ' optional="true"' : ''} rrs="true"${attributes}>${body}</recv>`;
 }
 
+/** Where `next="<at>"` of another step goes on. */
+export const label = (at: number): Step => `<label id="${at}"/>`;
+
 /** Does nothing for a time in ms, as people do. */
 export const pause = (ms: number): Step => `<pause milliseconds="${ms}"/>`;
 
@@ -150,18 +153,22 @@ export function respond(status: number, reason: string, options: { mediaPort?: n
   );
 }
 
-/** The answer to a request inside a dialog, whose To has its tag already. */
-export const confirm = (): Step =>
-  send([
-    'SIP/2.0 200 OK',
-    '[last_Via:]',
-    '[last_From:]',
-    '[last_To:]',
-    '[last_Call-ID:]',
-    '[last_CSeq:]',
-    contact,
-    'Content-Length: 0',
-  ]);
+/** The answer to a request inside a dialog, whose To has its tag already; to an INVITE with a media port. */
+export const confirm = ({ mediaPort, attributes = '' }: { mediaPort?: number; attributes?: string } = {}): Step =>
+  send(
+    [
+      'SIP/2.0 200 OK',
+      '[last_Via:]',
+      '[last_From:]',
+      '[last_To:]',
+      '[last_Call-ID:]',
+      '[last_CSeq:]',
+      '[last_Record-Route:]',
+      contact,
+      ...withBody(mediaPort === undefined ? [] : sdp(mediaPort)),
+    ],
+    { again: mediaPort !== undefined, attributes },
+  );
 
 /** What may come before the final answer to an INVITE. */
 export const provisional = (): Step => [100, 180, 183].map((status) => receive(status, { optional: true })).join('\n');
@@ -188,10 +195,15 @@ export type SippOptions = {
   protocol?: 'udp' | 'tcp';
   /** SIP port of SIPp itself; chosen by the system when left out. */
   port?: number;
+  /** Address of SIPp itself. */
+  address?: string;
+  /** Calls that it places, and how many a second. */
+  calls?: number;
+  rate?: number;
   credentials?: { user: string; password: string };
 };
 
-/** SIPp at work on one call. */
+/** SIPp at work on one call, or on several at the same time. */
 export class SippRun {
   /** Resolves when the scenario went as written. Rejects with what was said on the wire when it did not. */
   readonly done: Promise<void>;
@@ -204,9 +216,10 @@ export class SippRun {
     const scenario = join(this.#directory, 'scenario.xml');
     const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<scenario name="test">\n${options.steps.join('\n')}\n</scenario>\n`;
     writeFileSync(scenario, xml);
-    const { credentials, port } = options;
+    const { credentials, port, address = '127.0.0.1', calls = 1, rate = 10 } = options;
     const args = [
-      ...[options.remote, '-sf', scenario, '-i', '127.0.0.1', '-m', '1', '-nostdin'],
+      ...[options.remote, '-sf', scenario, '-i', address, '-nostdin'],
+      ...['-m', calls, '-l', calls, '-r', rate].map(String),
       ...['-t', options.protocol === 'tcp' ? 't1' : 'u1'],
       ...['-timeout', `${timeoutSeconds}s`, '-timeout_error'],
       ...['-trace_msg', '-message_file', this.#file('messages'), '-trace_err', '-error_file', this.#file('errors')],
@@ -220,9 +233,9 @@ export class SippRun {
     this.done.catch(() => {});
   }
 
-  /** Every message, in order; complete once `done` has resolved. */
+  /** Every message so far, in order; complete once `done` has resolved. */
   messages(): SeenMessage[] {
-    const parts = this.#log.split(/^-{20,}.*$/m);
+    const parts = (this.#log || read(this.#file('messages'))).split(/^-{20,}.*$/m);
     return parts.flatMap((part) => {
       const head = /^\s*(?:UDP|TCP) message (sent|received)[^\n]*\n\n/.exec(part);
       return head ? [{ direction: head[1] as SeenMessage['direction'], text: part.slice(head[0].length) }] : [];
