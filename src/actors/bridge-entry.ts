@@ -2,8 +2,9 @@ import type { Topic } from '../bus/topics.ts';
 import type { BridgeFact, BridgeMember, BridgeSnapshot, bridgeMachine } from '../machines/bridge.ts';
 import type { MemberMusicRun } from '../machines/member-music.ts';
 import type { Bridge } from '../models/bridge.ts';
+import type { Channel } from '../models/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
-import type { Mix, MixMember } from '../telephony/media.ts';
+import type { MediaSession, Mix, MixMember } from '../telephony/media.ts';
 import type { BridgeViews } from './bridge-views.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { ChannelViews } from './channel-views.ts';
@@ -23,6 +24,26 @@ export type BridgeEntry = {
   readonly views: BridgeViews;
   /** The channels in it by id, in the order of entering; each until its leaving has been told. */
   readonly stays: Map<string, Stay>;
+  /** The members that are channels of other nodes, likewise. */
+  readonly guests: Map<string, Guest>;
+  /** The audio of other nodes: one session for all members there. */
+  readonly links: Set<MediaSession>;
+  /** A part whose bridge is lost: applications hear from this node that the members leave. */
+  orphaned: boolean;
+};
+
+/** A channel of another node in a bridge of this one. */
+export type Guest = {
+  readonly channelId: string;
+  readonly node: string;
+  /** Names the stay: a channel that comes again has another one. */
+  readonly stay: string;
+  /** As clients see the channel. */
+  channel: Channel;
+  /** The application that gets the bridge's events because of it. */
+  readonly app: string | undefined;
+  /** The channel ends: its application still hears how the bridge ends. */
+  hasEnded: boolean;
 };
 
 /** A channel's role in the bridge that it enters. */
@@ -68,9 +89,16 @@ export const mixMember = ({ role, muted, absorbsDigits }: BridgeMember): MixMemb
   passDigits: !absorbsDigits,
 });
 
+/** All members of another node as its mix sees them: they are muted there, and their digits were let through. */
+export const linkMember: MixMember = { role: 'participant', muted: false, passDigits: true };
+
+/** Whether members of it are at other nodes. */
+export const spansNodes = (bridge: BridgeEntry): boolean =>
+  bridge.guests.size > 0 || bridgeSnapshot(bridge).context.home !== undefined;
+
 /** The event of a fact; undefined about a channel that has left. */
 export function bridgeEvent(
-  { stays }: BridgeEntry,
+  { stays, guests }: BridgeEntry,
   fact: BridgeFact,
   { shown, views }: { shown: Bridge; views: Pick<ChannelViews, 'model'> },
 ): AriEventBody | undefined {
@@ -81,7 +109,8 @@ export function bridgeEvent(
     case 'ChannelEnteredBridge':
     case 'ChannelLeftBridge': {
       const stay = stays.get(fact.channelId);
-      return stay && { type: fact.type, bridge: shown, channel: views.model(stay.channel) };
+      const channel = stay ? views.model(stay.channel) : guests.get(fact.channelId)?.channel;
+      return channel && { type: fact.type, bridge: shown, channel };
     }
   }
 }

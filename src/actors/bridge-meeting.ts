@@ -8,20 +8,18 @@ import type { Channels } from './channels.ts';
 type Present = { channel: ChannelEntry };
 type Tells = Pick<Channels, 'tell'>;
 
+/** A bridge, and whether members of it are at other nodes of the cluster: those have their own calls and lines. */
+type MetIn = Pick<BridgeContext, 'type' | 'members'> & { readonly spansNodes: boolean };
+
 /**
  * Connects the members of a mixing bridge after one entered (`newcomer`) or left. They become one call (linkedid,
  * account). If there are two, each becomes the other's connected line.
  */
-export function meet(
-  channels: Tells,
-  bridge: Pick<BridgeContext, 'type' | 'members'>,
-  present: readonly Present[],
-  newcomer?: string,
-): void {
+export function meet(channels: Tells, bridge: MetIn, present: readonly Present[], newcomer?: string): void {
   if (bridge.type !== 'mixing') return void forgetPeers(channels, present);
   if (newcomer !== undefined) join(channels, present);
   const [one, other] = present;
-  if (present.length !== 2 || !one || !other) return void namePeers(channels, present);
+  if (present.length !== 2 || !one || !other || bridge.spansNodes) return void namePeers(channels, present);
   presentEachOther(channels, bridge, [one, other]);
   namePeers(channels, present);
 }

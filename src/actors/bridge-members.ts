@@ -10,9 +10,11 @@ import {
   type BridgeEntry,
   bridgeSnapshot,
   type Entry,
+  type Guest,
   isAnnouncer,
   mixMember,
   type Stay,
+  spansNodes,
   staysIn,
 } from './bridge-entry.ts';
 import { meet } from './bridge-meeting.ts';
@@ -71,6 +73,12 @@ function endHoldMusic(bridge: BridgeEntry): void {
   for (const stay of staysIn(bridge)) setMusic(stay, undefined);
 }
 
+/** The members meet, after one entered or left. */
+function gather(channels: Pick<Channels, 'tell'>, bridge: BridgeEntry, newcomer?: string): void {
+  const context = { ...bridgeSnapshot(bridge).context, spansNodes: spansNodes(bridge) };
+  meet(channels, context, staysIn(bridge), newcomer);
+}
+
 function change(bridge: BridgeEntry, channelId: string): void {
   const member = memberOf(bridgeSnapshot(bridge), channelId);
   const stay = bridge.stays.get(channelId);
@@ -101,6 +109,21 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     bridge.actor.send({ type: 'leave', channelId });
   };
 
+  /** A channel of another node has left. */
+  const partGuest = (bridge: BridgeEntry, { channelId, app, hasEnded }: Guest): void => {
+    bridge.guests.delete(channelId);
+    endHoldMusic(bridge);
+    if (app !== undefined && !hasEnded) applications.removeInterest(app, bridgeTopic(bridge.id));
+    gather(channels, bridge);
+  };
+
+  /** @throws AriError bridgeFull */
+  const requireRoom = (bridge: BridgeEntry, more: number, entering?: string): void => {
+    const { members } = bridgeSnapshot(bridge).context;
+    const others = members.filter(({ channelId }) => channelId !== entering);
+    if (others.length + more > limit) throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limit) });
+  };
+
   const leave = (channelId: string): void => {
     const stay = whereabouts.get(channelId);
     if (stay) letGo(stay.bridge, channelId);
@@ -112,13 +135,14 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     /** As `Bridges.leave`. */
     leave,
     change,
+    requireRoom,
     bridgeOf: (channelId: string): BridgeEntry | undefined => whereabouts.get(channelId)?.bridge,
 
     /** As `Bridges.enter`. */
     enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void {
       const { id: channelId, ownership } = channel;
+      requireRoom(bridge, 1, channelId);
       const others = bridgeSnapshot(bridge).context.members.filter((member) => member.channelId !== channelId);
-      if (others.length >= limit) throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limit) });
       leave(channelId);
       const owner = ownership.getSnapshot();
       const app = isControlled(owner) ? owner.context.app : undefined;
@@ -130,8 +154,19 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
       if (isHolding && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
     },
 
+    /** As `Bridges.welcome`. */
+    welcome(bridge: BridgeEntry, guest: Guest, entry: Entry): void {
+      const { channelId, node, app } = guest;
+      if (bridge.guests.has(channelId)) letGo(bridge, channelId);
+      bridge.guests.set(channelId, guest);
+      if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
+      bridge.actor.send({ type: 'enter', member: { channelId, ...entry, node } });
+    },
+
     /** Effect: the member joins the mix, and meets the others. */
     join(bridge: BridgeEntry, member: BridgeMember): void {
+      // The audio of other nodes is in the mix already.
+      if (member.node !== undefined) return void endHoldMusic(bridge);
       const stay = bridge.stays.get(member.channelId);
       if (!stay) return;
       const { channel } = stay;
@@ -142,11 +177,13 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
       const { context } = bridgeSnapshot(bridge);
       // An explicit participant of a holding bridge hears music (behaviour of Asterisk). Others hear announcers only.
       if (context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
-      meet(channels, context, staysIn(bridge), member.channelId);
+      gather(channels, bridge, member.channelId);
     },
 
     /** Effect: the member has left. */
     part(bridge: BridgeEntry, channelId: string): void {
+      const guest = bridge.guests.get(channelId);
+      if (guest) return void partGuest(bridge, guest);
       const stay = bridge.stays.get(channelId);
       if (!stay) return;
       bridge.stays.delete(channelId);
@@ -162,13 +199,14 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
       const hasEnded = isEnding(snapshotOf(stay.channel));
       if (stay.app !== undefined && !hasEnded) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
       channels.tell(stay.channel, { type: 'bridge.left' });
-      meet(channels, bridgeSnapshot(bridge).context, staysIn(bridge));
+      gather(channels, bridge);
     },
 
     /** As `Bridges.held`. */
     held(channelId: string, musicClass: string | undefined): void {
       const bridge = whereabouts.get(channelId)?.bridge;
       if (!bridge || bridgeSnapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
+      if (spansNodes(bridge)) return;
       for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(stay, musicClass);
     },
 

@@ -1,5 +1,12 @@
 import type { Ids } from '../lib/ids.ts';
-import { type BridgeOperation, firstVideoMode, memberOf, refuseBridgeOperation } from '../machines/bridge.ts';
+import {
+  type BridgeContext,
+  type BridgeFeatures,
+  type BridgeOperation,
+  firstVideoMode,
+  memberOf,
+  refuseBridgeOperation,
+} from '../machines/bridge.ts';
 import { videoModeOf } from '../machines/bridge-video.ts';
 import { isEnding, lifeOf } from '../machines/channel.ts';
 import { refuseOwnershipOperation } from '../machines/ownership.ts';
@@ -12,7 +19,7 @@ import type { Playback } from '../models/playback.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import type { VideoVisibility } from '../models/video-visibility.ts';
 import { allowedOnBridge } from './allowed-operations.ts';
-import type { BridgeEntry } from './bridge-entry.ts';
+import type { BridgeEntry, Entry } from './bridge-entry.ts';
 import { type BridgeRequest, readBridgeType, readFeatures } from './bridge-requests.ts';
 import type { Bridges } from './bridges.ts';
 import type { CallPolicy } from './call-policy.ts';
@@ -51,6 +58,21 @@ type VariableRequest = {
   report_events?: boolean | undefined;
 };
 
+/** The other nodes of a cluster, as far as their channels are members of bridges of this one. */
+export type BridgesBeyond = {
+  /** The node of a channel that is not here; undefined if none is known. @throws (rejects) AriError */
+  nodeOf(channelId: string): Promise<string | undefined>;
+  /**
+   * Opens the audio between a bridge and another node if there is none yet, and checks whether channels there may enter.
+   * @throws (rejects) AriError
+   */
+  prepare(bridge: BridgeEntry, node: string, channelIds: readonly string[]): Promise<void>;
+  /** Adds channels of another node that was prepared. @throws (rejects) AriError */
+  enter(bridge: BridgeEntry, node: string, channelIds: readonly string[], entry: Entry): Promise<void>;
+  /** Lets channels of other nodes out. @throws (rejects) AriError; then they may be in it still */
+  leave(bridge: BridgeEntry, channelIds: readonly string[]): Promise<void>;
+};
+
 type BridgeOperationsOptions = {
   bridges: Bridges;
   channels: Pick<Channels, 'findByIdOrName' | 'tell'>;
@@ -61,6 +83,8 @@ type BridgeOperationsOptions = {
   policy: Pick<CallPolicy, 'recordsInBridges'>;
   /** Variables that a bridge may have. */
   variablesLimit: number;
+  /** Left out: this server is on its own. */
+  beyond?: BridgesBeyond | undefined;
 };
 
 /** Finds the bridges and channels that requests name. */
@@ -86,48 +110,137 @@ function createLookup({ bridges, channels }: Pick<BridgeOperationsOptions, 'brid
     return channel;
   };
 
-  /** All of them, before anything is done to one. @throws AriError memberRequired, memberNotFound, memberNotInStasis. */
-  const candidates = (named: readonly string[] | undefined): ChannelEntry[] => {
+  /** @throws AriError memberRequired. */
+  const required = (named: readonly string[] | undefined): string[] => {
     const wanted = (named ?? []).filter((id) => id !== '');
     if (wanted.length === 0) throw new AriError('memberRequired');
-    return [...new Set(wanted.map(candidate))];
+    return wanted;
   };
+
+  /** All of them, before anything is done to one. @throws AriError memberNotFound, memberNotInStasis. */
+  const candidates = (wanted: readonly string[]): ChannelEntry[] => [...new Set(wanted.map(candidate))];
 
   const inside = (bridge: BridgeEntry, channel: ChannelEntry): ChannelEntry => {
     if (!memberOf(bridges.snapshot(bridge), channel.id)) throw new AriError('memberNotInBridge');
     return channel;
   };
 
-  return { allowedOn, controlled, candidate, candidates, inside };
+  return { allowedOn, controlled, candidate, required, candidates, inside };
 }
 
 type Lookup = ReturnType<typeof createLookup>;
 
-/** Commands about the members of bridges. */
-function createMemberOperations({ bridges, recordings, policy }: BridgeOperationsOptions, lookup: Lookup) {
-  const { controlled, candidate, candidates, inside } = lookup;
+/** A bridge that channels of other nodes may enter. @throws AriError bridgeOfOneNode */
+function requireSpanning(context: BridgeContext, channel: string, node: string): void {
+  const { type, flags } = context;
+  if (type !== 'mixing' || flags.includes('video_sfu') || flags.includes('video_single'))
+    throw new AriError('bridgeOfOneNode', { channel, node });
+}
+
+/** What the request says about each of its channels, or else the bridge. */
+const entryOf = (request: AddChannelRequest, { mute, suppressDtmf }: BridgeFeatures): Entry => ({
+  role: request.role ?? '',
+  muted: request.mute || mute,
+  absorbsDigits: request.absorbDTMF || suppressDtmf,
+  inhibitsConnectedLine: request.inhibitConnectedLineUpdates ?? false,
+});
+
+/** Commands about members of which some are at other nodes. */
+function createSpanningOperations(
+  { bridges, channels }: BridgeOperationsOptions,
+  { controlled, candidates }: Lookup,
+  beyond: BridgesBeyond,
+) {
+  /** The node of each. @throws (rejects) AriError memberNotFound */
+  const byNode = async (ids: readonly string[]): Promise<Map<string, string[]>> => {
+    const found = new Map<string, string[]>();
+    const nodes = await Promise.all(ids.map((id) => beyond.nodeOf(id)));
+    for (const [index, id] of ids.entries()) {
+      const node = nodes[index];
+      if (node === undefined) throw new AriError('memberNotFound');
+      found.set(node, [...(found.get(node) ?? []), id]);
+    }
+    return found;
+  };
+  const areHere = (ids: readonly string[]): string[] => ids.filter((id) => channels.findByIdOrName(id));
+
   return {
-    addChannel(id: string, request: AddChannelRequest): void {
+    /** Whether a channel is at no other node. */
+    isHere: (id: string): boolean => channels.findByIdOrName(id) !== undefined,
+
+    /** As `addChannel`. All are checked before one of them enters. */
+    async add(id: string, wanted: readonly string[], enter: (bridge: BridgeEntry, here: ChannelEntry[]) => Entry) {
       const bridge = controlled(id, 'addChannel');
-      const entering = candidates(request.channel);
-      const { mute, suppressDtmf } = bridges.snapshot(bridge).context.features;
-      for (const channel of entering) {
-        // As in Asterisk, this stops at the first one that is being recorded; those before it are in by then.
-        if (!policy.recordsInBridges && recordings.running('channel', channel.id) > 0)
-          throw new AriError('memberRecording', { channel: channel.id });
-        bridges.enter(bridge, channel, {
-          role: request.role ?? '',
-          muted: request.mute || mute,
-          absorbsDigits: request.absorbDTMF || suppressDtmf,
-          inhibitsConnectedLine: request.inhibitConnectedLineUpdates ?? false,
-        });
-      }
+      const { context } = bridges.snapshot(bridge);
+      const here = areHere(wanted);
+      candidates(here);
+      const others = await byNode([...new Set(wanted.filter((each) => !here.includes(each)))]);
+      for (const [node, [first = '']] of others) requireSpanning(context, first, node);
+      bridges.requireRoom(bridge, wanted.length);
+      await Promise.all([...others].map(([node, ids]) => beyond.prepare(bridge, node, ids)));
+      if (controlled(id, 'addChannel') !== bridge) throw new AriError('bridgeNotFound');
+      const entry = enter(bridge, candidates(here));
+      for (const [node, ids] of others) await beyond.enter(bridge, node, ids, entry);
     },
 
-    removeChannel(id: string, request: { channel?: string[] | undefined }): void {
+    /** As `removeChannel`. */
+    async remove(bridge: BridgeEntry, wanted: readonly string[], leave: (here: readonly string[]) => void) {
+      const guests = wanted.filter((each) => bridge.guests.has(each));
+      const rest = wanted.filter((each) => !bridge.guests.has(each));
+      const unknown = rest.filter((each) => !areHere([each]).length);
+      if ((await byNode(unknown)).size > 0) throw new AriError('memberNotInBridge');
+      leave(rest);
+      await beyond.leave(bridge, guests);
+    },
+  };
+}
+
+/** Commands about the members of bridges. */
+function createMemberOperations(options: BridgeOperationsOptions, lookup: Lookup) {
+  const { bridges, recordings, policy, beyond } = options;
+  const { controlled, candidate, required, candidates, inside } = lookup;
+  const spanning = beyond && createSpanningOperations(options, lookup, beyond);
+
+  const requireUnrecorded = (channel: ChannelEntry): void => {
+    if (!policy.recordsInBridges && recordings.running('channel', channel.id) > 0)
+      throw new AriError('memberRecording', { channel: channel.id });
+  };
+  const enterAll = (bridge: BridgeEntry, entering: readonly ChannelEntry[], entry: Entry): void => {
+    for (const channel of entering) {
+      // As in Asterisk, this stops at the first one that is being recorded; those before it are in by then.
+      requireUnrecorded(channel);
+      bridges.enter(bridge, channel, entry);
+    }
+  };
+  const leaveAll = (bridge: BridgeEntry, wanted: readonly string[]): void => {
+    const leaving = candidates(wanted).map((channel) => inside(bridge, channel));
+    for (const channel of leaving) bridges.leave(channel.id);
+  };
+
+  return {
+    addChannel(id: string, request: AddChannelRequest): void | Promise<void> {
+      const bridge = controlled(id, 'addChannel');
+      const wanted = required(request.channel);
+      const entry = entryOf(request, bridges.snapshot(bridge).context.features);
+      if (!spanning || wanted.every(spanning.isHere)) return enterAll(bridge, candidates(wanted), entry);
+      return spanning.add(id, wanted, (same, here) => {
+        enterAll(same, here, entry);
+        return entry;
+      });
+    },
+
+    removeChannel(id: string, request: { channel?: string[] | undefined }): void | Promise<void> {
       const bridge = controlled(id, 'removeChannel');
-      const leaving = candidates(request.channel).map((channel) => inside(bridge, channel));
-      for (const channel of leaving) bridges.leave(channel.id);
+      const wanted = required(request.channel);
+      if (!spanning || wanted.every(spanning.isHere)) return leaveAll(bridge, wanted);
+      return spanning.remove(bridge, wanted, (here) => here.length > 0 && leaveAll(bridge, here));
+    },
+
+    /** The channels of this node that enter a bridge of another one. @throws AriError as addChannel */
+    candidates(ids: readonly string[]): ChannelEntry[] {
+      const entering = candidates(ids);
+      entering.forEach(requireUnrecorded);
+      return entering;
     },
 
     setVideoSource(id: string, channelId: string): void {

@@ -15,13 +15,16 @@ import type { BridgeVideoCommand, BridgeVideoFact } from '../machines/bridge-vid
 import type { TableWatch } from '../machines/table-run.ts';
 import type { Bridge } from '../models/bridge.ts';
 import { AriError } from '../models/errors.ts';
-import type { AudioMeeting, MixReport } from '../telephony/media.ts';
+import type { AriEventBody } from '../models/events.ts';
+import type { AudioMeeting, MediaSession, MixReport } from '../telephony/media.ts';
 import {
   type BridgeEntry,
   type BridgeFacts,
   bridgeEvent,
   bridgeSnapshot,
   type Entry,
+  type Guest,
+  linkMember,
   mixMember,
   staysIn,
 } from './bridge-entry.ts';
@@ -82,6 +85,18 @@ export interface Bridges {
    * Adds a channel, after it left its previous bridge. @throws AriError bridgeFull; then the channel stays where it is.
    */
   enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void;
+  /** Adds a channel of another node, whose audio comes by a link. */
+  welcome(bridge: BridgeEntry, guest: Guest, entry: Entry): void;
+  /** Lets a channel of another node out of the bridge. */
+  dismiss(bridge: BridgeEntry, channelId: string): void;
+  /** @throws AriError bridgeFull if so many more members are too many */
+  requireRoom(bridge: BridgeEntry, more: number): void;
+  /** Joins the audio of all members at another node. @returns a function that takes it out again */
+  connect(bridge: BridgeEntry, session: MediaSession): () => void;
+  /** The members at this node of a bridge of another one. */
+  findPart(id: string): BridgeEntry | undefined;
+  /** Ends a part: its members leave. @param orphaned whether applications hear of it from this node. */
+  endPart(part: BridgeEntry, orphaned: boolean): void;
   /** Lets a channel out of the bridge that it is in; nothing happens when it is in none. */
   leave(channelId: string): void;
   /** One of two lets the other hear music of a class (it holds us), or no longer. */
@@ -148,6 +163,7 @@ function joinAll(bridge: BridgeEntry, videos: BridgeVideos): void {
     const stay = bridge.stays.get(member.channelId);
     if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
   }
+  for (const session of bridge.links) bridge.mix.join(session, linkMember);
   if (musicClass !== undefined) bridge.mix.music(musicClass);
   videos.arrange(bridge.id);
 }
@@ -200,15 +216,23 @@ function bindEffects({ options, registry, videos, members, openMix }: Parts) {
 /** Publishes the end to members and subscribers: after a crash the chart publishes nothing. */
 function tellCrash({ options, members }: Pick<Parts, 'options' | 'members'>, bridge: BridgeEntry, last: Bridge): void {
   const { bus, views, playbacks, recordings } = options;
-  for (const stay of staysIn(bridge)) {
-    last.channels = last.channels.filter((id) => id !== stay.channel.id);
-    const event = { type: 'ChannelLeftBridge', bridge: { ...last }, channel: views.model(stay.channel) } as const;
-    bus.publish({ event, topics: bridge.topics });
-    members.part(bridge, stay.channel.id);
+  const isPart = bridgeSnapshot(bridge).context.home !== undefined;
+  const tell = (event: AriEventBody): void => {
+    // The node of the bridge tells it.
+    if (!isPart) bus.publish({ event, topics: bridge.topics });
+  };
+  const left = [
+    ...staysIn(bridge).map((stay) => views.model(stay.channel)),
+    ...[...bridge.guests.values()].map((guest) => guest.channel),
+  ];
+  for (const channel of left) {
+    last.channels = last.channels.filter((id) => id !== channel.id);
+    tell({ type: 'ChannelLeftBridge', bridge: { ...last }, channel });
+    members.part(bridge, channel.id);
   }
   playbacks.targetGone('bridge', bridge.id);
   recordings.targetGone('bridge', bridge.id);
-  bus.publish({ event: { type: 'BridgeDestroyed', bridge: { ...last, channels: [] } }, topics: bridge.topics });
+  tell({ type: 'BridgeDestroyed', bridge: { ...last, channels: [] } });
 }
 
 type Start = (id: string, type: BridgeInput['type'], beginning: Beginning<BridgeInput>) => BridgeEntry;
@@ -220,6 +244,9 @@ function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start
   const machine = onFirstUse(() => bindEffects(parts));
 
   const publish = (bridge: BridgeEntry, fact: BridgeFact): void => {
+    // The node of the bridge tells of all members, as long as it is there.
+    const isPart = bridgeSnapshot(bridge).context.home !== undefined;
+    if (isPart && !(bridge.orphaned && fact.type === 'ChannelLeftBridge')) return;
     const event = bridgeEvent(bridge, fact, { shown: model(bridge), views });
     // No subscription can exist before the bridge.
     if (event) bus.publish({ event, topics: fact.type === 'BridgeCreated' ? [allBridges] : bridge.topics });
@@ -242,6 +269,9 @@ function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start
       mix: openMix(id, type),
       views: new BridgeViews(),
       stays: new Map(),
+      guests: new Map(),
+      links: new Set(),
+      orphaned: false,
     };
     spawn(machine(), {
       id,
@@ -308,6 +338,8 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
     resume(): void {
       for (const bridge of registry.all()) {
         const { context } = bridgeSnapshot(bridge);
+        // Links are not restored: the other nodes see that they are lost.
+        if (context.home !== undefined) bridge.actor.send({ type: 'destroy' });
         for (const { channelId } of context.members) if (!bridge.stays.has(channelId)) members.letGo(bridge, channelId);
         if (!isOpen(bridgeSnapshot(bridge))) endWorks(options, bridge);
       }
@@ -354,9 +386,15 @@ export function createBridges(options: BridgesOptions): Bridges {
   };
   const start = createStart(parts, facts, { model });
 
-  const find = (id: string): BridgeEntry | undefined => {
+  /** One that is not being destroyed. */
+  const findOpen = (id: string): BridgeEntry | undefined => {
     const bridge = registry.find(id);
     return bridge && isOpen(bridgeSnapshot(bridge)) ? bridge : undefined;
+  };
+  const isPart = (bridge: BridgeEntry): boolean => bridgeSnapshot(bridge).context.home !== undefined;
+  const find = (id: string): BridgeEntry | undefined => {
+    const bridge = findOpen(id);
+    return bridge && !isPart(bridge) ? bridge : undefined;
   };
 
   options.channelFacts.on('channel.departed', ({ id }) => leave(id));
@@ -368,11 +406,27 @@ export function createBridges(options: BridgesOptions): Bridges {
 
   return {
     ...{ facts, find, model, bridgeOf, leave, held, enter: members.enter, entertain: members.entertain },
+    ...{ welcome: members.welcome, dismiss: members.letGo, requireRoom: members.requireRoom },
     ...createSaved(parts, start),
+    connect(bridge, session) {
+      bridge.links.add(session);
+      bridge.mix.join(session, linkMember);
+      return () => {
+        if (bridge.links.delete(session)) bridge.mix.leave(session);
+      };
+    },
+    findPart(id) {
+      const bridge = findOpen(id);
+      return bridge && isPart(bridge) ? bridge : undefined;
+    },
+    endPart(part, orphaned) {
+      part.orphaned = orphaned;
+      part.actor.send({ type: 'destroy' });
+    },
     list: () =>
       registry
         .all()
-        .filter((bridge) => isOpen(bridgeSnapshot(bridge)))
+        .filter((bridge) => isOpen(bridgeSnapshot(bridge)) && !isPart(bridge))
         .map((bridge) => model(bridge)),
     get(id) {
       const bridge = find(id);

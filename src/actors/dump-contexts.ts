@@ -169,8 +169,10 @@ export const bridgeContext = contextOf<BridgeContext>()({
       muted: Type.Boolean(),
       absorbsDigits: Type.Boolean(),
       inhibitsConnectedLine: Type.Boolean(),
+      node: optional(text),
     }),
   ),
+  home: optional(text),
   musicClass: optional(text),
 });
 

@@ -108,6 +108,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
     carryOut,
     isHere: objectsHere(calls),
     phones: phonesFor(state, network, sip),
+    bridges: async (request) => (await meeting.bridgeLinks?.answer(request)) ?? {},
     narrowOf: (user) => narrowOf(user as HttpUser, owners),
     isolated: (is) => enterPhase(base, { channels, sip }, is ? 'isolate' : 'rejoin'),
     figures: () => ({

@@ -11,16 +11,17 @@ import { createSwaps } from '../calls/swaps.ts';
 import { createTransfers } from '../calls/transfers.ts';
 import { policiesOf } from '../compatibility.ts';
 import { featureSettings } from '../settings.ts';
-import type { AudioMeeting } from '../telephony/media.ts';
+import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
+import { buildBridgeLinks } from './bridge-links.ts';
 import type { ChannelFloor } from './channels.ts';
 import type { State } from './state.ts';
 
 /** Creates call control between channels: bridges with their operations, transfers, Dial. */
 export function buildMeeting(
-  { config, clock, ids, log, runtime, tables, limitCounts: { hit } }: Base,
-  { bus, applications, objectOwnership }: State,
-  media: AudioMeeting,
+  base: Base,
+  { bus, applications, objectOwnership, cluster }: State,
+  media: MediaPlane,
   {
     channels,
     facts,
@@ -35,6 +36,8 @@ export function buildMeeting(
     snoops,
   }: ChannelFloor,
 ) {
+  const { config, clock, ids, log, runtime, tables } = base;
+  const { hit } = base.limitCounts;
   const policy = policiesOf(config.general).calls;
   const shared = { runtime, tables, clock, ids, log, hit, channels, facts, views, audio };
   const bridges = createBridges({
@@ -55,10 +58,13 @@ export function buildMeeting(
   });
   createForwarding({ channels, facts, dialSessions, applications, objectOwnership, log });
   createReplacing({ channels, facts, swaps, log });
+  const bridgeLinks = cluster && buildBridgeLinks(base, cluster, { media, bridges, views });
   const bridgeOperations = createBridgeOperations({
     ...{ bridges, channels, playbacks, recordings, ids, clock, policy },
     variablesLimit: config.limits.channel_variables,
+    beyond: bridgeLinks,
   });
+  bridgeLinks?.attach(bridgeOperations);
   const recordingOperations = createRecordingOperations({
     ...{ channels, facts, bridges, playbacks, recordings, policy },
   });
@@ -72,5 +78,6 @@ export function buildMeeting(
   });
   return {
     ...{ bridges, transfers, consultations, dials, dialSessions, featureKeys, bridgeOperations, recordingOperations },
+    bridgeLinks,
   };
 }

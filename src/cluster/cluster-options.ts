@@ -42,6 +42,8 @@ export type Served = {
   /** Whether this node has an object. */
   isHere(kind: Kind, id: string): boolean;
   phones: PhonesHere;
+  /** Answers another node about a bridge with members at both. It never rejects. */
+  bridges(request: unknown): Promise<object>;
   /** The event filter of a user, as another node has let it in. */
   narrowOf(user: object): Narrow | undefined;
   figures(): NodeFigures;

@@ -2,10 +2,13 @@ import type { Applications } from '../actors/applications.ts';
 import type { EventGroups } from '../actors/event-groups.ts';
 import { markOf } from '../lib/ids.ts';
 import { Roster } from '../lib/slot-map.ts';
+import { linkAnswerCheck } from '../models/bridge-link.ts';
 import type { ClusterNode } from '../models/cluster-node.ts';
+import { AriError } from '../models/errors.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { NodeLost } from '../models/websocket-messages.ts';
 import type { HandedOver } from './arrivals.ts';
+import type { AskNode } from './bridge-link.ts';
 import { type Claims, createClaims } from './claims.ts';
 import type { ClusterOptions, Served } from './cluster-options.ts';
 import { createForwards, type ForwardFigures, type Forwards } from './forwards.ts';
@@ -62,6 +65,8 @@ export interface Cluster {
   readonly mostOctets: number;
   readonly claims: Claims;
   readonly ask: Forwards['ask'];
+  /** Asks another node about a bridge with members at both. */
+  readonly askBridge: AskNode;
   /** The node whose mark an id has; undefined for an id without one, and for a name that no node has. */
   markedNode(id: string): string | undefined;
   /** The other nodes: those that can be asked, and those that are away. */
@@ -249,6 +254,16 @@ const applicationsOf = (presence: Presence) => ({
   refreshApplications: () => presence.refresh(),
 });
 
+/** @throws (rejects) AriError also about a node that is away, and one of a version without bridges of several nodes. */
+const askBridgeOf =
+  (membersOf: () => Members, consult: Forwards['consult']): AskNode =>
+  async (node, request) => {
+    if (membersOf().find(node)?.state === 'away') throw new AriError('nodeUnavailable', { node, why: 'it is away' });
+    const answer = await consult(node, { kind: 'bridge', request });
+    if (linkAnswerCheck.fits(answer)) return answer;
+    throw new AriError('nodeUnavailable', { node, why: 'it has another version' });
+  };
+
 /** Makes this server a node. It takes part from {@link Cluster.serve} on. */
 export function createCluster(options: ClusterOptions): Cluster {
   const { settings, clock, log } = options;
@@ -294,6 +309,7 @@ export function createCluster(options: ClusterOptions): Cluster {
 
   return {
     ...{ name, mostOctets: settings.octets, claims, states, ask: forwards.ask, hit },
+    askBridge: askBridgeOf(() => members, forwards.consult),
     serve(served) {
       telling.begin(served);
       replica = replicaOf(options, link, hit);

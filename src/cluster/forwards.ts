@@ -35,6 +35,8 @@ export type ForwardFigures = { forwarded: number; failed: number; timeouts: numb
 export interface Forwards {
   /** Has a node carry out a request. @throws (rejects) AriError nodeUnavailable, clusterBusy */
   ask(node: string, request: RemoteRequest): Promise<Response>;
+  /** Asks a node for what no client asks for. @throws (rejects) AriError nodeUnavailable, clusterBusy */
+  consult(node: string, head: object): Promise<Record<string, unknown>>;
   figures(): ForwardFigures;
 }
 
@@ -107,15 +109,26 @@ export function createForwards({ link, subjectOf, timeoutMs, most, hit }: Forwar
     );
   };
 
+  /** Asks within the bound of requests under way. */
+  const bounded = async <T>(node: string, run: () => Promise<T>): Promise<T> => {
+    if (counts.pending >= most) {
+      hit();
+      throw new AriError('clusterBusy', { most: String(most), limit: 'requests' });
+    }
+    counts.pending++;
+    try {
+      return await run();
+    } catch (error) {
+      throw refuse(node, error);
+    } finally {
+      counts.pending--;
+    }
+  };
+
   return {
-    async ask(node, request) {
-      if (counts.pending >= most) {
-        hit();
-        throw new AriError('clusterBusy', { most: String(most), limit: 'requests' });
-      }
-      counts.pending++;
-      counts.forwarded++;
-      try {
+    ask: (node, request) =>
+      bounded(node, async () => {
+        counts.forwarded++;
         const { body: sent, ...head } = request;
         const frame = writeFrame({ kind: 'request', ...head }, sent === undefined ? undefined : Buffer.from(sent));
         const { head: answered, body } = await send(node, frame);
@@ -124,12 +137,8 @@ export function createForwards({ link, subjectOf, timeoutMs, most, hit }: Forwar
         const { more, ...init } = known;
         if (bodiless.has(init.status)) return new Response(null, init);
         return new Response(more === undefined ? new Uint8Array(body) : pieces(node, more, body), init);
-      } catch (error) {
-        throw refuse(node, error);
-      } finally {
-        counts.pending--;
-      }
-    },
+      }),
+    consult: (node, head) => bounded(node, async () => (await send(node, writeFrame(head))).head),
     figures: () => ({ ...counts }),
   };
 }

@@ -67,7 +67,7 @@ function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
 function listen(
   { options, link, subjects, presence, states, members, memberships, hit }: Parts,
-  { carryOut, phones, narrowOf }: Served,
+  { carryOut, phones, bridges, narrowOf }: Served,
 ): () => void {
   const { settings, clock, log } = options;
   const { name } = settings;
@@ -101,6 +101,7 @@ function listen(
     const asked = readFrame(data);
     if (asked?.head['kind'] === 'applications') return writeFrame(presence.list());
     if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
+    if (asked?.head['kind'] === 'bridge') return writeFrame(await bridges(asked.head['request']));
     return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
   });
   hear(subjects.events(name, link.epoch), (data) => presence.take(data));

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { flag, group, list, number, text, whole } from './setting.ts';
+import { choice, flag, group, list, number, text, whole } from './setting.ts';
 
 /** The settings of a node of a cluster. */
 export const cluster = group(
@@ -148,6 +148,24 @@ export const cluster = group(
       unit: 'states',
       description:
         'Endpoints that are registered or in calls, mailboxes, and device states of clients, of each node. Others see no more of them.',
+    }),
+    bridge_links: whole(1, 1_000_000, {
+      default: 1_000,
+      unit: 'links',
+      description:
+        'Links of this node that join members of bridges at other nodes: one for each bridge and other node. More get 503.',
+    }),
+    bridge_format: choice(['ulaw', 'alaw', 'g722', 'slin', 'slin16', 'opus'], {
+      default: 'slin16',
+      description: 'Codec of the audio between the nodes of a bridge. slin16 takes 0.3 Mbit/s for each link, ulaw 0.1.',
+    }),
+    bridge_encryption: flag({
+      default: true,
+      description: 'Encrypts the audio between the nodes of a bridge (SRTP). The keys go through NATS.',
+    }),
+    bridge_address: text({
+      default: '',
+      description: 'Address at which other nodes reach the audio of this one. Empty: that of its RTP ports.',
     }),
     nodes: whole(1, 10_000, { default: 100, unit: 'nodes', description: 'Nodes that are known. Others are ignored.' }),
   },

@@ -101,6 +101,9 @@ const chosen = async (c: Context<Env>, answer: Promise<Response>): Promise<Respo
 /** Operations that make a channel to an endpoint. */
 const callsPhones: ReadonlySet<string> = new Set(['channels.originate', 'channels.originateWithId', 'channels.create']);
 
+/** Operations that the node of the bridge carries out, wherever the channels are. */
+const spanning: ReadonlySet<string> = new Set(['bridges.addChannel', 'bridges.removeChannel']);
+
 /** Decides for each request where it is carried out. */
 export function createElsewhere({ cluster, isHere, isOnline, isActive, responder }: ElsewhereDeps): Elsewhere {
   const { claims } = cluster;
@@ -187,7 +190,8 @@ export function createElsewhere({ cluster, isHere, isOnline, isActive, responder
     const gathering = gatherings[name];
     if (gathering) return chosen(c, gathering(gather, c, asked));
     if (objects.length === 0) return anyNode(c, objects, asked);
-    const places = objects.map(placeOf);
+    // The path is first: it names the bridge.
+    const places = (spanning.has(name) ? objects.slice(0, 1) : objects).map(placeOf);
     if (places.some((place) => place instanceof Promise))
       return Promise.all(places).then((known) => go(c, asked, known));
     return go(c, asked, places as Place[]);

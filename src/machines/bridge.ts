@@ -24,6 +24,8 @@ export type BridgeMember = {
   absorbsDigits: boolean;
   /** Other members get no connected-line update because of it. */
   inhibitsConnectedLine: boolean;
+  /** The node of the cluster that has the channel; left out: this one. */
+  node?: string;
 };
 
 export type BridgeInput = {
@@ -39,6 +41,11 @@ export type BridgeInput = {
   variables: Readonly<Record<string, string>>;
   /** Names of the variables that are shown in every event (`report_events`). */
   reported: readonly string[];
+  /**
+   * The node of the cluster that has the bridge; left out: this one. With it this is a part: the members at this node of
+   * a bridge of that node. Clients do not see parts.
+   */
+  home?: string | undefined;
 };
 
 export type BridgeContext = BridgeInput & {
@@ -236,8 +243,8 @@ export type BridgeSnapshot = SnapshotFrom<typeof bridgeMachine>;
 /**
  * The video mode that it begins in. Only applications select who is seen. In other bridges two members see each other.
  */
-export function firstVideoMode({ class: kind, flags }: Pick<BridgeInput, 'class' | 'flags'>): VideoMode {
-  if (kind === 'basic') return 'none';
+export function firstVideoMode({ class: kind, flags, home }: Pick<BridgeInput, 'class' | 'flags' | 'home'>): VideoMode {
+  if (kind === 'basic' || home !== undefined) return 'none';
   if (flags.includes('video_sfu')) return 'sfu';
   return flags.includes('video_single') ? 'single' : 'talker';
 }

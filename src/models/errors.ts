@@ -52,6 +52,11 @@ export const ariErrors = {
     status: 409,
     message: "The objects are on different nodes: {one} on '{node}', {other} on '{otherNode}'. Create them on one node",
   },
+  bridgeOfOneNode: {
+    status: 409,
+    message:
+      "The channel {channel} is on the node '{node}'. Channels of other nodes can only enter mixing bridges without video_sfu and video_single",
+  },
   idOnOtherNode: { status: 409, message: "The id '{id}' is in use on the node '{node}' of the cluster" },
   tooManyIds: { status: 409, message: 'The limit of {most} ids that clients have chosen is reached (cluster.ids)' },
   applicationTaken: {

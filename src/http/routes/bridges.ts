@@ -17,6 +17,8 @@ const memberErrors = [
   'memberNotFound',
   'memberNotInStasis',
 ] as const satisfies AriErrorCode[];
+/** Of channels that are on other nodes of a cluster. */
+const nodeErrors = ['nodeUnavailable', 'clusterUnavailable', 'clusterBusy'] as const satisfies AriErrorCode[];
 const creationErrors = [
   ...entryErrors,
   'bridgeFeaturesInvalid',
@@ -117,7 +119,7 @@ const memberOperations = [
         default: false,
       }),
     },
-    errors: [...memberErrors, 'memberRecording', 'bridgeFull'],
+    errors: [...memberErrors, 'memberRecording', 'bridgeFull', ...nodeErrors, 'bridgeOfOneNode', 'tooManyBridges'],
     handle: (bridges, { bridgeId: id, ...params }) => bridges.addChannel(id, params),
   }),
   operation({
@@ -127,7 +129,7 @@ const memberOperations = [
     summary: 'Let channels out of a bridge; they stay in their applications.',
     owner: 'bridges',
     params: { bridgeId, channel: members },
-    errors: [...memberErrors, 'memberNotInBridge'],
+    errors: [...memberErrors, 'memberNotInBridge', ...nodeErrors],
     handle: (bridges, { bridgeId: id, ...params }) => bridges.removeChannel(id, params),
   }),
   operation({

@@ -1,0 +1,251 @@
+import type { BridgeEntry, Entry } from '../actors/bridge-entry.ts';
+import type { BridgesBeyond } from '../actors/bridge-operations.ts';
+import type { Bridges } from '../actors/bridges.ts';
+import { SlotMap } from '../lib/slot-map.ts';
+import type { LinkAnswer, LinkFormat, LinkGuest, LinkRequest } from '../models/bridge-link.ts';
+import { AriError } from '../models/errors.ts';
+import { type BridgeLink, type BridgeLinkOptions, beginLink } from './bridge-link.ts';
+
+/** The bridges of this node with members at others. */
+
+type BridgeHomesOptions = BridgeLinkOptions & {
+  bridges: Pick<Bridges, 'connect' | 'find' | 'facts' | 'welcome' | 'dismiss'>;
+  newId(): string;
+  format: LinkFormat;
+  /** Whether the audio is encrypted. */
+  secure: boolean;
+};
+
+/** A link that this node has opened, or is opening. */
+type Home = {
+  readonly id: string;
+  readonly node: string;
+  readonly bridge: BridgeEntry;
+  opening: Promise<BridgeLink>;
+  link: BridgeLink | undefined;
+  /** The last stay that was heard of. */
+  last: number;
+  /** Stays that have ended lately: a message about their beginning may be on its way still. */
+  gone: Set<number>;
+  /** The same of the time before the last look at the other node. */
+  goneBefore: Set<number>;
+  /** Stays that the other node has and this one has not. */
+  forgotten: Set<number>;
+  /** When a member last was to enter, in ms of the monotonic clock. */
+  usedAt: number;
+};
+
+/** Channels that are asked for in one request: their models must fit into a message. */
+const batch = 100;
+
+/** Refusals of the other node that are the client's answer. */
+const refusals = new Set([
+  'memberNotFound',
+  'memberNotInStasis',
+  'memberRecording',
+  'bridgeFull',
+  'tooManyBridges',
+  'clusterBusy',
+]);
+
+/** What another node has refused. */
+function refusalOf(node: string, { done, error }: LinkAnswer): AriError {
+  if (error && refusals.has(error.code))
+    return new AriError(error.code as 'memberRecording', error.parameters as { channel: string });
+  return new AriError('nodeUnavailable', {
+    node,
+    why: done === 'unknown' ? 'the bridge has no members there any more' : 'it refuses',
+  });
+}
+
+const stayName = (link: string, stay: number): string => `${link}/${stay}`;
+const numberOf = (stay: string): number => Number(stay.slice(stay.lastIndexOf('/') + 1));
+
+const inBatches = <T>(all: readonly T[]): T[][] =>
+  Array.from({ length: Math.ceil(all.length / batch) }, (_, at) => all.slice(at * batch, (at + 1) * batch));
+
+/** Joins the channels of other nodes in bridges of this one: one link for each bridge and node. */
+export function createBridgeHomes(options: BridgeHomesOptions) {
+  const { clock, ask, openAudio, bridges, awayAfterMs, most, hit, name } = options;
+  const homes = new SlotMap<string, Home>();
+  const byId = new SlotMap<string, Home>();
+  const keyOf = (bridge: BridgeEntry, node: string): string => `${node} ${bridge.id}`;
+
+  const guestsOf = ({ id, bridge }: Pick<Home, 'id' | 'bridge'>) =>
+    [...bridge.guests.values()].filter(({ stay }) => stay.startsWith(`${id}/`));
+
+  const accept = (home: Home, { stay, channel, app, entry }: LinkGuest): void => {
+    const { id, node, bridge } = home;
+    if (!home.link?.isOpen || home.gone.has(stay) || home.goneBefore.has(stay)) return;
+    const known = bridge.guests.get(channel.id)?.stay;
+    // One that has come already.
+    if (known?.startsWith(`${id}/`) && numberOf(known) >= stay) return;
+    home.last = Math.max(home.last, stay);
+    const guest = { channelId: channel.id, node, stay: stayName(id, stay), channel, app, hasEnded: false };
+    bridges.welcome(bridge, guest, entry);
+  };
+  const dismissAll = (home: Home): void => {
+    for (const { channelId } of guestsOf(home)) bridges.dismiss(home.bridge, channelId);
+  };
+
+  /** Makes the members those that the other node has: messages may have been lost. */
+  const reconcile = (home: Home, { stays = [], last = 0, guests = [] }: LinkAnswer): void => {
+    const there = new Set(stays);
+    const here = new Set<number>();
+    const before = home.last;
+    for (const { channelId, stay } of guestsOf(home)) {
+      const number = numberOf(stay);
+      here.add(number);
+      if (number > last || there.has(number)) continue;
+      home.gone.add(number);
+      bridges.dismiss(home.bridge, channelId);
+    }
+    for (const guest of guests) accept(home, guest);
+    const forgotten = stays.filter((stay) => stay <= before && !here.has(stay));
+    // The client that added them was told that the node did not answer. Of others the answer may be on its way still.
+    const leaving = forgotten.filter((stay) => home.forgotten.has(stay));
+    home.forgotten = new Set(forgotten);
+    if (leaving.length > 0) ask(home.node, { do: 'leave', link: home.id, stays: leaving }).catch(() => {});
+  };
+
+  const look = async (home: Home): Promise<'heard' | 'nothing' | 'unknown' | 'unused'> => {
+    const guests = guestsOf(home).map(({ stay }) => numberOf(stay));
+    const isIdle = guests.length === 0 && clock.monotonic() - home.usedAt > awayAfterMs;
+    if (isIdle || bridges.find(home.bridge.id) !== home.bridge) return 'unused';
+    const sum = guests.reduce((one, other) => one + other, 0);
+    const asked = { do: 'sync', link: home.id, members: guests.length, sum, last: home.last } as const;
+    const answer = await ask(home.node, asked).catch(() => undefined);
+    if (answer?.done === 'unknown') return 'unknown';
+    if (answer?.done !== 'yes') return 'nothing';
+    if (answer.stays) reconcile(home, answer);
+    home.goneBefore = home.gone;
+    home.gone = new Set();
+    return 'heard';
+  };
+
+  const open = async (home: Home): Promise<BridgeLink> => {
+    const { id, node, bridge } = home;
+    const forget = (): void => {
+      homes.delete(keyOf(bridge, node));
+      byId.delete(id);
+    };
+    let link: BridgeLink | undefined;
+    const { secure, format } = options;
+    const audio = await openAudio(id, { secure }, () => link?.tell({ type: 'lost' })).catch((error: Error) => {
+      forget();
+      throw new AriError('nodeUnavailable', { node: name, why: error.message }, { cause: error });
+    });
+    const unhear = bridges.facts.of(bridge.id, ({ type }) => {
+      if (type === 'BridgeDestroyed') link?.tell({ type: 'close' });
+    });
+    link = beginLink(options, {
+      ...{ id, node, bridge, audio, look: () => look(home) },
+      effects: { releaseMembers: () => dismissAll(home), loseMembers: () => dismissAll(home) },
+      closed() {
+        unhear();
+        forget();
+      },
+    });
+    home.link = link;
+    try {
+      const answer = await ask(node, {
+        do: 'open',
+        link: id,
+        node: name,
+        bridge: bridge.id,
+        format,
+        audio: audio.place,
+      });
+      if (answer.done !== 'yes' || !answer.audio) throw refusalOf(node, answer);
+      audio.start(answer.audio, format);
+      if (bridges.find(bridge.id) !== bridge) throw new AriError('bridgeNotFound');
+    } catch (error) {
+      link.tell({ type: 'refused' });
+      throw error;
+    }
+    link.tell({ type: 'opened' });
+    return link;
+  };
+
+  /** The link of a bridge with a node, which is opened if there is none. */
+  const homeAt = (bridge: BridgeEntry, node: string): Home => {
+    const known = homes.get(keyOf(bridge, node));
+    if (known) return known;
+    if (byId.size >= most) {
+      hit();
+      throw new AriError('clusterBusy', { most: String(most), limit: 'bridge_links' });
+    }
+    const id = options.newId();
+    const home: Home = {
+      ...{ id, node, bridge, opening: undefined as never, link: undefined, last: 0, usedAt: 0 },
+      ...{ gone: new Set(), goneBefore: new Set(), forgotten: new Set() },
+    };
+    homes.set(keyOf(bridge, node), home);
+    byId.set(id, home);
+    home.opening = open(home);
+    return home;
+  };
+
+  const beyond: Pick<BridgesBeyond, 'prepare' | 'enter' | 'leave'> = {
+    async prepare(bridge, node, channels) {
+      const home = homeAt(bridge, node);
+      home.usedAt = clock.monotonic();
+      await home.opening;
+      const answer = await ask(node, { do: 'check', link: home.id, channels: [...channels] });
+      if (answer.done === 'unknown') home.link?.tell({ type: 'lost' });
+      if (answer.done !== 'yes') throw refusalOf(node, answer);
+    },
+    async enter(bridge, node, channels, entry: Entry) {
+      const home = homes.get(keyOf(bridge, node));
+      if (!home?.link?.isOpen) throw refusalOf(node, { done: 'unknown' });
+      for (const some of inBatches(channels)) {
+        const answer = await ask(node, { do: 'enter', link: home.id, channels: some, entry });
+        if (answer.done !== 'yes') throw refusalOf(node, answer);
+        for (const guest of answer.guests ?? []) accept(home, guest);
+      }
+    },
+    async leave(bridge, channels) {
+      for (const home of [...homes.values()]) {
+        if (home.bridge !== bridge) continue;
+        const leaving = guestsOf(home).filter(({ channelId }) => channels.includes(channelId));
+        if (leaving.length === 0) continue;
+        const stays = leaving.map(({ stay }) => numberOf(stay));
+        const answer = await ask(home.node, { do: 'leave', link: home.id, stays });
+        if (answer.done === 'no') throw refusalOf(home.node, answer);
+        // It may have told so already, and one of them may have come again since.
+        for (const { channelId, stay } of leaving) {
+          home.gone.add(numberOf(stay));
+          if (bridge.guests.get(channelId)?.stay === stay) bridges.dismiss(bridge, channelId);
+        }
+      }
+    },
+  };
+
+  return {
+    ...beyond,
+    /** What the other node tells of a link of this one. */
+    take(request: LinkRequest): LinkAnswer {
+      const home = byId.get(request.link);
+      if (!home) return { done: 'unknown' };
+      if (request.do === 'entered') accept(home, request.guest);
+      if (request.do === 'ended') home.link?.tell({ type: 'ended' });
+      if (request.do === 'left') {
+        const { channel, stay, ended } = request;
+        home.gone.add(stay);
+        const guest = home.bridge.guests.get(channel.id);
+        if (guest?.stay === stayName(home.id, stay)) {
+          guest.channel = channel;
+          guest.hasEnded = ended;
+          bridges.dismiss(home.bridge, channel.id);
+        }
+      }
+      return { done: 'yes' };
+    },
+    get size() {
+      return byId.size;
+    },
+    close(): void {
+      for (const { link } of [...byId.values()]) link?.tell({ type: 'close' });
+    },
+  };
+}

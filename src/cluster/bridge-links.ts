@@ -1,0 +1,56 @@
+import type { BridgeOperations, BridgesBeyond } from '../actors/bridge-operations.ts';
+import { type LinkAnswer, linkRequestCheck } from '../models/bridge-link.ts';
+import { AriError } from '../models/errors.ts';
+import { createBridgeHomes } from './bridge-homes.ts';
+import { createBridgeParts } from './bridge-parts.ts';
+
+type BridgeLinksOptions = Parameters<typeof createBridgeHomes>[0] &
+  Omit<Parameters<typeof createBridgeParts>[0], 'candidates'> & { nodeOf: BridgesBeyond['nodeOf'] };
+
+/** Bridges with members at several nodes. */
+export interface BridgeLinks extends BridgesBeyond {
+  /** Answers another node. It never rejects. */
+  answer(request: unknown): Promise<LinkAnswer>;
+  /** Says which channels of this node may enter bridges of others. */
+  attach(operations: Pick<BridgeOperations, 'candidates'>): void;
+  /** Links with other nodes, opened by this one and by others. */
+  readonly size: number;
+  /** Ends all links. */
+  close(): void;
+}
+
+/** What the nodes between which a link is tell each other goes to one of both sides. */
+const toHome: ReadonlySet<string> = new Set(['entered', 'left', 'ended']);
+
+export function createBridgeLinks(options: BridgeLinksOptions): BridgeLinks {
+  let candidates: BridgeOperations['candidates'] = () => [];
+  const homes = createBridgeHomes(options);
+  const parts = createBridgeParts({ ...options, candidates: (ids) => candidates(ids) });
+  return {
+    nodeOf: options.nodeOf,
+    prepare: homes.prepare,
+    enter: homes.enter,
+    leave: homes.leave,
+    async answer(request) {
+      if (!linkRequestCheck.fits(request)) return { done: 'no' };
+      try {
+        return toHome.has(request.do) ? homes.take(request) : await parts.take(request);
+      } catch (error) {
+        if (error instanceof AriError)
+          return { done: 'no', error: { code: error.code, parameters: { ...error.parameters } } };
+        options.log.error({ do: request.do, error }, 'a request of another node about a bridge failed');
+        return { done: 'no' };
+      }
+    },
+    attach(operations) {
+      candidates = operations.candidates;
+    },
+    get size() {
+      return homes.size + parts.size;
+    },
+    close() {
+      homes.close();
+      parts.close();
+    },
+  };
+}

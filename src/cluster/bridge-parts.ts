@@ -1,0 +1,194 @@
+import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import type { BridgeOperations } from '../actors/bridge-operations.ts';
+import type { Bridges } from '../actors/bridges.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import type { ChannelViews } from '../actors/channel-views.ts';
+import { SlotMap } from '../lib/slot-map.ts';
+import { type BridgeInput, memberOf } from '../machines/bridge.ts';
+import { isEnding } from '../machines/channel.ts';
+import type { LinkAnswer, LinkGuest, LinkRequest, LinkRequestOf } from '../models/bridge-link.ts';
+import { AriError } from '../models/errors.ts';
+import { type BridgeLink, type BridgeLinkOptions, beginLink } from './bridge-link.ts';
+
+/** The channels of this node in bridges of others. */
+
+type BridgePartsOptions = BridgeLinkOptions & {
+  bridges: Pick<
+    Bridges,
+    'connect' | 'open' | 'findPart' | 'endPart' | 'facts' | 'enter' | 'leave' | 'snapshot' | 'requireRoom'
+  >;
+  /** The channels that may enter. @throws AriError */
+  candidates: BridgeOperations['candidates'];
+  views: Pick<ChannelViews, 'model'>;
+};
+
+/** The members at this node of one bridge of another one. */
+type Part = {
+  readonly bridge: BridgeEntry;
+  readonly link: BridgeLink;
+  /** The number of each stay, by channel. */
+  readonly stays: Map<string, number>;
+  /** The last of them. */
+  last: number;
+  /** When the node of the bridge asked last, in ms of the monotonic clock. */
+  askedAt: number;
+  /** The node of the bridge has asked for what happens now: its answer tells it. */
+  asked: boolean;
+};
+
+/** Members that one answer shows: their models must fit into a message. More are shown by the next one. */
+const mostShown = 100;
+
+/** A part is a mixing of its members, without any settings of its own: those of its bridge come with each member. */
+const partOf = (id: string, home: string, creationTime: number): BridgeInput => ({
+  ...{ id, home, creationTime, name: '', type: 'mixing', flags: [], class: 'stasis' },
+  ...{ features: { mute: false, suppressDtmf: false }, variables: {}, reported: [] },
+});
+
+/** Joins the channels of this node in bridges of others. */
+export function createBridgeParts(options: BridgePartsOptions) {
+  const { clock, ask, openAudio, bridges, candidates, views, awayAfterMs, most, hit } = options;
+  const parts = new SlotMap<string, Part>();
+
+  const guestOf = ({ bridge, stays }: Part, channelId: string): LinkGuest | undefined => {
+    const stay = stays.get(channelId);
+    const present = bridge.stays.get(channelId);
+    const member = memberOf(bridges.snapshot(bridge), channelId);
+    if (stay === undefined || !present || !member) return undefined;
+    const { role, muted, absorbsDigits, inhibitsConnectedLine } = member;
+    return {
+      ...{ stay, channel: views.model(present.channel), entry: { role, muted, absorbsDigits, inhibitsConnectedLine } },
+      ...(present.app !== undefined && { app: present.app }),
+    };
+  };
+
+  /** Tells the node of the bridge. What does not arrive is found when it looks at the members. */
+  const report = ({ link }: Part, told: LinkRequest): void => {
+    if (link.isOpen) ask(link.node, told).catch(() => {});
+  };
+  const entered = (part: Part, channelId: string): void => {
+    part.stays.set(channelId, ++part.last);
+    const guest = part.asked ? undefined : guestOf(part, channelId);
+    if (guest) report(part, { do: 'entered', link: part.link.id, guest });
+  };
+  const left = (part: Part, channelId: string): void => {
+    const stay = part.stays.get(channelId);
+    const present = part.bridge.stays.get(channelId);
+    part.stays.delete(channelId);
+    if (stay === undefined || !present) return;
+    const ended = isEnding(snapshotOf(present.channel));
+    report(part, { do: 'left', link: part.link.id, stay, channel: views.model(present.channel), ended });
+  };
+
+  /** Begins a part, when its audio is open. */
+  const begin = ({ link: id, node, bridge: bridgeId }: LinkRequestOf<'open'>, audio: BridgeLink['audio']): Part => {
+    const bridge = bridges.open(partOf(bridgeId, node, clock.now()));
+    const unhear = bridges.facts.of(bridge.id, (fact) => {
+      if (fact.type === 'ChannelEnteredBridge') entered(part, fact.channelId);
+      if (fact.type === 'ChannelLeftBridge') left(part, fact.channelId);
+      if (fact.type === 'BridgeDestroyed') part.link.tell({ type: 'close' });
+    });
+    const link = beginLink(options, {
+      ...{ id, node, bridge, audio },
+      async look() {
+        if (bridges.findPart(bridge.id) !== bridge) return 'unused';
+        return clock.monotonic() - part.askedAt < awayAfterMs / 2 ? 'heard' : 'nothing';
+      },
+      effects: {
+        releaseMembers: () => bridges.endPart(bridge, false),
+        loseMembers: () => bridges.endPart(bridge, true),
+      },
+      closed() {
+        unhear();
+        parts.delete(id);
+      },
+    });
+    const part: Part = { bridge, link, stays: new Map(), last: 0, askedAt: clock.monotonic(), asked: false };
+    parts.set(id, part);
+    return part;
+  };
+
+  /** A bridge has one link with this node: an earlier one is over. */
+  const endEarlier = (bridgeId: string): void => {
+    for (const { bridge, link } of [...parts.values()]) if (bridge.id === bridgeId) link.tell({ type: 'ended' });
+  };
+
+  const open = async (request: LinkRequestOf<'open'>): Promise<LinkAnswer> => {
+    if (parts.size >= most) {
+      hit();
+      throw new AriError('clusterBusy', { most: String(most), limit: 'bridge_links' });
+    }
+    let part: Part | undefined;
+    const asked = { near: request.audio.address, secure: request.audio.key !== undefined };
+    const audio = await openAudio(request.link, asked, () => part?.link.tell({ type: 'lost' }));
+    try {
+      endEarlier(request.bridge);
+      audio.start(request.audio, request.format);
+      part = begin(request, audio);
+    } catch (error) {
+      audio.close();
+      throw error;
+    }
+    part.link.tell({ type: 'opened' });
+    return { done: 'yes', audio: audio.place };
+  };
+
+  const enter = (part: Part, { channels, entry }: LinkRequestOf<'enter'>): LinkAnswer => {
+    const entering = candidates(channels);
+    bridges.requireRoom(part.bridge, entering.length);
+    part.asked = true;
+    try {
+      for (const channel of entering) bridges.enter(part.bridge, channel, entry);
+    } finally {
+      part.asked = false;
+    }
+    const guests = entering.flatMap(({ id }: ChannelEntry) => guestOf(part, id) ?? []);
+    return { done: 'yes', guests };
+  };
+
+  const leave = (part: Part, { stays }: LinkRequestOf<'leave'>): LinkAnswer => {
+    const leaving = new Set(stays);
+    for (const [channelId, stay] of [...part.stays]) if (leaving.has(stay)) bridges.leave(channelId);
+    return { done: 'yes' };
+  };
+
+  const sync = (part: Part, { members, sum, last }: LinkRequestOf<'sync'>): LinkAnswer => {
+    const stays = [...part.stays.values()];
+    if (stays.length === members && stays.reduce((one, other) => one + other, 0) === sum) return { done: 'yes' };
+    const unknown = [...part.stays].filter(([, stay]) => stay > last).slice(0, mostShown);
+    const guests = unknown.flatMap(([channelId]) => guestOf(part, channelId) ?? []);
+    return { done: 'yes', stays, last: part.last, guests };
+  };
+
+  return {
+    /** Answers the node of a bridge. @throws (rejects) AriError, or Error when there is no port for the audio */
+    async take(request: LinkRequest): Promise<LinkAnswer> {
+      if (request.do === 'open') return open(request);
+      const part = parts.get(request.link);
+      if (!part) return { done: 'unknown' };
+      part.askedAt = clock.monotonic();
+      switch (request.do) {
+        case 'check':
+          candidates(request.channels);
+          return { done: 'yes' };
+        case 'enter':
+          return enter(part, request);
+        case 'leave':
+          return leave(part, request);
+        case 'sync':
+          return sync(part, request);
+        case 'close':
+          part.link.tell({ type: 'ended' });
+          return { done: 'yes' };
+        default:
+          return { done: 'unknown' };
+      }
+    },
+    get size() {
+      return parts.size;
+    },
+    close(): void {
+      for (const { link } of [...parts.values()]) link.tell({ type: 'close' });
+    },
+  };
+}

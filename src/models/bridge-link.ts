@@ -1,0 +1,76 @@
+import Type, { type Static } from 'typebox';
+import { Channel } from './channel.ts';
+import { checkOf } from './validator.ts';
+
+/** What two nodes of a cluster say to each other about a bridge with members at both. */
+
+const text = Type.String({ maxLength: 1_000 });
+const count = Type.Integer({ minimum: 0 });
+/** Channels of one request. */
+const ids = Type.Array(text, { maxItems: 100_000 });
+
+/** Codecs of the audio between two nodes. */
+export const linkFormats = ['ulaw', 'alaw', 'g722', 'slin', 'slin16', 'opus'] as const;
+export type LinkFormat = (typeof linkFormats)[number];
+
+/** Where a node receives the audio of the other one, and the key that it sends with (SRTP). */
+const LinkPlace = Type.Object({
+  address: text,
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  key: Type.Optional(text),
+});
+export type LinkPlace = Static<typeof LinkPlace>;
+
+const LinkEntry = Type.Object({
+  role: text,
+  muted: Type.Boolean(),
+  absorbsDigits: Type.Boolean(),
+  inhibitsConnectedLine: Type.Boolean(),
+});
+
+/** A channel of the other node that is in the bridge. */
+const LinkGuest = Type.Object({
+  /** Grows with each channel that enters. */
+  stay: count,
+  channel: Channel,
+  app: Type.Optional(text),
+  entry: LinkEntry,
+});
+export type LinkGuest = Static<typeof LinkGuest>;
+
+const request = <Name extends string, P extends Record<string, object>>(name: Name, members: P) =>
+  Type.Object({ do: Type.Literal(name), link: text, ...members });
+
+const LinkRequest = Type.Union([
+  // From the node of the bridge.
+  request('open', { node: text, bridge: text, format: Type.Enum([...linkFormats]), audio: LinkPlace }),
+  request('check', { channels: ids }),
+  request('enter', { channels: ids, entry: LinkEntry }),
+  request('leave', { stays: Type.Array(count, { maxItems: 100_000 }) }),
+  /** The members that it knows: their number, the sum of their stays, and the last stay. */
+  request('sync', { members: count, sum: count, last: count }),
+  request('close', {}),
+  // From the node of the members.
+  request('entered', { guest: LinkGuest }),
+  request('left', { stay: count, channel: Channel, ended: Type.Boolean() }),
+  request('ended', {}),
+]);
+export type LinkRequest = Static<typeof LinkRequest>;
+export type LinkRequestOf<Name extends LinkRequest['do']> = Extract<LinkRequest, { do: Name }>;
+
+const LinkAnswer = Type.Object({
+  /** `unknown`: the node does not have the link. */
+  done: Type.Enum(['yes', 'no', 'unknown']),
+  audio: Type.Optional(LinkPlace),
+  /** Channels that have entered. */
+  guests: Type.Optional(Type.Array(LinkGuest)),
+  /** The stays of all members, and the last stay so far. */
+  stays: Type.Optional(Type.Array(count)),
+  last: Type.Optional(count),
+  /** Why not. */
+  error: Type.Optional(Type.Object({ code: text, parameters: Type.Record(Type.String(), Type.String()) })),
+});
+export type LinkAnswer = Static<typeof LinkAnswer>;
+
+export const linkRequestCheck = checkOf(LinkRequest);
+export const linkAnswerCheck = checkOf(LinkAnswer);
