@@ -37,6 +37,7 @@ const abouts: Readonly<Record<string, string>> = {
   nodeName: 'Whether this server has the name under which it is a node of a cluster.',
   takeover: 'The calls of another node of a cluster, which this server goes on with when the node is lost.',
   stateReplica: 'The copy of the state of a node of a cluster that NATS keeps, as the node sees it.',
+  bridgeLink: 'The audio between a bridge and its members at another node of a cluster, as each of both nodes sees it.',
   nodeMember: 'Another node of the cluster, as this one sees it.',
   leg: 'A call of a SIP endpoint, from its INVITE to its end.',
   localLeg: 'One half of a Local channel.',

@@ -28,8 +28,6 @@ export type BridgeEntry = {
   readonly guests: Map<string, Guest>;
   /** The audio of other nodes: one session for all members there. */
   readonly links: Set<MediaSession>;
-  /** A part whose bridge is lost: applications hear from this node that the members leave. */
-  orphaned: boolean;
 };
 
 /** A channel of another node in a bridge of this one. */
@@ -91,10 +89,6 @@ export const mixMember = ({ role, muted, absorbsDigits }: BridgeMember): MixMemb
 
 /** All members of another node as its mix sees them: they are muted there, and their digits were let through. */
 export const linkMember: MixMember = { role: 'participant', muted: false, passDigits: true };
-
-/** Whether members of it are at other nodes. */
-export const spansNodes = (bridge: BridgeEntry): boolean =>
-  bridge.guests.size > 0 || bridgeSnapshot(bridge).context.home !== undefined;
 
 /** The event of a fact; undefined about a channel that has left. */
 export function bridgeEvent(

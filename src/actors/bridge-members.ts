@@ -10,13 +10,12 @@ import {
   type BridgeEntry,
   bridgeSnapshot,
   type Entry,
-  type Guest,
   isAnnouncer,
   mixMember,
   type Stay,
-  spansNodes,
   staysIn,
 } from './bridge-entry.ts';
+import { createBridgeGuests, spansNodes } from './bridge-guests.ts';
 import { meet } from './bridge-meeting.ts';
 import type { BridgeVideos } from './bridge-video.ts';
 import type { ChannelAudio } from './channel-audio.ts';
@@ -67,10 +66,24 @@ function setMusic({ channel: member, music }: Stay, musicClass: string | undefin
   else music.send({ type: 'music.started', member, musicClass });
 }
 
+/** One of two members, both at this node, has music played to the other, or no longer. */
+function setOtherMusic(bridge: BridgeEntry | undefined, channelId: string, musicClass: string | undefined): void {
+  if (!bridge || bridgeSnapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
+  if (spansNodes(bridge)) return;
+  for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(stay, musicClass);
+}
+
 /** Ends the music of a member that the other of two holds. In a holding bridge music is for waiting and stays. */
 function endHoldMusic(bridge: BridgeEntry): void {
   if (bridgeSnapshot(bridge).context.type !== 'mixing') return;
   for (const stay of staysIn(bridge)) setMusic(stay, undefined);
+}
+
+/** @param entering is in it already, maybe. @throws AriError bridgeFull if it would have more members than `limit` */
+function requireRoom(bridge: BridgeEntry, limit: number, more: number, entering?: string): void {
+  const { members } = bridgeSnapshot(bridge).context;
+  const others = members.filter(({ channelId }) => channelId !== entering);
+  if (others.length + more > limit) throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limit) });
 }
 
 /** The members meet, after one entered or left. */
@@ -79,15 +92,20 @@ function gather(channels: Pick<Channels, 'tell'>, bridge: BridgeEntry, newcomer?
   meet(channels, context, staysIn(bridge), newcomer);
 }
 
+/** The application that controls a channel. */
+function appOf({ ownership }: ChannelEntry): string | undefined {
+  const owner = ownership.getSnapshot();
+  return isControlled(owner) ? owner.context.app : undefined;
+}
+
 function change(bridge: BridgeEntry, channelId: string): void {
   const member = memberOf(bridgeSnapshot(bridge), channelId);
   const stay = bridge.stays.get(channelId);
   if (member && stay) bridge.mix.change(stay.channel.leg.media, mixMember(member));
 }
 
-/** Creates the table of stays. A channel is in one bridge at most. */
-export function createBridgeMembers(options: BridgeMembersOptions) {
-  const { channels, audio, applications, videos, tables, limit, turn } = options;
+/** Where channels are, and the music that bridges play to them. */
+function createStays({ audio, tables, turn }: Pick<BridgeMembersOptions, 'audio' | 'tables' | 'turn'>) {
   const whereabouts = new SlotMap<string, Stay>();
 
   // The music of a member is a part of what a bridge saves.
@@ -103,26 +121,27 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     whereabouts.set(stay.channel.id, stay);
   };
 
+  return { whereabouts, addStay };
+}
+
+/** Creates the table of stays. A channel is in one bridge at most. */
+export function createBridgeMembers(options: BridgeMembersOptions) {
+  const { channels, applications, videos, limit } = options;
+  const { whereabouts, addStay } = createStays(options);
+
   /** A member leaves. Its video ends first. */
   const letGo = (bridge: BridgeEntry, channelId: string): void => {
     videos.told(bridge.id, { type: 'member.leaving', channelId });
     bridge.actor.send({ type: 'leave', channelId });
   };
 
-  /** A channel of another node has left. */
-  const partGuest = (bridge: BridgeEntry, { channelId, app, hasEnded }: Guest): void => {
-    bridge.guests.delete(channelId);
-    endHoldMusic(bridge);
-    if (app !== undefined && !hasEnded) applications.removeInterest(app, bridgeTopic(bridge.id));
-    gather(channels, bridge);
-  };
-
-  /** @throws AriError bridgeFull */
-  const requireRoom = (bridge: BridgeEntry, more: number, entering?: string): void => {
-    const { members } = bridgeSnapshot(bridge).context;
-    const others = members.filter(({ channelId }) => channelId !== entering);
-    if (others.length + more > limit) throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limit) });
-  };
+  const guests = createBridgeGuests({
+    ...{ applications, letGo },
+    changed: (bridge) => {
+      endHoldMusic(bridge);
+      gather(channels, bridge);
+    },
+  });
 
   const leave = (channelId: string): void => {
     const stay = whereabouts.get(channelId);
@@ -135,32 +154,23 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     /** As `Bridges.leave`. */
     leave,
     change,
-    requireRoom,
+    welcome: guests.welcome,
+    requireRoom: (bridge: BridgeEntry, more: number) => requireRoom(bridge, limit, more),
     bridgeOf: (channelId: string): BridgeEntry | undefined => whereabouts.get(channelId)?.bridge,
 
     /** As `Bridges.enter`. */
     enter(bridge: BridgeEntry, channel: ChannelEntry, entry: Entry): void {
-      const { id: channelId, ownership } = channel;
-      requireRoom(bridge, 1, channelId);
+      const { id: channelId } = channel;
+      requireRoom(bridge, limit, 1, channelId);
       const others = bridgeSnapshot(bridge).context.members.filter((member) => member.channelId !== channelId);
       leave(channelId);
-      const owner = ownership.getSnapshot();
-      const app = isControlled(owner) ? owner.context.app : undefined;
+      const app = appOf(channel);
       addStay({ bridge, channel, app, hasMusic: false });
       if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
       bridge.actor.send({ type: 'enter', member: { channelId, ...entry } });
       // There is one announcer at a time: a second one is sent out again, as in Asterisk.
       const isHolding = bridgeSnapshot(bridge).context.type === 'holding';
       if (isHolding && isAnnouncer(entry) && others.some(isAnnouncer)) leave(channelId);
-    },
-
-    /** As `Bridges.welcome`. */
-    welcome(bridge: BridgeEntry, guest: Guest, entry: Entry): void {
-      const { channelId, node, app } = guest;
-      if (bridge.guests.has(channelId)) letGo(bridge, channelId);
-      bridge.guests.set(channelId, guest);
-      if (app !== undefined) applications.addInterest(app, bridgeTopic(bridge.id));
-      bridge.actor.send({ type: 'enter', member: { channelId, ...entry, node } });
     },
 
     /** Effect: the member joins the mix, and meets the others. */
@@ -174,16 +184,16 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
       if (channel.leg.video) videos.tell(bridge.id, { type: 'members.changed' });
       endHoldMusic(bridge);
       channels.tell(channel, { type: 'bridge.entered', bridgeId: bridge.id });
-      const { context } = bridgeSnapshot(bridge);
       // An explicit participant of a holding bridge hears music (behaviour of Asterisk). Others hear announcers only.
-      if (context.type === 'holding' && member.role === 'holding_participant') setMusic(stay, 'default');
+      if (bridgeSnapshot(bridge).context.type === 'holding' && member.role === 'holding_participant')
+        setMusic(stay, 'default');
       gather(channels, bridge, member.channelId);
     },
 
     /** Effect: the member has left. */
     part(bridge: BridgeEntry, channelId: string): void {
       const guest = bridge.guests.get(channelId);
-      if (guest) return void partGuest(bridge, guest);
+      if (guest) return void guests.part(bridge, guest);
       const stay = bridge.stays.get(channelId);
       if (!stay) return;
       bridge.stays.delete(channelId);
@@ -203,12 +213,8 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     },
 
     /** As `Bridges.held`. */
-    held(channelId: string, musicClass: string | undefined): void {
-      const bridge = whereabouts.get(channelId)?.bridge;
-      if (!bridge || bridgeSnapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
-      if (spansNodes(bridge)) return;
-      for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(stay, musicClass);
-    },
+    held: (channelId: string, musicClass: string | undefined): void =>
+      setOtherMusic(whereabouts.get(channelId)?.bridge, channelId, musicClass),
 
     /** As `Bridges.entertain`. */
     entertain(bridge: BridgeEntry, musicClass: string): void {

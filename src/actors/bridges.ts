@@ -156,6 +156,9 @@ const mixReports =
     bridge?.actor.send({ type: 'mix.lost' });
   };
 
+/** Whether it is the part of a bridge of another node. */
+const isPart = (bridge: BridgeEntry): boolean => bridgeSnapshot(bridge).context.home !== undefined;
+
 /** All members join a mix that knows nothing yet. */
 function joinAll(bridge: BridgeEntry, videos: BridgeVideos): void {
   const { members, musicClass } = bridgeSnapshot(bridge).context;
@@ -216,10 +219,9 @@ function bindEffects({ options, registry, videos, members, openMix }: Parts) {
 /** Publishes the end to members and subscribers: after a crash the chart publishes nothing. */
 function tellCrash({ options, members }: Pick<Parts, 'options' | 'members'>, bridge: BridgeEntry, last: Bridge): void {
   const { bus, views, playbacks, recordings } = options;
-  const isPart = bridgeSnapshot(bridge).context.home !== undefined;
   const tell = (event: AriEventBody): void => {
     // The node of the bridge tells it.
-    if (!isPart) bus.publish({ event, topics: bridge.topics });
+    if (!isPart(bridge)) bus.publish({ event, topics: bridge.topics });
   };
   const left = [
     ...staysIn(bridge).map((stay) => views.model(stay.channel)),
@@ -245,8 +247,8 @@ function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start
 
   const publish = (bridge: BridgeEntry, fact: BridgeFact): void => {
     // The node of the bridge tells of all members, as long as it is there.
-    const isPart = bridgeSnapshot(bridge).context.home !== undefined;
-    if (isPart && !(bridge.orphaned && fact.type === 'ChannelLeftBridge')) return;
+    const { orphaned } = bridgeSnapshot(bridge).context;
+    if (isPart(bridge) && !(orphaned && fact.type === 'ChannelLeftBridge')) return;
     const event = bridgeEvent(bridge, fact, { shown: model(bridge), views });
     // No subscription can exist before the bridge.
     if (event) bus.publish({ event, topics: fact.type === 'BridgeCreated' ? [allBridges] : bridge.topics });
@@ -271,7 +273,6 @@ function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start
       stays: new Map(),
       guests: new Map(),
       links: new Set(),
-      orphaned: false,
     };
     spawn(machine(), {
       id,
@@ -339,13 +340,35 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
       for (const bridge of registry.all()) {
         const { context } = bridgeSnapshot(bridge);
         // Links are not restored: the other nodes see that they are lost.
-        if (context.home !== undefined) bridge.actor.send({ type: 'destroy' });
+        if (isPart(bridge)) bridge.actor.send({ type: 'destroy' });
         for (const { channelId } of context.members) if (!bridge.stays.has(channelId)) members.letGo(bridge, channelId);
         if (!isOpen(bridgeSnapshot(bridge))) endWorks(options, bridge);
       }
     },
   };
 }
+
+/** What concerns members at other nodes. @param findOpen finds a bridge or part that is not being destroyed */
+const spanning = (
+  { welcome, letGo, requireRoom }: BridgeMembers,
+  findOpen: (id: string) => BridgeEntry | undefined,
+): Pick<Bridges, 'welcome' | 'dismiss' | 'requireRoom' | 'connect' | 'findPart' | 'endPart'> => ({
+  ...{ welcome, dismiss: letGo, requireRoom },
+  connect(bridge, session) {
+    bridge.links.add(session);
+    bridge.mix.join(session, linkMember);
+    return () => {
+      if (bridge.links.delete(session)) bridge.mix.leave(session);
+    };
+  },
+  findPart(id) {
+    const bridge = findOpen(id);
+    return bridge && isPart(bridge) ? bridge : undefined;
+  },
+  endPart(part, orphaned) {
+    part.actor.send({ type: 'destroy', orphaned });
+  },
+});
 
 export function createBridges(options: BridgesOptions): Bridges {
   const { bus, runtime, tables, log, media, channels, audio, playbacks, recordings, applications, limits } = options;
@@ -391,7 +414,6 @@ export function createBridges(options: BridgesOptions): Bridges {
     const bridge = registry.find(id);
     return bridge && isOpen(bridgeSnapshot(bridge)) ? bridge : undefined;
   };
-  const isPart = (bridge: BridgeEntry): boolean => bridgeSnapshot(bridge).context.home !== undefined;
   const find = (id: string): BridgeEntry | undefined => {
     const bridge = findOpen(id);
     return bridge && !isPart(bridge) ? bridge : undefined;
@@ -406,23 +428,8 @@ export function createBridges(options: BridgesOptions): Bridges {
 
   return {
     ...{ facts, find, model, bridgeOf, leave, held, enter: members.enter, entertain: members.entertain },
-    ...{ welcome: members.welcome, dismiss: members.letGo, requireRoom: members.requireRoom },
+    ...spanning(members, findOpen),
     ...createSaved(parts, start),
-    connect(bridge, session) {
-      bridge.links.add(session);
-      bridge.mix.join(session, linkMember);
-      return () => {
-        if (bridge.links.delete(session)) bridge.mix.leave(session);
-      };
-    },
-    findPart(id) {
-      const bridge = findOpen(id);
-      return bridge && isPart(bridge) ? bridge : undefined;
-    },
-    endPart(part, orphaned) {
-      part.orphaned = orphaned;
-      part.actor.send({ type: 'destroy' });
-    },
     list: () =>
       registry
         .all()

@@ -173,6 +173,7 @@ export const bridgeContext = contextOf<BridgeContext>()({
     }),
   ),
   home: optional(text),
+  orphaned: optional(Type.Boolean()),
   musicClass: optional(text),
 });
 

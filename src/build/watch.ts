@@ -71,7 +71,7 @@ export function buildMonitoring(
     audit: audit.figures() ?? { lines: 0, lost: 0 },
     process: processFigures(),
     loopDelay: loop.read(),
-    cluster: state.cluster?.figures(),
+    cluster: state.cluster && { ...state.cluster.figures(), bridgeLinks: calls.meeting.bridgeLinks?.size ?? 0 },
   });
   const metrics = createMetrics(version, read, () => new Promise((resolve) => clock.soon(resolve)));
   story.listen(metrics.calls);

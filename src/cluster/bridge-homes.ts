@@ -4,11 +4,11 @@ import type { Bridges } from '../actors/bridges.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { LinkAnswer, LinkFormat, LinkGuest, LinkRequest } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
-import { type BridgeLink, type BridgeLinkOptions, beginLink } from './bridge-link.ts';
+import { type BridgeLink, type BridgeLinkOptions, beginLink, type Sign } from './bridge-link.ts';
 
 /** The bridges of this node with members at others. */
 
-type BridgeHomesOptions = BridgeLinkOptions & {
+export type BridgeHomesOptions = BridgeLinkOptions & {
   bridges: Pick<Bridges, 'connect' | 'find' | 'facts' | 'welcome' | 'dismiss'>;
   newId(): string;
   format: LinkFormat;
@@ -64,97 +64,117 @@ const numberOf = (stay: string): number => Number(stay.slice(stay.lastIndexOf('/
 const inBatches = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: Math.ceil(all.length / batch) }, (_, at) => all.slice(at * batch, (at + 1) * batch));
 
+/** The key of a link: a bridge has one with each node. */
+const keyOf = (bridge: BridgeEntry, node: string): string => `${node} ${bridge.id}`;
+
+const guestsOf = ({ id, bridge }: Pick<Home, 'id' | 'bridge'>) =>
+  [...bridge.guests.values()].filter(({ stay }) => stay.startsWith(`${id}/`));
+
 /** Joins the channels of other nodes in bridges of this one: one link for each bridge and node. */
-export function createBridgeHomes(options: BridgeHomesOptions) {
-  const { clock, ask, openAudio, bridges, awayAfterMs, most, hit, name } = options;
-  const homes = new SlotMap<string, Home>();
-  const byId = new SlotMap<string, Home>();
-  const keyOf = (bridge: BridgeEntry, node: string): string => `${node} ${bridge.id}`;
+export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'leave'> {
+  readonly #options: BridgeHomesOptions;
+  readonly #homes = new SlotMap<string, Home>();
+  readonly #byId = new SlotMap<string, Home>();
 
-  const guestsOf = ({ id, bridge }: Pick<Home, 'id' | 'bridge'>) =>
-    [...bridge.guests.values()].filter(({ stay }) => stay.startsWith(`${id}/`));
+  constructor(options: BridgeHomesOptions) {
+    this.#options = options;
+  }
 
-  const accept = (home: Home, { stay, channel, app, entry }: LinkGuest): void => {
-    const { id, node, bridge } = home;
-    if (!home.link?.isOpen || home.gone.has(stay) || home.goneBefore.has(stay)) return;
-    const known = bridge.guests.get(channel.id)?.stay;
-    // One that has come already.
-    if (known?.startsWith(`${id}/`) && numberOf(known) >= stay) return;
-    home.last = Math.max(home.last, stay);
-    const guest = { channelId: channel.id, node, stay: stayName(id, stay), channel, app, hasEnded: false };
-    bridges.welcome(bridge, guest, entry);
-  };
-  const dismissAll = (home: Home): void => {
-    for (const { channelId } of guestsOf(home)) bridges.dismiss(home.bridge, channelId);
-  };
+  get size(): number {
+    return this.#byId.size;
+  }
 
-  /** Makes the members those that the other node has: messages may have been lost. */
-  const reconcile = (home: Home, { stays = [], last = 0, guests = [] }: LinkAnswer): void => {
-    const there = new Set(stays);
-    const here = new Set<number>();
-    const before = home.last;
-    for (const { channelId, stay } of guestsOf(home)) {
-      const number = numberOf(stay);
-      here.add(number);
-      if (number > last || there.has(number)) continue;
-      home.gone.add(number);
-      bridges.dismiss(home.bridge, channelId);
+  async prepare(bridge: BridgeEntry, node: string, channels: readonly string[]): Promise<void> {
+    const { clock, ask } = this.#options;
+    const home = this.#homeAt(bridge, node);
+    home.usedAt = clock.monotonic();
+    await home.opening;
+    const answer = await ask(node, { do: 'check', link: home.id, channels: [...channels] });
+    if (answer.done === 'unknown') home.link?.tell({ type: 'lost' });
+    if (answer.done !== 'yes') throw refusalOf(node, answer);
+  }
+
+  async enter(bridge: BridgeEntry, node: string, channels: readonly string[], entry: Entry): Promise<void> {
+    const home = this.#homes.get(keyOf(bridge, node));
+    if (!home?.link?.isOpen) throw refusalOf(node, { done: 'unknown' });
+    for (const some of inBatches(channels)) {
+      const answer = await this.#options.ask(node, { do: 'enter', link: home.id, channels: some, entry });
+      if (answer.done !== 'yes') throw refusalOf(node, answer);
+      for (const guest of answer.guests ?? []) this.#accept(home, guest);
     }
-    for (const guest of guests) accept(home, guest);
-    const forgotten = stays.filter((stay) => stay <= before && !here.has(stay));
-    // The client that added them was told that the node did not answer. Of others the answer may be on its way still.
-    const leaving = forgotten.filter((stay) => home.forgotten.has(stay));
-    home.forgotten = new Set(forgotten);
-    if (leaving.length > 0) ask(home.node, { do: 'leave', link: home.id, stays: leaving }).catch(() => {});
-  };
+  }
 
-  const look = async (home: Home): Promise<'heard' | 'nothing' | 'unknown' | 'unused'> => {
-    const guests = guestsOf(home).map(({ stay }) => numberOf(stay));
-    const isIdle = guests.length === 0 && clock.monotonic() - home.usedAt > awayAfterMs;
-    if (isIdle || bridges.find(home.bridge.id) !== home.bridge) return 'unused';
-    const sum = guests.reduce((one, other) => one + other, 0);
-    const asked = { do: 'sync', link: home.id, members: guests.length, sum, last: home.last } as const;
-    const answer = await ask(home.node, asked).catch(() => undefined);
-    if (answer?.done === 'unknown') return 'unknown';
-    if (answer?.done !== 'yes') return 'nothing';
-    if (answer.stays) reconcile(home, answer);
-    home.goneBefore = home.gone;
-    home.gone = new Set();
-    return 'heard';
-  };
+  async leave(bridge: BridgeEntry, channels: readonly string[]): Promise<void> {
+    const { ask, bridges } = this.#options;
+    for (const home of [...this.#homes.values()]) {
+      if (home.bridge !== bridge) continue;
+      const leaving = guestsOf(home).filter(({ channelId }) => channels.includes(channelId));
+      if (leaving.length === 0) continue;
+      const stays = leaving.map(({ stay }) => numberOf(stay));
+      const answer = await ask(home.node, { do: 'leave', link: home.id, stays });
+      if (answer.done === 'no') throw refusalOf(home.node, answer);
+      // It may have told so already, and one of them may have come again since.
+      for (const { channelId, stay } of leaving) {
+        home.gone.add(numberOf(stay));
+        if (bridge.guests.get(channelId)?.stay === stay) bridges.dismiss(bridge, channelId);
+      }
+    }
+  }
 
-  const open = async (home: Home): Promise<BridgeLink> => {
-    const { id, node, bridge } = home;
-    const forget = (): void => {
-      homes.delete(keyOf(bridge, node));
-      byId.delete(id);
+  /** What the other node tells of a link of this one. */
+  take(request: LinkRequest): LinkAnswer {
+    const home = this.#byId.get(request.link);
+    if (!home) return { done: 'unknown' };
+    if (request.do === 'entered') this.#accept(home, request.guest);
+    if (request.do === 'ended') home.link?.tell({ type: 'ended' });
+    if (request.do === 'left') {
+      const { channel, stay, ended } = request;
+      home.gone.add(stay);
+      const guest = home.bridge.guests.get(channel.id);
+      if (guest?.stay === stayName(home.id, stay)) {
+        guest.channel = channel;
+        guest.hasEnded = ended;
+        this.#options.bridges.dismiss(home.bridge, channel.id);
+      }
+    }
+    return { done: 'yes' };
+  }
+
+  close(): void {
+    for (const { link } of [...this.#byId.values()]) link?.tell({ type: 'close' });
+  }
+
+  /** The link of a bridge with a node, which is opened if there is none. @throws AriError clusterBusy */
+  #homeAt(bridge: BridgeEntry, node: string): Home {
+    const { most, hit, newId } = this.#options;
+    const known = this.#homes.get(keyOf(bridge, node));
+    if (known) return known;
+    if (this.#byId.size >= most) {
+      hit();
+      throw new AriError('clusterBusy', { most: String(most), limit: 'bridge_links' });
+    }
+    const home: Home = {
+      ...{ id: newId(), node, bridge, opening: undefined as never, link: undefined, last: 0, usedAt: 0 },
+      ...{ gone: new Set(), goneBefore: new Set(), forgotten: new Set() },
     };
-    let link: BridgeLink | undefined;
-    const { secure, format } = options;
-    const audio = await openAudio(id, { secure }, () => link?.tell({ type: 'lost' })).catch((error: Error) => {
-      forget();
+    this.#homes.set(keyOf(bridge, node), home);
+    this.#byId.set(home.id, home);
+    home.opening = this.#open(home);
+    return home;
+  }
+
+  async #open(home: Home): Promise<BridgeLink> {
+    const { ask, openAudio, bridges, name, secure, format } = this.#options;
+    const { id, node, bridge } = home;
+    const audio = await openAudio(id, { secure }, () => home.link?.tell({ type: 'lost' })).catch((error: Error) => {
+      this.#forget(home);
       throw new AriError('nodeUnavailable', { node: name, why: error.message }, { cause: error });
     });
-    const unhear = bridges.facts.of(bridge.id, ({ type }) => {
-      if (type === 'BridgeDestroyed') link?.tell({ type: 'close' });
-    });
-    link = beginLink(options, {
-      ...{ id, node, bridge, audio, look: () => look(home) },
-      effects: { releaseMembers: () => dismissAll(home), loseMembers: () => dismissAll(home) },
-      closed() {
-        unhear();
-        forget();
-      },
-    });
+    const link = this.#begin(home, audio);
     home.link = link;
     try {
       const answer = await ask(node, {
-        do: 'open',
-        link: id,
-        node: name,
-        bridge: bridge.id,
-        format,
-        audio: audio.place,
+        ...{ do: 'open', link: id, node: name, bridge: bridge.id, format, audio: audio.place },
       });
       if (answer.done !== 'yes' || !answer.audio) throw refusalOf(node, answer);
       audio.start(answer.audio, format);
@@ -165,87 +185,78 @@ export function createBridgeHomes(options: BridgeHomesOptions) {
     }
     link.tell({ type: 'opened' });
     return link;
-  };
+  }
 
-  /** The link of a bridge with a node, which is opened if there is none. */
-  const homeAt = (bridge: BridgeEntry, node: string): Home => {
-    const known = homes.get(keyOf(bridge, node));
-    if (known) return known;
-    if (byId.size >= most) {
-      hit();
-      throw new AriError('clusterBusy', { most: String(most), limit: 'bridge_links' });
-    }
-    const id = options.newId();
-    const home: Home = {
-      ...{ id, node, bridge, opening: undefined as never, link: undefined, last: 0, usedAt: 0 },
-      ...{ gone: new Set(), goneBefore: new Set(), forgotten: new Set() },
+  #begin(home: Home, audio: BridgeLink['audio']): BridgeLink {
+    const { bridges } = this.#options;
+    const { id, node, bridge } = home;
+    const unhear = bridges.facts.of(bridge.id, ({ type }) => {
+      if (type === 'BridgeDestroyed') home.link?.tell({ type: 'close' });
+    });
+    const dismissAll = (): void => {
+      for (const { channelId } of guestsOf(home)) bridges.dismiss(bridge, channelId);
     };
-    homes.set(keyOf(bridge, node), home);
-    byId.set(id, home);
-    home.opening = open(home);
-    return home;
-  };
+    return beginLink(this.#options, {
+      ...{ id, node, bridge, audio, look: () => this.#look(home) },
+      effects: { releaseMembers: dismissAll, loseMembers: dismissAll },
+      closed: () => {
+        unhear();
+        this.#forget(home);
+      },
+    });
+  }
 
-  const beyond: Pick<BridgesBeyond, 'prepare' | 'enter' | 'leave'> = {
-    async prepare(bridge, node, channels) {
-      const home = homeAt(bridge, node);
-      home.usedAt = clock.monotonic();
-      await home.opening;
-      const answer = await ask(node, { do: 'check', link: home.id, channels: [...channels] });
-      if (answer.done === 'unknown') home.link?.tell({ type: 'lost' });
-      if (answer.done !== 'yes') throw refusalOf(node, answer);
-    },
-    async enter(bridge, node, channels, entry: Entry) {
-      const home = homes.get(keyOf(bridge, node));
-      if (!home?.link?.isOpen) throw refusalOf(node, { done: 'unknown' });
-      for (const some of inBatches(channels)) {
-        const answer = await ask(node, { do: 'enter', link: home.id, channels: some, entry });
-        if (answer.done !== 'yes') throw refusalOf(node, answer);
-        for (const guest of answer.guests ?? []) accept(home, guest);
-      }
-    },
-    async leave(bridge, channels) {
-      for (const home of [...homes.values()]) {
-        if (home.bridge !== bridge) continue;
-        const leaving = guestsOf(home).filter(({ channelId }) => channels.includes(channelId));
-        if (leaving.length === 0) continue;
-        const stays = leaving.map(({ stay }) => numberOf(stay));
-        const answer = await ask(home.node, { do: 'leave', link: home.id, stays });
-        if (answer.done === 'no') throw refusalOf(home.node, answer);
-        // It may have told so already, and one of them may have come again since.
-        for (const { channelId, stay } of leaving) {
-          home.gone.add(numberOf(stay));
-          if (bridge.guests.get(channelId)?.stay === stay) bridges.dismiss(bridge, channelId);
-        }
-      }
-    },
-  };
+  #forget({ id, bridge, node }: Home): void {
+    this.#homes.delete(keyOf(bridge, node));
+    this.#byId.delete(id);
+  }
 
-  return {
-    ...beyond,
-    /** What the other node tells of a link of this one. */
-    take(request: LinkRequest): LinkAnswer {
-      const home = byId.get(request.link);
-      if (!home) return { done: 'unknown' };
-      if (request.do === 'entered') accept(home, request.guest);
-      if (request.do === 'ended') home.link?.tell({ type: 'ended' });
-      if (request.do === 'left') {
-        const { channel, stay, ended } = request;
-        home.gone.add(stay);
-        const guest = home.bridge.guests.get(channel.id);
-        if (guest?.stay === stayName(home.id, stay)) {
-          guest.channel = channel;
-          guest.hasEnded = ended;
-          bridges.dismiss(home.bridge, channel.id);
-        }
-      }
-      return { done: 'yes' };
-    },
-    get size() {
-      return byId.size;
-    },
-    close(): void {
-      for (const { link } of [...byId.values()]) link?.tell({ type: 'close' });
-    },
-  };
+  /** A channel of the other node has entered. The message may come twice, or late. */
+  #accept(home: Home, { stay, channel, app, entry }: LinkGuest): void {
+    const { id, node, bridge, link, gone, goneBefore } = home;
+    if (!link?.isOpen || gone.has(stay) || goneBefore.has(stay)) return;
+    const known = bridge.guests.get(channel.id)?.stay;
+    if (known?.startsWith(`${id}/`) && numberOf(known) >= stay) return;
+    home.last = Math.max(home.last, stay);
+    const guest = { channelId: channel.id, node, stay: stayName(id, stay), channel, app, hasEnded: false };
+    this.#options.bridges.welcome(bridge, guest, entry);
+  }
+
+  /** Compares the members with those that the other node has. */
+  async #look(home: Home): Promise<Sign> {
+    const { clock, ask, bridges, awayAfterMs } = this.#options;
+    const guests = guestsOf(home).map(({ stay }) => numberOf(stay));
+    const isIdle = guests.length === 0 && clock.monotonic() - home.usedAt > awayAfterMs;
+    if (isIdle || bridges.find(home.bridge.id) !== home.bridge) return 'unused';
+    const sum = guests.reduce((one, other) => one + other, 0);
+    const asked = { do: 'sync', link: home.id, members: guests.length, sum, last: home.last } as const;
+    const answer = await ask(home.node, asked).catch(() => undefined);
+    if (answer?.done === 'unknown') return 'unknown';
+    if (answer?.done !== 'yes') return 'nothing';
+    if (answer.stays) this.#reconcile(home, answer);
+    home.goneBefore = home.gone;
+    home.gone = new Set();
+    return 'heard';
+  }
+
+  /** Makes the members those that the other node has: messages may have been lost. */
+  #reconcile(home: Home, { stays = [], last = 0, guests = [] }: LinkAnswer): void {
+    const { ask, bridges } = this.#options;
+    const there = new Set(stays);
+    const here = new Set<number>();
+    const before = home.last;
+    for (const { channelId, stay } of guestsOf(home)) {
+      const number = numberOf(stay);
+      here.add(number);
+      if (number > last || there.has(number)) continue;
+      home.gone.add(number);
+      bridges.dismiss(home.bridge, channelId);
+    }
+    for (const guest of guests) this.#accept(home, guest);
+    const forgotten = stays.filter((stay) => stay <= before && !here.has(stay));
+    // The client that added them was told that the node did not answer. Of others the answer may be on its way still.
+    const leaving = forgotten.filter((stay) => home.forgotten.has(stay));
+    home.forgotten = new Set(forgotten);
+    if (leaving.length > 0) ask(home.node, { do: 'leave', link: home.id, stays: leaving }).catch(() => {});
+  }
 }

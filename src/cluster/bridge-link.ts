@@ -7,7 +7,7 @@ import { TableRun, type TableWatch } from '../machines/table-run.ts';
 import type { LinkAnswer, LinkFormat, LinkPlace, LinkRequest } from '../models/bridge-link.ts';
 
 /** The audio of one node for all members of a bridge at another one. */
-export interface LinkAudio {
+interface LinkAudio {
   /** Where this node receives. */
   readonly place: LinkPlace;
   readonly session: Parameters<Bridges['connect']>[1];
@@ -19,7 +19,7 @@ export interface LinkAudio {
 }
 
 /** Opens audio. @param near a peer's address, if it is known. @throws (rejects) Error when no port is free */
-export type OpenLinkAudio = (
+type OpenLinkAudio = (
   id: string,
   options: { near?: string | undefined; secure: boolean },
   lost: () => void,
@@ -44,6 +44,9 @@ export type BridgeLinkOptions = {
   hit(): void;
 };
 
+/** A sign of the other node: `unknown` = it does not have the link, `unused` = this node does not need it any more. */
+export type Sign = 'heard' | 'nothing' | 'unknown' | 'unused';
+
 type Effects = 'releaseMembers' | 'loseMembers';
 
 /** One side of the audio between two nodes for one bridge. */
@@ -63,7 +66,7 @@ type LinkStart = {
   bridge: BridgeEntry;
   audio: LinkAudio;
   /** Looks for a sign of the other node. It never rejects. */
-  look(link: BridgeLink): Promise<'heard' | 'nothing' | 'unknown' | 'unused'>;
+  look(link: BridgeLink): Promise<Sign>;
   effects: Readonly<Record<Effects, () => void>>;
   closed(): void;
 };
@@ -76,6 +79,7 @@ export function beginLink(options: BridgeLinkOptions, start: LinkStart): BridgeL
   const { clock, log, tables, ask, bridges, awayAfterMs } = options;
   const { id, node, bridge, audio, look, effects, closed } = start;
   const everyMs = awayAfterMs / looksWithin;
+  const ends = bridge.actor.getSnapshot().context.home === undefined ? 'close' : 'ended';
   let leaveMix = (): void => {};
   let looking: unknown;
   let waiting: unknown;
@@ -116,11 +120,7 @@ export function beginLink(options: BridgeLinkOptions, start: LinkStart): BridgeL
         audio.close();
         closed();
       },
-      tellEnd: () =>
-        void ask(node, {
-          do: bridge.actor.getSnapshot().context.home === undefined ? 'close' : 'ended',
-          link: id,
-        }).catch(() => {}),
+      tellEnd: () => void ask(node, { do: ends, link: id }).catch(() => {}),
       awaitSign() {
         log.warn({ bridge: bridge.id, node }, 'neither an answer nor audio of the other node of a bridge has come');
         waiting = clock.setTimeout(() => run.send({ type: 'overdue' }), awayAfterMs - everyMs);

@@ -1,11 +1,11 @@
 import type { BridgeOperations, BridgesBeyond } from '../actors/bridge-operations.ts';
 import { type LinkAnswer, linkRequestCheck } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
-import { createBridgeHomes } from './bridge-homes.ts';
-import { createBridgeParts } from './bridge-parts.ts';
+import { BridgeHomes, type BridgeHomesOptions } from './bridge-homes.ts';
+import { BridgeParts, type BridgePartsOptions } from './bridge-parts.ts';
 
-type BridgeLinksOptions = Parameters<typeof createBridgeHomes>[0] &
-  Omit<Parameters<typeof createBridgeParts>[0], 'candidates'> & { nodeOf: BridgesBeyond['nodeOf'] };
+type BridgeLinksOptions = BridgeHomesOptions &
+  Omit<BridgePartsOptions, 'candidates'> & { nodeOf: BridgesBeyond['nodeOf'] };
 
 /** Bridges with members at several nodes. */
 export interface BridgeLinks extends BridgesBeyond {
@@ -24,13 +24,13 @@ const toHome: ReadonlySet<string> = new Set(['entered', 'left', 'ended']);
 
 export function createBridgeLinks(options: BridgeLinksOptions): BridgeLinks {
   let candidates: BridgeOperations['candidates'] = () => [];
-  const homes = createBridgeHomes(options);
-  const parts = createBridgeParts({ ...options, candidates: (ids) => candidates(ids) });
+  const homes = new BridgeHomes(options);
+  const parts = new BridgeParts({ ...options, candidates: (ids) => candidates(ids) });
   return {
     nodeOf: options.nodeOf,
-    prepare: homes.prepare,
-    enter: homes.enter,
-    leave: homes.leave,
+    prepare: (...asked) => homes.prepare(...asked),
+    enter: (...asked) => homes.enter(...asked),
+    leave: (...asked) => homes.leave(...asked),
     async answer(request) {
       if (!linkRequestCheck.fits(request)) return { done: 'no' };
       try {

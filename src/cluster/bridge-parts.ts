@@ -1,7 +1,7 @@
 import type { BridgeEntry } from '../actors/bridge-entry.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Bridges } from '../actors/bridges.ts';
-import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
+import { snapshotOf } from '../actors/channel-entry.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type BridgeInput, memberOf } from '../machines/bridge.ts';
@@ -12,7 +12,7 @@ import { type BridgeLink, type BridgeLinkOptions, beginLink } from './bridge-lin
 
 /** The channels of this node in bridges of others. */
 
-type BridgePartsOptions = BridgeLinkOptions & {
+export type BridgePartsOptions = BridgeLinkOptions & {
   bridges: Pick<
     Bridges,
     'connect' | 'open' | 'findPart' | 'endPart' | 'facts' | 'enter' | 'leave' | 'snapshot' | 'requireRoom'
@@ -46,49 +46,79 @@ const partOf = (id: string, home: string, creationTime: number): BridgeInput => 
 });
 
 /** Joins the channels of this node in bridges of others. */
-export function createBridgeParts(options: BridgePartsOptions) {
-  const { clock, ask, openAudio, bridges, candidates, views, awayAfterMs, most, hit } = options;
-  const parts = new SlotMap<string, Part>();
+export class BridgeParts {
+  readonly #options: BridgePartsOptions;
+  readonly #parts = new SlotMap<string, Part>();
 
-  const guestOf = ({ bridge, stays }: Part, channelId: string): LinkGuest | undefined => {
-    const stay = stays.get(channelId);
-    const present = bridge.stays.get(channelId);
-    const member = memberOf(bridges.snapshot(bridge), channelId);
-    if (stay === undefined || !present || !member) return undefined;
-    const { role, muted, absorbsDigits, inhibitsConnectedLine } = member;
-    return {
-      ...{ stay, channel: views.model(present.channel), entry: { role, muted, absorbsDigits, inhibitsConnectedLine } },
-      ...(present.app !== undefined && { app: present.app }),
-    };
-  };
+  constructor(options: BridgePartsOptions) {
+    this.#options = options;
+  }
 
-  /** Tells the node of the bridge. What does not arrive is found when it looks at the members. */
-  const report = ({ link }: Part, told: LinkRequest): void => {
-    if (link.isOpen) ask(link.node, told).catch(() => {});
-  };
-  const entered = (part: Part, channelId: string): void => {
-    part.stays.set(channelId, ++part.last);
-    const guest = part.asked ? undefined : guestOf(part, channelId);
-    if (guest) report(part, { do: 'entered', link: part.link.id, guest });
-  };
-  const left = (part: Part, channelId: string): void => {
-    const stay = part.stays.get(channelId);
-    const present = part.bridge.stays.get(channelId);
-    part.stays.delete(channelId);
-    if (stay === undefined || !present) return;
-    const ended = isEnding(snapshotOf(present.channel));
-    report(part, { do: 'left', link: part.link.id, stay, channel: views.model(present.channel), ended });
-  };
+  get size(): number {
+    return this.#parts.size;
+  }
+
+  /** Answers the node of a bridge. @throws (rejects) AriError, or Error when there is no port for the audio */
+  async take(request: LinkRequest): Promise<LinkAnswer> {
+    if (request.do === 'open') return this.#open(request);
+    const part = this.#parts.get(request.link);
+    if (!part) return { done: 'unknown' };
+    part.askedAt = this.#options.clock.monotonic();
+    switch (request.do) {
+      case 'check':
+        this.#options.candidates(request.channels);
+        return { done: 'yes' };
+      case 'enter':
+        return this.#enter(part, request);
+      case 'leave':
+        return this.#leave(part, request);
+      case 'sync':
+        return this.#sync(part, request);
+      case 'close':
+        part.link.tell({ type: 'ended' });
+        return { done: 'yes' };
+      default:
+        return { done: 'unknown' };
+    }
+  }
+
+  close(): void {
+    for (const { link } of [...this.#parts.values()]) link.tell({ type: 'close' });
+  }
+
+  async #open(request: LinkRequestOf<'open'>): Promise<LinkAnswer> {
+    const { openAudio, most, hit } = this.#options;
+    if (this.#parts.size >= most) {
+      hit();
+      throw new AriError('clusterBusy', { most: String(most), limit: 'bridge_links' });
+    }
+    let part: Part | undefined;
+    const asked = { near: request.audio.address, secure: request.audio.key !== undefined };
+    const audio = await openAudio(request.link, asked, () => part?.link.tell({ type: 'lost' }));
+    try {
+      // A bridge has one link with this node: an earlier one is over.
+      for (const { bridge, link } of [...this.#parts.values()])
+        if (bridge.id === request.bridge) link.tell({ type: 'ended' });
+      audio.start(request.audio, request.format);
+      part = this.#begin(request, audio);
+    } catch (error) {
+      audio.close();
+      throw error;
+    }
+    part.link.tell({ type: 'opened' });
+    return { done: 'yes', audio: audio.place };
+  }
 
   /** Begins a part, when its audio is open. */
-  const begin = ({ link: id, node, bridge: bridgeId }: LinkRequestOf<'open'>, audio: BridgeLink['audio']): Part => {
+  #begin({ link: id, node, bridge: bridgeId }: LinkRequestOf<'open'>, audio: BridgeLink['audio']): Part {
+    const { clock, bridges, awayAfterMs } = this.#options;
     const bridge = bridges.open(partOf(bridgeId, node, clock.now()));
     const unhear = bridges.facts.of(bridge.id, (fact) => {
-      if (fact.type === 'ChannelEnteredBridge') entered(part, fact.channelId);
-      if (fact.type === 'ChannelLeftBridge') left(part, fact.channelId);
+      if (fact.type === 'ChannelEnteredBridge') this.#entered(part, fact.channelId);
+      if (fact.type === 'ChannelLeftBridge') this.#left(part, fact.channelId);
       if (fact.type === 'BridgeDestroyed') part.link.tell({ type: 'close' });
     });
-    const link = beginLink(options, {
+    const link = beginLink(this.#options, {
       ...{ id, node, bridge, audio },
       async look() {
         if (bridges.findPart(bridge.id) !== bridge) return 'unused';
@@ -98,42 +128,18 @@ export function createBridgeParts(options: BridgePartsOptions) {
         releaseMembers: () => bridges.endPart(bridge, false),
         loseMembers: () => bridges.endPart(bridge, true),
       },
-      closed() {
+      closed: () => {
         unhear();
-        parts.delete(id);
+        this.#parts.delete(id);
       },
     });
     const part: Part = { bridge, link, stays: new Map(), last: 0, askedAt: clock.monotonic(), asked: false };
-    parts.set(id, part);
+    this.#parts.set(id, part);
     return part;
-  };
+  }
 
-  /** A bridge has one link with this node: an earlier one is over. */
-  const endEarlier = (bridgeId: string): void => {
-    for (const { bridge, link } of [...parts.values()]) if (bridge.id === bridgeId) link.tell({ type: 'ended' });
-  };
-
-  const open = async (request: LinkRequestOf<'open'>): Promise<LinkAnswer> => {
-    if (parts.size >= most) {
-      hit();
-      throw new AriError('clusterBusy', { most: String(most), limit: 'bridge_links' });
-    }
-    let part: Part | undefined;
-    const asked = { near: request.audio.address, secure: request.audio.key !== undefined };
-    const audio = await openAudio(request.link, asked, () => part?.link.tell({ type: 'lost' }));
-    try {
-      endEarlier(request.bridge);
-      audio.start(request.audio, request.format);
-      part = begin(request, audio);
-    } catch (error) {
-      audio.close();
-      throw error;
-    }
-    part.link.tell({ type: 'opened' });
-    return { done: 'yes', audio: audio.place };
-  };
-
-  const enter = (part: Part, { channels, entry }: LinkRequestOf<'enter'>): LinkAnswer => {
+  #enter(part: Part, { channels, entry }: LinkRequestOf<'enter'>): LinkAnswer {
+    const { bridges, candidates } = this.#options;
     const entering = candidates(channels);
     bridges.requireRoom(part.bridge, entering.length);
     part.asked = true;
@@ -142,53 +148,54 @@ export function createBridgeParts(options: BridgePartsOptions) {
     } finally {
       part.asked = false;
     }
-    const guests = entering.flatMap(({ id }: ChannelEntry) => guestOf(part, id) ?? []);
-    return { done: 'yes', guests };
-  };
+    return { done: 'yes', guests: entering.flatMap(({ id }) => this.#guestOf(part, id) ?? []) };
+  }
 
-  const leave = (part: Part, { stays }: LinkRequestOf<'leave'>): LinkAnswer => {
+  #leave(part: Part, { stays }: LinkRequestOf<'leave'>): LinkAnswer {
     const leaving = new Set(stays);
-    for (const [channelId, stay] of [...part.stays]) if (leaving.has(stay)) bridges.leave(channelId);
+    for (const [channelId, stay] of [...part.stays]) if (leaving.has(stay)) this.#options.bridges.leave(channelId);
     return { done: 'yes' };
-  };
+  }
 
-  const sync = (part: Part, { members, sum, last }: LinkRequestOf<'sync'>): LinkAnswer => {
+  #sync(part: Part, { members, sum, last }: LinkRequestOf<'sync'>): LinkAnswer {
     const stays = [...part.stays.values()];
     if (stays.length === members && stays.reduce((one, other) => one + other, 0) === sum) return { done: 'yes' };
     const unknown = [...part.stays].filter(([, stay]) => stay > last).slice(0, mostShown);
-    const guests = unknown.flatMap(([channelId]) => guestOf(part, channelId) ?? []);
+    const guests = unknown.flatMap(([channelId]) => this.#guestOf(part, channelId) ?? []);
     return { done: 'yes', stays, last: part.last, guests };
-  };
+  }
 
-  return {
-    /** Answers the node of a bridge. @throws (rejects) AriError, or Error when there is no port for the audio */
-    async take(request: LinkRequest): Promise<LinkAnswer> {
-      if (request.do === 'open') return open(request);
-      const part = parts.get(request.link);
-      if (!part) return { done: 'unknown' };
-      part.askedAt = clock.monotonic();
-      switch (request.do) {
-        case 'check':
-          candidates(request.channels);
-          return { done: 'yes' };
-        case 'enter':
-          return enter(part, request);
-        case 'leave':
-          return leave(part, request);
-        case 'sync':
-          return sync(part, request);
-        case 'close':
-          part.link.tell({ type: 'ended' });
-          return { done: 'yes' };
-        default:
-          return { done: 'unknown' };
-      }
-    },
-    get size() {
-      return parts.size;
-    },
-    close(): void {
-      for (const { link } of [...parts.values()]) link.tell({ type: 'close' });
-    },
-  };
+  #guestOf({ bridge, stays }: Part, channelId: string): LinkGuest | undefined {
+    const stay = stays.get(channelId);
+    const present = bridge.stays.get(channelId);
+    const member = memberOf(this.#options.bridges.snapshot(bridge), channelId);
+    if (stay === undefined || !present || !member) return undefined;
+    const { role, muted, absorbsDigits, inhibitsConnectedLine } = member;
+    const channel = this.#options.views.model(present.channel);
+    return {
+      ...{ stay, channel, entry: { role, muted, absorbsDigits, inhibitsConnectedLine } },
+      ...(present.app !== undefined && { app: present.app }),
+    };
+  }
+
+  #entered(part: Part, channelId: string): void {
+    part.stays.set(channelId, ++part.last);
+    const guest = part.asked ? undefined : this.#guestOf(part, channelId);
+    if (guest) this.#report(part, { do: 'entered', link: part.link.id, guest });
+  }
+
+  #left(part: Part, channelId: string): void {
+    const stay = part.stays.get(channelId);
+    const present = part.bridge.stays.get(channelId);
+    part.stays.delete(channelId);
+    if (stay === undefined || !present) return;
+    const channel = this.#options.views.model(present.channel);
+    const ended = isEnding(snapshotOf(present.channel));
+    this.#report(part, { do: 'left', link: part.link.id, stay, channel, ended });
+  }
+
+  /** Tells the node of the bridge. What does not arrive is found when it looks at the members. */
+  #report({ link }: Part, told: LinkRequest): void {
+    if (link.isOpen) this.#options.ask(link.node, told).catch(() => {});
+  }
 }

@@ -53,6 +53,8 @@ export type BridgeContext = BridgeInput & {
   members: readonly BridgeMember[];
   /** The class of music that everyone hears; absent when it is off. */
   musicClass?: string | undefined;
+  /** A part whose bridge is lost: applications hear from this node that the members leave. */
+  orphaned?: boolean;
 };
 
 /** Asked from above. Whether a channel may enter or is there to leave is decided before. */
@@ -65,7 +67,7 @@ export type BridgeCommand =
   | { type: 'stopMoh' }
   | { type: 'variable.set'; name: string; value: string | undefined; report?: boolean }
   /** Its members get it first, then other subscribers. */
-  | { type: 'destroy' };
+  | { type: 'destroy'; orphaned?: boolean };
 
 export type BridgeEvent =
   | BridgeCommand
@@ -122,6 +124,7 @@ const changeMember = assign(({ context, event }) => {
   const { channelId, absorbsDigits } = event;
   return { members: context.members.map((each) => (each.channelId === channelId ? { ...each, absorbsDigits } : each)) };
 });
+const keepOrphaned = assign(({ event }) => (event.type === 'destroy' && event.orphaned ? { orphaned: true } : {}));
 const entered = emit(({ event }) => ({
   type: 'ChannelEnteredBridge',
   channelId: event.type === 'enter' ? event.member.channelId : '',
@@ -193,7 +196,7 @@ export const bridgeMachine = bridge.createMachine({
       on: {
         ...living,
         enter: { target: 'occupied', actions: [keepMember, entered, join] },
-        destroy: 'closing',
+        destroy: { target: 'closing', actions: keepOrphaned },
       },
     },
     occupied: {
@@ -207,7 +210,7 @@ export const bridgeMachine = bridge.createMachine({
             { type: 'changeMix', params: ({ event }) => ({ channelId: 'channelId' in event ? event.channelId : '' }) },
           ],
         },
-        destroy: 'emptying',
+        destroy: { target: 'emptying', actions: keepOrphaned },
       },
     },
     /** All members leave; none may enter. */

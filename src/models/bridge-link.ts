@@ -10,7 +10,7 @@ const count = Type.Integer({ minimum: 0 });
 const ids = Type.Array(text, { maxItems: 100_000 });
 
 /** Codecs of the audio between two nodes. */
-export const linkFormats = ['ulaw', 'alaw', 'g722', 'slin', 'slin16', 'opus'] as const;
+const linkFormats = ['ulaw', 'alaw', 'g722', 'slin', 'slin16', 'opus'] as const;
 export type LinkFormat = (typeof linkFormats)[number];
 
 /** Where a node receives the audio of the other one, and the key that it sends with (SRTP). */

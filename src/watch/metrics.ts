@@ -62,6 +62,7 @@ export type Figures = {
         eventsOut: number;
         eventsIn: number;
         eventsLost: number;
+        bridgeLinks: number;
         standIns?: number;
         replica?: { lagMs: number; octets: number; copies: number };
       }
@@ -359,6 +360,12 @@ function declareCluster({ gauge, counter }: Declaring): void {
     'Events that did not reach the node of their application.',
     [],
     figure(({ eventsLost }) => eventsLost),
+  );
+  gauge(
+    'cluster_bridge_links',
+    'Links that join members of bridges at two nodes.',
+    [],
+    figure(({ bridgeLinks }) => bridgeLinks),
   );
   declareReplica({ gauge, counter });
   gauge('cluster_stand_ins', 'Lost nodes whose calls go on here.', [], ({ cluster }) =>

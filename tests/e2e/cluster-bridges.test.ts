@@ -60,10 +60,26 @@ class World {
     return (await this.cluster.node(node).client().ok<Bridge>('GET', `/bridges/${bridge}`)).channels;
   }
 
-  /** Ports of RTP at a node. */
-  async ports(node: string): Promise<number> {
-    const metrics = await (await this.cluster.node(node).ask('GET', '/metrics')).text();
-    return Number(/^hookswitch_media_sessions (\d+)$/m.exec(metrics)?.[1]);
+  /** Waits until the nodes have so many links for bridges. */
+  async links(wanted: Record<string, number>): Promise<void> {
+    let seen: Record<string, number> = {};
+    const links = async (node: string): Promise<number> => {
+      const metrics = await (await this.cluster.node(node).ask('GET', '/metrics')).text();
+      return Number(/^hookswitch_cluster_bridge_links (\d+)$/m.exec(metrics)?.[1]);
+    };
+    await untilAsked(
+      async () => {
+        const names = Object.keys(wanted);
+        seen = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await links(name)] as const)));
+        return names.every((name) => seen[name] === wanted[name]);
+      },
+      () => `the nodes have other links: ${JSON.stringify(seen)}`,
+    );
+  }
+
+  /** An event about a caller and a bridge, heard already or still to come. */
+  told(type: 'ChannelEnteredBridge' | 'ChannelLeftBridge', { id }: Caller) {
+    return this.app.waitFor(type, ({ channel }) => channel?.id === id);
   }
 
   add(bridge: string, ...callers: Caller[]) {
@@ -84,13 +100,14 @@ class World {
   }
 }
 
-const withNodes = (title: string, run: (world: World) => Promise<void>): void =>
+/** Runs a test on three nodes. @param node where the application is connected */
+const withNodes = (title: string, node: string, run: (world: World) => Promise<void>): void =>
   nats.test(bridges, title, async (command) => {
-    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], { request_timeout: 2 }, endpoints);
+    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], { request_timeout: 1 }, endpoints);
     let world: World | undefined;
     try {
-      const app = await cluster.node('b').app('shop');
-      for (const node of Object.values(cluster.nodes)) await node.hasApplications(1);
+      const app = await cluster.node(node).app('shop');
+      for (const each of Object.values(cluster.nodes)) await each.hasApplications(1);
       world = new World(cluster, app);
       await run(world);
     } catch (error) {
@@ -102,33 +119,169 @@ const withNodes = (title: string, run: (world: World) => Promise<void>): void =>
     }
   });
 
-withNodes('members at three nodes hear each other once, over one link for each pair of nodes', async (world) => {
-  const { app } = world;
-  const [alice, bob, carol] = [
+/** A bridge of node a with one caller at each node. */
+async function conference(world: World): Promise<{ id: string; callers: [Caller, Caller, Caller] }> {
+  const callers: [Caller, Caller, Caller] = [
     await world.caller('alice', 'a'),
     await world.caller('bob', 'b'),
     await world.caller('carol', 'c'),
   ];
-  const { id } = await app.ok<Bridge>('POST', '/bridges?bridgeId=a~room');
-  assert.is((await world.add(id, alice, bob, carol)).status, 204);
+  const { id } = await world.app.ok<Bridge>('POST', '/bridges?bridgeId=a~room');
+  assert.is((await world.add(id, ...callers)).status, 204);
+  await world.hearEachOther(...callers);
+  return { id, callers };
+}
+
+withNodes('members at three nodes hear each other once, over one link for each pair of nodes', 'b', async (world) => {
+  const { app } = world;
+  const {
+    id,
+    callers: [alice, bob, carol],
+  } = await conference(world);
   assert.equal(await world.members(id), [alice.id, bob.id, carol.id]);
-  await world.hearEachOther(alice, bob, carol);
   const dave = await world.caller('dave', 'c');
   assert.is((await world.add(id, dave)).status, 204);
   await world.hearEachOther(alice, bob, carol, dave);
-
-  await app.waitFor('ChannelEnteredBridge', ({ channel }) => channel?.id === dave.id);
-  assert.equal(world.heard(id), [
-    `ChannelEnteredBridge ${alice.id} [${alice.id}]`,
-    `ChannelEnteredBridge ${bob.id} [${alice.id},${bob.id}]`,
-    `ChannelEnteredBridge ${carol.id} [${alice.id},${bob.id},${carol.id}]`,
-    `ChannelEnteredBridge ${dave.id} [${alice.id},${bob.id},${carol.id},${dave.id}]`,
-  ]);
+  await world.links({ a: 2, b: 1, c: 1 });
+  await world.told('ChannelEnteredBridge', dave);
+  const entered = [alice, bob, carol, dave].map(
+    (caller, index, callers) =>
+      `ChannelEnteredBridge ${caller.id} [${callers
+        .slice(0, index + 1)
+        .map((each) => each.id)
+        .join()}]`,
+  );
+  assert.equal(world.heard(id), entered);
   const listed = await app.ok<Bridge[]>('GET', '/bridges');
   assert.equal(
-    listed.map((each) => [each.id, each.channels.length]),
-    [['a~room', 4]],
+    listed.map((each) => each.id),
+    [id],
   );
+
+  const before = carol.phone.audio.packets.length;
+  await alice.phone.audio.press('5', 100);
+  await carol.phone.audio.until(
+    () => carol.phone.audio.packets.slice(before).some(({ payloadType }) => payloadType === 101),
+    'the digit',
+  );
+
+  // One is let out, one hangs up, and one enters another bridge of its node.
+  const bobLeft = world.told('ChannelLeftBridge', bob);
+  assert.is((await app.request('POST', `/bridges/${id}/removeChannel?channel=${bob.id}`)).status, 204);
+  assert.equal(await world.members(id), [alice.id, carol.id, dave.id]);
+  await bobLeft;
+  await world.hearEachOther(alice, carol, dave);
+  const daveLeft = world.told('ChannelLeftBridge', dave);
+  dave.phone.hangup();
+  await daveLeft;
+  await world.hearEachOther(alice, carol);
+  await app.ok<Bridge>('POST', '/bridges?bridgeId=c~aside');
+  const carolLeft = app.waitFor(
+    'ChannelLeftBridge',
+    ({ bridge, channel }) => bridge.id === id && channel?.id === carol.id,
+  );
+  assert.is((await world.add('c~aside', carol)).status, 204);
+  await carolLeft;
+  assert.equal(await world.members(id), [alice.id]);
+  assert.equal(await world.members('c~aside', 'a'), [carol.id]);
+
+  // Both are back, and then the bridge is destroyed.
+  assert.is((await world.add(id, bob, carol)).status, 204);
+  await world.hearEachOther(alice, bob, carol);
+  assert.is((await app.request('POST', `/bridges/${id}/removeChannel?channel=${dave.id}`)).status, 422);
+  const destroyed = app.waitFor('BridgeDestroyed', ({ bridge }) => bridge.id === id);
+  assert.is((await app.request('DELETE', `/bridges/${id}`)).status, 204);
+  await destroyed;
+  assert.equal(world.heard(id).slice(entered.length), [
+    `ChannelLeftBridge ${bob.id} [${alice.id},${carol.id},${dave.id}]`,
+    `ChannelLeftBridge ${dave.id} [${alice.id},${carol.id}]`,
+    `ChannelLeftBridge ${carol.id} [${alice.id}]`,
+    `ChannelEnteredBridge ${bob.id} [${alice.id},${bob.id}]`,
+    `ChannelEnteredBridge ${carol.id} [${alice.id},${bob.id},${carol.id}]`,
+    `ChannelLeftBridge ${alice.id} [${bob.id},${carol.id}]`,
+    `ChannelLeftBridge ${bob.id} [${carol.id}]`,
+    `ChannelLeftBridge ${carol.id} []`,
+    'BridgeDestroyed  []',
+  ]);
+  await world.links({ a: 0, b: 0, c: 0 });
+  const bridged = await app.ok<{ id: string }[]>('GET', '/channels');
+  assert.equal(bridged.map((each) => each.id).toSorted(), [alice.id, bob.id, carol.id].toSorted());
+});
+
+withNodes('what cannot span nodes is refused, and nobody enters', 'b', async (world) => {
+  const { app } = world;
+  const [alice, bob] = [await world.caller('alice', 'a'), await world.caller('bob', 'b')];
+  const refused = async (bridge: string, wanted: string) => {
+    const { status, body } = await app.request<{ message?: string }>(
+      'POST',
+      `/bridges/${bridge}/addChannel?channel=${wanted}`,
+    );
+    return [status, body?.message];
+  };
+  await app.ok('POST', '/bridges?bridgeId=a~hold&type=holding');
+  await app.ok('POST', '/bridges?bridgeId=a~sfu&type=video_sfu');
+  for (const bridge of ['a~hold', 'a~sfu'])
+    assert.match(
+      String(await refused(bridge, bob.id)),
+      /^409,The channel b~\S+ is on the node 'b'\. Channels of other nodes/,
+    );
+  await app.ok('POST', '/bridges?bridgeId=a~room');
+  assert.equal(await refused('a~room', `${alice.id},b~none`), [400, 'Channel not found']);
+  assert.equal(await refused('a~room', `${alice.id},nowhere`), [400, 'Channel not found']);
+  assert.equal(await world.members('a~room'), []);
+  const outside = await app.request('POST', `/bridges/a~room/removeChannel?channel=${bob.id}`);
+  assert.equal([outside.status, outside.body], [422, { message: 'Channel not in this bridge' }]);
+  assert.equal(await refused('a~gone', bob.id), [404, 'Bridge not found']);
+});
+
+withNodes('members of a lost node leave once, and the others hear each other', 'c', async (world) => {
+  const {
+    id,
+    callers: [alice, bob, carol],
+  } = await conference(world);
+  const left = world.told('ChannelLeftBridge', bob);
+  await world.cluster.node('b').child.end('SIGKILL');
+  await left;
+  await world.hearEachOther(alice, carol);
+  assert.equal(await world.members(id, 'a'), [alice.id, carol.id]);
+  await world.links({ a: 1, c: 1 });
+  assert.equal(
+    world.heard(id).filter((event) => event.startsWith('ChannelLeftBridge')),
+    [`ChannelLeftBridge ${bob.id} [${alice.id},${carol.id}]`],
+  );
+});
+
+withNodes('members of a bridge whose node is lost stay in their application', 'c', async (world) => {
+  const {
+    id,
+    callers: [, bob, carol],
+  } = await conference(world);
+  const left = Promise.all([bob, carol].map((caller) => world.told('ChannelLeftBridge', caller)));
+  await world.cluster.node('a').child.end('SIGKILL');
+  await left;
+  await world.links({ b: 0, c: 0 });
+  assert.equal(world.heard(id).filter((event) => event.startsWith('ChannelLeftBridge')).length, 2);
+  await world.app.ok('POST', '/bridges?bridgeId=b~room');
+  assert.is((await world.add('b~room', bob, carol)).status, 204);
+  await world.hearEachOther(bob, carol);
+});
+
+withNodes('audio goes on without NATS, and control says that the node cannot be asked', 'a', async (world) => {
+  const { cluster, app } = world;
+  const {
+    id,
+    callers: [alice, bob, carol],
+  } = await conference(world);
+  await cluster.nats.child.end('SIGKILL');
+  await cluster.sees(cluster.node('a'), { b: 'away', c: 'away' });
+  for (const { id: channel } of [bob, carol])
+    assert.is((await app.request('POST', `/bridges/${id}/removeChannel?channel=${channel}`)).status, 503);
+  await world.hearEachOther(alice, bob, carol);
+  assert.equal(await world.members(id, 'a'), [alice.id, bob.id, carol.id]);
+  await cluster.nats.begin();
+  await cluster.whole();
+  assert.is((await app.request('POST', `/bridges/${id}/removeChannel?channel=${bob.id}`)).status, 204);
+  await world.hearEachOther(alice, carol);
 });
 
 bridges.run();

@@ -4,6 +4,7 @@ import { importFile } from '../../scripts/compiled.ts';
 import { applicationMachine } from '../../src/machines/application.ts';
 import { awayPolicyMachine } from '../../src/machines/away-policy.ts';
 import { bridgeMachine } from '../../src/machines/bridge.ts';
+import { bridgeLinkMachine } from '../../src/machines/bridge-link.ts';
 import { bridgeVideoMachine } from '../../src/machines/bridge-video.ts';
 import { broadcastOfferMachine } from '../../src/machines/broadcast-offer.ts';
 import { channelMachine } from '../../src/machines/channel.ts';
@@ -529,6 +530,10 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(nodeMemberMachine, {
     inputs: [{} as never],
     events: plain(...(['heard', 'overdue', 'lost', 'left'] as const)),
+  }),
+  samplesOf(bridgeLinkMachine, {
+    inputs: [{} as never],
+    events: plain(...(['opened', 'refused', 'heard', 'missed', 'overdue', 'lost', 'ended', 'close'] as const)),
   }),
   samplesOf(nodeNameMachine, {
     inputs: [{} as never],
