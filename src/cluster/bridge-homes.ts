@@ -4,7 +4,7 @@ import type { Bridges } from '../actors/bridges.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import type { LinkAnswer, LinkFormat, LinkGuest, LinkRequest } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
-import { type BridgeLink, type BridgeLinkOptions, beginLink, type Sign } from './bridge-link.ts';
+import { type BridgeLink, type BridgeLinkOptions, beginLink, digestOf, type Sign } from './bridge-link.ts';
 
 /** The bridges of this node with members at others. */
 
@@ -166,7 +166,7 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
   async #open(home: Home): Promise<BridgeLink> {
     const { ask, openAudio, bridges, name, secure, format } = this.#options;
     const { id, node, bridge } = home;
-    const audio = await openAudio(id, { secure }, () => home.link?.tell({ type: 'lost' })).catch((error: Error) => {
+    const audio = await openAudio(id, { secure }, () => home.link?.tell({ type: 'failed' })).catch((error: Error) => {
       this.#forget(home);
       throw new AriError('nodeUnavailable', { node: name, why: error.message }, { cause: error });
     });
@@ -228,8 +228,7 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     const guests = guestsOf(home).map(({ stay }) => numberOf(stay));
     const isIdle = guests.length === 0 && clock.monotonic() - home.usedAt > awayAfterMs;
     if (isIdle || bridges.find(home.bridge.id) !== home.bridge) return 'unused';
-    const sum = guests.reduce((one, other) => one + other, 0);
-    const asked = { do: 'sync', link: home.id, members: guests.length, sum, last: home.last } as const;
+    const asked = { do: 'sync', link: home.id, digest: digestOf(guests), last: home.last } as const;
     const answer = await ask(home.node, asked).catch(() => undefined);
     if (answer?.done === 'unknown') return 'unknown';
     if (answer?.done !== 'yes') return 'nothing';

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { BridgeEntry } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -43,6 +44,12 @@ export type BridgeLinkOptions = {
   most: number;
   hit(): void;
 };
+
+/** Short for the members of one side: if it is that of the other side, both have the same. */
+export const digestOf = (stays: readonly number[]): string =>
+  createHash('sha256')
+    .update(stays.toSorted((one, other) => one - other).join())
+    .digest('base64url');
 
 /** A sign of the other node: `unknown` = it does not have the link, `unused` = this node does not need it any more. */
 export type Sign = 'heard' | 'nothing' | 'unknown' | 'unused';

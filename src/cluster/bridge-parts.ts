@@ -8,7 +8,7 @@ import { type BridgeInput, memberOf } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
 import type { LinkAnswer, LinkGuest, LinkRequest, LinkRequestOf } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
-import { type BridgeLink, type BridgeLinkOptions, beginLink } from './bridge-link.ts';
+import { type BridgeLink, type BridgeLinkOptions, beginLink, digestOf } from './bridge-link.ts';
 
 /** The channels of this node in bridges of others. */
 
@@ -94,7 +94,7 @@ export class BridgeParts {
     }
     let part: Part | undefined;
     const asked = { near: request.audio.address, secure: request.audio.key !== undefined };
-    const audio = await openAudio(request.link, asked, () => part?.link.tell({ type: 'lost' }));
+    const audio = await openAudio(request.link, asked, () => part?.link.tell({ type: 'failed' }));
     try {
       // A bridge has one link with this node: an earlier one is over.
       for (const { bridge, link } of [...this.#parts.values()])
@@ -157,9 +157,9 @@ export class BridgeParts {
     return { done: 'yes' };
   }
 
-  #sync(part: Part, { members, sum, last }: LinkRequestOf<'sync'>): LinkAnswer {
+  #sync(part: Part, { digest, last }: LinkRequestOf<'sync'>): LinkAnswer {
     const stays = [...part.stays.values()];
-    if (stays.length === members && stays.reduce((one, other) => one + other, 0) === sum) return { done: 'yes' };
+    if (digestOf(stays) === digest) return { done: 'yes' };
     const unknown = [...part.stays].filter(([, stay]) => stay > last).slice(0, mostShown);
     const guests = unknown.flatMap(([channelId]) => this.#guestOf(part, channelId) ?? []);
     return { done: 'yes', stays, last: part.last, guests };

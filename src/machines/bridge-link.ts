@@ -14,8 +14,10 @@ export type BridgeLinkEvent =
   | { type: 'missed' }
   /** Nothing has come for `cluster.away_after`. */
   | { type: 'overdue' }
-  /** The other node does not know the link any more, or the media plane lost its audio. */
+  /** The other node does not know the link any more. */
   | { type: 'lost' }
+  /** The media plane of this node lost the audio. */
+  | { type: 'failed' }
   /** The other node has ended the link. */
   | { type: 'ended' }
   /** This node has no use for the link any more. */
@@ -30,7 +32,7 @@ const effects = {
   /** Waits for a sign of the other node, `cluster.away_after` at most. */
   awaitSign: effect('awaitSign'),
   stopWaiting: effect('stopWaiting'),
-  /** The members that are joined by the link leave, as the other node wants it. */
+  /** The members that are joined by the link leave. */
   releaseMembers: effect('releaseMembers'),
   /** They leave, and applications hear of it from this node: the other one cannot tell them. */
   loseMembers: effect('loseMembers'),
@@ -40,6 +42,7 @@ const link = setup({ types: { events: {} as BridgeLinkEvent }, actions: effects 
 /** What ends a link that is open. */
 const ending = {
   lost: { target: 'closed', actions: ['stopWaiting', 'closeAudio', 'loseMembers'] },
+  failed: { target: 'closed', actions: ['stopWaiting', 'tellEnd', 'closeAudio', 'releaseMembers'] },
   ended: { target: 'closed', actions: ['stopWaiting', 'closeAudio', 'releaseMembers'] },
   close: { target: 'closed', actions: ['stopWaiting', 'tellEnd', 'closeAudio'] },
 } as const;
@@ -56,7 +59,7 @@ export const bridgeLinkMachine = link.createMachine({
       on: {
         opened: { target: 'open', actions: 'joinAudio' },
         refused: { target: 'closed', actions: ['tellEnd', 'closeAudio'] },
-        lost: { target: 'closed', actions: 'closeAudio' },
+        failed: { target: 'closed', actions: ['tellEnd', 'closeAudio'] },
         ended: { target: 'closed', actions: 'closeAudio' },
         close: { target: 'closed', actions: ['tellEnd', 'closeAudio'] },
       },
@@ -77,7 +80,7 @@ export const bridgeLinkMachine = link.createMachine({
 /** What it ignores, and why. */
 export const bridgeLinkIgnores: Ignores<typeof bridgeLinkMachine> = [
   {
-    events: ['heard', 'missed', 'overdue'],
+    events: ['heard', 'missed', 'overdue', 'lost'],
     in: ['opening'],
     why: 'the request that opens it has a time limit of its own',
   },

@@ -47,8 +47,8 @@ const LinkRequest = Type.Union([
   request('check', { channels: ids }),
   request('enter', { channels: ids, entry: LinkEntry }),
   request('leave', { stays: Type.Array(count, { maxItems: 100_000 }) }),
-  /** The members that it knows: their number, the sum of their stays, and the last stay. */
-  request('sync', { members: count, sum: count, last: count }),
+  /** The members that it knows: a digest of their stays, and the last stay. */
+  request('sync', { digest: text, last: count }),
   request('close', {}),
   // From the node of the members.
   request('entered', { guest: LinkGuest }),

@@ -103,7 +103,7 @@ class World {
 /** Runs a test on three nodes. @param node where the application is connected */
 const withNodes = (title: string, node: string, run: (world: World) => Promise<void>): void =>
   nats.test(bridges, title, async (command) => {
-    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], { request_timeout: 1 }, endpoints);
+    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], { request_timeout: 1 }, { endpoints });
     let world: World | undefined;
     try {
       const app = await cluster.node(node).app('shop');

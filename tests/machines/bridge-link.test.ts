@@ -27,7 +27,12 @@ chart('members are lost when nothing comes for long', () => {
 chart('a link that the other node does not know is lost at once', () => {
   assert.equal(after('opened', 'lost'), ['closed', 'stopWaiting', 'closeAudio', 'loseMembers']);
   assert.equal(after('opened', 'missed', 'lost'), ['closed', 'stopWaiting', 'closeAudio', 'loseMembers']);
-  assert.equal(after('lost'), ['closed', 'closeAudio']);
+  assert.equal(after('lost'), ['opening']);
+});
+
+chart('a node whose audio fails tells the other one', () => {
+  assert.equal(after('failed'), ['closed', 'tellEnd', 'closeAudio']);
+  assert.equal(after('opened', 'failed'), ['closed', 'stopWaiting', 'tellEnd', 'closeAudio', 'releaseMembers']);
 });
 
 chart('each node may end it, and what comes late changes nothing', () => {
@@ -35,7 +40,7 @@ chart('each node may end it, and what comes late changes nothing', () => {
   assert.equal(after('opened', 'close'), ['closed', 'stopWaiting', 'tellEnd', 'closeAudio']);
   assert.equal(after('close'), ['closed', 'tellEnd', 'closeAudio']);
   assert.equal(after('ended'), ['closed', 'closeAudio']);
-  for (const late of ['opened', 'refused', 'heard', 'missed', 'overdue', 'lost', 'ended', 'close'] as const)
+  for (const late of ['opened', 'refused', 'heard', 'missed', 'overdue', 'lost', 'failed', 'ended', 'close'] as const)
     assert.equal(after('opened', 'close', late), ['closed']);
 });
 

@@ -533,7 +533,9 @@ export const chartSamples: readonly ChartSamples[] = [
   }),
   samplesOf(bridgeLinkMachine, {
     inputs: [{} as never],
-    events: plain(...(['opened', 'refused', 'heard', 'missed', 'overdue', 'lost', 'ended', 'close'] as const)),
+    events: plain(
+      ...(['opened', 'refused', 'heard', 'missed', 'overdue', 'lost', 'failed', 'ended', 'close'] as const),
+    ),
   }),
   samplesOf(nodeNameMachine, {
     inputs: [{} as never],

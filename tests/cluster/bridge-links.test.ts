@@ -1,0 +1,407 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { createBridgeOperations } from '../../src/actors/bridge-operations.ts';
+import { createBridgeLinks } from '../../src/cluster/bridge-links.ts';
+import type { LinkRequest } from '../../src/models/bridge-link.ts';
+import { AriError } from '../../src/models/errors.ts';
+import type { AriEvent } from '../../src/models/events.ts';
+import { createRandom } from '../../src/virtual/random.ts';
+import { createCallControl, FakeMedia, settled } from '../support/call-control.ts';
+import { refusalOf } from '../support/refusal.ts';
+
+/** Bridges with members at other nodes: call control of several nodes, and messages between them that may be lost. */
+const links = suite('links of bridges');
+
+const awayAfterMs = 9_000;
+const contexts = { default: { s: ['Wait(60)'], app: ['Stasis(app)', 'Wait(60)'] } };
+
+/** What happens to a message: its request or its answer is lost, or it comes twice. */
+type Fate = 'request' | 'answer' | 'twice' | undefined;
+
+/** What all nodes share. */
+type Net = {
+  fate(request: LinkRequest): Fate;
+  readonly nodes: Map<string, Node>;
+  /** Those that answer nothing. */
+  readonly dead: Set<string>;
+  /** Whether audio comes in. */
+  audio: boolean;
+  readonly asked: string[];
+};
+type Node = ReturnType<typeof createNode>;
+
+function createNode(net: Net, name: string, limits: { most?: number; members?: number } = {}) {
+  const control = createCallControl({ contexts, limits: { bridges: 100, members: limits.members ?? 100 } });
+  const { events } = control.connect('app');
+  const { clock, bridges, channels, playbacks, recordings, views, log } = control;
+  const audios = new Map<string, () => void>();
+  const counts = { links: 0, hits: 0 };
+  let calls = 0;
+
+  const ask = async (node: string, request: LinkRequest) => {
+    const lost = (): never => {
+      throw new AriError('nodeUnavailable', { node, why: 'it does not answer in time' });
+    };
+    net.asked.push(request.do);
+    const target = net.nodes.get(node);
+    if (!target || net.dead.has(node) || net.dead.has(name)) return lost();
+    const fate = net.fate(request);
+    if (fate === 'request') return lost();
+    const sent = JSON.stringify(request);
+    if (fate === 'twice') await target.links.answer(JSON.parse(sent));
+    const answer = JSON.stringify(await target.links.answer(JSON.parse(sent)));
+    return fate === 'answer' ? lost() : JSON.parse(answer);
+  };
+  const own = createBridgeLinks({
+    ...{ name, clock, log, tables: undefined, ask, bridges, views, awayAfterMs, format: 'slin16', secure: false },
+    ...{ most: limits.most ?? 10, hit: () => counts.hits++, newId: () => `${name}-${++counts.links}` },
+    async openAudio(id, _options, lost) {
+      let packets = 0;
+      audios.set(id, lost);
+      return {
+        place: { address: '127.0.0.1', port: 4_000 },
+        session: new FakeMedia(`link-${id}`, () => {}),
+        start() {},
+        received: async () => (net.audio ? ++packets : packets),
+        close: () => void audios.delete(id),
+      };
+    },
+    async nodeOf(id) {
+      const node = id.split('~')[0]!;
+      return net.nodes.has(node) && node !== name ? node : undefined;
+    },
+  });
+  const operations = createBridgeOperations({
+    ...{ bridges, channels, playbacks, recordings, clock, beyond: own, variablesLimit: 10 },
+    ids: { channel: () => '', uuid: () => '', hex: () => '', secret: () => '' },
+    policy: { recordsInBridges: true },
+  });
+  own.attach(operations);
+  return {
+    ...{ name, control, events, operations, links: own, audios, counts, clock },
+    /** A channel in the application. */
+    async caller(): Promise<string> {
+      const id = `${name}~${++calls}`;
+      control.incoming(id, 'app');
+      await settled();
+      control.operations.answer(id);
+      return id;
+    },
+    members: (bridge: string): string[] => operations.get(bridge).channels,
+    /** The members at this node of a bridge of another one. */
+    part: (bridge: string): string[] => [...(bridges.findPart(bridge)?.stays.keys() ?? [])],
+    said: (bridge: string): string[] => events.flatMap((event) => brief(event, bridge)),
+  };
+}
+
+/** An event of a bridge: its type, the channel, and the members. */
+function brief(event: AriEvent, bridge: string): string[] {
+  if (!('bridge' in event) || event.bridge?.id !== bridge) return [];
+  const channel = 'channel' in event ? event.channel?.id : '';
+  return [`${event.type} ${channel} [${event.bridge.channels.join()}]`];
+}
+
+function createNodes(...names: string[]) {
+  const net: Net = { fate: () => undefined, nodes: new Map(), dead: new Set(), audio: false, asked: [] };
+  for (const name of names) net.nodes.set(name, createNode(net, name));
+  const of = (name: string): Node => net.nodes.get(name)!;
+  const add = (bridge: string, ...channel: string[]) =>
+    Promise.resolve(of(bridge.split('~')[0]!).operations.addChannel(bridge, { channel }));
+  const remove = (bridge: string, ...channel: string[]) =>
+    Promise.resolve(of(bridge.split('~')[0]!).operations.removeChannel(bridge, { channel }));
+  /** Time goes on at all nodes. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= 1_000) {
+      for (const { clock } of net.nodes.values()) clock.advance(1_000);
+      for (let turn = 0; turn < 5; turn++) await settled();
+    }
+  };
+  return { net, of, add, remove, pass };
+}
+
+/** A bridge of node a, with one member at each of the nodes. */
+async function meeting() {
+  const world = createNodes('a', 'b', 'c');
+  const { of, add } = world;
+  const callers = [await of('a').caller(), await of('b').caller(), await of('c').caller()] as const;
+  of('a').operations.create({ bridgeId: 'a~r' });
+  await add('a~r', ...callers);
+  return { ...world, callers };
+}
+
+links(
+  'members of other nodes are members, over one link for each node, and events come from the node of the bridge',
+  async () => {
+    const { of, add, remove, callers, net } = await meeting();
+    const more = await of('b').caller();
+    await add('a~r', more);
+    const [a, b, c] = [of('a'), of('b'), of('c')];
+    assert.equal(a.members('a~r'), [...callers, more]);
+    assert.equal([b.part('a~r'), c.part('a~r')], [[callers[1], more], [callers[2]]]);
+    assert.equal(
+      [a, b, c].map((node) => node.links.size),
+      [2, 1, 1],
+    );
+    assert.equal([...a.control.meeting.mix('a~r').sessions.keys()], ['link-a-1', 'link-a-2', callers[0]]);
+    assert.equal([...b.control.meeting.mix('a~r').sessions.keys()], ['link-a-1', callers[1], more]);
+    assert.equal([b.operations.list(), b.said('a~r')], [[], []]);
+    assert.equal(a.control.applications.get('app').bridge_ids, ['a~r']);
+
+    await remove('a~r', callers[1]);
+    assert.equal(b.part('a~r'), [more]);
+    assert.is(b.control.bridges.bridgeOf(callers[1]), undefined);
+    b.control.operations.hangup(more, {});
+    await settled();
+    assert.equal(a.members('a~r'), [callers[0], callers[2]]);
+    a.operations.destroy('a~r');
+    await settled();
+    const [one, two, three] = callers;
+    assert.equal(
+      a.said('a~r'),
+      [
+        'BridgeCreated  []',
+        `ChannelEnteredBridge ${one} [${one}]`,
+        `ChannelEnteredBridge ${two} [${one},${two}]`,
+        `ChannelEnteredBridge ${three} [${one},${two},${three}]`,
+        `ChannelEnteredBridge ${more} [${one},${two},${three},${more}]`,
+        `ChannelLeftBridge ${two} [${one},${three},${more}]`,
+        `ChannelLeftBridge ${more} [${one},${three}]`,
+        `ChannelLeftBridge ${one} [${three}]`,
+        `ChannelLeftBridge ${three} []`,
+        'BridgeDestroyed  []',
+      ].slice(1),
+    );
+    assert.equal(
+      [a, b, c].map((node) => [node.links.size, node.audios.size]),
+      [
+        [0, 0],
+        [0, 0],
+        [0, 0],
+      ],
+    );
+    assert.equal(c.said('a~r'), []);
+    assert.is(net.asked.filter((each) => each === 'open').length, 2);
+  },
+);
+
+links('all channels are checked before one enters', async () => {
+  const { of, add } = await meeting();
+  const [here, there] = [await of('a').caller(), await of('b').caller()];
+  const before = of('a').members('a~r');
+  for (const wanted of ['c~none', 'a~none', 'nowhere~1'])
+    assert.equal(await refusalOf(() => add('a~r', here, there, wanted)), { status: 400, message: 'Channel not found' });
+  of('c').control.incoming('c~ringing');
+  await settled();
+  assert.is((await refusalOf(() => add('a~r', here, there, 'c~ringing'))).status, 422);
+  assert.equal(of('a').members('a~r'), before);
+  assert.equal(of('b').part('a~r').length, 1);
+});
+
+links('a report that is lost is found when the members are compared', async () => {
+  const { of, net, pass, callers } = await meeting();
+  net.fate = ({ do: what }) => (what === 'left' ? 'request' : undefined);
+  of('b').control.operations.hangup(callers[1], {});
+  await settled();
+  assert.equal(of('a').members('a~r'), [...callers]);
+  await pass(4_000);
+  assert.equal(of('a').members('a~r'), [callers[0], callers[2]]);
+  assert.is(
+    of('a')
+      .said('a~r')
+      .filter((event) => event.startsWith('ChannelLeftBridge')).length,
+    1,
+  );
+});
+
+links('a member whose entering was not answered is found, or leaves when it was forgotten', async () => {
+  const { of, net, pass, add, callers } = await meeting();
+  const [lost, next] = [await of('b').caller(), await of('b').caller()];
+  net.fate = ({ do: what }) => (what === 'enter' ? 'answer' : undefined);
+  assert.is((await refusalOf(() => add('a~r', lost))).status, 503);
+  net.fate = () => undefined;
+  await pass(4_000);
+  assert.equal(of('a').members('a~r'), [...callers, lost]);
+
+  const forgotten = await of('b').caller();
+  net.fate = ({ do: what }) => (what === 'enter' ? 'answer' : undefined);
+  assert.is((await refusalOf(() => add('a~r', forgotten))).status, 503);
+  net.fate = () => undefined;
+  await add('a~r', next);
+  await pass(10_000);
+  assert.equal(of('a').members('a~r'), [...callers, lost, next]);
+  assert.equal(of('b').part('a~r'), [callers[1], lost, next]);
+});
+
+links('a node is lost when neither answers nor audio come; its members leave once', async () => {
+  const { of, net, pass, callers } = await meeting();
+  net.dead.add('b');
+  net.audio = true;
+  await pass(30_000);
+  assert.equal(of('a').members('a~r'), [...callers]);
+  net.audio = false;
+  await pass(15_000);
+  const [one, two, three] = callers;
+  assert.equal(of('a').members('a~r'), [one, three]);
+  assert.equal(of('a').said('a~r').slice(3), [`ChannelLeftBridge ${two} [${one},${three}]`]);
+  // It is there, and has lost the node of the bridge: its members leave, and it tells so.
+  assert.equal(of('b').said('a~r'), [`ChannelLeftBridge ${two} []`]);
+  assert.equal(of('b').part('a~r'), []);
+  assert.ok(of('b').control.channels.find(two));
+  assert.equal([of('a').links.size, of('b').links.size, of('c').links.size], [1, 0, 1]);
+});
+
+links('a node that has started again does not know the link: its members leave at once', async () => {
+  const { of, net, pass, callers } = await meeting();
+  net.nodes.set('b', createNode(net, 'b'));
+  await pass(4_000);
+  assert.equal(of('a').members('a~r'), [callers[0], callers[2]]);
+  const again = await of('b').caller();
+  await of('a').operations.addChannel('a~r', { channel: [again] });
+  assert.equal(of('b').part('a~r'), [again]);
+});
+
+links('the media plane loses the audio of a link: the members there leave', async () => {
+  const { of, callers } = await meeting();
+  of('a').audios.get('a-1')!();
+  await settled();
+  assert.equal(of('a').members('a~r'), [callers[0], callers[2]]);
+  of('c').audios.get('a-2')!();
+  await settled();
+  assert.equal([of('a').members('a~r'), of('c').part('a~r'), of('c').said('a~r')], [[callers[0]], [], []]);
+  assert.equal([of('a').links.size, of('b').links.size, of('c').links.size], [0, 0, 0]);
+});
+
+links('a link without members ends after a while, and a new one is opened when it is needed', async () => {
+  const { of, pass, add, remove, callers } = await meeting();
+  await remove('a~r', callers[1], callers[2]);
+  await pass(5_000);
+  assert.is(of('a').links.size, 2);
+  await pass(10_000);
+  assert.equal([of('a').links.size, of('b').links.size, of('b').audios.size], [0, 0, 0]);
+  await add('a~r', callers[1]);
+  assert.equal(of('b').part('a~r'), [callers[1]]);
+});
+
+links('a new link of a bridge takes the place of one whose end was not heard', async () => {
+  const { of, net, add, remove, pass, callers } = await meeting();
+  await remove('a~r', callers[1]);
+  net.fate = ({ do: what }) => (what === 'close' ? 'request' : undefined);
+  await pass(13_000);
+  assert.equal([of('a').links.size, of('b').links.size], [1, 1]);
+  await add('a~r', callers[1]);
+  assert.equal([of('a').links.size, of('b').links.size, of('b').audios.size], [2, 1, 1]);
+  assert.equal(of('a').members('a~r'), [callers[0], callers[2], callers[1]]);
+});
+
+links('links and members are bounded, and what was refused leaves nothing behind', async () => {
+  const { net, of, add } = createNodes('a', 'b', 'c', 'd');
+  net.nodes.set('a', createNode(net, 'a', { most: 1, members: 2 }));
+  net.nodes.set('c', createNode(net, 'c', { most: 0 }));
+  of('a').operations.create({ bridgeId: 'a~r' });
+  const callers = [await of('b').caller(), await of('b').caller(), await of('b').caller(), await of('c').caller()];
+  assert.match((await refusalOf(() => add('a~r', callers[3]!))).message, /cluster\.bridge_links/);
+  assert.equal([of('a').links.size, of('a').audios.size, of('c').audios.size], [0, 0, 0]);
+  assert.match((await refusalOf(() => add('a~r', ...callers.slice(0, 3)))).message, /its limit of 2 channels/);
+  await add('a~r', callers[0]!);
+  assert.match((await refusalOf(async () => add('a~r', await of('d').caller()))).message, /1 is reached.*bridge_links/);
+  assert.equal([of('a').counts.hits, of('c').counts.hits], [1, 1]);
+});
+
+links('messages of strangers and of other versions change nothing', async () => {
+  const { of } = await meeting();
+  const strange: unknown[] = [
+    undefined,
+    null,
+    7,
+    'sync',
+    {},
+    { do: 'sync' },
+    { do: 'open', link: 'x' },
+    { do: 'fly', link: 'x' },
+  ];
+  strange.push({ do: 'enter', link: 'a-1', channels: 'b~1' }, { do: 'left', link: 'a-1', stay: -1 });
+  for (const each of strange) assert.equal(await of('b').links.answer(each), { done: 'no' });
+  for (const what of ['close', 'ended'] as const)
+    assert.equal(await of('b').links.answer({ do: what, link: 'none' }), { done: 'unknown' });
+  assert.equal(of('b').part('a~r').length, 1);
+});
+
+/** What clients do, at random. */
+async function play(seed: number): Promise<void> {
+  const random = createRandom(seed);
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
+  const world = createNodes('a', 'b', 'c');
+  const { of, net, add, remove, pass } = world;
+  const bridges = ['a~r', 'b~s', 'c~t'];
+  const callers: string[] = [];
+  for (const bridge of bridges) of(bridge[0]!).operations.create({ bridgeId: bridge });
+  for (const name of ['a', 'b', 'c', 'a', 'b', 'c']) callers.push(await of(name).caller());
+  net.fate = () => {
+    const chance = random();
+    if (chance < 0.1) return 'request';
+    if (chance < 0.2) return 'answer';
+    return chance < 0.25 ? 'twice' : undefined;
+  };
+  net.audio = true;
+  const pending: Promise<unknown>[] = [];
+  const refused = (error: unknown): void => {
+    if (!(error instanceof AriError)) throw error;
+  };
+  for (let step = 0; step < 40; step++) {
+    const what = random();
+    const channel = pick(callers);
+    const run = async (): Promise<void> => {
+      if (what < 0.5) await add(pick(bridges), ...new Set([channel, pick(callers)]));
+      else if (what < 0.7) await remove(pick(bridges), channel);
+      else if (what < 0.75) of(channel[0]!).control.operations.hangup(channel, {});
+      else if (what < 0.95) await pass(1_000);
+      else for (const { audios } of net.nodes.values()) [...audios.values()][0]?.();
+    };
+    const done = run().catch(refused);
+    pending.push(done);
+    if (random() < 0.7) await done;
+  }
+  await Promise.all(pending);
+  net.fate = () => undefined;
+  net.audio = false;
+  await pass(40_000);
+
+  const where = new Map<string, string>();
+  for (const bridge of bridges) {
+    const members = of(bridge[0]!).members(bridge);
+    for (const member of members) {
+      assert.is(where.get(member), undefined, `seed ${seed}: ${member} is in two bridges`);
+      where.set(member, bridge);
+    }
+    for (const { name, part } of net.nodes.values())
+      if (name !== bridge[0])
+        assert.equal(
+          part(bridge).toSorted(),
+          members.filter((id) => id[0] === name).toSorted(),
+          `seed ${seed}: ${bridge} at ${name}`,
+        );
+    assertStory(of(bridge[0]!).said(bridge), members, `seed ${seed}: ${bridge}`);
+  }
+  for (const channel of callers)
+    assert.is(of(channel[0]!).control.bridges.bridgeOf(channel)?.id, where.get(channel), `seed ${seed}: ${channel}`);
+}
+
+/** Each channel enters and leaves in turn, and each event has the members of its moment. */
+function assertStory(story: readonly string[], members: readonly string[], about: string): void {
+  let present: string[] = [];
+  for (const event of story) {
+    const [type, channel = '', list = ''] = event.split(' ');
+    if (type === 'BridgeCreated') continue;
+    const isThere = present.includes(channel);
+    assert.is(isThere, type === 'ChannelLeftBridge', `${about}: ${event}`);
+    present = isThere ? present.filter((each) => each !== channel) : [...present, channel];
+    assert.is(list, `[${present.join()}]`, `${about}: ${event}`);
+  }
+  assert.equal(present, members, about);
+}
+
+links('whatever is lost or comes twice, all nodes agree in the end, and each stay has its two events', async () => {
+  for (let seed = 1; seed <= 60; seed++) await play(seed);
+});
+
+links.run();
