@@ -4,12 +4,14 @@ import type { Mailbox } from '../models/mailbox.ts';
 import type { DeviceStates, SharedDevices } from '../stores/device-states.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type { Mailboxes } from '../stores/mailboxes.ts';
+import type { GlobalVariables } from '../stores/variables.ts';
 
-/** Device states and mailboxes of the whole cluster. */
+/** Device states, mailboxes and global variables of the whole cluster. */
 
 const partPrefix = 'device:';
 const setPrefix = 'set:';
 const mailboxPrefix = 'mailbox:';
+const globalPrefix = 'global:';
 
 /** The name behind a prefix; undefined for another key. */
 const nameIn = (key: string, prefix: string): string | undefined =>
@@ -22,15 +24,22 @@ export const sharedDevices = (states: Cluster['states']): SharedDevices => ({
   set: (device, state) => states.set(setPrefix + device, state ?? null),
 });
 
+/** Tells the other nodes of a global variable that was set here. */
+export const shareGlobal =
+  (states: Cluster['states']) =>
+  (name: string, value: string | undefined): void =>
+    states.set(globalPrefix + name, value ?? null);
+
 type Shared = {
   cluster: Pick<Cluster, 'states'> | undefined;
   deviceStates: Pick<DeviceStates, 'heard' | 'adopt' | 'get' | 'dump' | 'share'>;
   mailboxes: Pick<Mailboxes, 'adopt' | 'list' | 'onChanged' | 'find'>;
   endpoints: Pick<Endpoints, 'dump'>;
+  globals: Pick<GlobalVariables, 'adopt' | 'dump'>;
 };
 
-/** Shares device states and mailboxes with the other nodes, if there is a cluster. */
-export function shareStates({ cluster, deviceStates, mailboxes, endpoints }: Shared): void {
+/** Shares device states, mailboxes and global variables with the other nodes, if there is a cluster. */
+export function shareStates({ cluster, deviceStates, mailboxes, endpoints, globals }: Shared): void {
   if (!cluster) return;
   const { states } = cluster;
   states.use({
@@ -42,11 +51,14 @@ export function shareStates({ cluster, deviceStates, mailboxes, endpoints }: Sha
       const device = nameIn(key, setPrefix);
       const mailbox = nameIn(key, mailboxPrefix);
       if (device !== undefined) deviceStates.adopt(device, (value ?? undefined) as DeviceStateWord | undefined);
+      const global = nameIn(key, globalPrefix);
+      if (global !== undefined) globals.adopt(global, typeof value === 'string' ? value : undefined);
       if (mailbox !== undefined) mailboxes.adopt(mailbox, (value ?? undefined) as Mailbox | undefined);
     },
     together: (key) => deviceStates.get(nameIn(key, partPrefix) ?? '').state,
   });
   for (const { name, state } of deviceStates.dump().kept) states.know(setPrefix + name, state);
+  for (const [name, value] of globals.dump()) states.know(globalPrefix + name, value);
   for (const mailbox of mailboxes.list()) states.know(mailboxPrefix + mailbox.name, mailbox);
   mailboxes.onChanged(({ name }) => states.set(mailboxPrefix + name, mailboxes.find(name) ?? null));
   for (const { technology, resource } of endpoints.dump()) deviceStates.share(`${technology}/${resource}`);

@@ -25,7 +25,7 @@ import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
 import { buildCluster } from './cluster.ts';
 import type { Reloadable } from './reload.ts';
-import { sharedDevices } from './shared-state.ts';
+import { sharedDevices, shareGlobal } from './shared-state.ts';
 
 /** State beside calls, and its subscribers. */
 export type State = ReturnType<typeof buildState>;
@@ -84,6 +84,7 @@ export function buildState(base: Base) {
     limit: limits.global_variables,
     hit: limitCounts.hit,
     changed: (name) => changes.mark('globalVariable', name),
+    ...(cluster && { share: shareGlobal(cluster.states) }),
     ...(policies.readsGlobalFunctions && { readFunction: (call) => readOf(dialplanSystem, call, log) }),
     writeFunction(call, value) {
       const written = writeSystemFunction(dialplanSystem, call, value);

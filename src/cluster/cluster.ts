@@ -161,6 +161,8 @@ function statesOf(
   const subjects = subjectsOf(settings.cluster);
   return createSharedStates({
     ...{ node: name, epoch: link.epoch, log, now: () => clock.now(), most, hit: () => hit('states'), page: statesPage },
+    // A character takes up to six octets of JSON.
+    characters: Math.floor(settings.piece / 6),
     send: (change) => void link.publish(subjects.states, writeFrame(change)),
     async ask(node, after) {
       const subject = subjectTo(membersOf(), node, subjects.node);

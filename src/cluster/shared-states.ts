@@ -72,6 +72,8 @@ type SharedStatesOptions = {
   hit(): void;
   /** Entries of one answer. */
   page: number;
+  /** Characters of one message. A longer value stays here. */
+  characters: number;
   send(change: SharedChange): void;
   /** Asks a node for its entries behind a key. It may reject. */
   ask(node: string, after: string): Promise<SharedList | undefined>;
@@ -121,6 +123,12 @@ class ClusterStates implements SharedStates {
   }
 
   set(key: string, value: unknown): void {
+    const { characters, log, hit } = this.#options;
+    if (lengthOf(value) > characters) {
+      hit();
+      log.warn({ key, characters }, 'a value is too long for the other nodes (cluster.piece)');
+      return;
+    }
     const before = this.#own.get(key);
     if (before ? isDeepStrictEqual(before.value, value) : value === null) return;
     // Clocks need not agree: what replaces another value is later.
@@ -153,10 +161,17 @@ class ClusterStates implements SharedStates {
   }
 
   list(after: string): SharedList {
-    const { epoch, page } = this.#options;
+    const { epoch, page, characters } = this.#options;
     const keys = [...this.#own.keys()].filter((key) => key > after).sort();
-    const entries = keys.slice(0, page).map((key) => this.#own.get(key)!);
-    return { epoch, revision: this.#revision, entries, more: keys.length > page };
+    const entries: Entry[] = [];
+    let room = characters;
+    for (const key of keys.slice(0, page)) {
+      const entry = this.#own.get(key)!;
+      room -= lengthOf(entry.value) + key.length + entryCharacters;
+      if (room < 0 && entries.length > 0) break;
+      entries.push(entry);
+    }
+    return { epoch, revision: this.#revision, entries, more: keys.length > entries.length };
   }
 
   /** @returns false if there is no room. */
@@ -250,6 +265,12 @@ class ClusterStates implements SharedStates {
     for (const key of keys) this.#user.part(key, false);
   }
 }
+
+/** Of an entry beside its key and value. */
+const entryCharacters = 64;
+
+/** Characters that a value takes in a message, about. */
+const lengthOf = (value: unknown): number => (typeof value === 'string' ? value.length : JSON.stringify(value).length);
 
 /** Whether the first of two values that were set at the same time stays. */
 const sameOrFirst = (one: unknown, other: unknown): boolean => JSON.stringify(one) >= JSON.stringify(other);

@@ -147,7 +147,7 @@ export const cluster = group(
       default: 100_000,
       unit: 'states',
       description:
-        'Endpoints that are registered or in calls, mailboxes, and device states of clients, of each node. Others see no more of them.',
+        'Endpoints that are registered or in calls, mailboxes, global variables, and device states of clients, of each node. Others see no more of them.',
     }),
     bridge_links: whole(1, 1_000_000, {
       default: 1_000,

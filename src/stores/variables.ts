@@ -23,6 +23,8 @@ export interface GlobalVariables {
    * @throws AriError variableNameRequired, functionFailed, limitReached
    */
   setGlobalVar(variable: string | undefined, value: string | undefined): void;
+  /** Takes a value that was set at another node of the cluster; no events are published here. */
+  adopt(name: string, value: string | undefined): void;
   /** Every variable with its value, in the order of setting; the one of this name, if it is set. */
   dump(name?: string): [name: string, value: string][];
   /** Restores variables; no events are published. */
@@ -41,6 +43,8 @@ type GlobalVariablesOptions = {
   hit?: LimitHit | undefined;
   /** Hears of a variable that was set or removed, before anybody else does. */
   changed?: (name: string) => void;
+  /** Tells the other nodes of a cluster what was set or removed here. */
+  share?: (name: string, value: string | undefined) => void;
 };
 
 export function createGlobalVariables({
@@ -50,17 +54,24 @@ export function createGlobalVariables({
   limit = Number.POSITIVE_INFINITY,
   hit = uncounted,
   changed = () => {},
+  share = () => {},
 }: GlobalVariablesOptions): GlobalVariables {
   const values = new Map<string, string>();
   const stored = (name: string): string => name.replace(/^_{1,2}/, '');
 
+  /** @returns false, without a change, at the limit. */
+  const keep = (key: string, value: string | undefined): boolean => {
+    if (value === undefined) values.delete(key);
+    else if (values.has(key) || values.size < limit) values.set(key, value);
+    else return false;
+    changed(key);
+    return true;
+  };
   const set = (name: string, value: string | undefined): boolean => {
     const key = stored(name);
     const before = values.get(key);
-    if (value !== undefined && before === undefined && values.size >= limit) return false;
-    if (value === undefined) values.delete(key);
-    else values.set(key, value);
-    changed(key);
+    if (!keep(key, value)) return false;
+    share(key, value);
     if (value !== undefined || before)
       bus.publish({ event: { type: 'ChannelVarset', variable: name, value: value ?? '' }, topics: [allChannels] });
     return true;
@@ -90,6 +101,9 @@ export function createGlobalVariables({
       }
     },
 
+    adopt(name, value) {
+      if (!keep(name, value)) hit('limits.global_variables');
+    },
     dump(name) {
       if (name === undefined) return [...values];
       const value = values.get(name);

@@ -21,7 +21,7 @@ class Nodes {
   add(name: string, { most = 100, epoch = `${name}1` } = {}): Node {
     const node: Node = { states: undefined as never, heard: [], values: [], sent: [], hits: 0 };
     node.states = createSharedStates({
-      ...{ node: name, epoch, log: silentLog, now: () => this.now, most, page: 2 },
+      ...{ node: name, epoch, log: silentLog, now: () => this.now, most, page: 2, characters: 300 },
       hit: () => node.hits++,
       send: (change) => void node.sent.push(change),
       ask: async (other, after) => {
@@ -183,6 +183,26 @@ states('a node tells no more than it may, and keeps no more of others', async ()
   for (const key of ['q1', 'q2', 'q3']) b.states.tell(key, 'busy', 'busy');
   nodes.deliver();
   assert.equal([a.states.parts('q2'), a.states.parts('q3'), a.hits], [['busy'], [], 2]);
+});
+
+states('a list fits into a message, and a value that does not stays where it was set', async () => {
+  const nodes = new Nodes();
+  const [a, b] = [nodes.add('a'), nodes.add('b')];
+  a.states.set('one', 'x'.repeat(200));
+  a.states.set('two', 'x'.repeat(200));
+  a.states.set('three', 'x'.repeat(301));
+  assert.is(a.hits, 1);
+  assert.equal(
+    a.states.list('').entries.map(({ key }) => key),
+    ['one'],
+  );
+  assert.ok(a.states.list('').more);
+  a.sent.splice(0);
+  await nodes.beat();
+  assert.equal(
+    b.values.map(([key]) => key),
+    ['one', 'two'],
+  );
 });
 
 states.run();

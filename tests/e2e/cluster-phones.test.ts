@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Channel } from '../../src/models/channel.ts';
 import type { DeviceState } from '../../src/models/device-state.ts';
+import type { AriClient } from '../support/ari-client.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
@@ -258,6 +259,26 @@ onShared('a phone that watches an extension sees the calls of its phone at anoth
   carol.hangup();
   await alice.over();
   await shows('terminated');
+});
+
+onShared('a global variable is the same on all nodes', async (cluster) => {
+  const [a, b] = [cluster.node('a').client(), cluster.node('b').client()];
+  const valueAt = async (node: AriClient) =>
+    (await node.ok<{ value: string }>('GET', '/asterisk/variable?variable=DAY')).value;
+  const until = (node: AriClient, wanted: string) =>
+    untilAsked(
+      async () => (await valueAt(node)) === wanted,
+      () => `the variable is not '${wanted}'`,
+    );
+  await a.request('POST', '/asterisk/variable?variable=DAY&value=open');
+  await until(b, 'open');
+  await b.request('POST', '/asterisk/variable?variable=DAY&value=closed');
+  await until(a, 'closed');
+  const channel = await a.ok<{ id: string }>(
+    'POST',
+    '/channels?endpoint=Local/1000@default&extension=1000&context=default',
+  );
+  assert.equal(await b.ok('GET', `/channels/${channel.id}/variable?variable=DAY`), { value: 'closed' });
 });
 
 onShared('messages in a mailbox light the lamp of a phone at another node', async (cluster, open) => {
