@@ -20,7 +20,15 @@ const requests = suite<World>('requests to the wrong node');
 const nats = need('nats-server');
 
 nats.test(requests, 'they are answered as by the right one', async (command) => {
-  const cluster = await TestCluster.start(command, ['a', 'b', 'c'], {}, { limits: { channels: mostChannels } });
+  const cluster = await TestCluster.start(
+    command,
+    ['a', 'b', 'c'],
+    {},
+    {
+      limits: { channels: mostChannels },
+      users: [{ name: 'few', password: 'secret', channels: 4 }],
+    },
+  );
   try {
     const socket = await connectAt(cluster, 'a');
     await overWebSocket(cluster, socket);

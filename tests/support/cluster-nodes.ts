@@ -11,6 +11,8 @@ import { freePort } from './free-port.ts';
 import { untilAsked } from './waiting.ts';
 
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+/** `dist/cli.js` of another build, which node b runs: shows that versions work beside each other. */
+const otherBuild = process.env['HOOKSWITCH_TEST_OTHER_BUILD'];
 
 /** A process that a test starts, stops for a while, and kills. */
 class Child {
@@ -124,7 +126,7 @@ const transportsAt = (sip: number, ws: number): object[] => [
 const tester = { name: 'tester', password: 'secret' };
 
 /** Other settings of all nodes. */
-type NodeConfig = { endpoints?: object; limits?: object };
+type NodeConfig = { endpoints?: object; limits?: object; users?: readonly object[] };
 
 /** Settings of `cluster`. */
 export type NodeSettings = { replicate?: boolean; [setting: string]: unknown };
@@ -161,13 +163,13 @@ export class NodeProcess {
     name: string,
     nats: string,
     cluster: NodeSettings = {},
-    { endpoints = {}, limits = {}, more = [] }: NodeConfig & { more?: readonly string[] } = {},
+    { endpoints = {}, limits = {}, users = [], more = [] }: NodeConfig & { more?: readonly string[] } = {},
   ): Promise<NodeProcess> {
     const [port, sip, ws] = [await freePort(), await freePort(), await freePort()];
     const settings = {
       ...(cluster.replicate && { state_store: { on: true } }),
       general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
-      http: { bind: '127.0.0.1', port, users: [tester, { ...tester, name: 'few', channels: 4 }] },
+      http: { bind: '127.0.0.1', port, users: [tester, ...users] },
       limits,
       sip: { transports: transportsAt(sip, ws), endpoints: { ...alice, ...endpoints } },
       media: { rtp_ports: [0, 0], warm_up: false },
@@ -192,7 +194,13 @@ export class NodeProcess {
   async begin(): Promise<void> {
     this.child.start(
       process.execPath,
-      [program, 'serve', '--config', 'hookswitch.yaml', ...this.#arguments],
+      [
+        this.name === 'b' ? (otherBuild ?? program) : program,
+        'serve',
+        '--config',
+        'hookswitch.yaml',
+        ...this.#arguments,
+      ],
       this.#directory,
     );
     const isUp = async (): Promise<boolean> => {
