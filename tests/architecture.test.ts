@@ -82,6 +82,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
     'sip/transport',
     'media/rtp',
     'media/external',
+    'media/webrtc/ice-tcp.ts',
     'drivers/external',
     'cluster/nats-link.ts',
     'packages/testing',

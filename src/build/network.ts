@@ -4,6 +4,7 @@ import { type CertifiedKey, createCertificate, fingerprintOf } from '../lib/self
 import { unreadableDirectories } from '../media/file/index-sounds.ts';
 import { finishLeftovers } from '../media/file/recording-writer.ts';
 import { createMediaPlane } from '../media/media-plane.ts';
+import { IceTcpServer } from '../media/webrtc/ice-tcp.ts';
 import { certificateSettings, mediaSettings, recorderSettings, soundDirectories, strangerLimits } from '../settings.ts';
 import { createTransactionLayer } from '../sip/transaction/layer.ts';
 import type { TransactionChanged } from '../sip/transaction/runner.ts';
@@ -66,8 +67,25 @@ async function checkDirectories({ config, log, io, from }: Base): Promise<void> 
     log.warn({ recording }, 'finished a recording of a previous run');
 }
 
-function buildMedia({ config, clock, log, limitCounts, recorder, changes, io }: Base, own: CertifiedKey): MediaPlane {
+/** What takes connections of browsers; undefined where the configuration names no port. */
+async function buildIceTcp({ config, clock, log, limitCounts, scope }: Base): Promise<IceTcpServer | undefined> {
+  const { port, bind, connections, unsent } = config.media.webrtc.tcp;
+  if (port === 0) return undefined;
+  const { hit } = limitCounts;
+  const server = new IceTcpServer({ ...{ port, address: bind, connections, unsentBytes: unsent }, clock, hit });
+  scope.defer(() => server.close());
+  // The rest works without it.
+  await server.listen().catch((error: unknown) => log.error({ error, port, bind }, 'no browser can call by TCP'));
+  return server;
+}
+
+function buildMedia(
+  { config, clock, log, limitCounts, recorder, changes, io }: Base,
+  own: CertifiedKey,
+  tcp: IceTcpServer | undefined,
+): MediaPlane {
   return createMediaPlane({
+    tcp,
     config: mediaSettings(config, own),
     clock,
     log: log.child({ part: 'media' }),
@@ -88,7 +106,7 @@ export async function buildNetwork(base: Base) {
   const { config, clock, ids, log, scope, io, from, recorder } = base;
   await checkDirectories(base);
   const own = from?.browserCertificate ?? browserCertificate(base);
-  const media = io.media ?? buildMedia(base, own);
+  const media = io.media ?? buildMedia(base, own, await buildIceTcp(base));
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
   const { hit } = base.limitCounts;

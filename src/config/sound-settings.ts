@@ -197,6 +197,33 @@ export const media = group(
           },
           "Servers for the browsers' side of ICE.",
         ),
+        tcp: group(
+          {
+            port: whole(0, 65_535, {
+              default: 0,
+              unit: 'port',
+              description:
+                'Port where browsers connect whose network blocks UDP (ICE-TCP, RFC 6544), e.g. 443. 0: none.',
+            }),
+            bind: text({
+              default: '0.0.0.0',
+              rule: 'address',
+              description: 'Address to listen on. 0.0.0.0 listens on all.',
+            }),
+            connections: whole(1, 100_000, {
+              default: 1000,
+              unit: 'connections',
+              description:
+                'Connections at the same time. One that belongs to no call yet makes room for a further one.',
+            }),
+            unsent: whole(16_384, 16_777_216, {
+              default: 262_144,
+              unit: 'bytes',
+              description: 'Packets that a browser may leave unread. Further ones are lost.',
+            }),
+          },
+          'Calls of browsers by TCP.',
+        ),
         gathering: group(
           {
             stun: text({

@@ -10,15 +10,18 @@ export type DtlsRole = 'client' | 'server';
 export type IceCredentials = { readonly ufrag: string; readonly password: string };
 
 /** A candidate of ours beside the port's own address (RFC 8445 5.1.1). */
-export type LocalCandidate = {
-  /** As a STUN server sees the port, or lent by a TURN server. */
-  readonly type: 'srflx' | 'relay';
-  readonly address: string;
-  readonly port: number;
-};
+export type LocalCandidate =
+  | {
+      /** As a STUN server sees the port, or lent by a TURN server. */
+      readonly type: 'srflx' | 'relay';
+      readonly address: string;
+      readonly port: number;
+    }
+  /** A port of the same address where we take connections by TCP (RFC 6544). */
+  | { readonly type: 'tcp'; readonly port: number };
 
 /** An address of the far side, and by what it is reached; left out: by UDP from our port. */
-export type IceAddress = { readonly address: string; readonly port: number; readonly via?: 'relay' };
+export type IceAddress = { readonly address: string; readonly port: number; readonly via?: 'relay' | 'tcp' };
 
 /** A line that shares the transport of the audio (BUNDLE, RFC 9143). */
 export type BundledLine = {
@@ -30,6 +33,8 @@ export type BundledLine = {
   readonly simulcast?: Simulcast;
   /** Number of the header extension with the number of a packet in the transport: its far side hears when each came. */
   readonly transportExtension?: number;
+  /** Number of the header extension with the time when a packet is sent: by that its far side estimates what it can take. */
+  readonly sendTimeExtension?: number;
 };
 
 /** The sizes of a picture that a far side sends at once (RFC 8853), by their names. */

@@ -30,6 +30,7 @@ import type {
   OverhearCommand,
   RelayedIn,
   Showing,
+  TcpPackets,
 } from './protocol.ts';
 import { Recorders, type RecordersOptions } from './recorders.ts';
 import { PortPool } from './rtp/ports.ts';
@@ -138,7 +139,7 @@ export class MediaEngine {
       const writer = trace && new RtpTraceWriter(trace, address);
       const gathering = gatheringOn(pair.rtp, gathers ? webrtc?.gathering : undefined, session, this.#options);
       const isOthers = (packet: Uint8Array) => end.far.isBeside(packet);
-      end.attach(writer ? tracedPair(pair, writer, this.#options.clock, isOthers) : pair, gathering);
+      end.far.attach(writer ? tracedPair(pair, writer, this.#options.clock, isOthers) : pair, gathering);
       const candidates = await gathering?.open();
       if (this.#ends.get(session) !== end) throw new Error('the session was closed while it was opened');
       return { address, port: pair.rtp.port, ...(candidates && { candidates }) };
@@ -245,7 +246,7 @@ export class MediaEngine {
   }
 
   /** Carries out a command; one for a session that is not (or no longer) there is ignored. */
-  apply(command: SessionCommand & { session: number }): void {
+  apply(command: (SessionCommand | TcpPackets) & { session: number }): void {
     const { session } = command;
     if (command.type === 'close') {
       this.#close(session);
@@ -346,7 +347,7 @@ export class MediaEngine {
     this.#videos.close(session);
     end.close(reason);
     this.#measures.forget(end);
-    if (end instanceof RtpEnd && end.pair) this.#ports.release(end.pair);
+    if (end instanceof RtpEnd && end.far.pair) this.#ports.release(end.far.pair);
     this.#stopWhenIdle();
   }
 
@@ -401,8 +402,10 @@ export class MediaEngine {
     }
   }
 
-  #applyToEnd(end: End, command: SessionCommand): void {
+  #applyToEnd(end: End, command: SessionCommand | TcpPackets): void {
     switch (command.type) {
+      case 'tcp':
+        return void (end instanceof RtpEnd && end.far.hearTcp(command.from, command.packets));
       case 'detectTalking':
       case 'detectTone':
         return void this.#detectors.apply(end, command);
@@ -421,15 +424,10 @@ export class MediaEngine {
   }
 
   /** An item for a session that is gone still gets its one report. */
-  #applyToNone(command: SessionCommand & { session: number }): void {
+  #applyToNone(command: Parameters<MediaEngine['apply']>[0]): void {
     const { session } = command;
     if (command.type === 'record')
-      this.#options.report({
-        type: 'recorded',
-        session,
-        recording: command.recording,
-        report: { type: 'record.failed', reason: 'the session was closed' },
-      });
+      this.#options.report({ ...notRecorded, type: 'recorded', session, recording: command.recording });
     if (command.type === 'play') this.#options.report({ ...notPlayed, type: 'played', session, play: command.play });
   }
 
@@ -496,4 +494,5 @@ export class MediaEngine {
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const notRecorded = { report: { type: 'record.failed', reason: 'the session was closed' } } as const;
 const notPlayed = { report: { type: 'media.failed', reason: 'the session was closed' } } as const;

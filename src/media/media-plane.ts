@@ -34,6 +34,7 @@ import type { SessionProxy, SessionProxyOptions } from './session-proxy.ts';
 import { SnoopProxy } from './snoop-proxy.ts';
 import { type StartThread, startWorker } from './start-worker.ts';
 import { ThreadLink } from './thread-link.ts';
+import type { IceTcpServer } from './webrtc/ice-tcp.ts';
 
 type MediaPlaneOptions = {
   config: MediaConfig;
@@ -49,6 +50,8 @@ type MediaPlaneOptions = {
   trace?: ((id: string, kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
   /** A supervisor holds the sockets: those of a lost thread stay open, and the next one takes them up. */
   supervised?: (SupervisedThread & { inherit(descriptors: readonly number[]): void }) | undefined;
+  /** Takes connections of browsers; left out: they come by UDP only. */
+  tcp?: IceTcpServer | undefined;
   /** Counts sessions without a free port, and limits reached in a thread. */
   hit?: LimitHit | undefined;
 };
@@ -212,7 +215,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   ): Promise<RtpSession> {
     if (this.#closed) throw new Error('the media plane is closed');
     const link = this.#near(near);
-    const proxy = new RtpProxy(this.#sessionOptions(id, told), link, from ?? { gathers: gathers === true });
+    const proxy = new RtpProxy(this.#sessionOptions(id, told), link, { from, gathers, tcp: this.#options.tcp });
     this.#add(proxy);
     try {
       await proxy.opened;

@@ -18,6 +18,7 @@ import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import type { PipePlan } from './pipe/pipe-wire.ts';
+import type { PacketAddress } from './rtp/source-lock.ts';
 import type { SessionMemory } from './session-memory.ts';
 
 /**
@@ -26,7 +27,7 @@ import type { SessionMemory } from './session-memory.ts';
  */
 export type MediaCommand =
   /** Commands for a session, from call control. */
-  | ((SessionCommand | OverhearCommand) & { session: number })
+  | ((SessionCommand | OverhearCommand | TcpPackets) & { session: number })
   /** Commands for a mix. */
   | { type: 'mix'; mix: number; command: MixCommand }
   /** The next block of memory that sessions share with the main thread: see `session-memory.ts`. */
@@ -92,6 +93,9 @@ export type MediaCommand =
   | { type: 'ping' }
   | { type: 'shutdown'; request: number };
 
+/** Packets of a browser that came by TCP. */
+export type TcpPackets = { type: 'tcp'; from: PacketAddress; packets: readonly Uint8Array[] };
+
 /** How a session with a port is opened. */
 export type OpenRtp = {
   /** Memory of its RTP numbers; a stream that has begun continues. */
@@ -155,6 +159,8 @@ export type EngineReport =
   | { type: 'hangupAsked'; session: number }
   | { type: 'answerAsked'; session: number }
   | { type: 'relayed'; session: number; relay: RelayedOut }
+  /** Packets for a browser by TCP. */
+  | { type: 'tcpSent'; session: number; to: PacketAddress; packets: readonly Uint8Array[] }
   /** The far side was found elsewhere than its SDP says. */
   | { type: 'located'; session: number; source: MediaSource }
   /** DTLS has agreed on keys, or the browser has moved since. */

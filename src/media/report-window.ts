@@ -21,6 +21,7 @@ const droppable: ReadonlySet<MediaMessage['type']> = new Set([
   'measured',
   'videoMeasured',
   'keyFrameNeeded',
+  'tcpSent',
   'mixTalking',
   'activeSpeaker',
   'videoSource',

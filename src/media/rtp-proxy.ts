@@ -5,10 +5,39 @@ import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.t
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoFlow, VideoStatistics } from '../telephony/video.ts';
 import type { EngineReport } from './protocol.ts';
-import { memoryWord, secretWords } from './session-memory.ts';
+import type { PacketAddress } from './rtp/source-lock.ts';
+import { memoryWord, type SessionMemory, secretWords } from './session-memory.ts';
 import { SessionProxy, type SessionProxyOptions } from './session-proxy.ts';
 import type { ThreadLink } from './thread-link.ts';
 import { VideoLines } from './video/video-lines.ts';
+import type { IceTcpEnd, IceTcpServer } from './webrtc/ice-tcp.ts';
+
+/** How a session is opened. */
+type OpenProxy = {
+  /** A session of another process that is gone on with. */
+  from?: MediaSessionDump | undefined;
+  /** It is a browser's. */
+  gathers?: boolean | undefined;
+  /** Takes connections of browsers. */
+  tcp?: IceTcpServer | undefined;
+};
+
+/** Lets a stream go on with the numbers that it had. */
+function goOnIn(memory: SessionMemory, stream: NonNullable<MediaSessionDump['stream']>): void {
+  memory[memoryWord.begun] = 1;
+  memory[memoryWord.ssrc] = stream.ssrc;
+  memory[memoryWord.sequence] = stream.sequence;
+  memory[memoryWord.timestamp] = stream.timestamp;
+  memory[memoryWord.origin] = stream.origin;
+  memory[memoryWord.clockZero] = stream.zeroMs;
+  memory[memoryWord.clockRate] = stream.clockRate;
+  memory[memoryWord.packets] = stream.packets;
+  memory[memoryWord.octets] = stream.octets;
+  for (const word of secretWords) memory[memoryWord[word]] = stream.secret?.[word] ?? 0;
+}
+
+const isBrowser = ({ standing }: MediaSessionDump): boolean =>
+  standing.some((command) => command.type === 'configure' && command.flow.webrtc !== undefined);
 
 /** The main thread's side of an RTP session. */
 export class RtpProxy extends SessionProxy implements RtpSession {
@@ -18,16 +47,20 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   readonly opened: Promise<void>;
   readonly #trace: SharedArrayBuffer | undefined;
   readonly #gathers: boolean;
+  /** Connections by TCP; undefined where there are none. */
+  readonly #tcp: IceTcpEnd | undefined;
+  readonly #tcpPort: number | undefined;
   readonly #video: VideoLines;
   #flow: RtpFlow | undefined;
   #established: EstablishedDtls | undefined;
   #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
 
   /** @param how a session of another process that is gone on with, or how a new one is opened. */
-  constructor(options: SessionProxyOptions, link: ThreadLink, how: MediaSessionDump | { gathers: boolean }) {
+  constructor(options: SessionProxyOptions, link: ThreadLink, { from, gathers, tcp }: OpenProxy) {
     super(options);
-    const from = 'gathers' in how ? undefined : how;
-    this.#gathers = from === undefined && 'gathers' in how && how.gathers;
+    this.#gathers = gathers ?? (from !== undefined && isBrowser(from));
+    this.#tcp = this.#gathers ? tcp?.open((source, packets) => this.#heardTcp(source, packets)) : undefined;
+    this.#tcpPort = this.#tcp && tcp?.port;
     this.opened = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
@@ -45,29 +78,18 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     if (from) {
       if (from.local) this.local = from.local;
       this.source = from.source;
-      const { memory } = this.place;
-      const { stream } = from;
-      if (stream) {
-        memory[memoryWord.begun] = 1;
-        memory[memoryWord.ssrc] = stream.ssrc;
-        memory[memoryWord.sequence] = stream.sequence;
-        memory[memoryWord.timestamp] = stream.timestamp;
-        memory[memoryWord.origin] = stream.origin;
-        memory[memoryWord.clockZero] = stream.zeroMs;
-        memory[memoryWord.clockRate] = stream.clockRate;
-        memory[memoryWord.packets] = stream.packets;
-        memory[memoryWord.octets] = stream.octets;
-        for (const word of secretWords) memory[memoryWord[word]] = stream.secret?.[word] ?? 0;
-      }
+      if (from.stream) goOnIn(this.place.memory, from.stream);
     }
     this.#open();
     if (from) this.restore(from.standing);
     for (const command of from?.standing ?? []) if (command.type === 'configure') this.#flow = command.flow;
+    if (this.#flow?.webrtc) this.#tcp?.use(this.#flow.webrtc);
     this.#established = this.#flow?.webrtc?.established;
     if (from?.video) this.#video.restore(from.video);
   }
 
   configure(flow: RtpFlow): void {
+    if (flow.webrtc) this.#tcp?.use(flow.webrtc);
     const before = this.#flow?.remote;
     this.#flow = this.#withKeys(flow);
     if (before && (before.address !== flow.remote.address || before.port !== flow.remote.port)) this.source = undefined;
@@ -117,6 +139,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
 
   override heard(report: EngineReport): void {
     if (report.type === 'secured') this.#secured(report.established);
+    else if (report.type === 'tcpSent') this.#tcp?.send(report.to, report.packets);
     else if (report.type === 'videoLocated') this.#video.located(report.stream, report.source);
     else if (report.type === 'measured')
       super.heard({ ...report, measures: { ...report.measures, ...this.#shownRemote } });
@@ -140,13 +163,19 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     return { ...flow, webrtc: { ...webrtc, established } };
   }
 
+  #heardTcp(from: PacketAddress, packets: readonly Uint8Array[]): void {
+    if (this.place) this.link?.send({ type: 'tcp', session: this.place.session, from, packets });
+  }
+
   override close(): void {
     super.close();
+    this.#tcp?.close();
     this.#video.end('the session was closed');
   }
 
   override lost(reason: string): void {
     super.lost(reason);
+    this.#tcp?.close();
     this.#video.end(reason);
   }
 
@@ -190,8 +219,15 @@ export class RtpProxy extends SessionProxy implements RtpSession {
         }),
         // Directly: the thread's next report needs an open session.
         (answer) => {
-          const { address, port: opened, candidates } = answer;
-          this.local = { address, port: opened, ...(candidates && { candidates }) };
+          const { address, port: opened, candidates = [] } = answer;
+          const tcp = this.#tcpPort === undefined ? [] : [{ type: 'tcp' as const, port: this.#tcpPort }];
+          const all = [...candidates, ...tcp];
+          const { memory } = place;
+          this.local = {
+            ...{ address, port: opened },
+            ...(all.length > 0 && { candidates: all }),
+            ...(memory[memoryWord.begun] === 1 && { ssrc: memory[memoryWord.ssrc]! }),
+          };
           this.#settle.resolve();
         },
       )

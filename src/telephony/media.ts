@@ -403,8 +403,8 @@ export type RtpFlow = {
 
 /** The audio of a leg with RTP. */
 export interface RtpSession extends MediaSession, VideoSession {
-  /** Our address and port, as told in SDP, and those of a browser's port that servers told or lend. RTCP is on port + 1. */
-  readonly local: { address: string; port: number; candidates?: readonly LocalCandidate[] };
+  /** Our address and port, as told in SDP, those of a browser's port that servers told or lend, and the source of our audio. RTCP is on port + 1. */
+  readonly local: { address: string; port: number; candidates?: readonly LocalCandidate[]; ssrc?: number };
   /** Sets or changes the flow; nothing is sent before the first call. Symmetric RTP may then relock the remote. */
   configure(flow: RtpFlow): void;
 }

@@ -1,9 +1,11 @@
+import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilTrue } from '../support/browser.ts';
-import { BrowserPages, packageScript, pageHears, pageToken } from '../support/browser-pages.ts';
+import { BrowserPages, packageScript, pageHears, pageSees, pageToken } from '../support/browser-pages.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
-import { onServer } from '../support/server.ts';
+import { onServer, type TestServer } from '../support/server.ts';
 import { TurnServer } from '../support/turn-server.ts';
 
 const test = suite('browsers that cannot reach the port of their call');
@@ -22,15 +24,34 @@ globalThis.test = {
       return take.call(this, { ...answer, sdp: kept.join('\\r\\n') });
     };
   },
-  async dial(server, token, target) {
-    test.phone = await Hookswitch.Phone.connect(server, token);
-    test.call = await test.phone.call(target);
-    test.call.onchange = ({ state }) => test.states.push(state);
-    ears.listen(test.call.stream);
+  async connect(server, token) {
+    await new Promise((resolve) => {
+      Hookswitch.Phone.connect(server, token, { video: true, onlistening: resolve }).then((phone) => {
+        test.phone = phone;
+        phone.onincoming = (made) => test.follow(made);
+      });
+    });
   },
+  follow(made) {
+    test.made = made;
+    made.onchange = ({ state }) => test.states.push(state);
+  },
+  look() {
+    ears.listen(new MediaStream(test.made.stream.getAudioTracks()));
+    eyes.watch(test.made.stream.getVideoTracks());
+  },
+  async call(target) {
+    test.follow(await test.phone.call(target));
+    test.look();
+  },
+  async answer() {
+    await test.made.answer();
+    test.look();
+  },
+  async hum(hertz) { await test.made.connection.getSenders()[0].replaceTrack(ears.tone(hertz)); },
   /** Types and addresses of the pair that packets take. */
   async pair() {
-    const report = await test.call.connection.getStats();
+    const report = await test.made.connection.getStats();
     const all = [...report.values()];
     const { selectedCandidatePairId: id } = all.find(({ type }) => type === 'transport') ?? {};
     const { candidateType, protocol, tcpType } = report.get(report.get(id)?.remoteCandidateId) ?? {};
@@ -43,23 +64,19 @@ globalThis.test = {
 async function withCall(
   path: string,
   { type, media }: { type: string; media: object },
-  body: (call: {
-    server: Parameters<Parameters<typeof onServer>[1]>[0];
-    app: Awaited<ReturnType<Parameters<Parameters<typeof onServer>[1]>[0]['app']>>;
-    page: Awaited<ReturnType<BrowserPages['page']>>;
-    channel: string;
-  }) => Promise<void>,
+  body: (call: { app: Awaited<ReturnType<TestServer['app']>>; page: Page; channel: string }) => Promise<void>,
 ): Promise<void> {
   await onServer({ http: { allowed_origins: ['*'] }, media }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const app = await server.app('desk');
     const page = await pages.page();
     await page.evaluate(`test.only(${JSON.stringify(type)})`);
-    const called = [server.url.replace(/\/ari$/, ''), await pageToken(server, 'alice'), { app: 'desk' }];
-    await page.evaluate(`test.dial(${called.map((each) => JSON.stringify(each)).join(', ')})`);
+    const at = [server.url.replace(/\/ari$/, ''), await pageToken(server, 'alice')];
+    await page.evaluate(`test.connect(${at.map((each) => JSON.stringify(each)).join(', ')})`);
+    await page.evaluate("test.call({ app: 'desk' })");
     const { channel } = await app.waitFor('StasisStart');
     await app.ok('POST', `/channels/${channel.id}/answer`);
-    await body({ server, app, page, channel: channel.id });
+    await body({ app, page, channel: channel.id });
   });
 }
 
@@ -67,6 +84,59 @@ const accounts = {
   'a name and password': [['--user=desk:north wind'], { username: 'desk', password: 'north wind' }],
   'a shared secret': [['--use-auth-secret', '--static-auth-secret=east wind'], { secret: 'east wind' }],
 } as const;
+
+chromium.test(test, 'a page that has only the TCP candidate hears and is heard, and restarts ICE', async (path) => {
+  const tcp = { port: await freePort(), bind: '127.0.0.1' };
+  await withCall(path, { type: 'tcptype passive', media: { webrtc: { tcp } } }, async ({ app, page, channel }) => {
+    await app.ok('POST', `/channels/${channel}/play?media=tone:1004/10000,0/10`);
+    await pageHears(page, 1004);
+    assert.is(await page.evaluate('test.pair()'), 'host tcp passive');
+    await page.evaluate("test.made.press('7')");
+    await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
+    await page.evaluate('test.made.restart()');
+    await page.evaluate("test.made.press('8')");
+    await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '8');
+    await pageHears(page, 1004);
+    await app.ok('DELETE', `/channels/${channel}`);
+    await untilTrue(page, "test.states.at(-1) === 'ended'");
+  });
+});
+
+chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', async (path) => {
+  const webrtc = { tcp: { port: await freePort(), bind: '127.0.0.1' } };
+  const dialplan = { default: { bob: ['Dial(WebRTC/bob,30)'] } };
+  await onServer({ http: { allowed_origins: ['*'] }, dialplan, media: { webrtc } }, async (server) => {
+    const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
+    const app = await server.app('desk', { subscribeAll: true });
+    const connect = async (name: string, colour: string) => {
+      const page = await pages.page();
+      await page.evaluate(`eyes.useCamera('${colour}')`);
+      const at = [server.url.replace(/\/ari$/, ''), await pageToken(server, name)];
+      await page.evaluate(`test.connect(${at.map((each) => JSON.stringify(each)).join(', ')})`);
+      return page;
+    };
+    const [alice, bob] = [await connect('alice', 'red'), await connect('bob', 'blue')];
+    await alice.evaluate("test.only('tcptype passive')");
+    await alice.evaluate("test.call({ extension: 'bob' })");
+    await untilTrue(bob, 'test.made !== undefined');
+    await bob.evaluate('test.answer()');
+    for (const page of [alice, bob]) await untilTrue(page, "test.states.at(-1) === 'up'");
+    await alice.evaluate('test.hum(700)');
+    await bob.evaluate('test.hum(1300)');
+    await pageHears(bob, 700);
+    await pageHears(alice, 1300);
+    await pageSees(bob, 'red');
+    await pageSees(alice, 'blue');
+    assert.equal(
+      [await alice.evaluate('test.pair()'), await bob.evaluate('test.pair()')],
+      ['host tcp passive', 'host udp'],
+    );
+    await alice.evaluate('test.made.hangup()');
+    await untilTrue(bob, "test.states.at(-1) === 'ended'");
+    for (const name of ['alice', 'bob'])
+      await app.waitFor('ChannelDestroyed', ({ channel }) => channel.name.startsWith(`WebRTC/${name}`));
+  });
+});
 
 /** Both are needed. */
 const both = chromium.path ? coturn : chromium;
@@ -81,7 +151,7 @@ for (const [how, [options, account]] of Object.entries(accounts))
         await app.ok('POST', `/channels/${channel}/play?media=tone:1004/10000,0/10`);
         await pageHears(page, 1004);
         assert.is(await page.evaluate('test.pair()'), 'relay udp');
-        await page.evaluate("test.call.press('7')");
+        await page.evaluate("test.made.press('7')");
         await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
         await app.ok('DELETE', `/channels/${channel}`);
         await untilTrue(page, "test.states.at(-1) === 'ended'");

@@ -196,6 +196,8 @@ chromium.test(videos, 'a camera in two sizes is seen by each page in the one tha
   }),
 );
 
+type RtpStatistics = { video?: { bitrate_taken?: number; txoctetcount?: number }[] };
+
 /** Bit/s that a page may send, by its own estimate. */
 const maySend = `(async () => {
   const pairs = [...(await test.call.connection.getStats()).values()].filter((each) => each.type === 'candidate-pair');
@@ -214,6 +216,36 @@ chromium.test(videos, 'a page hears when its packets came: it finds out how much
     await untilAsked(
       async () => (estimate = await page.evaluate<number>(maySend)) > 310_000,
       () => `the page may send ${estimate} bit/s`,
+    );
+    await hangUp(app, ids);
+  }),
+);
+
+chromium.test(videos, 'a page estimates more than it gets: its video is told with the time when it was sent', (path) =>
+  withPages(path, async (server, connect) => {
+    const app = await server.app('desk');
+    await app.ok('POST', '/bridges/b1?type=video_sfu');
+    const ids: string[] = [];
+    const source = await connect('alice', 'red', 1, { size: [640, 360, 100] });
+    const viewer = await connect('bob', 'blue');
+    for (const page of [source, viewer]) await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+    await pageSees(viewer, 'red');
+    // Without that, estimates fall below what is sent, and go on falling.
+    let before = { at: 0, octets: 0 };
+    let seen = '';
+    await untilAsked(
+      async () => {
+        const { video } = (await app.ok('GET', `/channels/${ids[1]}/rtp_statistics`)) as RtpStatistics;
+        const [{ bitrate_taken: taken = 0, txoctetcount: octets = 0 } = {}] = video ?? [];
+        const at = performance.now();
+        if (at - before.at < 2000) return false;
+        const sent = (8000 * (octets - before.octets)) / (at - before.at);
+        const isBegun = before.octets > 0;
+        before = { at, octets };
+        seen = `${taken} bit/s are estimated, and ${Math.round(sent)} sent`;
+        return isBegun && sent > 50_000 && taken > 1.5 * sent;
+      },
+      () => seen,
     );
     await hangUp(app, ids);
   }),

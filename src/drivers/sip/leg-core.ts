@@ -454,7 +454,7 @@ export class LegCore {
       codecs: this.#codecs,
       ...digitTerms(this.#digits),
       opus: endpoint.opus ?? services.config.opus,
-      srtp: { ...srtpPolicy(services, endpoint), candidates: opened.local.candidates, peer: this.#peer?.address },
+      srtp: { ...srtpPolicy(services, endpoint), ...opened.local, peer: this.#peer?.address },
       findAddress: mediaHosts(services, this.#options.channelId, () => this.#isOver),
       sessionId: from?.negotiation?.session.sessionId ?? String(Number.parseInt(ids.hex(8), 16)),
       from: from?.negotiation,

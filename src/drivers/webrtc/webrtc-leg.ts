@@ -300,7 +300,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       video: this.video,
       ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
       srtp: {
-        ...{ mode: 'webrtc', fingerprint, peer, candidates: session.local.candidates },
+        ...{ mode: 'webrtc', fingerprint, peer, candidates: session.local.candidates, ssrc: session.local.ssrc },
         random: (octets) => Buffer.from(ids.hex(2 * octets), 'hex').toString('base64'),
       },
       // A browser names no hosts: ICE finds it.

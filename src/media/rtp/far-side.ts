@@ -8,6 +8,7 @@ import { SecurePair } from '../srtp/secure-pair.ts';
 import { Bundle, BundledPair } from '../webrtc/bundle.ts';
 import { identityOf } from '../webrtc/dtls-end.ts';
 import type { Gathering } from '../webrtc/gathering.ts';
+import { TcpOut } from '../webrtc/tcp-out.ts';
 import { WebrtcPair } from '../webrtc/webrtc-pair.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
 import type { PortPair } from './ports.ts';
@@ -20,6 +21,8 @@ type FarSideOptions = {
   webrtc?: MediaConfig['webrtc'] | undefined;
   /** Keys and address of a browser that has proved itself; again when it has moved. */
   secured?: (established: EstablishedDtls) => void;
+  /** Packets are to be sent to a browser by TCP; left out: none can. */
+  tcp?: (to: PacketAddress, packets: readonly Uint8Array[]) => void;
   /** A browser has closed its transport, or could not prove itself. */
   ended?: (reason: string) => void;
   /** Numbers of SRTP that must go on. */
@@ -71,6 +74,11 @@ export class FarSide {
     this.#options = options;
     const { natSearchMs: searchMs, located } = options;
     this.#lock = new SourceLock({ ...natRow, searchMs, located });
+  }
+
+  /** Packets of a browser have come by TCP. */
+  hearTcp(from: PacketAddress, packets: readonly Uint8Array[]): void {
+    for (const packet of packets) if (this.#wire instanceof WebrtcPair) this.#wire.hearTcp(packet, from);
   }
 
   /** Streams that share the transport of a browser with this one. */
@@ -198,7 +206,7 @@ export class FarSide {
     return this.#wire instanceof SecurePair ? this.#wire : undefined;
   }
 
-  /** A browser's keys are not agreed on yet, or its packets go by a relay. */
+  /** A browser's keys are not agreed on yet, or its packets do not go by its port. */
   get #isUnready(): boolean {
     return this.#wire instanceof WebrtcPair && (this.#wire.secure === undefined || this.#wire.isIndirect);
   }
@@ -252,12 +260,12 @@ export class FarSide {
 
   /** Undefined where there is no certificate: then nothing is sent and heard. */
   #openWebrtc(pair: PortPair, transport: WebrtcTransport): WebrtcPair | undefined {
-    const { clock, memory, webrtc, faulted, ended = () => {}, secured = () => {} } = this.#options;
+    const { clock, memory, webrtc, faulted, ended = () => {}, secured = () => {}, tcp } = this.#options;
     if (!webrtc) return undefined;
     return new WebrtcPair(pair, transport, {
       ...{ ...webrtc, clock, memory, faulted, ended, secured },
       identity: identityOf(webrtc.certificate),
-      ...{ bundle: this.bundle, gathering: this.#gathering },
+      ...{ bundle: this.bundle, gathering: this.#gathering, tcp: tcp && new TcpOut(clock, tcp) },
       selected: (source) => this.#locate(source),
     });
   }

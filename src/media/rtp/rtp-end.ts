@@ -21,7 +21,6 @@ import { emptyHeader, headerLength, type RtpHeader, readHeader } from './header.
 import { type Content, contentOf } from './meaning.ts';
 import { PacketLevel } from './packet-level.ts';
 import { Playout } from './playout.ts';
-import type { PortPair } from './ports.ts';
 import { Presence } from './presence.ts';
 import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
@@ -91,6 +90,7 @@ export class RtpEnd extends End {
       ...{ natSearchMs: options.natSearchMs, faulted: options.faulted },
       located: (source) => this.report({ type: 'located', session: this.session, source }),
       secured: (established) => this.report({ type: 'secured', session: this.session, established }),
+      tcp: (to, packets) => this.report({ type: 'tcpSent', session: this.session, to, packets }),
       packet: (packet, address, port) => this.#receive(packet, address, port),
       control: (packet) => this.#control.receive(packet, this.#sender, [this.#reception]),
     });
@@ -104,14 +104,6 @@ export class RtpEnd extends End {
   /** Its RTCP name: streams with equal names are synchronised (RFC 3550 section 6.5.1). */
   get cname(): string {
     return this.#control.cname;
-  }
-
-  get pair(): PortPair | undefined {
-    return this.#far.pair;
-  }
-
-  attach(...attached: Parameters<FarSide['attach']>): void {
-    this.#far.attach(...attached);
   }
 
   /** Goes on with a far side that was found before: see {@link SourceLock.resume}. */

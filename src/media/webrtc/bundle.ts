@@ -8,7 +8,7 @@ import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { Trace } from '../rtp/traced-pair.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { forgetIndices, isProved, SecurePair } from '../srtp/secure-pair.ts';
-import { numberIn, textIn, withMid } from './mid.ts';
+import { numberIn, textIn, withExtensions } from './mid.ts';
 import { TransportFeedback } from './transport-feedback.ts';
 
 /** Sources that are known by their line's name. Browsers have some for each line: one for each size of its picture. */
@@ -157,6 +157,7 @@ export class BundledPair implements PortPair {
   #inside: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
   #follower: ((source: PacketAddress | undefined) => void) | undefined;
   #selected: PacketAddress | undefined;
+  #now: () => number = () => 0;
 
   constructor(options: BundledPairOptions) {
     this.#options = options;
@@ -165,7 +166,10 @@ export class BundledPair implements PortPair {
       port: options.port,
       // The encrypted packet is a copy.
       copies: true,
-      send: (packet) => this.#secure?.rtp.send(this.#line ? withMid(packet, this.#line) : packet, 0, ''),
+      send: (packet) => {
+        const line = this.#line;
+        this.#secure?.rtp.send(line ? withExtensions(packet, line, this.#now()) : packet, 0, '');
+      },
       listen: (listener) => {
         this.#heard = listener;
       },
@@ -227,6 +231,7 @@ export class BundledPair implements PortPair {
   begin(port: SharedPort, keys: SrtpKeys): void {
     const { memory, proved, control, trace, feedback } = this.#options;
     this.#inside = {};
+    this.#now = () => port.now();
     const inner = (kind: 'rtp' | 'rtcp'): PacketSocket => ({
       port: port.port,
       copies: port.copies,

@@ -32,6 +32,14 @@ export function readCheck(octets: Uint8Array, local: IceCredentials, remote: Ice
   return checkOf(found, `${local.ufrag}:${remote.ufrag}`);
 }
 
+/** Our name in a check, before it is proved (RFC 8445 7.2.2); undefined when the octets are none. */
+export function ufragIn(octets: Uint8Array): string | undefined {
+  if (!isBindingRequest(octets)) return undefined;
+  const message = Buffer.from(octets.buffer, octets.byteOffset, octets.length);
+  const username = attributesOf(message)?.find(({ type }) => type === attribute.username);
+  return username?.value.toString().split(':', 1)[0];
+}
+
 function checkOf(found: ReadonlyMap<number, Buffer>, username: string): Check | undefined {
   if (found.get(attribute.username)?.toString() !== username) return undefined;
   return {

@@ -57,18 +57,36 @@ function octetsIn(packet: Uint8Array, id: number): Uint8Array | undefined {
   return undefined;
 }
 
-/** The packet with the name of its line; unchanged when it has extensions already, or the name needs the longer form. */
-export function withMid(packet: Uint8Array, { mid, midExtension: id }: BundledLine): Uint8Array {
-  if (id === undefined || id >= endingId || mid.length > longestMid || packet[0]! & hasExtension) return packet;
-  const words = Math.ceil((1 + mid.length) / 4);
+/** Units of a time of sending in a ms: it has 6 bits of seconds and 18 below (abs-send-time). */
+const sendTimeUnits = 2 ** 18 / 1000;
+const sendTimeOctets = 3;
+
+/**
+ * The packet with the name of its line and the time when it is sent, as far as the line has numbers for them; unchanged when it
+ * has extensions already. What needs the longer form is left out.
+ * @param now monotonic ms.
+ */
+export function withExtensions(packet: Uint8Array, line: BundledLine, now: number): Uint8Array {
+  if (packet[0]! & hasExtension) return packet;
+  const { mid, midExtension = endingId, sendTimeExtension = endingId } = line;
+  const isNamed = midExtension < endingId && mid.length <= longestMid;
+  const isTimed = sendTimeExtension < endingId;
+  if (!isNamed && !isTimed) return packet;
+  const words = Math.ceil(((isNamed ? 1 + mid.length : 0) + (isTimed ? 1 + sendTimeOctets : 0)) / 4);
   const start = headerLength + 4 * (packet[0]! & 15);
   const named = Buffer.alloc(packet.length + 4 + 4 * words);
   named.set(packet.subarray(0, start));
   named[0]! |= hasExtension;
   named.writeUInt16BE(oneOctetForm, start);
-  named.writeUInt16BE(words, start + 2);
-  named[start + 4] = (id << 4) | (mid.length - 1);
-  named.write(mid, start + 5, 'latin1');
+  let at = named.writeUInt16BE(words, start + 2);
+  if (isNamed) {
+    named[at] = (midExtension << 4) | (mid.length - 1);
+    at += 1 + named.write(mid, at + 1, 'latin1');
+  }
+  if (isTimed) {
+    named[at] = (sendTimeExtension << 4) | (sendTimeOctets - 1);
+    named.writeUIntBE(Math.floor(now * sendTimeUnits) % 2 ** 24, at + 1, sendTimeOctets);
+  }
   named.set(packet.subarray(start), start + 4 + 4 * words);
   return named;
 }

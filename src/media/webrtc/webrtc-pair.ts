@@ -13,6 +13,7 @@ import type { DtlsEnd, DtlsOptions, Identity } from './dtls-end.ts';
 import { DtlsServer } from './dtls-server.ts';
 import type { Gathering } from './gathering.ts';
 import { IceLite } from './ice-lite.ts';
+import type { TcpOut } from './tcp-out.ts';
 
 type WebrtcPairOptions = {
   readonly clock: Clock;
@@ -22,6 +23,8 @@ type WebrtcPairOptions = {
   readonly bundle: Bundle;
   /** Candidates beside the port's address. */
   readonly gathering?: Gathering | undefined;
+  /** Sends a packet by TCP. */
+  readonly tcp?: TcpOut | undefined;
   /** See {@link DtlsOptions}. */
   readonly handshakeMs: number;
   /** See {@link IceLiteOptions}. */
@@ -95,7 +98,7 @@ export class WebrtcPair implements PortPair {
     options.gathering?.permit(transport.places ?? []);
   }
 
-  /** Packets go by a relay: the port alone cannot send them. */
+  /** Packets go by a relay or by TCP: the port cannot send them. */
   get isIndirect(): boolean {
     return this.#ice.selected?.via !== undefined;
   }
@@ -173,7 +176,13 @@ export class WebrtcPair implements PortPair {
 
   #send(datagram: Uint8Array, to: IceAddress): void {
     if (to.via === 'relay') this.#options.gathering?.send(datagram, to);
+    else if (to.via === 'tcp') this.#options.tcp?.send(datagram, to);
     else this.#plain.send(datagram, to.port, to.address);
+  }
+
+  /** A packet has come by TCP. */
+  hearTcp(packet: Uint8Array, { address, port }: PacketAddress): void {
+    this.#hear(packet, { address, port, via: 'tcp' });
   }
 
   #hear(packet: Uint8Array, source: IceAddress): void {

@@ -15,6 +15,8 @@ export type SrtpPolicy = {
   readonly fingerprint?: string | undefined;
   /** Candidates of ours beside the port's address, for `webrtc`. */
   readonly candidates?: readonly LocalCandidate[] | undefined;
+  /** The source of our audio, for `webrtc`. */
+  readonly ssrc?: number | undefined;
   /** Where the far side's signalling comes from: its media may come from there, too. */
   readonly peer?: string | undefined;
   /** So many random octets, in base64. */

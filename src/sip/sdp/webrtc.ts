@@ -41,6 +41,9 @@ const ridUri = 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
 /** The same with the number of a packet in its transport (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2). */
 const transportUri = 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01';
 
+/** The same with the time when a packet is sent (webrtc.org, abs-send-time). */
+const sendTimeUri = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time';
+
 /** Feedback that says when each packet came (same draft, section 3). */
 export const transportFeedback = 'transport-cc';
 
@@ -80,23 +83,32 @@ export function readBundled(media: RawMedia, session: RawSession): RemoteBundled
   const simulcast = readSimulcast(media);
   const hears = media.rtcpFb?.some(({ type }) => String(type).toLowerCase() === transportFeedback);
   const transportExtension = hears ? extensionOf(media, transportUri) : undefined;
+  const sendTimeExtension = extensionOf(media, sendTimeUri);
   return (
     group && {
       ...{ mid, group },
       ...(midExtension !== undefined && { midExtension }),
       ...(simulcast && { simulcast }),
       ...(transportExtension !== undefined && { transportExtension }),
+      ...(sendTimeExtension !== undefined && { sendTimeExtension }),
     }
   );
 }
 
 /** As a line says it: its name, the sizes that we take, and what packets say of themselves. */
-export const bundledAttributes = ({ mid, midExtension, simulcast, transportExtension }: BundledLine) => ({
+export const bundledAttributes = ({
+  mid,
+  midExtension,
+  simulcast,
+  transportExtension,
+  sendTimeExtension,
+}: BundledLine) => ({
   mid,
   ext: [
     ...(midExtension === undefined ? [] : [{ value: midExtension, uri: midUri }]),
     ...(simulcast ? [{ value: simulcast.ridExtension, uri: ridUri }] : []),
     ...(transportExtension === undefined ? [] : [{ value: transportExtension, uri: transportUri }]),
+    ...(sendTimeExtension === undefined ? [] : [{ value: sendTimeExtension, uri: sendTimeUri }]),
   ],
   ...(simulcast && {
     rids: simulcast.rids.map((id) => ({ id, direction: 'recv' })),
@@ -104,9 +116,12 @@ export const bundledAttributes = ({ mid, midExtension, simulcast, transportExten
   }),
 });
 
-/** A line of our offers. @param rids sizes of its picture that the other side has sent. */
+/**
+ * A line of our offers. Browsers take no number that was another extension's before, and theirs begin with low ones.
+ * @param rids sizes of its picture that the other side has sent.
+ */
 export const offeredLine = (mid: string, rids: readonly string[] = []): BundledLine => ({
-  ...{ mid, midExtension: 1, transportExtension: 3 },
+  ...{ mid, midExtension: 1, transportExtension: 3, sendTimeExtension: 14 },
   ...(rids.length > 0 && { simulcast: { rids, ridExtension: 2 } }),
 });
 
@@ -203,27 +218,33 @@ export function agreedWebrtc(
 /** `a=setup` by our side of DTLS. */
 const setupOf: Readonly<Record<DtlsRole, Setup>> = { client: 'active', server: 'passive' };
 
-/** Preferences of types of candidates (RFC 8445 5.1.2.2). */
-const preferences = { host: 126, srflx: 100, relay: 0 } as const;
+/** Preferences of types of candidates (RFC 8445 5.1.2.2); packets by TCP wait for lost ones, so it comes after UDP. */
+const preferences = { host: 126, srflx: 100, tcp: 90, relay: 0 } as const;
 
-/** Priority of a candidate of the one component (RFC 8445 5.1.2.1). */
-const priorityOf = (type: keyof typeof preferences): number => 2 ** 24 * preferences[type] + 2 ** 8 * 65_535 + 255;
+/** Priority of a candidate of the one component (RFC 8445 5.1.2.1). A passive one by TCP has the direction 4 (RFC 6544 4.2). */
+function priorityOf(type: keyof typeof preferences): number {
+  const local = type === 'tcp' ? 4 * 2 ** 13 + 8191 : 65_535;
+  return 2 ** 24 * preferences[type] + 2 ** 8 * local + 255;
+}
 
 type Base = { address: string; port: number; candidates: readonly LocalCandidate[] };
 
 /** Our candidates. One that equals the port's own address is none (RFC 8445 5.1.3). */
 function candidatesOf({ address, port, candidates }: Base) {
-  const others = candidates.filter((each) => each.address !== address || each.port !== port);
-  return [{ type: 'host' as const, address, port }, ...others].map(({ type, address: ip, port: at }, index) => ({
-    ...{ foundation: String(index + 1), component: 1, transport: 'udp', priority: priorityOf(type) },
-    ...{ ip, port: at, type, ...(type !== 'host' && { raddr: address, rport: port }) },
-  }));
+  const others = candidates.filter((each) => each.type === 'tcp' || each.address !== address || each.port !== port);
+  return [{ type: 'host' as const, address, port }, ...others].map((each, index) => {
+    const { type, port: at } = each;
+    const said = { foundation: String(index + 1), component: 1, priority: priorityOf(type), port: at };
+    if (type === 'tcp') return { ...said, transport: 'tcp', ip: address, type: 'host', tcptype: 'passive' };
+    const base = type === 'host' ? {} : { raddr: address, rport: port };
+    return { ...said, transport: 'udp', ip: each.address, type, ...base };
+  });
 }
 
-/** What our media section says of ICE and DTLS: the candidates of a lite agent, and our side of DTLS. */
+/** What our media section says of ICE and DTLS: the candidates of a lite agent, and our side of DTLS. @param ssrc of our audio. */
 export const webrtcAttributes = (
   { local, role }: ToldWebrtc,
-  { fingerprint, track, ...base }: Base & { fingerprint: string; track: string },
+  { fingerprint, track, ssrc, ...base }: Base & { fingerprint: string; track: string; ssrc: number | undefined },
 ) => ({
   iceUfrag: local.ufrag,
   icePwd: local.password,
@@ -231,6 +252,8 @@ export const webrtcAttributes = (
   setup: role ? setupOf[role] : 'actpass',
   rtcpMux: 'rtcp-mux' as const,
   msid: [{ id: 'hookswitch', appdata: track }],
+  // Where video names its line, Chromium takes no packets by their payload type, and audio is relayed without a name.
+  ...(track === 'audio' && ssrc !== undefined && { ssrcs: [{ id: ssrc, attribute: 'cname', value: 'hookswitch' }] }),
   candidates: candidatesOf(base),
   endOfCandidates: 'end-of-candidates' as const,
 });

@@ -8,7 +8,7 @@ import { LayerChoice } from '../../../src/media/video/layer-choice.ts';
 import { type Layer, Layers } from '../../../src/media/video/layers.ts';
 import { LocalCamera } from '../../../src/media/video/local-camera.ts';
 import { newStreamMemory, streamNumbers } from '../../../src/media/video/stream-memory.ts';
-import { withMid } from '../../../src/media/webrtc/mid.ts';
+import { withExtensions } from '../../../src/media/webrtc/mid.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { everything, flow, type HandClock, handScreen, taken } from './cameras.ts';
 
@@ -200,7 +200,7 @@ class HandSimulcast {
       packet.writeUInt32BE(numbers.time, 4);
       packet.writeUInt32BE(numbers.ssrc, 8);
       packet.set([index === 0 ? 0x10 : 0, isKey ? 0 : 1, rid.charCodeAt(0)], 12);
-      const octetsOf = named ? withMid(packet, { mid: rid, midExtension: ridExtension }) : packet;
+      const octetsOf = named ? withExtensions(packet, { mid: rid, midExtension: ridExtension }, 0) : packet;
       if (readHeader(octetsOf, this.#header)) this.camera.receive(octetsOf, this.#header, this.#clock.now);
     }
   }

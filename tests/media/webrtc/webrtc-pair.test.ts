@@ -10,7 +10,7 @@ import { SecurePair } from '../../../src/media/srtp/secure-pair.ts';
 import { Bundle } from '../../../src/media/webrtc/bundle.ts';
 import { identityOf } from '../../../src/media/webrtc/dtls-end.ts';
 import { DtlsServer } from '../../../src/media/webrtc/dtls-server.ts';
-import { textIn, withMid } from '../../../src/media/webrtc/mid.ts';
+import { textIn, withExtensions } from '../../../src/media/webrtc/mid.ts';
 import { WebrtcPair } from '../../../src/media/webrtc/webrtc-pair.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { ManualClock } from '../../../src/virtual/manual-clock.ts';
@@ -118,7 +118,7 @@ function connect({ give, sent }: ReturnType<typeof setUp>, then = here) {
       plain.writeUInt16BE(0x8060);
       plain.writeUInt16BE(sequence, 2);
       plain.writeUInt32BE(source, 8);
-      sealing.rtp.send(mid === undefined ? plain : withMid(plain, { mid, midExtension: 4 }), 1, '');
+      sealing.rtp.send(mid === undefined ? plain : withExtensions(plain, { mid, midExtension: 4 }, 0), 1, '');
       return sealed();
     },
     control(source = 77): Buffer {

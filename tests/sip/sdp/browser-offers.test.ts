@@ -61,6 +61,7 @@ for (const [name, opus, events, ufrag] of [
 
   offers(`to ${name} an answer says what servers told and lent, and where it may be is known`, () => {
     const candidates = [
+      { type: 'tcp', port: 443 },
       { type: 'srflx', address: '198.51.100.7', port: 5000 },
       { type: 'relay', address: '203.0.113.7', port: 50_000 },
     ] as const;
@@ -74,12 +75,25 @@ for (const [name, opus, events, ufrag] of [
     const { body, agreed } = answered(offer, newSession('1'), { ...local, srtp });
     assert.equal(body.match(/^a=candidate:.*(?=\r$)/gm), [
       'a=candidate:1 1 udp 2130706431 192.0.2.10 5000 typ host',
-      'a=candidate:2 1 udp 1694498815 198.51.100.7 5000 typ srflx raddr 192.0.2.10 rport 5000',
-      'a=candidate:3 1 udp 16777215 203.0.113.7 50000 typ relay raddr 192.0.2.10 rport 5000',
+      'a=candidate:2 1 tcp 1520435199 192.0.2.10 443 typ host tcptype passive',
+      'a=candidate:3 1 udp 1694498815 198.51.100.7 5000 typ srflx raddr 192.0.2.10 rport 5000',
+      'a=candidate:4 1 udp 16777215 203.0.113.7 50000 typ relay raddr 192.0.2.10 rport 5000',
     ]);
     assert.equal(agreed.webrtc?.places, ['192.0.2.99', '192.0.2.1', '2001:db8::1']);
     // Nobody has to be let through where nothing is relayed.
     assert.is(answered(offer).agreed.webrtc?.places, undefined);
+  });
+
+  offers(`an answer to ${name} says whose packets are audio, also beside video`, () => {
+    const { body } = answered(textOf(name), newSession('1'), {
+      ...withVideo(),
+      srtp: { ...local.srtp!, ssrc: 0xffff_fff0 },
+    });
+    assert.equal(body.match(/^a=ssrc:.*(?=\r$)|^m=\w+/gm), [
+      'm=audio',
+      'a=ssrc:4294967280 cname:hookswitch',
+      'm=video',
+    ]);
   });
 
   offers(`the same offer of ${name} again gets the same answer, another direction holds`, () => {
@@ -104,7 +118,7 @@ for (const [name, opus, events, ufrag] of [
 }
 
 for (const [name, vp8, line] of [
-  ['chromium-156', 96, { mid: '1', midExtension: 4, transportExtension: 3 }],
+  ['chromium-156', 96, { mid: '1', midExtension: 4, transportExtension: 3, sendTimeExtension: 2 }],
   ['firefox', 120, { mid: '1', midExtension: 3 }],
   ['safari', undefined, undefined],
 ] as const) {
@@ -116,7 +130,9 @@ for (const [name, vp8, line] of [
     if (vp8 === undefined) return assert.equal(videos, []);
     const parts = ['a=mid:1', `a=extmap:${line.midExtension} urn:ietf:params:rtp-hdrext:sdes:mid`, 'a=rtcp-mux'];
     const uri = 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01';
-    const arrivals = name === 'chromium-156' ? [`a=rtcp-fb:${vp8} transport-cc`, `a=extmap:3 ${uri}`] : [];
+    const sendTime = 'http://www.webrtc.org/experiments/rtp-hdrext/abs-send-time';
+    const arrivals =
+      name === 'chromium-156' ? [`a=rtcp-fb:${vp8} transport-cc`, `a=extmap:3 ${uri}`, `a=extmap:2 ${sendTime}`] : [];
     for (const each of [...parts, ...arrivals, 'a=setup:passive', `a=rtcp-fb:${vp8} nack pli`])
       assert.ok(video.split('\r\n').includes(each), each);
     assert.is(ufragIn(video), ufragIn(body));
@@ -141,7 +157,13 @@ offers('a camera in several sizes is taken in three at most, and later offers of
   for (const line of [...lines, extension]) assert.ok(body.split('\r\n').includes(line), line);
   assert.not.match(body, /huge/);
   const simulcast = { rids: ['l', 'm', 'h'], ridExtension: 10 };
-  assert.equal(videos?.[0]?.bundled, { mid: '1', midExtension: 4, simulcast, transportExtension: 3 });
+  assert.equal(videos?.[0]?.bundled, {
+    mid: '1',
+    midExtension: 4,
+    simulcast,
+    transportExtension: 3,
+    sendTimeExtension: 2,
+  });
   const offer = writeOffer(session, withVideo(2), 'sendrecv');
   for (const line of lines) assert.is(offer.body.split(`\n${line}\r`).length, 2, line);
   const answer = offer.body
@@ -212,7 +234,7 @@ offers('our offer has video in the transport of the audio, and the answer of a b
   if (!accepted.ok) throw new Error(accepted.problem);
   assert.equal(
     accepted.videos?.map(({ stream, bundled, send }) => [stream, bundled, send]),
-    [[0, { mid: '1', midExtension: 1, transportExtension: 3 }, true]],
+    [[0, { mid: '1', midExtension: 1, transportExtension: 3, sendTimeExtension: 14 }, true]],
   );
 });
 
