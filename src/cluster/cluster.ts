@@ -207,7 +207,7 @@ function replicaOf({ replicated, settings, clock, log }: ClusterOptions, link: N
   if (!replicated) return undefined;
   return createReplica({
     ...{ link, subject: stateSubject(settings.cluster, settings.name), clock, log, ...replicated },
-    ...{ retryMs: settings.retryMs, piece: settings.piece, hit: () => hit('replica_unsent') },
+    ...{ retryMs: settings.retryMs, piece: settings.piece, hit },
   });
 }
 

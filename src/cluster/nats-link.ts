@@ -73,8 +73,8 @@ const optionsOf = (settings: NatsSettings): NodeConnectionOptions => {
     timeout: timeoutMs,
     maxReconnectAttempts: -1,
     reconnectTimeWait: retryMs,
-    // A NATS server that has stopped without closing its connections is noticed.
-    pingInterval: timeoutMs,
+    // A NATS server that stands still is noticed before other nodes are taken for lost (`cluster.away_after`).
+    pingInterval: Math.ceil(timeoutMs / 2),
     maxPingOut: 2,
     ignoreAuthErrorAbort: true,
   };
@@ -90,8 +90,8 @@ type Table = { bucket: KV; reserved: KV; manager: JetStreamManager; client: JetS
 
 const codeOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Code of JetStream: it has no room left. */
-const storeFull = 10023;
+/** Codes of JetStream: it has no room left, or a stream of it has not. */
+const storeFull: readonly (number | undefined)[] = [10023, 10077];
 
 /** The error of NATS as ours. */
 function failureOf(error: unknown): LinkError {
@@ -101,7 +101,7 @@ function failureOf(error: unknown): LinkError {
   if (name === 'TimeoutError' || /timeout/i.test(message)) return new LinkError('timeout', error);
   if (/no responders/i.test(message)) return new LinkError('nobody', error);
   if (/max_?payload/i.test(message)) return new LinkError('tooLarge', error);
-  if ((error as { code?: number }).code === storeFull) return new LinkError('full', error);
+  if (storeFull.includes((error as { code?: number }).code)) return new LinkError('full', error);
   return new LinkError('down', error);
 }
 
@@ -355,7 +355,11 @@ const statesOf = (cluster: string): string => `${cluster}_state`;
  * two nodes do so at the same time (nats-server 2.9), so it is created only if there is none.
  */
 async function openStates({ streams }: JetStreamManager, { cluster, states }: NatsSettings): Promise<void> {
-  const bounds = { subjects: [`${cluster}.state.*`], max_bytes: states.octets, num_replicas: states.replicas };
+  const bounds = {
+    ...{ subjects: [`${cluster}.state.*`], max_bytes: states.octets, num_replicas: states.replicas },
+    // Without room a node is told. By default another one would lose the beginning of its state, and not know.
+    discard: 'new' as const,
+  };
   try {
     await streams.update(statesOf(cluster), bounds);
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 import { type StateReplicaEvent, stateReplicaTable } from '../machines/state-replica.ts';
 import { TableRun } from '../machines/table-run.ts';
 import { readFrame, writeFrame } from './frame.ts';
-import type { ClusterLink } from './link.ts';
+import { type ClusterLink, LinkError } from './link.ts';
 import type { NamedLink } from './named-link.ts';
 
 /** The copy of a node's state that NATS keeps, so that another node can go on with its calls. */
@@ -41,7 +41,7 @@ type ReplicaOptions = {
   mostWaiting: number;
   /** Characters of one message, about. */
   piece: number;
-  hit(): void;
+  hit(limit: 'replica_unsent' | 'replica_size'): void;
 };
 
 export type ReplicaFigures = {
@@ -139,7 +139,7 @@ function* piecesOf(changes: readonly StateChange[], events: readonly Application
 }
 
 /** Writes batches. */
-function createWriter({ link, subject, source, piece, version }: ReplicaOptions, waiting: Waiting) {
+function createWriter({ link, subject, source, piece, version, hit }: ReplicaOptions, waiting: Waiting) {
   const counts = { octets: 0, copies: 0 };
   /** Of the copy at NATS, and of the changes behind it. */
   const size = { copy: 0, behind: 0, messages: 0 };
@@ -168,7 +168,7 @@ function createWriter({ link, subject, source, piece, version }: ReplicaOptions,
     }
     await send(held ?? '', {});
   };
-  const writeAll = async (): Promise<void> => {
+  const writeWhole = async (): Promise<void> => {
     waiting.take();
     last = undefined;
     const { entries, events } = source.all();
@@ -185,6 +185,18 @@ function createWriter({ link, subject, source, piece, version }: ReplicaOptions,
     await link.trim(subject, first);
     Object.assign(size, { copy: size.behind, behind: 0, messages: 0 });
     counts.copies++;
+  };
+  const writeAll = async (): Promise<void> => {
+    try {
+      await writeWhole();
+    } catch (error) {
+      // Its earlier state takes the room, and what was written of this one, which nobody can use.
+      if (error instanceof LinkError && error.failure === 'full') {
+        hit('replica_size');
+        await link.trim(subject);
+      }
+      throw error;
+    }
   };
   const writeChanges = async (): Promise<void> => {
     const { changes, events, since } = waiting.take();
@@ -254,7 +266,7 @@ export function createReplica(options: ReplicaOptions): Replica {
     waiting.add(changes, events, clock.monotonic());
     if (waiting.characters <= mostWaiting) return;
     waiting.take();
-    options.hit();
+    options.hit('replica_unsent');
     incompleteSince ??= clock.monotonic();
     run.send({ type: 'overflowed' });
   });

@@ -113,7 +113,8 @@ export const cluster = group(
     replica_size: whole(1, 1_048_576, {
       default: 256,
       unit: 'MB',
-      description: 'Size of the states of all nodes that NATS keeps in memory. Beyond this the oldest are lost.',
+      description:
+        'Size of the states of all nodes that NATS keeps in memory. A node whose state has no room there tries again: until then its calls cannot go on elsewhere.',
     }),
     replicas: whole(1, 5, {
       default: 1,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { readFrame, writeFrame } from '../../src/cluster/frame.ts';
-import type { LinkState } from '../../src/cluster/link.ts';
+import { LinkError, type LinkState } from '../../src/cluster/link.ts';
 import { createReplica, readReplica, stateSubject } from '../../src/cluster/replica.ts';
 import { type ApplicationEvent, forgottenKey, type StateChange } from '../../src/lib/state-lines.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
@@ -203,6 +203,34 @@ replicas('a node that ends in an orderly way leaves nothing', async () => {
   await node.pass(100);
   await node.replica.close(true);
   assert.is(await node.read(), undefined);
+});
+
+replicas('without room the earlier state makes way, and a state that does not fit leaves nothing behind', async () => {
+  const node = createNode();
+  const { append } = node.link;
+  let room = 1_000;
+  node.link.append = async (to, data, after) => {
+    const used = (node.hub.logs.get(subject) ?? []).reduce((sum, { data: kept }) => sum + kept.length, 0);
+    if (used + data.length > room) throw new LinkError('full');
+    return append(to, data, after);
+  };
+  node.commit([['a', JSON.stringify('x'.repeat(500))]]);
+  await node.pass(100);
+  await assertSame(node);
+  // With the copy before it there is no room for the next one.
+  node.commit([['b', JSON.stringify('y'.repeat(100))]]);
+  await node.pass(3_000);
+  await assertSame(node);
+  assert.is(node.replica.figures().lagMs, 0);
+  room = 200;
+  node.commit([['c', '1']]);
+  await node.pass(3_000);
+  assert.equal(node.hub.logs.get(subject), []);
+  assert.ok(node.replica.figures().lagMs >= 2_000);
+  room = 10_000;
+  await node.pass(2_000);
+  await assertSame(node);
+  assert.is(node.replica.figures().lagMs, 0);
 });
 
 replicas.run();
