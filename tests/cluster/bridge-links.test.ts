@@ -1,13 +1,17 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createBridgeOperations } from '../../src/actors/bridge-operations.ts';
+import { snapshotOf } from '../../src/actors/channel-entry.ts';
+import type { Dump } from '../../src/actors/dumps.ts';
+import { type RestoreOptions, restoreSnapshot } from '../../src/actors/snapshot.ts';
 import { createBridgeLinks } from '../../src/cluster/bridge-links.ts';
 import type { LinkRequest } from '../../src/models/bridge-link.ts';
 import { AriError } from '../../src/models/errors.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createRandom } from '../../src/virtual/random.ts';
-import { createCallControl, FakeMedia, settled } from '../support/call-control.ts';
+import { createCallControl, FakeLeg, FakeMedia, settled } from '../support/call-control.ts';
 import { refusalOf } from '../support/refusal.ts';
+import { takeSnapshot } from '../support/snapshots.ts';
 
 /** Bridges with members at other nodes: call control of several nodes, and messages between them that may be lost. */
 const links = suite('links of bridges');
@@ -30,8 +34,12 @@ type Net = {
 };
 type Node = ReturnType<typeof createNode>;
 
-function createNode(net: Net, name: string, limits: { most?: number; members?: number } = {}) {
+type NodeSettings = { most?: number; members?: number; from?: Dump };
+
+function createNode(net: Net, name: string, limits: NodeSettings = {}) {
   const control = createCallControl({ contexts, limits: { bridges: 100, members: limits.members ?? 100 } });
+  const legOf: RestoreOptions['legOf'] = ({ id }, report) => new FakeLeg(id, report);
+  if (limits.from) restoreSnapshot(control.owners, limits.from, { legOf });
   const { events } = control.connect('app');
   const { clock, bridges, channels, playbacks, recordings, views, log } = control;
   const audios = new Map<string, () => void>();
@@ -258,6 +266,22 @@ links('a node that has started again does not know the link: its members leave a
   const again = await of('b').caller();
   await of('a').operations.addChannel('a~r', { channel: [again] });
   assert.equal(of('b').part('a~r'), [again]);
+});
+
+links('a server that goes on with saved calls has the members of its own node; the others leave', async () => {
+  const { of, net, pass, callers, add } = await meeting();
+  const [one, two, three] = callers;
+  for (const name of ['a', 'b']) {
+    net.nodes.set(name, createNode(net, name, { from: takeSnapshot(of(name).control.owners) }));
+  }
+  await settled();
+  assert.equal(of('a').members('a~r'), [one]);
+  assert.equal([of('b').part('a~r'), of('b').control.bridges.bridgeOf(two)], [[], undefined]);
+  assert.is(snapshotOf(of('b').control.channels.find(two)!).context.bridgeId, undefined);
+  await pass(15_000);
+  assert.equal([of('b').said('a~r'), of('c').said('a~r')], [[], [`ChannelLeftBridge ${three} []`]]);
+  await add('a~r', two, three);
+  assert.equal(of('a').members('a~r'), [one, two, three]);
 });
 
 links('the media plane loses the audio of a link: the members there leave', async () => {
