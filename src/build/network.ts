@@ -67,15 +67,27 @@ async function checkDirectories({ config, log, io, from }: Base): Promise<void> 
     log.warn({ recording }, 'finished a recording of a previous run');
 }
 
+/** When a port that was in use is tried again, in ms. */
+const listenAgainMs = 1_000;
+
 /** What takes connections of browsers; undefined where the configuration names no port. */
 async function buildIceTcp({ config, clock, log, limitCounts, scope }: Base): Promise<IceTcpServer | undefined> {
   const { port, bind, connections, unsent } = config.media.webrtc.tcp;
   if (port === 0) return undefined;
   const { hit } = limitCounts;
   const server = new IceTcpServer({ ...{ port, address: bind, connections, unsentBytes: unsent }, clock, hit });
-  scope.defer(() => server.close());
-  // The rest works without it.
-  await server.listen().catch((error: unknown) => log.error({ error, port, bind }, 'no browser can call by TCP'));
+  let again: unknown;
+  /** The rest works without it. In an upgrade, the process before has the port for a while. */
+  const listen = (isFirst: boolean): Promise<void> =>
+    server.listen().catch((error: unknown) => {
+      if (isFirst) log.error({ error, port, bind }, 'no browser can call by TCP until this port is free');
+      again = clock.setTimeout(() => void listen(false), listenAgainMs);
+    });
+  scope.defer(() => {
+    clock.clearTimeout(again);
+    return server.close();
+  });
+  await listen(true);
   return server;
 }
 

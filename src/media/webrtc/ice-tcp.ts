@@ -200,7 +200,6 @@ export class IceTcpEnd {
  * check says. Until then it is nobody's, and heard by nobody.
  */
 export class IceTcpServer {
-  readonly port: number;
   readonly #options: IceTcpOptions;
   readonly #server: Server;
   readonly #ends = new SlotMap<string, IceTcpEnd>();
@@ -209,22 +208,30 @@ export class IceTcpServer {
   readonly #all = new Set<Connection>();
 
   constructor(options: IceTcpOptions) {
-    this.port = options.port;
     this.#options = options;
     this.#server = createServer((socket) => this.#accept(socket));
   }
 
-  /** @throws Error (rejects) when the port cannot be bound. */
+  /** Undefined before the port is bound: browsers are not told of it. */
+  get port(): number | undefined {
+    return this.#server.listening ? this.#options.port : undefined;
+  }
+
+  /** May be called again after a failure. @throws Error (rejects) when the port cannot be bound. */
   listen(): Promise<void> {
     const { port, address } = this.#options;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, address, () => {
-        this.#server.off('error', reject);
+      const failed = (error: Error): void => {
+        this.#server.off('listening', bound);
+        reject(error);
+      };
+      const bound = (): void => {
+        this.#server.off('error', failed);
         // One that cannot be accepted is the browser's to try again.
         this.#server.on('error', () => {});
         resolve();
-      });
+      };
+      this.#server.once('error', failed).once('listening', bound).listen(port, address);
     });
   }
 

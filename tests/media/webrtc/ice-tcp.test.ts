@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -222,6 +222,21 @@ test('packets of a turn are sent together, to one address at a time, and 256 kB 
   ]);
   await new Promise((resolve) => setImmediate(resolve));
   assert.equal(sent.at(-1), [1, 174]);
+});
+
+test('a port that is in use is not told, and may be bound later', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const terms = { port, address: '127.0.0.1', connections: 1, unsentBytes: 65_536 };
+  const server = new IceTcpServer({ ...terms, clock: systemClock });
+  const problem = await server.listen().catch((error: NodeJS.ErrnoException) => error.code);
+  assert.equal([problem, server.port], ['EADDRINUSE', undefined]);
+  other.close();
+  await once(other, 'close');
+  await server.listen();
+  assert.is(server.port, port);
+  await server.close();
 });
 
 test.run();
