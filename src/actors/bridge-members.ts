@@ -1,6 +1,6 @@
 import { bridgeTopic, type Topic } from '../bus/topics.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { type BridgeMember, memberOf } from '../machines/bridge.ts';
+import { type BridgeMember, isOpen, memberOf } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
 import { type MemberMusicEvent, memberMusicTable } from '../machines/member-music.ts';
 import { isControlled } from '../machines/ownership.ts';
@@ -209,7 +209,8 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
       const hasEnded = isEnding(snapshotOf(stay.channel));
       if (stay.app !== undefined && !hasEnded) applications.removeInterest(stay.app, bridgeTopic(bridge.id));
       channels.tell(stay.channel, { type: 'bridge.left' });
-      gather(channels, bridge);
+      // Those who leave together are not told of each other: the work would grow with the square of their number.
+      if (isOpen(bridgeSnapshot(bridge))) gather(channels, bridge);
     },
 
     /** As `Bridges.held`. */

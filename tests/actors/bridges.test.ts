@@ -146,6 +146,20 @@ test('no more than ten peers are named', async () => {
   );
 });
 
+test('members of a bridge that is destroyed leave without hearing of each other', async () => {
+  const w = await world();
+  const ids = Array.from({ length: 5 }, (_each, at) => `m${at}`);
+  await callers(w.control, ...ids);
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  enter(w, 'b1', ...ids);
+  w.clear();
+  w.bridgeOperations.destroy('b1');
+  assert.equal(
+    w.said().map((line) => line.split(' ')[0]),
+    ids.map(() => 'ChannelLeftBridge'),
+  );
+});
+
 test('who is held by the only other hears music until it is taken back, is alone, or a third comes', async () => {
   const w = await world();
   const legs = new Map(['a', 'b', 'c'].map((id) => [id, w.channels.get(id).leg as FakeLeg]));
