@@ -158,16 +158,17 @@ onShared('an id that a client has chosen is on one node, and found from all', as
   assert.equal(idsOf(await c.ok<Bridge[]>('GET', '/bridges')).includes('c~mine'), true);
 });
 
-onShared('objects on two nodes are not joined, and both are named', async (cluster) => {
-  const [a, b] = [cluster.node('a').client(), cluster.node('b').client()];
+onShared('a request for objects on two nodes is refused, and both are named', async (cluster) => {
   await cluster.node('a').app('shop');
-  const channel = await call(b);
-  const bridge = await a.ok<Bridge>('POST', '/bridges');
+  const channel = await call(cluster.node('b').client());
   for (const name of ['a', 'b', 'c']) {
     const client = cluster.node(name).client();
-    const answer = await client.request('POST', `/bridges/${bridge.id}/addChannel?channel=${channel.id}`);
-    const message = `The objects are on different nodes: ${bridge.id} on 'a', ${channel.id} on 'b'. Create them on one node`;
-    assert.equal([answer.status, answer.body], [409, { message }]);
+    const about = `endpoint=Local/1000@default&app=shop&channelId=a~new&originator=${channel.id}`;
+    const answer = await client.request<{ message: string }>('POST', `/channels?${about}`);
+    assert.is(answer.status, 409);
+    assert.match(answer.body.message, /^The objects are on different nodes: /);
+    assert.ok(answer.body.message.includes(`${channel.id} on 'b'`), answer.body.message);
+    assert.ok(answer.body.message.includes("a~new on 'a'"), answer.body.message);
   }
 });
 

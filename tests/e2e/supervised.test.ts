@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -242,10 +242,19 @@ supervised('that is killed goes on with a stream and a recording that began a mo
     const before = phone.audio.packets.length;
     await phone.audio.until(() => phone.audio.packets.length > before + 25, 'audio of the next process');
     assert.is(new Set(phone.audio.packets.map(({ ssrc }) => ssrc)).size, 1);
+    const recorded = (): number => {
+      const directory = join(server.directory, 'recordings');
+      const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+      return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+    };
+    // Half a second of 16-bit samples at 8 kHz.
+    await untilAsked(
+      async () => recorded() > 8_000,
+      () => 'the recording does not go on',
+    );
     const finished = later.waitFor('RecordingFinished');
     await later.ok('POST', '/recordings/live/early/stop');
     await finished;
-    // Half a second of 16-bit samples at 8 kHz.
     assert.ok(readFileSync(join(server.directory, 'recordings', 'early.wav')).length > 8_000);
     await later.ok('DELETE', `/channels/${channel.id}`);
     await phone.over();
