@@ -2,8 +2,8 @@ import { addressOctets } from './addresses.ts';
 
 /** STUN (RFC 8489), as much as finding out the address that others see takes: the binding method, without credentials. */
 
-const magicCookie = 0x2112_a442;
-const headerOctets = 20;
+export const magicCookie = 0x2112_a442;
+export const headerOctets = 20;
 const bindingRequest = 0x0001;
 const bindingSuccess = 0x0101;
 const mappedAddress = 0x0001;

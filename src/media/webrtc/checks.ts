@@ -1,6 +1,6 @@
-import { isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
+import { headerOctets, isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
 import type { IceCredentials } from '../../lib/webrtc.ts';
-import { attribute, attributesOf, hasFingerprint, hasIntegrity, headerOctets, proved } from './stun-message.ts';
+import { attribute, attributesOf, hasFingerprint, hasIntegrity, proved } from './stun-message.ts';
 
 const understood: readonly number[] = [
   attribute.username,

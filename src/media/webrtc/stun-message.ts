@@ -1,4 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import { headerOctets, magicCookie } from '../../lib/stun.ts';
 
 /** Attributes of STUN (RFC 8489 18.3), ICE (RFC 8445 16.1) and TURN (RFC 8656 18). */
 export const attribute = {
@@ -20,26 +22,14 @@ export const attribute = {
   controlled: 0x8029,
 } as const;
 
-export const headerOctets = 20;
 const integrityOctets = 24;
 const fingerprintOctets = 8;
 const fingerprintMask = 0x5354_554e;
-const magicCookie = 0x2112_a442;
 /** Attributes of one message that are read; with more it is none. */
 const maximumAttributes = 32;
 
 /** An attribute, and where it begins. */
 type Attribute = { readonly type: number; readonly at: number; readonly value: Buffer };
-
-/** The checksum of ISO 3309, as FINGERPRINT has it (RFC 8489 14.7). */
-function crc32(octets: Uint8Array): number {
-  let crc = 0xffff_ffff;
-  for (const octet of octets) {
-    crc ^= octet;
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb8_8320 : 0);
-  }
-  return ~crc >>> 0;
-}
 
 /** The octets before an attribute, with the length that the header has when the message ends behind it. */
 function upTo(message: Buffer, at: number, octets: number): Buffer {

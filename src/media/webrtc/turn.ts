@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import { isStun, readXorAddress, writeXorAddress } from '../../lib/stun.ts';
+import { headerOctets, isStun, readXorAddress, writeXorAddress } from '../../lib/stun.ts';
 import { iceServers } from '../../lib/turn-credentials.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type AllocationState,
   allocationTable,
 } from './allocation-table.ts';
-import { attribute, attributesOf, hasIntegrity, headerOctets, proved, writeMessage } from './stun-message.ts';
+import { attribute, attributesOf, hasIntegrity, proved, writeMessage } from './stun-message.ts';
 
 /** Methods of TURN (RFC 8656 17), as types of requests. */
 const method = { binding: 0x0001, allocate: 0x0003, refresh: 0x0004, createPermission: 0x0008 } as const;
