@@ -71,8 +71,8 @@ type ChannelCreationOptions = {
   /** Default language of channels. */
   defaultLanguage: string;
   policy: Pick<CallPolicy, 'createdWithIdentity'>;
-  /** Whether there are as many channels as there may be: new calls are not taken. Left out: any number. */
-  isFull?: (() => boolean) | undefined;
+  /** Live channels that there may be. Left out: any number. */
+  limit?: { isReached(): boolean; hit(): void } | undefined;
 };
 
 /** Why no channel is made. */
@@ -122,8 +122,15 @@ class Creation implements ChannelCreation {
   refusal(isNewCall: boolean): Refusal | undefined {
     return (
       callRefusalIn(this.#lifecycle.state, isNewCall) ??
-      (isNewCall && this.#options.isFull?.() ? 'tooManyChannels' : undefined)
+      (isNewCall && this.#options.limit?.isReached() ? 'tooManyChannels' : undefined)
     );
+  }
+
+  /** The same for a channel that is to be made now: each one that the limit refuses is counted once. */
+  #refuse(isNewCall: boolean): Refusal | undefined {
+    const refusal = this.refusal(isNewCall);
+    if (refusal === 'tooManyChannels') this.#options.limit?.hit();
+    return refusal;
   }
 
   reportTo(id: string): Report {
@@ -149,7 +156,7 @@ class Creation implements ChannelCreation {
 
   #take(call: IncomingCall, linked?: LinkedCall): boolean {
     const { find, start, facts } = this.#options;
-    if (this.refusal(!linked && !call.joins && call.replaces === undefined)) return false;
+    if (this.#refuse(!linked && !call.joins && call.replaces === undefined)) return false;
     const id = call.channelId ?? this.freshId();
     if (find(id)) return false;
     const leg = call.open(id, this.reportTo(id));
@@ -199,7 +206,7 @@ class Creation implements ChannelCreation {
   openOutbound(request: OutboundRequest): ChannelEntry {
     const { start, now, defaultLanguage, policy } = this.#options;
     const isNewCall = !request.linked && !request.dialer && !request.openLeg;
-    const refusal = this.refusal(isNewCall);
+    const refusal = this.#refuse(isNewCall);
     if (refusal) throw new AriError(refusal);
     const { id, resource, origin, accountCode, inheritance, onAnswer, dialer } = request;
     const opened = this.#openLeg(request);

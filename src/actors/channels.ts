@@ -54,8 +54,8 @@ type ChannelsOptions = {
   /** Default language of channels. */
   defaultLanguage: string;
   policy?: CallPolicy;
-  /** Whether there are as many channels as there may be, with so many here. */
-  isFull?: ((channels: number) => boolean) | undefined;
+  /** Live channels that there may be, with so many here. Left out: any number. */
+  limit?: { isReached(channels: number): boolean; hit(): void } | undefined;
 };
 
 /** The running channels: finds them, makes them, and delivers messages to their charts. */
@@ -122,7 +122,7 @@ class ChannelOwner implements Channels, SavedChannels {
   readonly #creation: ChannelCreation;
 
   constructor(options: ChannelsOptions) {
-    const { facts, runtime, ids, recordings, defaultLanguage, policy = ownCallPolicy, isFull } = options;
+    const { facts, runtime, ids, recordings, defaultLanguage, policy = ownCallPolicy, limit } = options;
     this.#options = options;
     const find = (id: string) => this.find(id);
     this.#charts = bindChannelEffects({ ...options, find, policy });
@@ -131,7 +131,7 @@ class ChannelOwner implements Channels, SavedChannels {
       start: (...asked) => this.#start(...asked),
       whenSettled: (id, then) => (recordings ? recordings.whenSettled('channel', id, then) : then()),
       now: () => runtime.clock.now(),
-      ...(isFull && { isFull: () => isFull(this.size) }),
+      ...(limit && { limit: { isReached: () => limit.isReached(this.size), hit: limit.hit } }),
     });
     facts.all(createChannelPublisher({ ...options, find, policy }));
   }

@@ -54,7 +54,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
     applications: { ...applications, admit: outbound.admit },
     defaultLanguage: sounds.default_language,
     policy: policiesOf(config.general).calls,
-    isFull: limits.channels > 0 ? (here) => isFull(here, limits.channels, base, state) : undefined,
+    limit: limits.channels > 0 ? channelLimit(limits.channels, base, state) : undefined,
   });
   const operations = createChannelOperations({
     ...{ channels, facts, views, audio, calls, playbacks, applications, dialplan, clock, log },
@@ -69,13 +69,14 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
   };
 }
 
-/** Whether this node and the others that answer have as many channels as there may be. */
-function isFull(here: number, most: number, { limitCounts }: Base, { cluster }: State): boolean {
-  const others = cluster?.nodes().filter(({ self, state }) => !self && state !== 'away') ?? [];
-  if (others.reduce((sum, { figures }) => sum + (figures?.channels ?? 0), here) < most) return false;
-  limitCounts.hit('limits.channels');
-  return true;
-}
+/** Live channels that this node and the others that answer may have together. */
+const channelLimit = (most: number, { limitCounts }: Base, { cluster }: State) => ({
+  isReached(here: number): boolean {
+    const others = cluster?.nodes().filter(({ self, state }) => !self && state !== 'away') ?? [];
+    return others.reduce((sum, { figures }) => sum + (figures?.channels ?? 0), here) >= most;
+  },
+  hit: () => limitCounts.hit('limits.channels'),
+});
 
 /** @param heardOf the channel that a channel listens to, else itself */
 function buildRecordings(

@@ -9,7 +9,6 @@ const bounds: Readonly<Partial<Record<AriErrorCode, string>>> = {
   tooManyLogIns: 'http.limits.password_queue',
   tooManyTokens: 'http.tokens.most',
   tooManyListeners: 'listening.most',
-  tooManyChannels: 'limits.channels',
   tooManyOfUser: 'http.users.channels',
   bridgeFull: 'bridges.channels',
   tooManyBridges: 'bridges.most',
