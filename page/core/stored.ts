@@ -93,22 +93,18 @@ export function useStoredCall(id: string, isWanted: boolean): { call: CallDetail
     let isOver = false;
     let isLive = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = (): void =>
-      void ask<CallDetail>('GET', `/hookswitch/calls/${encodeURIComponent(id)}`).then(
-        (found) => {
-          if (isOver) return;
-          setCall(found);
-          setMissing(false);
-          isLive = found.state === 'live';
-          if (isLive) timer = setTimeout(read, otherNodeMs);
-        },
-        () => {
-          if (isOver) return;
-          setMissing(true);
-          if (isLive) timer = setTimeout(read, otherNodeMs);
-        },
-      );
-    read();
+    const read = async (): Promise<void> => {
+      const path = `/hookswitch/calls/${encodeURIComponent(id)}`;
+      const found = await ask<CallDetail>('GET', path).catch(() => undefined);
+      if (isOver) return;
+      setMissing(found === undefined);
+      if (found) {
+        setCall(found);
+        isLive = found.state === 'live';
+      }
+      if (isLive) timer = setTimeout(() => void read(), otherNodeMs);
+    };
+    void read();
     return () => {
       isOver = true;
       clearTimeout(timer);

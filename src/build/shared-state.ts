@@ -30,6 +30,13 @@ export const shareGlobal =
   (name: string, value: string | undefined): void =>
     states.set(globalPrefix + name, value ?? null);
 
+/** Numbers of all nodes, such as the calls of an endpoint: each node tells its own, and adds up those of the others. */
+export const sharedCounts = (states: () => Pick<Cluster['states'], 'tell' | 'parts'> | undefined, prefix: string) => ({
+  tell: (name: string, count: number): void => states()?.tell(prefix + name, count > 0 ? String(count) : null),
+  elsewhere: (name: string): number =>
+    (states()?.parts(prefix + name) ?? []).reduce((sum, count) => sum + Number(count), 0),
+});
+
 type Shared = {
   cluster: Pick<Cluster, 'states'> | undefined;
   deviceStates: Pick<DeviceStates, 'heard' | 'adopt' | 'get' | 'dump' | 'share'>;

@@ -25,17 +25,13 @@ import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
 import { buildCluster } from './cluster.ts';
 import type { Reloadable } from './reload.ts';
-import { sharedDevices, shareGlobal } from './shared-state.ts';
+import { sharedCounts, sharedDevices, shareGlobal } from './shared-state.ts';
 
 /** State beside calls, and its subscribers. */
 export type State = ReturnType<typeof buildState>;
 
 /** Live channels of users are counted at all nodes. */
-const userCounts = (later: Later): Parameters<typeof createObjectOwnership>[1] => ({
-  tell: (user, channels) => later.cluster?.states.tell(`user:${user}`, channels > 0 ? String(channels) : null),
-  elsewhere: (user) =>
-    (later.cluster?.states.parts(`user:${user}`) ?? []).reduce((sum, channels) => sum + Number(channels), 0),
-});
+const userCounts = (later: Later) => sharedCounts(() => later.cluster?.states, 'user:');
 
 /** Creates the bus, the applications, and publishers beside calls. */
 export function buildState(base: Base) {

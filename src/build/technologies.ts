@@ -33,6 +33,7 @@ import type { CallControl } from './call-control.ts';
 import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
+import { sharedCounts } from './shared-state.ts';
 import { restore } from './snapshot.ts';
 import type { State } from './state.ts';
 
@@ -214,12 +215,14 @@ function buildSip(
   return { sip, messages };
 }
 
-const placesElsewhere = ({ phones, states }: Cluster): PlacesElsewhere => ({
-  find: (asked, found) => phones.places(asked, (places) => found(places as Destination[])),
-  calls: (endpoint) => states.parts(`calls:${endpoint}`).reduce((sum, calls) => sum + Number(calls), 0),
-  tellCalls: (endpoint, calls) => states.tell(`calls:${endpoint}`, calls > 0 ? String(calls) : null),
-  tellMoved: ({ endpoint, uri, outbound }) => phones.tellMoved({ endpoint, uri, ...(outbound && { outbound }) }),
-});
+function placesElsewhere({ phones, states }: Cluster): PlacesElsewhere {
+  const { elsewhere: calls, tell: tellCalls } = sharedCounts(() => states, 'calls:');
+  return {
+    find: (asked, found) => phones.places(asked, (places) => found(places as Destination[])),
+    ...{ calls, tellCalls },
+    tellMoved: ({ endpoint, uri, outbound }) => phones.tellMoved({ endpoint, uri, ...(outbound && { outbound }) }),
+  };
+}
 
 /** Lets peers be reached through the sockets of other nodes. */
 function joinFlows({ nodeFlows }: Network, { cluster }: State, { flowTo }: Pick<SipDriver, 'flowTo'>): void {

@@ -49,6 +49,22 @@ function latch() {
   return { open, opened };
 }
 
+type Latch = ReturnType<typeof latch>;
+
+/** A link over which the row of a node is read, and its answer comes when the gate is open. */
+const slowToRead =
+  (node: string, { read, gate }: { read: Latch; gate: Latch }) =>
+  (link: ClusterLink): void => {
+    const { find } = link;
+    link.find = async (key) => {
+      const row = await find(key);
+      if (key !== nodeKey(node)) return row;
+      read.open();
+      await gate.opened;
+      return row;
+    };
+  };
+
 const others = (cluster: Cluster): string[] =>
   cluster
     .nodes()
@@ -77,16 +93,7 @@ leaving('a node that joins while another leaves does not wait for it', async () 
     () => leaver.figures().link === 'up',
     () => 'the first node does not join',
   );
-  const joiner = start('a', (link) => {
-    const { find } = link;
-    link.find = async (key) => {
-      const row = await find(key);
-      if (key !== nodeKey('b')) return row;
-      read.open();
-      await gate.opened;
-      return row;
-    };
-  });
+  const joiner = start('a', slowToRead('b', { read, gate }));
   await read.opened;
   await leaver.close();
   assert.equal(others(joiner), []);
@@ -104,16 +111,7 @@ leaving('a node that has left before the answer with its row has come is unknown
     () => leaver.figures().link === 'up',
     () => 'the first node does not join',
   );
-  const joiner = start('a', (link) => {
-    const { find } = link;
-    link.find = async (key) => {
-      const row = await find(key);
-      if (key !== nodeKey('b')) return row;
-      read.open();
-      await gate.opened;
-      return row;
-    };
-  });
+  const joiner = start('a', slowToRead('b', { read, gate }));
   await read.opened;
   await leaver.close();
   gate.open();
