@@ -117,9 +117,10 @@ export const http = group(
           description: 'Time limit for a client to send a whole request.',
         }),
         keep_alive: number(0, 600, {
-          default: 15,
+          default: 75,
           unit: 's',
-          description: 'Time that an idle connection stays open for the next request.',
+          description:
+            'Time that an idle connection stays open for the next request. A balancer in front must close its idle connections before.',
         }),
         answer_timeout: number(0.1, 600, {
           default: 5,

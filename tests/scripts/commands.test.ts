@@ -61,7 +61,7 @@ class Desk {
   }
 
   async run(printed: string): Promise<void> {
-    const [, script] = /^npm (?:run )?(test|bench)\b/.exec(printed) ?? [];
+    const [, script] = /^(?:[A-Z_]+=\S+ )*npm (?:run )?(test|bench)\b/.exec(printed) ?? [];
     // These would run this test again, or measure for minutes.
     if (script !== undefined) return assert.type(scripts[script], 'string', printed);
     if (/\bnpm start$|\bcli\.js serve$/.test(printed)) return this.#serve(printed);
