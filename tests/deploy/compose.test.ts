@@ -65,7 +65,7 @@ need('kamailio').test(
         INNER_PORT: await freePort(),
         HOOKSWITCH_PORT: server.sip().split(':')[1] ?? '',
       };
-      server.closing(startShippedKamailio(program, kamailioFile, defines));
+      server.closing(startShippedKamailio([program], kamailioFile, defines));
 
       const at = `127.0.0.1:${outer}`;
       const phone = need('baresip').path ?? 'baresip';

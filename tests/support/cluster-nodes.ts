@@ -19,7 +19,7 @@ class Child {
   #process: ChildProcess | undefined;
   written = '';
 
-  start(command: string, args: readonly string[], cwd: string): void {
+  start([command = '', ...args]: readonly string[], cwd: string): void {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
     const child = spawn(command, args, { cwd, env: Object.fromEntries(inherited), stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [child.stdout, child.stderr])
@@ -44,11 +44,12 @@ class Child {
     await ended;
   }
 
-  /** Resolves when it has ended by itself. */
-  async ended(): Promise<void> {
+  /** Resolves when it has ended by itself, with its exit code. */
+  async ended(): Promise<number | null | undefined> {
     const hasEnded = async (): Promise<boolean> =>
       this.#process?.exitCode !== null || this.#process.signalCode !== null;
     await untilAsked(hasEnded, () => `it has not ended: ${this.written}`);
+    return this.#process?.exitCode;
   }
 
   requireAlive(): void {
@@ -56,37 +57,45 @@ class Child {
   }
 }
 
+/** Where a process runs: its address, and the words before its command. */
+export type Host = { address: string; enter: readonly string[] };
+
+const here: Host = { address: '127.0.0.1', enter: [] };
+
 /** A NATS server with JetStream, on one port for its life. */
 export class NatsServer {
   readonly child = new Child();
   readonly #directory = mkdtempSync(join(tmpdir(), 'hookswitch-nats-'));
   readonly #command: string;
+  readonly #host: Host;
   readonly port: number;
 
-  private constructor(command: string, port: number) {
+  private constructor(command: string, port: number, host: Host) {
     this.#command = command;
+    this.#host = host;
     this.port = port;
   }
 
   /** @param config more of its configuration */
-  static async start(command: string, config = ''): Promise<NatsServer> {
-    const server = new NatsServer(command, await freePort());
+  static async start(command: string, config = '', host = here): Promise<NatsServer> {
+    const server = new NatsServer(command, await freePort(), host);
     writeFileSync(join(server.#directory, 'nats.conf'), config);
     await server.begin();
     return server;
   }
 
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return `nats://${this.#host.address}:${this.port}`;
   }
 
   /** Starts it, again with what it has kept. */
   async begin(): Promise<void> {
-    const args = ['-js', '-a', '127.0.0.1', '-p', String(this.port), '-sd', this.#store, '-c', 'nats.conf'];
-    this.child.start(this.#command, args, this.#directory);
+    const { address, enter } = this.#host;
+    const args = ['-js', '-a', address, '-p', String(this.port), '-sd', this.#store, '-c', 'nats.conf'];
+    this.child.start([...enter, this.#command, ...args], this.#directory);
     const isUp = async (): Promise<boolean> => {
       this.child.requireAlive();
-      const socket = connect(this.port, '127.0.0.1');
+      const socket = connect(this.port, address);
       const up = await Promise.race([
         once(socket, 'connect').then(
           () => true,
@@ -118,15 +127,21 @@ export class NatsServer {
 /** A phone that every node knows. */
 const alice = { alice: { context: 'default', auth: { username: 'alice', password: 'wonder' } } };
 
-const transportsAt = (sip: number, ws: number): object[] => [
-  ...['udp', 'tcp'].map((protocol) => ({ protocol, bind: '127.0.0.1', port: sip })),
-  { protocol: 'ws', bind: '127.0.0.1', port: ws },
+const transportsAt = (bind: string, sip: number, ws: number): object[] => [
+  ...['udp', 'tcp'].map((protocol) => ({ protocol, bind, port: sip })),
+  { protocol: 'ws', bind, port: ws },
 ];
 
 const tester = { name: 'tester', password: 'secret' };
 
 /** Other settings of all nodes. */
-type NodeConfig = { endpoints?: object; limits?: object; users?: readonly object[] };
+type NodeConfig = {
+  endpoints?: object;
+  limits?: object;
+  users?: readonly object[];
+  /** Where each node runs. */
+  hosts?: Readonly<Record<string, Host>>;
+};
 
 /** Settings of `cluster`. */
 export type NodeSettings = { replicate?: boolean; [setting: string]: unknown };
@@ -143,18 +158,20 @@ export class NodeProcess {
   readonly #clients: AriClient[] = [];
 
   readonly #arguments: readonly string[];
+  readonly #host: Host;
 
   private constructor(
     name: string,
-    { port, sip, ws }: { port: number; sip: number; ws: number },
+    { port, sip, ws, host }: { port: number; sip: number; ws: number; host: Host },
     settings: object,
     more: readonly string[],
   ) {
     this.name = name;
     this.#arguments = more;
     this.#port = port;
-    this.sip = `127.0.0.1:${sip}`;
-    this.ws = `127.0.0.1:${ws}`;
+    this.#host = host;
+    this.sip = `${host.address}:${sip}`;
+    this.ws = `${host.address}:${ws}`;
     writeFileSync(join(this.#directory, 'hookswitch.yaml'), JSON.stringify(settings));
   }
 
@@ -163,15 +180,16 @@ export class NodeProcess {
     name: string,
     nats: string,
     cluster: NodeSettings = {},
-    { endpoints = {}, limits = {}, users = [], more = [] }: NodeConfig & { more?: readonly string[] } = {},
+    { endpoints = {}, limits = {}, users = [], hosts = {}, more = [] }: NodeConfig & { more?: readonly string[] } = {},
   ): Promise<NodeProcess> {
     const [port, sip, ws] = [await freePort(), await freePort(), await freePort()];
+    const host = hosts[name] ?? here;
     const settings = {
       ...(cluster.replicate && { state_store: { on: true } }),
       general: { data_directory: 'data', log_level: 'info', drain_timeout: 0 },
-      http: { bind: '127.0.0.1', port, users: [tester, ...users] },
+      http: { bind: host.address, port, users: [tester, ...users] },
       limits,
-      sip: { transports: transportsAt(sip, ws), endpoints: { ...alice, ...endpoints } },
+      sip: { transports: transportsAt(host.address, sip, ws), endpoints: { ...alice, ...endpoints } },
       media: { rtp_ports: [0, 0], warm_up: false },
       dialplan: {
         default: {
@@ -182,27 +200,19 @@ export class NodeProcess {
       },
       cluster: { nats: [nats], name, heartbeat: 0.2, suspect_after: 1, away_after: 3, retry: 0.2, ...cluster },
     };
-    const node = new NodeProcess(name, { port, sip, ws }, settings, more);
+    const node = new NodeProcess(name, { port, sip, ws, host }, settings, more);
     await node.begin();
     return node;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://${this.#host.address}:${this.#port}`;
   }
 
   async begin(): Promise<void> {
-    this.child.start(
-      process.execPath,
-      [
-        this.name === 'b' ? (otherBuild ?? program) : program,
-        'serve',
-        '--config',
-        'hookswitch.yaml',
-        ...this.#arguments,
-      ],
-      this.#directory,
-    );
+    const build = this.name === 'b' ? (otherBuild ?? program) : program;
+    const command = [process.execPath, build, 'serve', '--config', 'hookswitch.yaml', ...this.#arguments];
+    this.child.start([...this.#host.enter, ...command], this.#directory);
     const isUp = async (): Promise<boolean> => {
       this.child.requireAlive();
       return (await fetch(`${this.url}/ari/asterisk/ping`).catch(() => undefined)) !== undefined;

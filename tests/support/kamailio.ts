@@ -84,15 +84,15 @@ export class Kamailio {
  * @param defines values of the file's definitions.
  */
 export function startShippedKamailio(
-  program: string,
+  [program = '', ...before]: readonly string[],
   file: string,
   defines: Readonly<Record<string, string | number>>,
 ): Command {
   const defined = Object.entries(defines).flatMap(([name, value]) => ['-A', `${name}=${value}`]);
-  execFileSync(program, ['-c', '-f', file, ...defined], { stdio: 'pipe' });
+  execFileSync(program, [...before, '-c', '-f', file, ...defined], { stdio: 'pipe' });
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-kamailio-'));
   const memory = ['-m', '32', '-M', '4', '-Y', directory, '-P', join(directory, 'pid')];
-  const kamailio = new Command(program, ['-DD', '-E', ...memory, '-f', file, ...defined], {}, true);
+  const kamailio = new Command(program, [...before, '-DD', '-E', ...memory, '-f', file, ...defined], {}, true);
   const close = kamailio.close.bind(kamailio);
   kamailio.close = async () => {
     await close();

@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+
+const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'pipe' });
+
+/** What this process and its hosts share: the address of the process. */
+const ownAddress = '10.77.0.254';
+
+/**
+ * Why this machine has no such networks, or undefined. They need namespaces, virtual Ethernet and bridges of the kernel.
+ */
+export function missingNetworks(): string | undefined {
+  const probe = 'ip link add br9 type bridge && ip link add v9 type veth peer name w9';
+  try {
+    execFileSync('unshare', ['--net', '--mount', '--map-root-user', 'sh', '-c', probe], { stdio: 'pipe' });
+    return undefined;
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/**
+ * Hosts with a network namespace and an address each, on one bridge of Linux. This process has to be in namespaces of its
+ * own for networks and mounts (`unshare --net --mount --map-root-user`); they end with it.
+ */
+export class Networks {
+  readonly #addresses: Readonly<Record<string, string>>;
+
+  /** @param names of the hosts, at most 90; they are at 10.77.0.1 and so on. */
+  constructor(names: readonly string[]) {
+    this.#addresses = Object.fromEntries(names.map((name, at) => [name, `10.77.0.${at + 1}`]));
+    execFileSync('mount', ['-t', 'tmpfs', 'tmpfs', '/run']);
+    ip('link', 'set', 'lo', 'up');
+    ip('link', 'add', 'br0', 'type', 'bridge');
+    ip('link', 'set', 'br0', 'up');
+    ip('address', 'add', `${ownAddress}/24`, 'dev', 'br0');
+    for (const [name, address] of Object.entries(this.#addresses)) {
+      ip('netns', 'add', name);
+      ip('link', 'add', `to-${name}`, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
+      ip('link', 'set', `to-${name}`, 'master', 'br0', 'up');
+      ip('-n', name, 'address', 'add', `${address}/24`, 'dev', 'eth0');
+      for (const device of ['lo', 'eth0']) ip('-n', name, 'link', 'set', device, 'up');
+    }
+  }
+
+  /** More addresses of this process: 10.77.0.100 and so on. */
+  ownAddresses(count: number): string[] {
+    const addresses = Array.from({ length: count }, (_, at) => `10.77.0.${100 + at}`);
+    for (const address of addresses) ip('address', 'add', `${address}/24`, 'dev', 'br0');
+    return addresses;
+  }
+
+  address(host: string): string {
+    return this.#addresses[host]!;
+  }
+
+  /** The words before a command that runs on a host. */
+  on(host: string): string[] {
+    return ['nsenter', `--net=/run/netns/${host}`];
+  }
+
+  /** Nothing passes any more between a host and others, and nobody is told. */
+  cut(host: string, others: readonly string[]): void {
+    this.#neighbours(host, others, (on, address) =>
+      // An Ethernet address that nobody has.
+      ip('-n', on, 'neighbour', 'replace', address, 'lladdr', '02:00:00:00:00:99', 'dev', 'eth0', 'nud', 'permanent'),
+    );
+  }
+
+  /** All is as before `cut`. */
+  heal(host: string, others: readonly string[]): void {
+    this.#neighbours(host, others, (on, address) => ip('-n', on, 'neighbour', 'del', address, 'dev', 'eth0'));
+  }
+
+  #neighbours(host: string, others: readonly string[], change: (on: string, address: string) => void): void {
+    for (const other of others) {
+      change(host, this.address(other));
+      change(other, this.address(host));
+    }
+  }
+
+  /** Takes the network of a host away, or gives it back. */
+  plug(host: string, isIn: boolean): void {
+    ip('link', 'set', `to-${host}`, isIn ? 'up' : 'down');
+  }
+}
