@@ -1065,10 +1065,12 @@ export interface Registration {
     server: string;
     /** The registered address of record. */
     client: string;
-    /** Whether the registrar knows where we are. */
-    status: 'Unregistered' | 'Registered' | 'Rejected';
+    /** Whether the registrar knows where we are. `Standby`: another node of the cluster holds it. */
+    status: 'Unregistered' | 'Registered' | 'Rejected' | 'Standby';
     /** Why it does not, as of the last try. */
     reason?: string;
+    /** Node of the cluster that holds it; left out where none is known to. */
+    node?: string;
 }
 /** A registration of ours at a provider, and how it is doing. */
 export interface RegistrationView {
@@ -1078,10 +1080,12 @@ export interface RegistrationView {
     server: string;
     /** The registered address of record. */
     client: string;
-    /** Whether the registrar knows where we are. */
-    status: 'Unregistered' | 'Registered' | 'Rejected';
+    /** Whether the registrar knows where we are. `Standby`: another node of the cluster holds it. */
+    status: 'Unregistered' | 'Registered' | 'Rejected' | 'Standby';
     /** Why it does not, as of the last try. */
     reason?: string;
+    /** Node of the cluster that holds it; left out where none is known to. */
+    node?: string;
     /** Its state, as its chart names it: `backingOff`. */
     state: string;
     /** What its chart is sent at a time, unless it changes before. */

@@ -3,13 +3,14 @@ import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import { onFirstUse } from '../lib/on-first-use.ts';
 import {
-  isRegistering,
+  askedMs,
+  isHeld,
   type RegistrationEvent,
   type RegistrationSnapshot,
   registrationMachine,
   registrationModel,
 } from '../machines/registration.ts';
-import type { RegistrationView } from '../models/registration.ts';
+import type { Registration, RegistrationView } from '../models/registration.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type {
   RegistrationAnswer,
@@ -24,7 +25,36 @@ import { type Actor, type Runtime, spawn } from './spawn.ts';
 
 type RegistrationActor = Actor<typeof registrationMachine>;
 
-type RegistrationsOptions = { runtime: Runtime; log: Logger; ids: Ids; endpoints: Endpoints };
+/** Decides which node of a cluster holds each registration. */
+export interface RegistrationHolders {
+  /**
+   * This node can hold a registration.
+   * @param isHeld it has held it before. @returns whether it holds it now
+   */
+  offer(id: string, isHeld: boolean): boolean;
+  /** It is no longer configured here. */
+  withdraw(id: string): void;
+  /** The registrar knows of it or is asked, or does not know of it any more. */
+  tell(id: string, isHeld: boolean): void;
+  /** The node that holds it, as far as this one knows. */
+  holderOf(id: string): string | undefined;
+  /**
+   * Hears whether this node holds a registration, when that has changed, and once more when another node that held it as
+   * well has given it up.
+   */
+  onChanged(listener: (id: string, isHeldHere: boolean) => void): void;
+  /** Hears that another node holds a registration. */
+  onMoved(listener: (id: string) => void): void;
+}
+
+type RegistrationsOptions = {
+  runtime: Runtime;
+  log: Logger;
+  ids: Ids;
+  endpoints: Endpoints;
+  /** Left out: this server holds all that are configured. */
+  holders?: RegistrationHolders | undefined;
+};
 
 /** Owns our registrations at providers, and shows them with their endpoints. */
 export interface Registrations extends RegistrationHost {
@@ -90,12 +120,15 @@ function logChange(log: Logger, snapshot: RegistrationSnapshot): void {
     log.warn({ ...about, reason, again_in_s: Math.round(waitMs / 1000) }, 'not registered');
 }
 
-/** Makes the owner of all registrations. */
-export function createRegistrations(options: RegistrationsOptions): Registrations {
-  const { runtime, log, endpoints } = options;
-  const actors = new ActorTable<RegistrationActor>();
-  const { chance, register, attach, ended } = createRequests(options, actors);
+/** Tells a chart whether this node holds its registration. */
+const holding = (isHeldHere: boolean) => ({ type: isHeldHere ? 'holding.begun' : 'holding.ended' }) as const;
 
+/** Runs the charts of registrations, and shows them with their endpoints. */
+function createLines(
+  { runtime, log, endpoints, holders }: RegistrationsOptions,
+  actors: ActorTable<RegistrationActor>,
+  { register, ended }: Pick<ReturnType<typeof createRequests>, 'register' | 'ended'>,
+) {
   const machine = onFirstUse(() =>
     registrationMachine.provide({
       actions: {
@@ -104,33 +137,69 @@ export function createRegistrations(options: RegistrationsOptions): Registration
     }),
   );
 
+  const modelOf = (snapshot: RegistrationSnapshot): Registration => {
+    const node = holders?.holderOf(snapshot.context.registration.id);
+    return { ...registrationModel(snapshot), ...(node !== undefined && { node }) };
+  };
+
   /** All registrations of an endpoint as clients see them. */
   const show = ({ technology, endpoint }: RegistrationDetails): void => {
     const models = [...actors.values()]
       .map((actor) => actor.getSnapshot())
       .filter(({ context: { registration } }) => registration.endpoint === endpoint)
-      .map(registrationModel);
+      .map(modelOf);
     endpoints.setRegistrations(technology, endpoint, models);
   };
 
   const begin = (registration: RegistrationDetails, startDelayMs: number, from?: RegistrationDump): void => {
+    const { id } = registration;
     spawn(machine(), {
-      id: registration.id,
+      id,
       ...(from ? { from } : { input: { registration, startDelayMs } }),
       runtime,
-      onCreated: (actor) => actors.set(registration.id, actor),
+      onCreated: (actor) => actors.set(id, actor),
       onEmitted: (_fact, snapshot) => {
         logChange(log, snapshot);
         show(registration);
       },
+      onChanged: (snapshot) => holders?.tell(id, isHeld(snapshot)),
       onEnded: () => {
-        actors.delete(registration.id);
+        actors.delete(id);
         ended(registration);
+        holders?.withdraw(id);
         show(registration);
       },
     });
     show(registration);
   };
+
+  /** Tells a registration which this server has begun, restored or changed, if another node holds it, or none does. */
+  const settle = (id: string): void => {
+    const actor = actors.get(id);
+    if (!actor) return;
+    const { value } = actor.getSnapshot();
+    const isKept = value !== 'standby' && value !== 'handingOver';
+    const isHere = holders?.offer(id, isKept && value !== 'idle') ?? true;
+    if (isHere !== isKept) actor.send(holding(isHere));
+  };
+
+  return { modelOf, show, begin, settle };
+}
+
+/** Makes the owner of all registrations. */
+export function createRegistrations(options: RegistrationsOptions): Registrations {
+  const { holders } = options;
+  const actors = new ActorTable<RegistrationActor>();
+  const requests = createRequests(options, actors);
+  const { chance, register, attach } = requests;
+  const { modelOf, show, begin, settle } = createLines(options, actors, requests);
+
+  const tellHolding = (id: string, isHeldHere: boolean): void => actors.get(id)?.send(holding(isHeldHere));
+  holders?.onChanged(tellHolding);
+  holders?.onMoved((id) => {
+    const actor = actors.get(id);
+    if (actor) show(actor.getSnapshot().context.registration);
+  });
 
   return {
     attach,
@@ -142,8 +211,9 @@ export function createRegistrations(options: RegistrationsOptions): Registration
         gone.delete(registration.id);
         const actor = actors.get(registration.id);
         if (!actor) begin(registration, wanted.length === 1 ? 0 : Math.round(chance() * spread));
-        else if (!isDeepStrictEqual(actor.getSnapshot().context.registration, registration))
-          actor.send({ type: 'registration.changed', registration });
+        else if (isDeepStrictEqual(actor.getSnapshot().context.registration, registration)) continue;
+        else actor.send({ type: 'registration.changed', registration });
+        settle(registration.id);
       }
       for (const id of gone) actors.get(id)?.send({ type: 'registration.removed' });
     },
@@ -155,7 +225,7 @@ export function createRegistrations(options: RegistrationsOptions): Registration
         const snapshot = actor.getSnapshot();
         const { technology, endpoint } = snapshot.context.registration;
         return {
-          ...{ endpoint: `${technology}/${endpoint}`, ...registrationModel(snapshot) },
+          ...{ endpoint: `${technology}/${endpoint}`, ...modelOf(snapshot) },
           ...{ state: String(snapshot.value), deadlines: listedDeadlines(snapshot) },
         };
       }),
@@ -169,14 +239,11 @@ export function createRegistrations(options: RegistrationsOptions): Registration
         const actor = actors.get(registration.id);
         if (!actor) continue;
         const snapshot = actor.getSnapshot();
+        const asked = askedMs(snapshot);
         // The awaited response is lost: the request is sent again.
-        if (isRegistering(snapshot))
-          register(
-            registration,
-            snapshot.value === 'unregistering' ? 0 : snapshot.context.expiresMs,
-            snapshot.context.attempt,
-          );
-        else actor.send({ type: 'connection.lost' });
+        if (asked === undefined) actor.send({ type: 'connection.lost' });
+        else register(registration, asked, snapshot.context.attempt);
+        settle(registration.id);
       }
     },
 

@@ -110,6 +110,11 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
     phones: phonesFor(state, network, sip),
     bridges: async (request) => (await meeting.bridgeLinks?.answer(request)) ?? {},
     narrowOf: (user) => narrowOf(user as HttpUser, owners),
+    readiness() {
+      if (lifecycle.state === 'isolated' || lifecycle.state === 'cordonedAndIsolated') return 'isolated';
+      // A stand-in ends with the calls of its node.
+      return takesCalls(lifecycle.state) && !base.io.standIn ? 'ready' : 'drained';
+    },
     isolated: (is) => enterPhase(base, { channels, sip }, is ? 'isolate' : 'rejoin'),
     figures: () => ({
       ...{ version, started, channels: channels.size, bridges: meeting.bridges.list().length },

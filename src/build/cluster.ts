@@ -18,6 +18,7 @@ const settingsOf = ({ cluster }: Config) => ({
   ...{ name: cluster.name, cluster: cluster.cluster, requestTimeoutMs: cluster.request_timeout * 1000 },
   ...{ heartbeatMs: cluster.heartbeat * 1000, suspectAfterMs: cluster.suspect_after * 1000 },
   ...{ awayAfterMs: cluster.away_after * 1000, retryMs: cluster.retry * 1000 },
+  registerAfterMs: cluster.register_after * 1000,
   isolatedAfterMs: cluster.replicate ? cluster.isolated_after * 1000 : 0,
   ...{
     awaitMs: cluster.resume_within * 1000,

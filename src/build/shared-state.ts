@@ -1,4 +1,5 @@
 import type { Cluster } from '../cluster/cluster.ts';
+import { registrationPrefix } from '../cluster/registration-holders.ts';
 import type { DeviceStateWord } from '../models/device-state.ts';
 import type { Mailbox } from '../models/mailbox.ts';
 import type { DeviceStates, SharedDevices } from '../stores/device-states.ts';
@@ -38,7 +39,7 @@ export const sharedCounts = (states: () => Pick<Cluster['states'], 'tell' | 'par
 });
 
 type Shared = {
-  cluster: Pick<Cluster, 'states'> | undefined;
+  cluster: Pick<Cluster, 'states' | 'registrations'> | undefined;
   deviceStates: Pick<DeviceStates, 'heard' | 'adopt' | 'get' | 'dump' | 'share'>;
   mailboxes: Pick<Mailboxes, 'adopt' | 'list' | 'onChanged' | 'find'>;
   endpoints: Pick<Endpoints, 'dump'>;
@@ -48,11 +49,13 @@ type Shared = {
 /** Shares device states, mailboxes and global variables with the other nodes, if there is a cluster. */
 export function shareStates({ cluster, deviceStates, mailboxes, endpoints, globals }: Shared): void {
   if (!cluster) return;
-  const { states } = cluster;
+  const { states, registrations } = cluster;
   states.use({
     part(key, tells) {
       const device = nameIn(key, partPrefix);
       if (device !== undefined) deviceStates.heard(device, tells);
+      const registration = nameIn(key, registrationPrefix);
+      if (registration !== undefined) registrations.heard(registration);
     },
     value(key, value) {
       const device = nameIn(key, setPrefix);

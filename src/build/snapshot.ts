@@ -67,7 +67,9 @@ function restoreServer(floors: Floors, { sip, others }: Drivers, data: ServerDat
     ({ context: { contact } }) => contact.technology !== sip.technology || sip.hasContact(contact.id),
   );
   const wanted = new Set(sip.wantedRegistrations().map(({ id }) => id));
-  const registrations = (data.calls.registrations ?? []).filter(({ context }) => wanted.has(context.registration.id));
+  // A stand-in has another address than what was registered.
+  const registered = base.io.standIn ? [] : (data.calls.registrations ?? []);
+  const registrations = registered.filter(({ context }) => wanted.has(context.registration.id));
   const watchers = (data.calls.watchers ?? []).filter(({ context }) => sip.hasSubscription(context.watcher.id));
   restoreSnapshot(
     ownersOf(floors),

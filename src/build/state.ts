@@ -72,7 +72,8 @@ export function buildState(base: Base) {
   eventSources.add({ endpoint: endpoints.find, technology: endpoints.technology });
   const contacts = createContacts({ bus, runtime, log, endpoints });
   scope.defer(() => contacts.close());
-  const registrations = createRegistrations({ runtime, log: log.child({ part: 'registrations' }), ids, endpoints });
+  const holding = { log: log.child({ part: 'registrations' }), holders: cluster?.registrations };
+  const registrations = createRegistrations({ runtime, ids, endpoints, ...holding });
   const watchers = createWatchers({ runtime, log: log.child({ part: 'watchers' }) });
   const dialplanSystem = createDialplanSystem();
   const globals = createGlobalVariables({

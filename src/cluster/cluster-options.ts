@@ -9,6 +9,7 @@ import type { ClusterLink } from './link.ts';
 import type { ClaimedName, NamedLink } from './named-link.ts';
 import type { PhonesHere } from './phones.ts';
 import type { createPresence } from './presence.ts';
+import type { Readiness } from './registration-holders.ts';
 import type { StateSource } from './replica.ts';
 import type { StandIn } from './takeovers.ts';
 
@@ -23,6 +24,8 @@ type ClusterSettings = {
   /** Time without NATS after which this node is isolated; 0: never. */
   isolatedAfterMs: number;
   retryMs: number;
+  /** How long this node waits to know the others before it registers at providers. */
+  registerAfterMs: number;
   awaitMs: number;
   movedOctets: number;
   requests: number;
@@ -47,6 +50,8 @@ export type Served = {
   /** The event filter of a user, as another node has let it in. */
   narrowOf(user: object): Narrow | undefined;
   figures(): NodeFigures;
+  /** Whether it can hold registrations at providers. */
+  readiness(): Readiness;
   /** Hears that NATS was not reached for `isolatedAfterMs`, and whenever it is reached. */
   isolated(is: boolean): void;
 };

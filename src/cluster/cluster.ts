@@ -1,5 +1,6 @@
 import type { Applications } from '../actors/applications.ts';
 import type { EventGroups } from '../actors/event-groups.ts';
+import type { RegistrationHolders } from '../actors/registrations.ts';
 import { markOf } from '../lib/ids.ts';
 import { Roster } from '../lib/slot-map.ts';
 import { linkAnswerCheck } from '../models/bridge-link.ts';
@@ -21,6 +22,7 @@ import { forget, shownNodes } from './node-list.ts';
 import { createPhones, type Phones } from './phones.ts';
 import { createPresence, type Presence } from './presence.ts';
 import type { PresenceList } from './presence-messages.ts';
+import { type ClusterRegistrations, createRegistrationHolders } from './registration-holders.ts';
 import { createReplica, type Replica, type ReplicaFigures, stateSubject } from './replica.ts';
 import { createSharedStates, type SharedList, type SharedStates } from './shared-states.ts';
 import { createTakeovers, type Takeovers } from './takeovers.ts';
@@ -50,6 +52,8 @@ type ClusterFigures = ForwardFigures & {
   replica?: ReplicaFigures;
   /** Lost nodes whose calls go on here. */
   standIns?: number;
+  /** Registrations at providers that this node holds. */
+  registrations: number;
   link: LinkState;
   members: number;
   ids: number;
@@ -73,6 +77,8 @@ export interface Cluster {
   others(): { asked: string[]; away: string[] };
   readonly phones: Phones;
   readonly states: Pick<SharedStates, 'tell' | 'parts' | 'set' | 'know' | 'use'>;
+  /** Which node holds each registration at a provider. */
+  readonly registrations: RegistrationHolders & Pick<ClusterRegistrations, 'heard'>;
   /** Whether a node is known to be away. */
   isAway(node: string): boolean;
   nodes(): ClusterNode[];
@@ -266,6 +272,18 @@ const askBridgeOf =
     throw new AriError('nodeUnavailable', { node, why: 'it has another version' });
   };
 
+/** Asks whether the process of a node that is suspected to be lost has ended. */
+async function whenGone(
+  node: string,
+  { link, members }: Pick<Parts, 'link' | 'members'>,
+  then: () => void,
+): Promise<void> {
+  const epoch = members.find(node)?.epoch;
+  if (epoch === undefined || !(await link.isGone(epoch))) return;
+  const { state, epoch: now } = members.find(node) ?? {};
+  if (state === 'suspect' && now === epoch) then();
+}
+
 /** Makes this server a node. It takes part from {@link Cluster.serve} on. */
 export function createCluster(options: ClusterOptions): Cluster {
   const { settings, clock, log } = options;
@@ -284,6 +302,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   });
   const presence = presenceOf(options, link, { membersOf: () => members, ask: forwards.ask, hit });
   const states = statesOf(options, link, { membersOf: () => members, hit });
+  const registrations = createRegistrationHolders({ node: name, states, isConnected: () => link.state === 'up' });
   const losses = createLosses(options.replicated !== undefined);
   const members = createMembers({
     ...{ clock, log, tables: options.tables, most: settings.nodes, hit: () => hit('nodes') },
@@ -291,18 +310,21 @@ export function createCluster(options: ClusterOptions): Cluster {
     greet: () => telling.beat(),
     // Without NATS this node is the one that is lost.
     lost: (node) => (link.state === 'up' ? losses.tell(node) : undefined),
+    suspect: (node) => void whenGone(node, { link, members }, () => registrations.gone(node)),
     drop(node) {
       presence.drop(node);
       memberships?.drop(node);
       states.drop(node);
+      registrations.back(node);
     },
     heard({ name: node, epoch: theirs, revision, states: theirStates }) {
+      registrations.back(node);
       presence.heard(node, theirs, revision);
       if (theirStates !== undefined) states.heard(node, theirs, theirStates);
     },
   });
   const telling = createTelling({
-    ...{ options, link, subjects, claims, presence, states, members, hit },
+    ...{ options, link, subjects, claims, presence, states, registrations, members, hit },
     memberships: () => memberships,
   });
   let memberships: GroupMemberships | undefined;
@@ -310,7 +332,7 @@ export function createCluster(options: ClusterOptions): Cluster {
   let takeovers: Takeovers | undefined;
 
   return {
-    ...{ name, mostOctets: settings.octets, claims, states, ask: forwards.ask, hit },
+    ...{ name, mostOctets: settings.octets, claims, states, registrations, ask: forwards.ask, hit },
     askBridge: askBridgeOf(() => members, forwards.consult),
     serve(served) {
       telling.begin(served);
@@ -339,7 +361,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     figures: () => ({
       ...forwards.figures(),
       ...presence.figures(),
-      ...{ link: link.state, ids: claims.size },
+      ...{ link: link.state, ids: claims.size, registrations: registrations.size },
       members: members.list().filter(({ state }) => state === 'member').length + 1,
       ...(replica && { replica: replica.figures() }),
       ...(takeovers && { standIns: takeovers.standIns }),

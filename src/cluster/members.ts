@@ -56,6 +56,8 @@ type MembersOptions = {
   hit(): void;
   /** A node is there, maybe as a new process. */
   greet(name: string): void;
+  /** A node is suspected to be lost. */
+  suspect(name: string): void;
   /** A node is away. */
   drop(name: string): void;
   /** It was not heard for too long. */
@@ -66,7 +68,7 @@ type MembersOptions = {
 
 type Held = {
   name: string;
-  run: TableRun<MemberState, NodeMemberEvent, 'greetNode' | 'dropApplications' | 'tellLost'>;
+  run: TableRun<MemberState, NodeMemberEvent, 'greetNode' | 'askProcess' | 'dropApplications' | 'tellLost'>;
   epoch: string | undefined;
   beat: Beat | undefined;
   heardAt: number | undefined;
@@ -99,6 +101,7 @@ export function createMembers(options: MembersOptions): Members {
     }
     const effects = {
       greetNode: () => options.greet(name),
+      askProcess: () => options.suspect(name),
       dropApplications: () => options.drop(name),
       tellLost: () => options.lost(shown(node)),
     };

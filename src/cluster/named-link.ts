@@ -22,6 +22,8 @@ export interface NamedLink extends ClusterLink {
   readonly isExcluded: boolean;
   /** Whether a process can be asked. */
   answers(epoch: string): Promise<boolean>;
+  /** Whether NATS is reached and has no connection of a process. */
+  isGone(epoch: string): Promise<boolean>;
   /** A message under the name of this node says which process has sent it. */
   heard(holder: Holder): void;
 }
@@ -312,6 +314,7 @@ export function createNamedLink(options: NamedLinkOptions): NamedLink {
     hear: (subject, listener) => link.hear(subject, (data) => isHeld() && listener(data)),
     serve: (subject, answerer) => link.serve(subject, async (data) => (isHeld() ? answerer(data) : nothing)),
     answers: async (of) => (await claiming.ask(of)) === 'answers',
+    isGone: async (of) => (await claiming.ask(of)) === 'gone',
     heard(holder) {
       if (holder.epoch === epoch || !isLater(holder, { epoch, term: claiming.term })) return;
       run.send({ type: 'overtaken' });

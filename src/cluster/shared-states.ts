@@ -47,6 +47,8 @@ export interface SharedStates {
   tell(key: string, part: string | null, together?: string): void;
   /** The parts of the other nodes. */
   parts(key: string): string[];
+  /** Whether the entries of a node are known. */
+  isRead(node: string): boolean;
   /** Tells a value that was set here; null: it was removed. */
   set(key: string, value: unknown): void;
   /** A value that is known from before, and older than any that is set. */
@@ -120,6 +122,11 @@ class ClusterStates implements SharedStates {
       if (typeof part === 'string') found.push(part);
     }
     return found;
+  }
+
+  isRead(node: string): boolean {
+    const known = this.#others.get(node);
+    return known !== undefined && known.revision >= 0 && !known.asking;
   }
 
   set(key: string, value: unknown): void {

@@ -12,6 +12,7 @@ import { holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { answerPhones } from './phones.ts';
 import type { Presence } from './presence.ts';
 import type { PresenceChange } from './presence-messages.ts';
+import type { ClusterRegistrations } from './registration-holders.ts';
 import type { SharedChange, SharedStates } from './shared-states.ts';
 
 /** What a node tells the others, and how it answers them. */
@@ -51,6 +52,7 @@ export type Parts = {
   claims: Claims;
   presence: Presence;
   states: SharedStates;
+  registrations: ClusterRegistrations;
   members: Members;
   memberships(): GroupMemberships | undefined;
   hit(limit: string): void;
@@ -127,12 +129,35 @@ function listen(
   return answers.close;
 }
 
+/** Has this node hold registrations at providers from when it knows the others, or has waited for that. */
+function createHolding({ options, link, states, registrations, members }: Parts) {
+  const { clock, settings } = options;
+  let hasJoined = false;
+  let wasUp = false;
+  const isKnown = (): boolean =>
+    hasJoined && members.list().every(({ name, state }) => state === 'away' || states.isRead(name));
+  const timer = clock.setTimeout(() => registrations.begin(), settings.registerAfterMs);
+  return {
+    joined(): void {
+      hasJoined = true;
+    },
+    look(served: Served): void {
+      registrations.enter(link.isExcluded ? 'isolated' : served.readiness());
+      if (isKnown()) registrations.begin();
+      if (link.state === 'up' && !wasUp) registrations.reconnected();
+      wasUp = link.state === 'up';
+    },
+    end: () => clock.clearTimeout(timer),
+  };
+}
+
 /** Tells the others about this node, from when it serves to its end. */
 export function createTelling(parts: Parts) {
   const { options, link, subjects, claims, presence, states, members } = parts;
   const { settings, clock, log } = options;
   const { name } = settings;
   let served: Served | undefined;
+  let holding: ReturnType<typeof createHolding> | undefined;
   let timer: unknown;
   let joining: unknown;
   let dropAnswers = (): void => {};
@@ -149,7 +174,10 @@ export function createTelling(parts: Parts) {
   };
   const beatOn = (): void => {
     beat();
-    if (served) claims.sweep(served.isHere);
+    if (served) {
+      claims.sweep(served.isHere);
+      holding?.look(served);
+    }
     parts.memberships()?.beat();
     timer = clock.setTimeout(beatOn, settings.heartbeatMs);
   };
@@ -165,6 +193,7 @@ export function createTelling(parts: Parts) {
       // Its last words may have been heard before the row came that was read earlier.
       if (!members.find(other)?.beat && (await link.find(key)) === undefined) members.forget(other);
     }
+    holding?.joined();
     await claims.renew(isHere);
   };
   return {
@@ -172,6 +201,7 @@ export function createTelling(parts: Parts) {
     begin(given: Served): void {
       served = given;
       dropAnswers = listen(parts, given);
+      holding = createHolding(parts);
       stopWatching = watchLink(link, { clock, afterMs: settings.isolatedAfterMs }, given.isolated);
       const joinIfUp = (): void => {
         clock.clearTimeout(joining);
@@ -195,6 +225,7 @@ export function createTelling(parts: Parts) {
       leave();
       clock.clearTimeout(timer);
       clock.clearTimeout(joining);
+      holding?.end();
       dropAnswers();
       stopWatching();
       served = undefined;

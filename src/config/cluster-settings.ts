@@ -49,6 +49,12 @@ export const cluster = group(
       unit: 's',
       description: 'Silence of a node after which it is away. Requests for its objects are refused at once then.',
     }),
+    register_after: number(0, 300, {
+      default: 5,
+      unit: 's',
+      description:
+        'How long a node that starts waits at most to know the others. Then it registers with the providers itself.',
+    }),
     retry: number(0.05, 60, { default: 1, unit: 's', description: 'Pause before NATS is tried again.' }),
     requests: whole(1, 1_000_000, {
       default: 1_000,
@@ -148,7 +154,7 @@ export const cluster = group(
       default: 100_000,
       unit: 'states',
       description:
-        'Endpoints that are registered or in calls, mailboxes, global variables, and device states of clients, of each node. Others see no more of them.',
+        'Endpoints that are registered or in calls, registrations at providers, mailboxes, global variables, and device states of clients, of each node. Others see no more of them.',
     }),
     bridge_links: whole(1, 1_000_000, {
       default: 1_000,

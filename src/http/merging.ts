@@ -26,12 +26,29 @@ const unique = (items: readonly unknown[]): unknown[] => {
   });
 };
 
+const lineOf = ({ endpoint, server, client }: Json): string => JSON.stringify([endpoint, server, client]);
+
+/** Registrations at providers, as their nodes see them: one that stands by is shown only if no node holds it. */
+function mergeRegistrations(all: readonly Json[]): Json[] {
+  const held = new Set(all.filter(({ status }) => status !== 'Standby').map(lineOf));
+  const seen = new Set<string>();
+  return all.filter((each) => {
+    if (each['status'] !== 'Standby') return true;
+    const line = lineOf(each);
+    return !held.has(line) && !seen.has(line) && seen.add(line);
+  });
+}
+
 /** An endpoint is online if it is at any node. */
 const stateRank = ['online', 'offline', 'unknown'];
 function mergeEndpoints(objects: readonly Json[]): Json {
   const states = objects.map(({ state }) => state);
   const state = stateRank.find((each) => states.includes(each));
-  return { ...mergeObjects(objects), ...(state !== undefined && { state }) };
+  const { registrations, ...merged } = mergeObjects(objects);
+  return {
+    ...{ ...merged, ...(state !== undefined && { state }) },
+    ...(isList(registrations) && { registrations: mergeRegistrations(registrations as Json[]) }),
+  };
 }
 
 /** Lists behind each other. Objects with the same key are one. */
@@ -75,5 +92,5 @@ export const merges: Readonly<Record<string, Merge>> = {
   'groups.list': lists(none),
   'calls.stuck': longestFirst,
   'server.listContacts': lists(none),
-  'server.listRegistrations': lists(none),
+  'server.listRegistrations': (bodies) => mergeRegistrations(bodies.flat() as Json[]),
 };

@@ -18,6 +18,8 @@ const effects = {
   greetNode: effect('greetNode'),
   /** Applications that are connected to the node are away. */
   dropApplications: effect('dropApplications'),
+  /** Asks NATS whether its process has ended. */
+  askProcess: effect('askProcess'),
   /** Tells clients that asked for it. */
   tellLost: effect('tellLost'),
 };
@@ -38,7 +40,7 @@ export const nodeMemberMachine = member.createMachine({
     },
     member: {
       on: {
-        overdue: { target: 'suspect' },
+        overdue: { target: 'suspect', actions: 'askProcess' },
         left: { target: 'away', actions: 'dropApplications' },
       },
     },

@@ -37,6 +37,10 @@ export type RegistrationEvent =
   | { type: 'registration.changed'; registration: RegistrationDetails }
   /** It is no longer configured. */
   | { type: 'registration.removed' }
+  /** This node of the cluster holds it now, or another one that held it as well has given it up. */
+  | { type: 'holding.begun' }
+  /** Another node of the cluster holds it. */
+  | { type: 'holding.ended' }
   /** The connection it was made over is gone, or the process that made it. */
   | { type: 'connection.lost' }
   /** The system stops. */
@@ -184,11 +188,26 @@ const firstAnswers = {
 } as const;
 const givenUp = { registerTimeout: { target: 'backingOff', actions: keepFailure } } as const;
 /** The registrar may have the contact, so it is removed. */
-const takenBack = { 'registration.removed': 'unregistering', 'system.closing': 'unregistering' } as const;
+const takenBack = {
+  'registration.removed': 'unregistering',
+  'system.closing': 'unregistering',
+  'holding.ended': 'handingOver',
+} as const;
+/** The registrar may have replaced the contact by that of the other node: it is told again. */
+const askedAgain = { target: 'refreshing', reenter: true } as const;
+/** However it answers. */
+const takenBackThen = <T extends string>(target: T) =>
+  ({
+    'register.accepted': { guard: ofThisAttempt, target },
+    'register.tooBrief': { guard: ofThisAttempt, target },
+    'register.refused': { guard: ofThisAttempt, target },
+    'register.unanswered': { guard: ofThisAttempt, target },
+  }) as const;
 
 /**
  * Our registration at a provider (RFC 3261 10.2). It is refreshed before it expires. Failures are retried with growing
- * pauses, permanent refusals seldom or never. At the end the registration is removed.
+ * pauses, permanent refusals seldom or never. At the end the registration is removed. One node of a cluster holds it; the
+ * others stand by.
  */
 export const registrationMachine = registration.createMachine({
   id: 'registration',
@@ -208,32 +227,60 @@ export const registrationMachine = registration.createMachine({
     'system.closing': '.closed',
   },
   states: {
-    idle: { meta: { ari: 'Unregistered' }, after: { wait: 'registering' } },
-    registering: { meta: { ari: 'Unregistered' }, entry: ask, on: { ...firstAnswers, ...takenBack }, after: givenUp },
+    idle: { meta: { ari: 'Unregistered' }, on: { 'holding.ended': 'standby' }, after: { wait: 'registering' } },
+    registering: {
+      meta: { ari: 'Unregistered' },
+      entry: ask,
+      on: { ...firstAnswers, ...takenBack, 'holding.begun': { target: 'registering', reenter: true } },
+      after: givenUp,
+    },
     registered: {
       meta: { ari: 'Registered' },
       entry: statusChange,
-      on: { 'connection.lost': 'refreshing', ...takenBack },
+      on: { 'connection.lost': 'refreshing', ...takenBack, 'holding.begun': 'refreshing' },
       after: { wait: 'refreshing' },
     },
-    refreshing: { meta: { ari: 'Registered' }, entry: ask, on: { ...answers, ...takenBack }, after: givenUp },
+    refreshing: {
+      meta: { ari: 'Registered' },
+      entry: ask,
+      on: { ...answers, ...takenBack, 'holding.begun': askedAgain },
+      after: givenUp,
+    },
     rejected: {
       meta: { ari: 'Rejected' },
       entry: statusChange,
+      on: { 'holding.begun': 'registering', 'holding.ended': 'standby' },
       after: { rejectedRetry: { guard: 'triesRejected', target: 'registering' } },
     },
-    backingOff: { meta: { ari: 'Unregistered' }, entry: statusChange, after: { wait: 'registering' } },
-    unregistering: {
+    backingOff: {
+      meta: { ari: 'Unregistered' },
+      entry: statusChange,
+      on: { 'holding.begun': 'registering', 'holding.ended': 'standby' },
+      after: { wait: 'registering' },
+    },
+    /** The registrar is asked to forget us. Only then another node registers. */
+    handingOver: {
       meta: { ari: 'Unregistered' },
       entry: [statusChange, ...unask],
       on: {
-        'register.accepted': { guard: ofThisAttempt, target: 'closed' },
-        'register.tooBrief': { guard: ofThisAttempt, target: 'closed' },
-        'register.refused': { guard: ofThisAttempt, target: 'closed' },
-        'register.unanswered': { guard: ofThisAttempt, target: 'closed' },
-        'registration.removed': {},
-        'system.closing': {},
+        ...takenBackThen('standby'),
+        'holding.begun': 'registering',
+        'registration.changed': { actions: keepDetails },
+        'registration.removed': 'unregistering',
+        'system.closing': 'unregistering',
       },
+      after: { unregisterTimeout: 'standby' },
+    },
+    /** Another node of the cluster holds it, or it is not known yet which one does. */
+    standby: {
+      meta: { ari: 'Standby' },
+      entry: statusChange,
+      on: { 'holding.begun': 'registering', 'registration.changed': { actions: keepDetails } },
+    },
+    unregistering: {
+      meta: { ari: 'Unregistered' },
+      entry: [statusChange, ...unask],
+      on: { ...takenBackThen('closed'), 'registration.removed': {}, 'system.closing': {} },
       after: { unregisterTimeout: 'closed' },
     },
     closed: { type: 'final' },
@@ -247,6 +294,9 @@ export const registrationIgnores: Ignores<typeof registrationMachine> = [
     why: 'it is too late: the request is over',
   },
   { events: ['connection.lost'], why: 'nothing is registered over it' },
+  { events: ['holding.begun'], in: ['idle'], why: 'it registers in its turn' },
+  { events: ['holding.begun', 'holding.ended'], in: ['unregistering'], why: 'it is leaving already' },
+  { events: ['holding.ended'], in: ['handingOver', 'standby'], why: 'it is given up already' },
   { events: ['registration.removed', 'system.closing'], in: ['unregistering'], why: 'it is leaving already' },
 ];
 
@@ -263,9 +313,15 @@ const statuses: ReadonlyMap<string, RegistrationStatus> = new Map(
 export function registrationModel({ value, context }: RegistrationSnapshot): Registration {
   const status = statuses.get(value as string) ?? 'Unregistered';
   const { server, client } = context.registration;
-  return { server, client, status, ...(status !== 'Registered' && context.reason && { reason: context.reason }) };
+  const isWanted = status !== 'Registered' && status !== 'Standby';
+  return { server, client, status, ...(isWanted && context.reason && { reason: context.reason }) };
 }
 
-/** Whether it waits for an answer of the registrar. */
-export const isRegistering = ({ value }: RegistrationSnapshot): boolean =>
-  value === 'registering' || value === 'refreshing' || value === 'unregistering';
+/** How long the registrar was asked for in a request that is not answered yet, in ms; undefined: none is under way. */
+export function askedMs({ value, context }: RegistrationSnapshot): number | undefined {
+  if (value === 'unregistering' || value === 'handingOver') return 0;
+  return value === 'registering' || value === 'refreshing' ? context.expiresMs : undefined;
+}
+
+/** Whether the registrar knows of it, is asked, or will be. */
+export const isHeld = ({ value, status }: RegistrationSnapshot): boolean => status === 'active' && value !== 'standby';

@@ -2,14 +2,17 @@ import Type, { type Static } from 'typebox';
 import { ChartDeadline } from './contact.ts';
 import { model, text } from './schema.ts';
 
-const registrationStatuses = ['Unregistered', 'Registered', 'Rejected'] as const;
+const registrationStatuses = ['Unregistered', 'Registered', 'Rejected', 'Standby'] as const;
 export type RegistrationStatus = (typeof registrationStatuses)[number];
 
 const registration = {
   server: text('The registrar.'),
   client: text('The registered address of record.'),
-  status: Type.Enum([...registrationStatuses], { description: 'Whether the registrar knows where we are.' }),
+  status: Type.Enum([...registrationStatuses], {
+    description: 'Whether the registrar knows where we are. `Standby`: another node of the cluster holds it.',
+  }),
   reason: Type.Optional(text('Why it does not, as of the last try.')),
+  node: Type.Optional(text('Node of the cluster that holds it; left out where none is known to.')),
 };
 
 /** Whether a provider knows where we are. */

@@ -64,6 +64,7 @@ export type Figures = {
         eventsLost: number;
         bridgeLinks: number;
         standIns?: number;
+        registrations: number;
         replica?: { lagMs: number; octets: number; copies: number };
       }
     | undefined;
@@ -366,6 +367,12 @@ function declareCluster({ gauge, counter }: Declaring): void {
     'Links that join members of bridges at two nodes.',
     [],
     figure(({ bridgeLinks }) => bridgeLinks),
+  );
+  gauge(
+    'cluster_registrations',
+    'Registrations at providers that this node holds.',
+    [],
+    figure(({ registrations }) => registrations),
   );
   declareReplica({ gauge, counter });
   gauge('cluster_stand_ins', 'Lost nodes whose calls go on here.', [], ({ cluster }) =>

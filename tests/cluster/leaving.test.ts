@@ -15,6 +15,7 @@ const settings = {
   ...{
     isolatedAfterMs: 0,
     retryMs: 1_000,
+    registerAfterMs: 5_000,
     awaitMs: 1_000,
     movedOctets: 1_000,
     requests: 10,
@@ -35,7 +36,13 @@ function createWorld() {
       ...{ settings: { ...settings, name }, link, clock, log, tables: undefined, applications: {} as never, hit() {} },
       ...{ callOf: () => undefined, recorded: async () => {}, newId: () => `${name}${++made}` },
     });
-    cluster.serve({ figures: () => ({}), isHere: () => false, isolated() {}, phones: {} } as never);
+    cluster.serve({
+      figures: () => ({}),
+      isHere: () => false,
+      isolated() {},
+      readiness: () => 'ready',
+      phones: {},
+    } as never);
     return cluster;
   };
   return { clock, start };

@@ -11,7 +11,7 @@ import { SimulatedCluster } from '../support/simulated-cluster.ts';
  *
  * An event comes at most once and in the order of its object. If one is lost, the numbers have a gap, or the client is told,
  * unless its application moved while something failed. Where nothing fails, all events come. After all faults, the events of
- * all nodes come again, within the time for a request.
+ * all nodes come again, within the time for a request. Each registration at a provider is held by one living node then.
  */
 const simulation = suite('simulated clusters');
 const runs = Math.ceil(Number(process.env['HOOKSWITCH_FUZZ_RUNS'] ?? 400) / 20);

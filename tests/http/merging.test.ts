@@ -26,6 +26,26 @@ merging('an endpoint is online if it is at any node', () => {
   ]);
 });
 
+merging('a registration at a provider is shown as the node sees it that holds it', () => {
+  const at = (status: string, client = 'sip:1@p') => ({ server: 'sip:p', client, status });
+  const endpoint = (...registrations: object[]) => ({ technology: 'PJSIP', resource: 'trunk', registrations });
+  assert.equal(
+    merges['endpoints.list']!([
+      [endpoint(at('Standby'), at('Standby', 'sip:2@p'))],
+      [endpoint(at('Registered'), at('Standby', 'sip:2@p'))],
+    ]),
+    [endpoint(at('Standby', 'sip:2@p'), at('Registered'))],
+  );
+  const line = (name: string, status: string) => ({ endpoint: name, ...at(status) });
+  assert.equal(
+    merges['server.listRegistrations']!([
+      [line('PJSIP/one', 'Standby'), line('PJSIP/two', 'Rejected')],
+      [line('PJSIP/one', 'Registered'), line('PJSIP/two', 'Standby')],
+    ]),
+    [line('PJSIP/two', 'Rejected'), line('PJSIP/one', 'Registered')],
+  );
+});
+
 merging('a stored recording of the same name is that of the first node', () => {
   assert.equal(merges['recordings.listStored']!([[{ name: 'r', format: 'wav' }], [{ name: 'r', format: 'ulaw' }]]), [
     { name: 'r', format: 'wav' },

@@ -12,7 +12,7 @@ chart('a node that is heard is greeted once', () => {
 });
 
 chart('a silent node is suspected, and then away with its applications', () => {
-  assert.equal(after('heard', 'overdue'), ['suspect']);
+  assert.equal(after('heard', 'overdue'), ['suspect', 'askProcess']);
   assert.equal(after('heard', 'overdue', 'heard'), ['member']);
   assert.equal(after('heard', 'lost'), ['member']);
   assert.equal(after('heard', 'overdue', 'lost'), ['away', 'dropApplications', 'tellLost']);

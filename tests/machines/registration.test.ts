@@ -2,7 +2,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { initialTransition, transition } from 'xstate';
 import {
-  isRegistering,
+  askedMs,
+  isHeld,
   type RegistrationEvent,
   registrationMachine,
   registrationModel,
@@ -62,7 +63,7 @@ chart('it waits its turn, registers, and refreshes before the time is over', () 
   assert.equal(in_(after([begun, accepted(1)])), ['registered', 900_000, ['EndpointStateChange']]);
   const refreshing = after([begun, accepted(1), waited('registered')]);
   assert.equal([refreshing.value, refreshing.asked], ['refreshing', ['register 2 for 3600000']]);
-  assert.ok(isRegistering(refreshing.snapshot));
+  assert.is(askedMs(refreshing.snapshot), 3_600_000);
   assert.is(after([begun, accepted(1), waited('registered'), accepted(2)]).value, 'registered');
 });
 
@@ -181,6 +182,7 @@ chart('clients see whether it is registered, and why not', () => {
   const failed = { ...shown, status: 'Unregistered', reason: 'no answer' };
   assert.equal(model(begun, unanswered(1)), failed);
   assert.equal(model(begun, unanswered(1), waited('backingOff')), failed);
+  assert.equal(model(begun, unanswered(1), { type: 'holding.ended' }), { ...shown, status: 'Standby' });
   assert.equal(model(begun, refused(1, true)), { ...shown, status: 'Rejected', reason: '403 Forbidden' });
   assert.equal(model(begun, unanswered(1), waited('backingOff'), accepted(2)), { ...shown, status: 'Registered' });
 });
@@ -224,6 +226,65 @@ chart('a registration that is changed is asked for anew at once, as if nothing h
     assert.is(value, 'registering');
     assert.match(String(asked.at(-1)), / for 60000$/);
     assert.is(snapshot.context.failures, 0);
+  }
+});
+
+const [here, elsewhere] = [{ type: 'holding.begun' }, { type: 'holding.ended' }] as const;
+
+chart('a registration that another node holds stands by, and is made at once when this one holds it', () => {
+  assert.equal(in_(after([elsewhere])), ['standby', 40, ['EndpointStateChange']]);
+  const taken = after([elsewhere, here]);
+  assert.equal([taken.value, taken.asked], ['registering', ['register 1 for 3600000']]);
+  for (const event of [elsewhere, begun, accepted(1), { type: 'connection.lost' } as const])
+    assert.is(after([elsewhere, event]).value, 'standby');
+  assert.is(after([elsewhere, { type: 'system.closing' }]).value, 'closed');
+  assert.is(after([elsewhere, { type: 'registration.removed' }]).value, 'closed');
+});
+
+chart('a registration that is handed over is taken back first', () => {
+  for (const way of [[begun], [begun, accepted(1)]]) {
+    const leaving = after([...way, elsewhere]);
+    assert.equal([leaving.value, leaving.asked], ['handingOver', ['EndpointStateChange', 'register 2 for 0']]);
+    assert.is(askedMs(leaving.snapshot), 0);
+    assert.ok(isHeld(leaving.snapshot), 'another node still waits');
+    for (const answer of [accepted(2), refused(2, true), refused(2, false), unanswered(2), tooBrief(2, 1)]) {
+      const done = after([...way, elsewhere, answer]);
+      assert.equal([done.value, done.asked, isHeld(done.snapshot)], ['standby', ['EndpointStateChange'], false]);
+    }
+    assert.is(after([...way, elsewhere, accepted(1)]).value, 'handingOver', 'a late answer');
+    assert.is(afterDelay(registrationMachine, leaving.snapshot, 'unregisterTimeout').value, 'standby');
+    assert.is(after([...way, elsewhere, elsewhere]).value, 'handingOver');
+    assert.equal(after([...way, elsewhere, here]).asked, ['register 3 for 3600000']);
+    assert.is(after([...way, elsewhere, { type: 'registration.removed' }]).value, 'unregistering');
+    assert.is(after([...way, elsewhere, { type: 'system.closing' }]).value, 'unregistering');
+  }
+  assert.is(after([begun, accepted(1), waited('registered'), elsewhere]).value, 'handingOver');
+  for (const failed of [refused(1, true), unanswered(1)]) {
+    const failure = after([begun, failed, elsewhere]);
+    assert.is(failure.value, 'standby', 'the registrar knows nothing of it');
+    assert.is(after([begun, failed, here]).value, 'registering');
+  }
+  assert.is(after([{ type: 'system.closing' }, elsewhere]).value, 'closed');
+  for (const event of [here, elsewhere])
+    assert.is(after([begun, { type: 'registration.removed' }, event]).value, 'unregistering');
+});
+
+chart('where two nodes held it, the one that keeps it registers again', () => {
+  for (const way of [[begun], [begun, accepted(1)], [begun, accepted(1), waited('registered')]]) {
+    const { value, asked, snapshot } = after([...way, here]);
+    assert.is(value, way.length === 1 ? 'registering' : 'refreshing');
+    assert.equal(asked, [`register ${snapshot.context.attempt} for 3600000`]);
+    assert.is(snapshot.context.attempt, after(way).snapshot.context.attempt + 1);
+  }
+  assert.is(after([here]).value, 'idle', 'it registers in its turn');
+});
+
+chart('a change of a registration that another node holds is kept for later', () => {
+  const changed: RegistrationEvent = { type: 'registration.changed', registration: { ...line, expiresMs: 60_000 } };
+  for (const way of [[elsewhere], [begun, accepted(1), elsewhere]]) {
+    const before = after(way).value;
+    assert.is(after([...way, changed]).value, before);
+    assert.match(String(after([...way, changed, here]).asked.at(-1)), / for 60000$/);
   }
 });
 

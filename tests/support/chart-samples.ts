@@ -447,7 +447,7 @@ export const chartSamples: readonly ChartSamples[] = [
         { type: 'register.unanswered', attempt, reason: 'no answer', chance: 0.5 } as const,
       ]),
       { type: 'registration.changed', registration: { ...line, expiresMs: 60_000 } },
-      ...plain('registration.removed', 'connection.lost', 'system.closing'),
+      ...plain('registration.removed', 'connection.lost', 'system.closing', 'holding.begun', 'holding.ended'),
     ],
   }),
   samplesOf(awayPolicyMachine, {

@@ -2,6 +2,7 @@ import * as assert from 'uvu/assert';
 import type { Connected, ConnectRequest } from '../../src/actors/application-connections.ts';
 import { type Applications, createApplications } from '../../src/actors/applications.ts';
 import { createEventGroups, type EventGroups } from '../../src/actors/event-groups.ts';
+import { createRegistrations } from '../../src/actors/registrations.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { type Bus, createBus } from '../../src/bus/bus.ts';
 import { channelTopic } from '../../src/bus/topics.ts';
@@ -9,6 +10,7 @@ import { type Cluster, createCluster } from '../../src/cluster/cluster.ts';
 import { holderOf, nodeKey } from '../../src/cluster/named-link.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { AriError } from '../../src/models/errors.ts';
+import type { RegistrationAnswer, RegistrationDetails } from '../../src/telephony/registrations.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
 import { type VirtualLink, VirtualNats } from '../../src/virtual/nats.ts';
 import { createRandom, type Random } from '../../src/virtual/random.ts';
@@ -17,11 +19,21 @@ import { silentLog as log } from './log.ts';
 /** Times in ms. */
 const settings = {
   ...{ cluster: 'c', requestTimeoutMs: 2_000, heartbeatMs: 1_000, suspectAfterMs: 3_000, awayAfterMs: 5_000 },
-  ...{ isolatedAfterMs: 0, retryMs: 500, awaitMs: 60_000, movedOctets: 1_000_000, requests: 1_000, octets: 1_000_000 },
+  ...{
+    isolatedAfterMs: 0,
+    retryMs: 500,
+    registerAfterMs: 8_000,
+    awaitMs: 60_000,
+    movedOctets: 1_000_000,
+    requests: 1_000,
+    octets: 1_000_000,
+  },
   ...{ piece: 100_000, streams: 100, ids: 1_000, nodes: 10, states: 1_000 },
 };
 
 const names = ['a', 'b', 'c'];
+/** Registrations at providers, and the nodes that have them configured. */
+const lines: Readonly<Record<string, readonly string[]>> = { one: names, two: names, three: names, own: ['b'] };
 /** Few ids, so that nodes compete for them. */
 const chosen = ['lobby', 'hall', 'attic', 'cellar'];
 
@@ -53,6 +65,51 @@ function recording() {
 /** A call in the application that a group shares. Its events are counted. */
 type Call = { id: string; made: number };
 
+const lineOf = (id: string): RegistrationDetails => ({
+  ...{ id, technology: 'PJSIP', endpoint: id, server: 'sip:p', client: `sip:${id}@p`, expiresMs: 3_600_000 },
+  ...{ retryMs: 10_000, longestRetryMs: 60_000, rejectedRetryMs: 0 },
+});
+
+/** A provider. It answers late, and keeps all contacts. Another provider with the same requests keeps the last one. */
+class Provider {
+  /** The processes that are registered, by line. */
+  readonly contacts = new Map<string, Set<string>>(Object.keys(lines).map((id) => [id, new Set()]));
+  /** The one that a provider keeps which takes one contact alone. */
+  readonly last = new Map<string, string>();
+  /** The latest request, by line and process: earlier ones that come after it change nothing (CSeq, RFC 3261 10.3). */
+  readonly #latest = new Map<string, number>();
+  readonly #clock: Clock;
+  readonly #random: Random;
+  #asked = 0;
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  register(id: string, process: string, expiresMs: number): Promise<RegistrationAnswer> {
+    const way = () => Math.floor(this.#random() * 30);
+    const number = ++this.#asked;
+    const dialog = `${id} ${process}`;
+    return new Promise((resolve) => {
+      this.#clock.setTimeout(() => {
+        if (number < (this.#latest.get(dialog) ?? 0))
+          return resolve({ type: 'refused', reason: '500 CSeq', permanent: false });
+        this.#latest.set(dialog, number);
+        const contacts = this.contacts.get(id)!;
+        if (expiresMs > 0) {
+          contacts.add(process);
+          this.last.set(id, process);
+        } else {
+          contacts.delete(process);
+          if (this.last.get(id) === process) this.last.delete(id);
+        }
+        this.#clock.setTimeout(() => resolve({ type: 'accepted', expiresMs: Math.max(1_000, expiresMs) }), way());
+      }, way());
+    });
+  }
+}
+
 /** A process that is a node. */
 class SimulatedNode {
   readonly name: string;
@@ -65,13 +122,18 @@ class SimulatedNode {
   readonly calls = new Set<Call>();
   isAlive = true;
   isCut = false;
+  isDrained = false;
   /** Events of `shop`. */
   made = 0;
   readonly #bus: Bus;
   readonly #applications: Applications;
   readonly #join: EventGroups['connect'];
 
-  constructor({ clock: time, nats }: { clock: ManualClock; nats: VirtualNats }, name: string, process: string) {
+  constructor(
+    { clock: time, nats, provider }: { clock: ManualClock; nats: VirtualNats; provider: Provider },
+    name: string,
+    process: string,
+  ) {
     this.name = name;
     this.process = process;
     const clock = this.#clockOf(time);
@@ -109,7 +171,32 @@ class SimulatedNode {
       carryOut: async () => new Response(null, { status: 404 }),
       isHere: (_kind: string, id: string) => this.objects.has(id),
       ...{ figures: () => ({}), isolated() {}, phones: {}, narrowOf: () => undefined },
+      readiness: () => (this.isDrained ? 'drained' : 'ready'),
     } as never);
+    this.#register(clock, provider);
+  }
+
+  #register(clock: Clock, provider: Provider): void {
+    const { registrations: holders, states } = this.cluster;
+    states.use({
+      part: (key) => holders.heard(key.replace(/^registration:/, '')),
+      value() {},
+      together: () => undefined,
+    });
+    const registrations = createRegistrations({
+      ...{ runtime: createRuntime(clock, log), log, ids: { hex: () => '7fffff' } as never, holders },
+      endpoints: { setRegistrations() {} } as never,
+    });
+    registrations.attach({
+      technology: 'PJSIP',
+      register: ({ id }, expiresMs) => provider.register(id, this.process, expiresMs),
+      ended() {},
+    });
+    registrations.follow(
+      Object.entries(lines)
+        .filter(([, at]) => at.includes(this.name))
+        .map(([id]) => lineOf(id)),
+    );
   }
 
   /** Time goes on for it until it is killed. */
@@ -241,6 +328,7 @@ type Happening = { faults: boolean; moves: boolean };
 export class SimulatedCluster {
   readonly clock = new ManualClock();
   readonly nats: VirtualNats;
+  readonly provider: Provider;
   /** What was done, for people. */
   readonly story: string[] = [];
   readonly #random: Random;
@@ -248,11 +336,13 @@ export class SimulatedCluster {
   readonly #client = new ResumingClient();
   readonly #members = ['one', 'two', 'three'].map((name) => new Member(name));
   readonly #calls: Call[] = [];
+  #hadTwoOfAName = false;
 
   constructor(seed: number) {
     this.#random = createRandom(seed);
     const times = { jitterMs: 40, breaksAfterMs: 4_000, reconnectMs: 500 };
     this.nats = new VirtualNats({ clock: this.clock, seed: seed + 1, ...times });
+    this.provider = new Provider(this.clock, createRandom(seed + 2));
   }
 
   /** Starts three nodes and their clients. */
@@ -274,8 +364,10 @@ export class SimulatedCluster {
     else if (node && roll < 0.9) this.#call(node);
     else if (moves && roll < 0.95) await this.#move();
     else await this.#connectClients();
+    if (node && this.#random() < 0.1) await this.#drain(node, faults);
     await this.clock.run(Math.floor(this.#random() * 400));
     this.#requireOneOwner();
+    if (!faults) this.#requireOneContact();
   }
 
   /** All faults are mended, and everything comes to rest. */
@@ -293,6 +385,7 @@ export class SimulatedCluster {
   async check({ faults, moves }: Happening): Promise<void> {
     assert.equal(this.#parts.map(({ name }) => name).sort(), names, 'one process has each name');
     this.#checkRows();
+    this.#checkRegistrations();
     this.#checkOrder(!(faults && moves));
     if (!faults) this.#checkAll();
     await this.#checkEnd();
@@ -319,7 +412,18 @@ export class SimulatedCluster {
   #start(name: string): void {
     const process = `${name}${this.#nodes.length + 1}`;
     this.story.push(`${process} starts`);
+    this.#hadTwoOfAName ||= this.#alive.some((node) => node.name === name);
     this.#nodes.push(new SimulatedNode(this, name, process));
+  }
+
+  /** @param atOnce something else may happen at the same time: two nodes may hold a registration for a moment then */
+  async #drain(node: SimulatedNode, atOnce: boolean): Promise<void> {
+    node.isDrained = !node.isDrained;
+    this.story.push(`${node.process} ${node.isDrained ? 'drains' : 'takes calls again'}`);
+    for (let ms = 0; ms < 1_500 && !atOnce; ms += 10) {
+      await this.clock.run(10);
+      this.#requireOneContact();
+    }
   }
 
   #cut(node: SimulatedNode, is: boolean): void {
@@ -427,6 +531,29 @@ export class SimulatedCluster {
     for (const id of chosen) {
       const owners = this.#parts.filter((node) => node.objects.has(id) && !this.#isFenced(node, id));
       assert.equal(owners.map(({ process }) => process).slice(1), [], `'${id}' has one owner`);
+    }
+  }
+
+  /** No two nodes are registered at the same time: one gives up its registration before another makes it. */
+  #requireOneContact(): void {
+    for (const [id, contacts] of this.provider.contacts) assert.ok(contacts.size <= 1, `${id}: ${[...contacts]}`);
+  }
+
+  /** Each registration is held by one living node, which its provider knows, though it keeps one contact alone. */
+  #checkRegistrations(): void {
+    const parts = this.#parts;
+    for (const [id, contacts] of this.provider.contacts) {
+      const holders = parts.filter(({ name, cluster }) => cluster.registrations.holderOf(id) === name);
+      assert.is(holders.length, 1, `${id} is held by ${holders.map(({ process }) => process)}`);
+      const [{ name, process }] = holders as [SimulatedNode];
+      const living = this.#alive.filter((node) => contacts.has(node.process)).map((node) => node.process);
+      assert.equal(living, [process], id);
+      // A process without a name cannot say that it has replaced the contact: the next refresh mends it.
+      if (!this.#hadTwoOfAName) assert.is(this.provider.last.get(id), process, id);
+      assert.ok(lines[id]?.includes(name));
+      const ready = parts.filter((node) => lines[id]?.includes(node.name) && !node.isDrained);
+      assert.ok(ready.length === 0 || ready.some((node) => node.process === process), `${id} is at a drained node`);
+      for (const { cluster } of parts) assert.is(cluster.registrations.holderOf(id), name);
     }
   }
 
