@@ -42,7 +42,15 @@ export type Simulcast = {
   readonly rids: readonly string[];
   /** Number of the header extension with the name of a packet's size (RFC 8852). */
   readonly ridExtension: number;
+  /** The same for retransmissions (`repaired-rtp-stream-id`). Without it there are none in a stream of their own. */
+  readonly repairedExtension?: number;
 };
+
+/** Payload types of retransmissions in a stream of their own (RFC 4588): as we send them, and as the far side does. */
+export type RtxTypes = { readonly payloadType: number; readonly receivePayloadType: number };
+
+/** The SSRC of our retransmissions of a stream: as random as that of the stream, and always another one. */
+export const rtxSourceOf = (ssrc: number): number => (ssrc ^ 0x8000_0000) >>> 0;
 
 /**
  * The keys that DTLS agreed on with a browser, and the address that ICE found. Another thread or process continues with

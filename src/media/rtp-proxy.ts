@@ -3,7 +3,7 @@ import { formatAddress } from '../lib/addresses.ts';
 import type { EstablishedDtls } from '../lib/webrtc.ts';
 import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
-import type { VideoFlow, VideoStatistics } from '../telephony/video.ts';
+import type { OpenedVideo, VideoFlow, VideoStatistics } from '../telephony/video.ts';
 import type { EngineReport } from './protocol.ts';
 import type { PacketAddress } from './rtp/source-lock.ts';
 import { memoryWord, type SessionMemory, secretWords } from './session-memory.ts';
@@ -100,7 +100,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     return this.#video.any;
   }
 
-  openVideo(stream: number, bundled = false): Promise<{ address: string; port: number }> {
+  openVideo(stream: number, bundled = false): Promise<OpenedVideo> {
     const opened = this.#video.open(stream, bundled);
     this.mix?.videoOpened(this);
     return opened;

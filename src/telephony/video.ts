@@ -1,6 +1,6 @@
 import type { VideoFeedback } from '../lib/formats.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
-import type { BundledLine } from '../lib/webrtc.ts';
+import type { BundledLine, RtxTypes } from '../lib/webrtc.ts';
 import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 
 /**
@@ -44,6 +44,8 @@ export type VideoFlow = {
   srtp?: SrtpKeys;
   /** For streams that were opened so: they have the keys and the far side of the audio. */
   bundled?: BundledLine;
+  /** Retransmissions go in a stream of their own, both ways (RFC 4588); left out: in the stream itself. */
+  rtx?: RtxTypes;
   /** Our direction: whether we send and take video. */
   send: boolean;
   receive: boolean;
@@ -121,14 +123,17 @@ export type VideoModeName = VideoMode<unknown>['mode'];
 /** The same in numbers of sessions, as a mix is asked it. */
 export type VideoModeCommand = { mode: VideoModeName; source?: number };
 
+/** What SDP says of an open stream. */
+export type OpenedVideo = { readonly address: string; readonly port: number; readonly ssrc?: number };
+
 /** Video of an RTP session. */
 export interface VideoSession {
   /**
    * Opens a port pair for a stream; an open one is kept.
    * @param bundled it shares the port of the audio, and ICE and DTLS with it (BUNDLE, RFC 9143).
-   * @returns our address and port for SDP. @throws Error (rejects) if no port is free or the session has ended.
+   * @returns our address and port for SDP, and our SSRC. @throws Error (rejects) if no port is free or the session has ended.
    */
-  openVideo(stream: number, bundled?: boolean): Promise<{ address: string; port: number }>;
+  openVideo(stream: number, bundled?: boolean): Promise<OpenedVideo>;
   /** Sets or changes a stream's flow; undefined: its line is disabled and its ports are released. */
   configureVideo(stream: number, flow: VideoFlow | undefined): void;
   /** The far side asked for a key frame of the shown camera by other means than RTCP. */

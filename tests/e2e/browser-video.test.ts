@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import type { AriClient } from '../support/ari-client.ts';
 import { BrowserPages, packageScript, pageSees, pageToken } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
+import { LossyWay } from '../support/lossy-way.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, type TestServer, type TestServerOptions } from '../support/server.ts';
@@ -45,10 +46,28 @@ globalThis.test = {
   async connect(server, token, video, colour, more = {}) {
     eyes.useCamera(colour, ...(more.size ?? []));
     if (more.takes) test.takeOnly(more.takes);
+    if (more.isLossy) test.goBy(globalThis.lossyWay);
     await new Promise((resolve) => {
       Hookswitch.Phone.connect(server, token, { video, onlistening: resolve, ...more.options })
         .then((phone) => { test.phone = phone; phone.onincoming = (call) => test.follow(call); });
     });
+  },
+  /** Packets go by the ports that its function gives for those of answers. */
+  goBy(way) {
+    const ask = globalThis.fetch;
+    globalThis.fetch = async (url, options) => {
+      const response = await ask(url, options);
+      if (!response.headers.get('content-type')?.startsWith('application/sdp')) return response;
+      const text = await response.text();
+      const port = /^a=candidate:.* (\\d+) typ host/m.exec(text)?.[1];
+      const there = port && text.replaceAll(' ' + port + ' typ host', ' ' + (await way(Number(port))) + ' typ host');
+      return new Response(there ?? text, response);
+    };
+  },
+  /** What the page has sent or received of video, summed up. */
+  async count(kind, name) {
+    const stats = [...(await test.call.connection.getStats()).values()];
+    return stats.filter((each) => each.type === kind && each.kind === 'video').reduce((sum, each) => sum + (each[name] ?? 0), 0);
   },
   /** Offers say that each stream of video may have so many kbit/s. */
   takeOnly(kbits) {
@@ -77,7 +96,13 @@ globalThis.test = {
 const calling = (parts: readonly unknown[]) => parts.map((each) => JSON.stringify(each)).join(', ');
 
 /** What a page has besides: the picture of its camera, kbit/s that it takes, and options of the phone. */
-type More = { size?: readonly [width: number, height: number, specks: number]; takes?: number; options?: object };
+type More = {
+  size?: readonly [width: number, height: number, specks: number];
+  takes?: number;
+  options?: object;
+  /** A way that its packets go by. */
+  way?: LossyWay;
+};
 
 /** A page with the package, whose camera shows a colour, and so many screens. */
 type Connect = (name: string, colour: string, screens?: number, more?: More) => Promise<Page>;
@@ -90,9 +115,11 @@ const withPages = (
   onServer({ ...settings, ...more }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const base = server.url.replace(/\/ari$/, '');
-    await body(server, async (name, colour, screens = 1, more = {}) => {
+    await body(server, async (name, colour, screens = 1, { way, ...more } = {}) => {
       const page = await pages.page();
-      await page.evaluate(`test.connect(${calling([base, await pageToken(server, name), screens, colour, more])})`);
+      if (way) await page.exposeFunction('lossyWay', (port: number) => way.before(port));
+      const options = { ...more, isLossy: way !== undefined };
+      await page.evaluate(`test.connect(${calling([base, await pageToken(server, name), screens, colour, options])})`);
       return page;
     });
   });
@@ -196,7 +223,7 @@ chromium.test(videos, 'a camera in two sizes is seen by each page in the one tha
   }),
 );
 
-type RtpStatistics = { video?: { bitrate_taken?: number; txoctetcount?: number }[] };
+type RtpStatistics = { video?: { bitrate_taken?: number; txoctetcount?: number; sent_again?: number }[] };
 
 /** Bit/s that a page may send, by its own estimate. */
 const maySend = `(async () => {
@@ -249,6 +276,41 @@ chromium.test(videos, 'a page estimates more than it gets: its video is told wit
     );
     await hangUp(app, ids);
   }),
+);
+
+/** Waits until a page has sent or received more than so many of something. */
+async function untilMore(page: Page, kind: string, name: string, than: number): Promise<void> {
+  let count = 0;
+  await untilAsked(
+    async () => (count = await page.evaluate<number>(`test.count('${kind}', '${name}')`)) > than,
+    () => `${name} is ${count}`,
+  );
+}
+
+chromium.test(
+  videos,
+  'packets that are lost come again in a stream of their own, both ways, and the picture stays',
+  (path) =>
+    withPages(path, async (server, connect) => {
+      const app = await server.app('desk');
+      await app.ok('POST', '/bridges/b1?type=video_sfu');
+      const ids: string[] = [];
+      const ways = [new LossyWay(12), new LossyWay(12)] as const;
+      for (const way of ways) server.closing(way);
+      const source = await connect('alice', 'red', 1, { size: [640, 360, 100], way: ways[0] });
+      const viewer = await connect('bob', 'blue', 1, { way: ways[1] });
+      for (const page of [source, viewer]) await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+      await pageSees(viewer, 'red');
+      await untilMore(source, 'outbound-rtp', 'rtxSsrc', 0);
+      await untilMore(viewer, 'inbound-rtp', 'rtxSsrc', 0);
+      await untilMore(source, 'outbound-rtp', 'retransmittedPacketsSent', 10);
+      await untilMore(viewer, 'inbound-rtp', 'retransmittedPacketsReceived', 10);
+      await pageSees(viewer, 'red');
+      for (const way of ways) assert.ok(way.lost > 10);
+      const { video: [sent] = [] } = (await app.ok('GET', `/channels/${ids[1]}/rtp_statistics`)) as RtpStatistics;
+      assert.ok(sent!.sent_again! > 10);
+      await hangUp(app, ids);
+    }),
 );
 
 chromium.test(videos, 'in a bridge that shows who talks, pages see the one that does', (path) =>

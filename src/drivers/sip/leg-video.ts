@@ -79,6 +79,8 @@ export class VideoStreams implements LegVideo {
   readonly #options: VideoStreamsOptions;
   /** Our ports by stream. */
   readonly #ports = new Map<number, number>();
+  /** Our SSRCs by stream. */
+  readonly #sources = new Map<number, number>();
   readonly #opening = new Map<number, Promise<void>>();
   /** Ports of a restored leg that are not open again. */
   readonly #closed: Set<number>;
@@ -203,8 +205,10 @@ export class VideoStreams implements LegVideo {
    */
   local(wished: Direction, purpose: 'first offer' | 'offer' | 'answer'): LocalVideo {
     const streams: LocalStream[] = [];
-    for (let stream = 0; stream < this.#portsInARow(); stream++)
-      streams.push(this.#localStream(stream, wished, purpose));
+    for (let stream = 0; stream < this.#portsInARow(); stream++) {
+      const ssrc = this.#sources.get(stream);
+      streams.push({ ...this.#localStream(stream, wished, purpose), ...(ssrc !== undefined && { ssrc }) });
+    }
     const { maxBitrate } = this.#options;
     return { codecs: this.#codecs, streams, ...(maxBitrate !== undefined && { maxBitrate }) };
   }
@@ -413,9 +417,10 @@ export class VideoStreams implements LegVideo {
     const under = this.#opening.get(stream);
     if (under || !session) return under ?? Promise.resolve();
     const opening = session.openVideo(stream, this.#options.bundled).then(
-      ({ port }) => {
+      ({ port, ssrc }) => {
         this.#closed.delete(stream);
         this.#ports.set(stream, port);
+        if (ssrc !== undefined) this.#sources.set(stream, ssrc);
       },
       (error: unknown) => {
         const { log, channelId } = this.#options;
@@ -446,6 +451,7 @@ export class VideoStreams implements LegVideo {
     for (const stream of [...this.#ports.keys()].filter((each) => each >= kept)) {
       session.configureVideo(stream, undefined);
       this.#ports.delete(stream);
+      this.#sources.delete(stream);
     }
     this.#openUpTo(kept).catch(() => {});
   }

@@ -83,6 +83,10 @@ export function forgetIndices(memory: SessionMemory): void {
   for (const at of sourcesIn(memory)) memory[at + toControl] = memory[at + toSource] = 0;
 }
 
+/** A sealer of further packets with a key of ours: those of another source. @param at its word in the memory, before one for RTCP. */
+export const sealerAt = ({ local }: SrtpKeys, memory: SessionMemory, at: number): Sealer =>
+  new Sealer(local, new SealedWords(memory.subarray(at - sealed)));
+
 /** Our sent indices, in session memory. */
 class SealedWords implements SendingNumbers {
   readonly #memory: SessionMemory;

@@ -103,7 +103,6 @@ export class CameraSource {
     const { sequence, timestamp } = header;
     if (!reception.receive(header, Math.floor(now * unitsPerMs))) return;
     if (reception.starts !== this.#starts || this.#jumped(timestamp, now)) this.#begin();
-    const packet = this.#packet;
     const isFirst = this.#highest === 0;
     // Far from 0, so that those before the first have numbers too.
     if (isFirst) this.#highest = 0x1_0000 + sequence - 1;
@@ -116,7 +115,29 @@ export class CameraSource {
       this.#time = time;
       this.#heardAt = now;
     } else this.missed.came(index);
-    if (!flow.receive || !this.#read(flow.codec, octets, header, time)) return;
+    this.#handOn(octets, header, { index, time });
+  }
+
+  /**
+   * Takes a packet that has come again in a stream of its own: it counts as lost (RFC 4588 section 4). Only one of the last
+   * 256 numbers is used, and each once: browsers probe by repeating what has come.
+   */
+  repair(octets: Uint8Array, header: RtpHeader): void {
+    const highest = this.#highest;
+    const index = highest + sequenceDistance(highest & 0xffff, header.sequence);
+    if (highest === 0 || index >= highest || index <= highest - remembered) this.leftOut++;
+    else if (!this.#isKnown(index)) {
+      this.missed.came(index);
+      const time = this.#time + timestampDistance(this.#time % 0x1_0000_0000, header.timestamp);
+      this.#handOn(octets, header, { index, time });
+    }
+  }
+
+  /** Hands a new packet to the viewers, if it makes sense. */
+  #handOn(octets: Uint8Array, header: RtpHeader, { index, time }: Pick<VideoPacket, 'index' | 'time'>): void {
+    const flow = this.#flow;
+    const packet = this.#packet;
+    if (!flow?.receive || !this.#read(flow.codec, octets, header, time)) return;
     packet.octets = octets;
     packet.payloadStart = header.payloadStart;
     packet.payloadEnd = header.payloadEnd;

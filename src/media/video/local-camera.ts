@@ -1,5 +1,5 @@
 import type { VideoFlow } from '../../telephony/video.ts';
-import { type RtpHeader, readUint32 } from '../rtp/header.ts';
+import { emptyHeader, type RtpHeader, readHeader, readUint32 } from '../rtp/header.ts';
 import type { Reception } from '../rtp/reception.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { textIn } from '../webrtc/mid.ts';
@@ -8,6 +8,7 @@ import { type Camera, leastTaken, type VideoPacket, type Viewer } from './camera
 import { CameraSource, type SourceOptions } from './camera-source.ts';
 import { bitrateRequest, estimatedBitrate } from './feedback.ts';
 import { Layers } from './layers.ts';
+import { unwrapRtx } from './rtx.ts';
 import { videoWord } from './stream-memory.ts';
 
 type LocalCameraOptions = SourceOptions & {
@@ -26,6 +27,7 @@ export class LocalCamera implements Camera {
   readonly #viewers = new Set<Viewer>();
   /** The first is the only one, unless the picture comes in several sizes. */
   readonly #sources: CameraSource[];
+  readonly #header = emptyHeader();
   #flow: VideoFlow | undefined;
   layers: Layers | undefined;
   /** Packets that do not say of what size they are. */
@@ -101,9 +103,20 @@ export class LocalCamera implements Camera {
 
   /** Takes a packet of the far side into account and hands it on. */
   receive(octets: Uint8Array, header: RtpHeader, now: number): void {
-    const source = this.layers ? this.#sourceOf(octets) : this.#sources[0];
+    const source = this.layers ? this.#sourceOf(octets, 'layers') : this.#sources[0];
     if (source) source.receive(octets, header, now);
     else this.#unknown++;
+  }
+
+  /** Takes a retransmission in a stream of its own (RFC 4588). One of nothing that has come, or of padding, is left out. @param packet is changed. */
+  repair(packet: Uint8Array, header: RtpHeader): void {
+    const flow = this.#flow;
+    const source = this.layers ? this.#sourceOf(packet, 'repairs') : this.#sources[0];
+    const ssrc = source?.reception.ssrc;
+    // What is sent again has another source than what was sent first (RFC 4588 5.3).
+    if (!flow || !source || ssrc === undefined || ssrc === header.ssrc) return void this.#unknown++;
+    const original = unwrapRtx(packet, header, flow.receivePayloadType ?? flow.payloadType, ssrc);
+    if (original && readHeader(original, this.#header)) source.repair(original, this.#header);
   }
 
   /** Asks for what is due. @param now monotonic ms. */
@@ -144,16 +157,20 @@ export class LocalCamera implements Camera {
     for (const viewer of this.#viewers) viewer.take(packet);
   }
 
-  /** A source names its size until it is heard (RFC 8852 3.1); which it is outlives the thread. Undefined: it never did. */
-  #sourceOf(octets: Uint8Array): CameraSource | undefined {
+  /**
+   * A source names its size until it is heard (RFC 8852 3.1); which it is outlives the thread. Undefined: it never did.
+   * @param kind whether it sends packets first, or again.
+   */
+  #sourceOf(octets: Uint8Array, kind: 'layers' | 'repairs'): CameraSource | undefined {
     const { memory } = this.#options;
     const simulcast = this.#flow?.bundled?.simulcast;
-    if (!simulcast) return undefined;
+    const extension = kind === 'layers' ? simulcast?.ridExtension : simulcast?.repairedExtension;
+    if (!simulcast || extension === undefined) return undefined;
     const ssrc = readUint32(octets, 8);
-    for (const [index, source] of this.#sources.entries())
-      if (memory[videoWord.layers + index] === ssrc + 1) return source;
-    const layer = simulcast.rids.indexOf(textIn(octets, simulcast.ridExtension) ?? '');
-    if (layer >= 0) memory[videoWord.layers + layer] = ssrc + 1;
+    const words = videoWord[kind];
+    for (const [index, source] of this.#sources.entries()) if (memory[words + index] === ssrc + 1) return source;
+    const layer = simulcast.rids.indexOf(textIn(octets, extension) ?? '');
+    if (layer >= 0) memory[words + layer] = ssrc + 1;
     return this.#sources[layer];
   }
 

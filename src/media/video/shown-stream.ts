@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { VideoFlow, WhyNotShown } from '../../telephony/video.ts';
 import type { VideoConfig } from '../config.ts';
@@ -11,6 +12,7 @@ import { rewriteMark } from './frame-mark.ts';
 import type { PacketRoom } from './packet-room.ts';
 import { PacketStore } from './packet-store.ts';
 import { Rate } from './rate.ts';
+import { RtxStream } from './rtx.ts';
 import { ShownLayers } from './shown-layers.ts';
 import { videoWord } from './stream-memory.ts';
 import { WholeUnits } from './whole-units.ts';
@@ -58,6 +60,7 @@ export class ShownStream implements Viewer, SentStream {
   readonly #options: ShownStreamOptions;
   readonly #memory: SessionMemory;
   readonly #store: PacketStore;
+  readonly #rtx: RtxStream;
   readonly #rate = new Rate();
   readonly #layers = new ShownLayers();
   /** Bit/s that the far side has asked for by RTCP. */
@@ -109,6 +112,7 @@ export class ShownStream implements Viewer, SentStream {
         if (copies()) room.give(packet);
       },
     });
+    this.#rtx = new RtxStream(options);
     if (memory[begun] === 1) return;
     memory[ssrc] = random32();
     // RFC 3711 3.3.1: in the lower half, so that an early wrap with losses is unambiguous.
@@ -170,6 +174,8 @@ export class ShownStream implements Viewer, SentStream {
   configure(flow: VideoFlow): void {
     const before = this.#flow;
     this.#flow = flow;
+    // Packets that say other things of themselves would be others with the same numbers, if they were sent again.
+    if (!isDeepStrictEqual([before?.bundled, before?.rtx], [flow.bundled, flow.rtx])) this.#store.clear();
     this.#foreign = undefined;
     this.#inParts = undefined;
     if (before?.h264?.packetization !== flow.h264?.packetization) this.#whole.clear();
@@ -278,7 +284,9 @@ export class ShownStream implements Viewer, SentStream {
     if (!packet) return;
     this.sentAgain++;
     this.#rate.took(packet.length);
-    this.#options.send(packet);
+    const rtx = this.#flow?.rtx;
+    if (rtx) this.#rtx.send(packet, rtx.payloadType);
+    else this.#options.send(packet);
   }
 
   /** The far side needs a key frame. */

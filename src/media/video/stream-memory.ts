@@ -20,6 +20,11 @@ export const videoWord = {
   octets: memoryWord.octets,
   /** SSRC plus one of each size of the far side's picture; 0: not heard yet. */
   layers: behindSources,
+  /** The same of their retransmissions; of a picture in one size the first. */
+  repairs: behindSources + 3,
+  /** Retransmissions of ours: sequence number of the next one, never wrapped (0: none yet), and SRTP index behind the last one. */
+  rtxSequence: behindSources + 6,
+  rtxSealed: behindSources + 7,
 } as const;
 
 /** Words of one stream, 8 octets each. */

@@ -1,8 +1,8 @@
 import type { MediaSource } from '../../telephony/media.ts';
-import type { VideoFlow, VideoStatistics, VideoStreamDump } from '../../telephony/video.ts';
+import type { OpenedVideo, VideoFlow, VideoStatistics, VideoStreamDump } from '../../telephony/video.ts';
 import type { Showing } from '../protocol.ts';
 import type { Place, ThreadLink } from '../thread-link.ts';
-import { newStreamMemory, streamNumbers } from './stream-memory.ts';
+import { newStreamMemory, streamNumbers, videoWord } from './stream-memory.ts';
 
 /** The session's present location. */
 type Lives = { link: ThreadLink; place: Place };
@@ -23,8 +23,8 @@ type Line = {
   local: { address: string; port: number } | undefined;
   source: MediaSource | undefined;
   flow: VideoFlow | undefined;
-  opened: Promise<{ address: string; port: number }>;
-  resolve: (local: { address: string; port: number }) => void;
+  opened: Promise<OpenedVideo>;
+  resolve: (opened: OpenedVideo) => void;
   reject: (error: Error) => void;
 };
 
@@ -48,7 +48,7 @@ export class VideoLines {
   }
 
   /** See {@link VideoSession.openVideo}. */
-  open(stream: number, bundled = false): Promise<{ address: string; port: number }> {
+  open(stream: number, bundled = false): Promise<OpenedVideo> {
     const known = this.#lines.get(stream);
     if (known) return known.opened;
     if (!Number.isInteger(stream) || stream < 0) return Promise.reject(new Error(`${stream} is no number of a stream`));
@@ -138,7 +138,7 @@ export class VideoLines {
 
   #add(stream: number, bundled: boolean): Line {
     let settle: Pick<Line, 'resolve' | 'reject'> | undefined;
-    const opened = new Promise<{ address: string; port: number }>((resolve, reject) => {
+    const opened = new Promise<OpenedVideo>((resolve, reject) => {
       settle = { resolve, reject };
     });
     // The caller gets the error. Without one, as after a restart, the thread logs it.
@@ -175,7 +175,7 @@ export class VideoLines {
         }),
         ({ address, port }) => {
           line.local = { address, port };
-          line.resolve(line.local);
+          line.resolve({ ...line.local, ssrc: streamNumbers(memory)[videoWord.ssrc]! });
         },
       )
       .catch((error: Error) => {

@@ -224,9 +224,12 @@ export class VideoStream {
     const header = this.#header;
     if (flow) this.#far.greeted(address, port, this.#found);
     if (!flow || !readHeader(packet, header)) return;
-    if (header.payloadType !== (flow.receivePayloadType ?? flow.payloadType)) return;
+    const isRepair = header.payloadType === flow.rtx?.receivePayloadType;
+    if (!isRepair && header.payloadType !== (flow.receivePayloadType ?? flow.payloadType)) return;
     const now = this.#clock.monotonic();
-    if (this.#far.admits(address, port, header, now)) this.camera.receive(packet, header, now);
+    if (!this.#far.admits(address, port, header, now)) return;
+    if (isRepair) this.camera.repair(packet, header);
+    else this.camera.receive(packet, header, now);
   }
 
   #receiveControl(packet: Uint8Array): boolean {

@@ -7,7 +7,8 @@ import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { Trace } from '../rtp/traced-pair.ts';
 import type { SessionMemory } from '../session-memory.ts';
-import { forgetIndices, isProved, SecurePair } from '../srtp/secure-pair.ts';
+import { forgetIndices, isProved, SecurePair, sealerAt } from '../srtp/secure-pair.ts';
+import { videoWord } from '../video/stream-memory.ts';
 import { numberIn, textIn, withExtensions } from './mid.ts';
 import { TransportFeedback } from './transport-feedback.ts';
 
@@ -150,8 +151,12 @@ export class BundledPair implements PortPair {
   heardControl: PacketListener | undefined;
   readonly #options: BundledPairOptions;
   #secure: SecurePair | undefined;
+  /** Seals and sends a retransmission: its source has rollover counters of its own. */
+  #sendRtx: ((packet: Uint8Array) => void) | undefined;
   #line: BundledLine | undefined;
-  #payloadType: number | undefined;
+  /** Payload types of what is received, of retransmissions of ours, and all. */
+  #received: readonly number[] = [];
+  #rtxType: number | undefined;
   #payloadTypes: readonly number[] = [];
   #heard: PacketListener | undefined;
   #inside: { rtp?: PacketListener | undefined; rtcp?: PacketListener | undefined } = {};
@@ -166,10 +171,7 @@ export class BundledPair implements PortPair {
       port: options.port,
       // The encrypted packet is a copy.
       copies: true,
-      send: (packet) => {
-        const line = this.#line;
-        this.#secure?.rtp.send(line ? withExtensions(packet, line, this.#now()) : packet, 0, '');
-      },
+      send: (packet) => this.#sendRtp(packet),
       listen: (listener) => {
         this.#heard = listener;
       },
@@ -191,10 +193,12 @@ export class BundledPair implements PortPair {
   }
 
   /** Says by what its packets are known. */
-  carry({ bundled, payloadType, receivePayloadType = payloadType, receive }: VideoFlow): void {
-    this.#line = bundled;
-    this.#payloadType = receive ? receivePayloadType : undefined;
-    this.#payloadTypes = [payloadType, receivePayloadType];
+  carry({ bundled, payloadType, receivePayloadType = payloadType, receive, rtx }: VideoFlow): void {
+    const received = [receivePayloadType, ...(rtx ? [rtx.receivePayloadType] : [])];
+    this.#line = bundled && rtx ? bundled : untimed(bundled);
+    this.#received = receive ? received : [];
+    this.#rtxType = rtx?.payloadType;
+    this.#payloadTypes = [payloadType, ...received, ...(rtx ? [rtx.payloadType] : [])];
   }
 
   /** Hears where the far side is, now and from now on. */
@@ -215,7 +219,7 @@ export class BundledPair implements PortPair {
   }
 
   takes(payloadType: number): boolean {
-    return payloadType === this.#payloadType;
+    return this.#received.includes(payloadType);
   }
 
   /** See {@link TransportFeedback.due}: what is due of the whole transport is given to the first stream that asks. */
@@ -245,7 +249,8 @@ export class BundledPair implements PortPair {
       },
       close() {},
     });
-    this.#secure = new SecurePair({ rtp: inner('rtp'), rtcp: inner('rtcp') }, keys, memory);
+    const rtp = inner('rtp');
+    this.#secure = new SecurePair({ rtp, rtcp: inner('rtcp') }, keys, memory);
     this.#secure.rtp.listen((packet, address, from) => {
       const ssrc = readUint32(packet, 8);
       if (this.isNamed(packet)) proved(ssrc);
@@ -254,14 +259,21 @@ export class BundledPair implements PortPair {
       this.#heard?.(packet, address, from);
     });
     this.#secure.rtcp.listen(control);
+    const sealer = sealerAt(keys, memory, videoWord.rtxSealed);
+    this.#sendRtx = (packet) => {
+      const sealed = sealer.audio(packet);
+      if (sealed) rtp.send(sealed, 0, '');
+    };
   }
 
   forgetIndices(): void {
-    forgetIndices(this.#options.memory);
+    const { memory } = this.#options;
+    forgetIndices(memory);
+    memory[videoWord.rtxSealed] = 0;
   }
 
   end(): void {
-    this.#secure = undefined;
+    this.#secure = this.#sendRtx = undefined;
     this.#inside = {};
   }
 
@@ -271,9 +283,26 @@ export class BundledPair implements PortPair {
     this.#inside[isControl ? 'rtcp' : 'rtp']?.(packet, address, port);
   }
 
+  #sendRtp(packet: Uint8Array): void {
+    const line = this.#line;
+    const whole = line ? withExtensions(packet, line, this.#now()) : packet;
+    if ((packet[1]! & 127) === this.#rtxType) this.#sendRtx?.(whole);
+    else this.#secure?.rtp.send(whole, 0, '');
+  }
+
   #close(): void {
     this.end();
     this.#follower = this.#heard = this.heardControl = undefined;
     this.#options.closed();
   }
 }
+
+/**
+ * A line whose packets do not say when they are sent. One that is sent again in its stream is sealed again with its number,
+ * and has to be the same octet for octet: two texts with one nonce give away the key of GCM's tags (RFC 5116 5.1.1).
+ */
+const untimed = (line: BundledLine | undefined): BundledLine | undefined => {
+  if (!line) return undefined;
+  const { sendTimeExtension: _, ...rest } = line;
+  return rest;
+};

@@ -2,26 +2,29 @@ import { type VideoFormatName, videoFormatNames } from '../../lib/formats.ts';
 import type { BundledLine } from '../../lib/webrtc.ts';
 import { answerH264, h264Offers, h264Rank, isSameH264, readH264, readParameters } from './h264-parameters.ts';
 
-/** One way of a codec as we offer it. Its clock is 90,000 Hz, as of all video. */
-export type OfferedVideo = { codec: VideoFormatName; payloadType: number; parameters?: string };
+/** One way of a codec as we offer it, and the payload type of its retransmissions. Its clock is 90,000 Hz, as of all video. */
+export type OfferedVideo = { codec: VideoFormatName; payloadType: number; parameters?: string; rtx?: number };
 
 export const VIDEO_CLOCK = 90_000;
 
 const names: Readonly<Record<VideoFormatName, string>> = { vp8: 'VP8', vp9: 'VP9', h264: 'H264', av1: 'AV1' };
 
-/** The ways of each codec that we offer, with numbers that no other of ours has. */
-const offers: Readonly<Record<VideoFormatName, readonly OfferedVideo[]>> = {
-  vp8: [{ codec: 'vp8', payloadType: 96 }],
-  vp9: [{ codec: 'vp9', payloadType: 97, parameters: 'profile-id=0' }],
-  h264: h264Offers.map((parameters, index) => ({ codec: 'h264', payloadType: 98 + index, parameters })),
-  av1: [{ codec: 'av1', payloadType: 100 }],
+/** The ways of each codec that we offer, with numbers that no other of ours has, those of audio included. */
+const offers: Readonly<Record<VideoFormatName, readonly (OfferedVideo & { rtx: number })[]>> = {
+  vp8: [{ codec: 'vp8', payloadType: 96, rtx: 102 }],
+  vp9: [{ codec: 'vp9', payloadType: 97, parameters: 'profile-id=0', rtx: 103 }],
+  h264: h264Offers.map((parameters, index) => ({
+    ...{ codec: 'h264', payloadType: 98 + index, parameters },
+    rtx: 104 + index,
+  })),
+  av1: [{ codec: 'av1', payloadType: 100, rtx: 106 }],
 };
 
 /** How a codec is written in `rtpmap`. */
 export const videoNameOf = (codec: VideoFormatName): string => names[codec];
 
 /** All ways of these codecs, in this order. */
-export const videoOffers = (codecs: readonly VideoFormatName[]): OfferedVideo[] =>
+export const videoOffers = (codecs: readonly VideoFormatName[]): (OfferedVideo & { rtx: number })[] =>
   codecs.flatMap((codec) => offers[codec]);
 
 /** The codec of a name; names are compared without case (RFC 8866 6.6). */
@@ -80,9 +83,10 @@ export function withNumbers(
   const { known, used } = before ?? { known: [], used: [] };
   const isNew = ({ payloadType }: OfferedVideo): boolean => !used.includes(payloadType);
   const numbers = all.map(Number).filter((each) => Number.isInteger(each) && each >= 0 && each <= 127);
-  const added = formats.filter(isNew).map(({ codec, payloadType, parameters }) => ({
+  const added = formats.filter(isNew).map(({ codec, payloadType, parameters, rtx }) => ({
     ...{ codec, payloadType },
     ...(parameters !== undefined && { parameters }),
+    ...(rtx !== undefined && { rtx }),
   }));
   const { rids } = bundled?.simulcast ?? {};
   return { known: [...known, ...added], used: [...new Set([...used, ...numbers])], ...(rids && { rids }) };
@@ -92,15 +96,22 @@ export function withNumbers(
 const freeNumbers = Array.from({ length: 32 }, (_, index) => 127 - index);
 
 /** Our offers with the numbers that they have in this session: what one stands for never changes (RFC 3264 8.3.2). */
-export function numbered(offers: readonly OfferedVideo[], numbers: VideoNumbers | undefined): OfferedVideo[] {
+export function numbered(
+  offers: readonly (OfferedVideo & { rtx: number })[],
+  numbers: VideoNumbers | undefined,
+): OfferedVideo[] {
   if (!numbers) return [...offers];
   const taken = new Set(numbers.used);
-  for (const { payloadType } of offers) taken.add(payloadType);
+  for (const { payloadType, rtx } of offers) taken.add(payloadType).add(rtx);
+  const numberOf = (known: number | undefined, ours: number): number => {
+    const isOthers = numbers.used.includes(ours);
+    const number = known ?? (isOthers ? freeNumbers.find((each) => !taken.has(each)) : undefined) ?? ours;
+    taken.add(number);
+    return number;
+  };
   return offers.map((offer) => {
     const same = numbers.known.find((each) => isSameWay(each, offer));
-    const isOthers = numbers.used.includes(offer.payloadType);
-    const payloadType = same?.payloadType ?? (isOthers ? freeNumbers.find((each) => !taken.has(each)) : undefined);
-    if (payloadType !== undefined) taken.add(payloadType);
-    return { ...offer, payloadType: payloadType ?? offer.payloadType };
+    const payloadType = numberOf(same?.payloadType, offer.payloadType);
+    return { ...offer, payloadType, rtx: numberOf(same?.rtx, offer.rtx) };
   });
 }

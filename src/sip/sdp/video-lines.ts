@@ -1,6 +1,6 @@
 import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
-import type { BundledLine } from '../../lib/webrtc.ts';
+import { type BundledLine, type RtxTypes, rtxSourceOf } from '../../lib/webrtc.ts';
 import { type Description, directionOf, isNowhere, mirrored, receives, sends } from './description.ts';
 import { type H264Terms, h264Terms } from './h264-parameters.ts';
 import { type Direction, type MediaLine, type RemotePlace, remotePlace } from './media-line.ts';
@@ -41,6 +41,8 @@ export type LocalVideoStream = {
   codecs?: readonly VideoFormatName[];
   /** `a=label` (RFC 4574). */
   label?: string;
+  /** Its SSRC, once it is known: browsers are told. */
+  ssrc?: number;
 };
 
 /** Our video capabilities on one call; the address is that of the audio. */
@@ -74,14 +76,25 @@ export type AgreedVideo = {
   srtp?: SrtpKeys;
   /** It is in the transport of the audio. */
   bundled?: BundledLine;
+  /** Retransmissions go in a stream of their own, both ways (RFC 4588). */
+  rtx?: RtxTypes;
   send: boolean;
   receive: boolean;
+};
+
+/** A format as we write it. */
+type WrittenFormat = {
+  codec: VideoFormatName;
+  payloadType: number;
+  parameters?: string | undefined;
+  /** Of browsers: the payload type of its retransmissions. */
+  rtx?: number | undefined;
 };
 
 /** A line as we write it. */
 type WrittenVideo = {
   stream: LocalVideoStream;
-  formats: readonly { codec: VideoFormatName; payloadType: number; parameters?: string | undefined }[];
+  formats: readonly WrittenFormat[];
   direction: Direction;
   sdes: readonly SdesLine[];
   /** It is in the transport of the audio. */
@@ -184,16 +197,21 @@ export function answerVideos(
     if (theirs && srtp) keys = { ...keys, [number]: withKeys(keys[number] ?? {}, [theirs.key.suite], srtp) };
     const ours = theirs && { local: besideKey(theirs, keys[number]), remote: theirs.key };
     const direction = within(stream.direction, remote.direction);
+    const rtx = rtxOf(remote, chosen);
     written.set(line, {
       stream,
-      formats: [{ ...chosen, parameters: answeredParameters(chosen.codec, chosen.parameters) }],
+      formats: [{ ...chosen, rtx, parameters: answeredParameters(chosen.codec, chosen.parameters) }],
       direction,
       sdes: theirs && ours ? [{ tag: theirs.tag, key: ours.local }] : [],
       ...bundledOf(remote),
       feedback: [{ payload: chosen.payloadType, feedback: chosen.feedback }],
       ...bandwidthOf(local, direction),
     });
-    agreed.push({ ...agree(number, { remote, chosen }, direction, local.codecs), ...(ours && { srtp: ours }) });
+    agreed.push({
+      ...agree(number, { remote, chosen }, direction, local.codecs),
+      ...(ours && { srtp: ours }),
+      ...rtxTypes(rtx, rtx),
+    });
   }
   return said();
 }
@@ -221,6 +239,7 @@ export function acceptVideos(
       ...agree(number, { remote, chosen }, within(stream.direction, remote.direction), local.codecs),
       ...(ours && { srtp: ours }),
       ...(offered.payloadType !== chosen.payloadType && { receivePayloadType: offered.payloadType }),
+      ...rtxTypes(rtxOf(remote, chosen), offered.rtx),
     });
   }
   return agreed;
@@ -238,7 +257,8 @@ const labelForm = /^[\x21-\x7e]{1,256}$/;
  * @param transport what the line says of the transport that it shares with the audio, if it does.
  */
 export function videoMedia(line: MediaLine, video: WrittenVideo, transport: (track: string) => object) {
-  const { stream, formats, direction, sdes, bundled, feedback, maxBitrate } = video;
+  const { stream, direction, sdes, bundled, feedback, maxBitrate } = video;
+  const formats = bundled ? video.formats.flatMap(withRtx) : video.formats.map(plain);
   return {
     type: 'video',
     port: stream.port,
@@ -251,11 +271,7 @@ export function videoMedia(line: MediaLine, video: WrittenVideo, transport: (tra
       ],
     }),
     payloads: formats.map(({ payloadType }) => payloadType).join(' '),
-    rtp: formats.map(({ codec, payloadType }) => ({
-      payload: payloadType,
-      codec: videoNameOf(codec),
-      rate: VIDEO_CLOCK,
-    })),
+    rtp: formats.map(({ name, payloadType }) => ({ payload: payloadType, codec: name, rate: VIDEO_CLOCK })),
     fmtp: formats.flatMap(({ payloadType, parameters }) =>
       parameters === undefined ? [] : [{ payload: payloadType, config: parameters }],
     ),
@@ -271,8 +287,40 @@ export function videoMedia(line: MediaLine, video: WrittenVideo, transport: (tra
     ...(stream.label !== undefined && labelForm.test(stream.label) && { label: stream.label }),
     ...(sdes.length > 0 && { crypto: sdes.map(writeSdes) }),
     ...(bundled && { ...bundledAttributes(bundled), ...transport(`video-${bundled.mid}`) }),
+    ...(bundled && stream.ssrc !== undefined && sourcesOf(stream.ssrc, formats.length > video.formats.length)),
   };
 }
+
+const plain = ({ codec, payloadType, parameters }: WrittenFormat) => ({
+  name: videoNameOf(codec),
+  ...{ payloadType, parameters },
+});
+
+/** A format and its retransmissions (RFC 4588 8.6). */
+const withRtx = (format: WrittenFormat) => [
+  plain(format),
+  ...(format.rtx === undefined
+    ? []
+    : [{ name: 'rtx', payloadType: format.rtx, parameters: `apt=${format.payloadType}` }]),
+];
+
+/** Our sources of a line: Firefox takes one that nobody named for the stream itself, also where it is that of retransmissions. */
+function sourcesOf(ssrc: number, hasRtx: boolean) {
+  const sources = hasRtx ? [ssrc, rtxSourceOf(ssrc)] : [ssrc];
+  return {
+    ...(hasRtx && { ssrcGroups: [{ semantics: 'FID', ssrcs: sources.join(' ') }] }),
+    ssrcs: sources.map((id) => ({ id, attribute: 'cname', value: 'hookswitch' })),
+  };
+}
+
+/** How a far side's retransmissions of a format are numbered; undefined: they go in the stream itself. They have to say of what size they are. */
+const rtxOf = ({ bundled }: VideoStream, { rtx, feedback }: VideoFormat): number | undefined =>
+  bundled && feedback.nack && (!bundled.simulcast || bundled.simulcast.repairedExtension !== undefined)
+    ? rtx
+    : undefined;
+
+const rtxTypes = (payloadType: number | undefined, receivePayloadType: number | undefined): { rtx?: RtxTypes } =>
+  payloadType === undefined || receivePayloadType === undefined ? {} : { rtx: { payloadType, receivePayloadType } };
 
 /** Who says what number its packets have in their transport hears when they came. */
 const feedbackOf = (bundled: BundledLine | undefined, payload: number) =>

@@ -1,4 +1,5 @@
 import type { VideoFeedback, VideoFormatName } from '../../lib/formats.ts';
+import { readParameters } from './h264-parameters.ts';
 import {
   atBrowser,
   type Direction,
@@ -11,11 +12,12 @@ import {
   plainProfiles,
   type RawMedia,
   type RawSession,
+  type RtpMap,
   rtpmapsOf,
   secretProfiles,
 } from './media-line.ts';
 import { readSdes, type SdesLine } from './sdes.ts';
-import { isForwardable, videoNamed } from './video-codecs.ts';
+import { isForwardable, VIDEO_CLOCK, videoNamed } from './video-codecs.ts';
 import { dtlsProfiles, type RemoteBundled, readBundled } from './webrtc.ts';
 
 /** One codec of a video stream as it was described. */
@@ -25,6 +27,8 @@ export type VideoFormat = {
   parameters?: string;
   /** The feedback that its receiver supports. */
   feedback: VideoFeedback;
+  /** Payload type of its retransmissions in a stream of their own (RFC 4588 8.6). */
+  rtx?: number;
 };
 
 /** A usable video stream of a description: with a port, an RTP profile and an address. */
@@ -78,6 +82,7 @@ function readVideo(
 ): VideoStream {
   const maps = rtpmapsOf(media);
   const keys = readSdes((media as { crypto?: unknown }).crypto);
+  const retransmissions = rtxTypes(media, maps);
   const maxBitrate = bitrateOf(media.bandwidth) ?? bitrateOf(session.bandwidth);
   const label = media.label === undefined ? undefined : String(media.label).slice(0, MAX_LABEL);
   return {
@@ -92,12 +97,25 @@ function readVideo(
       const parameters = parametersOf(media, payloadType);
       if (!codec || !isForwardable(codec, parameters)) return [];
       const feedback = feedbackOf(media, payloadType);
-      return [{ codec, payloadType, ...(parameters !== undefined && { parameters }), feedback }];
+      const rtx = retransmissions.get(payloadType);
+      const more = { ...(parameters !== undefined && { parameters }), ...(rtx !== undefined && { rtx }) };
+      return [{ codec, payloadType, ...more, feedback }];
     }),
     ...(maxBitrate !== undefined && { maxBitrate }),
     direction: directionSaid(media, session),
     ...(label !== undefined && { label }),
   };
+}
+
+/** Payload types of retransmissions by those of what is sent again: `apt` names that (RFC 4588 8.6). The first of several counts. */
+function rtxTypes(media: RawMedia, maps: ReadonlyMap<number, RtpMap>): ReadonlyMap<number, number> {
+  const types = new Map<number, number>();
+  for (const [payloadType, { codec, rate }] of maps) {
+    if (String(codec).toLowerCase() !== 'rtx' || Number(rate) !== VIDEO_CLOCK || !(payloadType <= 127)) continue;
+    const said = Number(readParameters(parametersOf(media, payloadType) ?? '').get('apt') ?? Number.NaN);
+    if (maps.has(said) && said !== payloadType && !types.has(said)) types.set(said, payloadType);
+  }
+  return types;
 }
 
 /** `rtcp-fb` of a payload type, or of all (RFC 4585 4.2), also with a profile without feedback. */

@@ -38,6 +38,9 @@ const midUri = 'urn:ietf:params:rtp-hdrext:sdes:mid';
 /** The same with the name of a size of its picture (RFC 8852 section 4). */
 const ridUri = 'urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
 
+/** The same of a retransmission (RFC 8852 section 4). */
+const repairedUri = 'urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id';
+
 /** The same with the number of a packet in its transport (draft-holmer-rmcat-transport-wide-cc-extensions-01 section 2). */
 const transportUri = 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01';
 
@@ -70,7 +73,10 @@ function readSimulcast(media: RawMedia): Simulcast | undefined {
     .split(';')
     .map((size) => (size.split(',')[0] ?? '').replace('~', ''));
   const rids = [...new Set(named)].filter((rid) => ridPattern.test(rid) && sent.has(rid)).slice(0, MAX_SIZES);
-  return rids.length > 1 ? { rids, ridExtension } : undefined;
+  const repairedExtension = extensionOf(media, repairedUri);
+  return rids.length > 1
+    ? { rids, ridExtension, ...(repairedExtension !== undefined && { repairedExtension }) }
+    : undefined;
 }
 
 /** Reads in what transport a media section is; undefined when that is its own, or not one that we take. */
@@ -107,6 +113,7 @@ export const bundledAttributes = ({
   ext: [
     ...(midExtension === undefined ? [] : [{ value: midExtension, uri: midUri }]),
     ...(simulcast ? [{ value: simulcast.ridExtension, uri: ridUri }] : []),
+    ...(simulcast?.repairedExtension === undefined ? [] : [{ value: simulcast.repairedExtension, uri: repairedUri }]),
     ...(transportExtension === undefined ? [] : [{ value: transportExtension, uri: transportUri }]),
     ...(sendTimeExtension === undefined ? [] : [{ value: sendTimeExtension, uri: sendTimeUri }]),
   ],
@@ -122,7 +129,7 @@ export const bundledAttributes = ({
  */
 export const offeredLine = (mid: string, rids: readonly string[] = []): BundledLine => ({
   ...{ mid, midExtension: 1, transportExtension: 3, sendTimeExtension: 14 },
-  ...(rids.length > 0 && { simulcast: { rids, ridExtension: 2 } }),
+  ...(rids.length > 0 && { simulcast: { rids, ridExtension: 2, repairedExtension: 11 } }),
 });
 
 /** Our side of ICE in a session, and the far side's that it was made for; our side of DTLS once it is agreed on. */

@@ -7,6 +7,7 @@ import type { PortPair } from '../../../src/media/rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../../../src/media/rtp/sockets.ts';
 import type { PacketAddress } from '../../../src/media/rtp/source-lock.ts';
 import { SecurePair } from '../../../src/media/srtp/secure-pair.ts';
+import { newStreamMemory, streamNumbers, videoWord } from '../../../src/media/video/stream-memory.ts';
 import { Bundle } from '../../../src/media/webrtc/bundle.ts';
 import { identityOf } from '../../../src/media/webrtc/dtls-end.ts';
 import { DtlsServer } from '../../../src/media/webrtc/dtls-server.ts';
@@ -104,6 +105,7 @@ function connect({ give, sent }: ReturnType<typeof setUp>, then = here) {
   const sealing = new SecurePair(out.pair, keys, new Float64Array(16) as never);
   const sealed = (): Buffer => out.sent.pop()!.datagram;
   return {
+    keys,
     audio(sequence: number): Buffer {
       const packet = Buffer.alloc(172, 1);
       packet.writeUInt16BE(0x8000);
@@ -228,9 +230,12 @@ test('media is heard from every proved address, once, and from no other', () => 
   assert.equal(faults, []);
 });
 
+const newStreamNumbers = () => streamNumbers(newStreamMemory());
+const numberOfOctets = (packet: Buffer, extension: number) => textIn(packet, extension)?.length;
+
 /** A stream in the transport of the audio, that takes payload type 96. */
 function stream({ bundle }: ReturnType<typeof setUp>, mid: string, { receive = true, midExtension = 4 } = {}) {
-  const memory = new Float64Array(16) as never;
+  const memory = newStreamNumbers();
   const traced: string[] = [];
   const trace = (_packet: Uint8Array, direction: string, address: string, to: number) =>
     void traced.push(`${direction} ${address} ${to}`);
@@ -305,6 +310,84 @@ test('a stream of a bundle is sent to the browser with the name of its line, sea
   const count = parts.sent.length;
   pair.rtp.send(plain, 1, '');
   assert.is(parts.sent.length, count);
+});
+
+/** A packet of video of ours. */
+function ourVideo(payloadType: number, sequence: number, ssrc: number): Buffer {
+  const plain = Buffer.alloc(60, 2);
+  plain.writeUInt16BE(0x8000 | payloadType);
+  plain.writeUInt16BE(sequence, 2);
+  plain.writeUInt32BE(ssrc, 8);
+  return plain;
+}
+
+test('retransmissions of a stream are sealed by numbers of their own, which another thread and other keys go on with', () => {
+  const parts = setUp();
+  const { pair, memory } = stream(parts, '1');
+  const bundled = { mid: '1', midExtension: 4, sendTimeExtension: 2 };
+  const flow = { payloadType: 96, receive: true, bundled, rtx: { payloadType: 97, receivePayloadType: 98 } };
+  pair.carry(flow as VideoFlow);
+  const sealing = connect(parts);
+  const opened: Buffer[] = [];
+  const listening = port();
+  const browserSide = new SecurePair(listening.pair, sealing.keys, newStreamNumbers());
+  browserSide.rtp.listen((packet) => opened.push(Buffer.from(packet)));
+  const carry = (payloadType: number, sequence: number, ssrc: number) => {
+    pair.rtp.send(ourVideo(payloadType, sequence, ssrc), 1, '');
+    listening.give(parts.sent.at(-1)!.datagram, here);
+  };
+  // The stream goes round, its retransmissions do not: each has rollover counters of its own (RFC 3711 3.2.3).
+  for (const sequence of [65_534, 65_535, 0, 1]) carry(96, sequence, 500);
+  for (const sequence of [7, 8]) carry(97, sequence, 900);
+  carry(96, 2, 500);
+  carry(97, 9, 900);
+  assert.equal(
+    opened.map((packet) => [packet.readUInt32BE(8), packet.readUInt16BE(2)]),
+    [65_534, 65_535, 0, 1]
+      .map((each) => [500, each])
+      .concat([
+        [900, 7],
+        [900, 8],
+        [500, 2],
+        [900, 9],
+      ]),
+  );
+  assert.is(memory[videoWord.rtxSealed], 10);
+  pair.forgetIndices();
+  assert.is(memory[videoWord.rtxSealed], 0);
+  // What comes with either payload type is of the stream.
+  assert.equal(
+    [96, 97, 98, 99].map((each) => [pair.has(each), pair.takes(each)]),
+    [
+      [true, true],
+      [true, false],
+      [true, true],
+      [false, false],
+    ],
+  );
+});
+
+test('a packet that is sent again in its stream is the same octet for octet: it is sealed with the same nonce', () => {
+  const parts = setUp();
+  const { pair } = stream(parts, '1');
+  const bundled = { mid: '1', midExtension: 4, sendTimeExtension: 2 };
+  pair.carry({ payloadType: 96, receive: true, bundled } as VideoFlow);
+  connect(parts);
+  const [first, again] = [0, 1].map(() => {
+    parts.clock.advance(100);
+    pair.rtp.send(ourVideo(96, 1, 500), 1, '');
+    return parts.sent.at(-1)!.datagram;
+  });
+  assert.equal(again, first);
+  // With retransmissions as a stream of their own each packet says when it is sent.
+  pair.carry({
+    payloadType: 96,
+    receive: true,
+    bundled,
+    rtx: { payloadType: 97, receivePayloadType: 97 },
+  } as VideoFlow);
+  pair.rtp.send(ourVideo(96, 2, 500), 1, '');
+  assert.equal([textIn(first!, 2), numberOfOctets(parts.sent.at(-1)!.datagram, 2)], [undefined, 3]);
 });
 
 test('heads of the packets of a stream are written down as they are on the network, and told from those of the audio', () => {

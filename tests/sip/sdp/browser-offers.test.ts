@@ -117,16 +117,16 @@ for (const [name, opus, events, ufrag] of [
   });
 }
 
-for (const [name, vp8, line] of [
-  ['chromium-156', 96, { mid: '1', midExtension: 4, transportExtension: 3, sendTimeExtension: 2 }],
-  ['firefox', 120, { mid: '1', midExtension: 3 }],
-  ['safari', undefined, undefined],
+for (const [name, vp8, rtx, line] of [
+  ['chromium-156', 96, 97, { mid: '1', midExtension: 4, transportExtension: 3, sendTimeExtension: 2 }],
+  ['firefox', 120, 124, { mid: '1', midExtension: 3 }],
+  ['safari', undefined, undefined, undefined],
 ] as const) {
   offers(`the video of ${name} is taken in the transport of the audio, where it has VP8`, () => {
     const { body, videos } = answered(textOf(name), undefined, withVideo());
     assert.match(body, vp8 ? /^a=group:BUNDLE 0 1\r$/m : /^a=group:BUNDLE 0\r$/m);
     const video = body.slice(body.indexOf('m=video'));
-    assert.match(video, vp8 ? new RegExp(`^m=video 5000 UDP/TLS/RTP/SAVPF ${vp8}\r`) : /^m=video 0 /);
+    assert.match(video, vp8 ? new RegExp(`^m=video 5000 UDP/TLS/RTP/SAVPF ${vp8} ${rtx}\r`) : /^m=video 0 /);
     if (vp8 === undefined) return assert.equal(videos, []);
     const parts = ['a=mid:1', `a=extmap:${line.midExtension} urn:ietf:params:rtp-hdrext:sdes:mid`, 'a=rtcp-mux'];
     const uri = 'http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01';
@@ -136,10 +136,16 @@ for (const [name, vp8, line] of [
     for (const each of [...parts, ...arrivals, 'a=setup:passive', `a=rtcp-fb:${vp8} nack pli`])
       assert.ok(video.split('\r\n').includes(each), each);
     assert.is(ufragIn(video), ufragIn(body));
-    // No retransmission as a stream of its own.
-    assert.not.match(video, /rtx|simulcast|a=rid/);
+    // Retransmissions are a stream of their own (RFC 4588), of the codec that is chosen alone.
+    assert.equal(video.match(/^a=(rtpmap|fmtp):.*(?=\r$)/gm), [
+      `a=rtpmap:${vp8} VP8/90000`,
+      `a=rtpmap:${rtx} rtx/90000`,
+      `a=fmtp:${rtx} apt=${vp8}`,
+    ]);
+    assert.not.match(video, /simulcast|a=rid/);
     const [agreed] = videos!;
     assert.equal([agreed!.bundled, agreed!.payloadType, agreed!.send, agreed!.receive], [line, vp8, true, true]);
+    assert.equal(agreed!.rtx, { payloadType: rtx, receivePayloadType: rtx });
   });
 }
 
@@ -153,10 +159,13 @@ const inSizes = (sizes: string, rids: readonly string[]): string =>
 offers('a camera in several sizes is taken in three at most, and later offers of ours ask for them again', () => {
   const { body, videos, session } = answered(inSizes('l,x;~m;h;huge', ['l', 'm', 'h', 'huge']), undefined, withVideo());
   const lines = ['a=rid:l recv', 'a=rid:m recv', 'a=rid:h recv', 'a=simulcast:recv l;m;h'];
-  const extension = 'a=extmap:10 urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id';
-  for (const line of [...lines, extension]) assert.ok(body.split('\r\n').includes(line), line);
+  const extensions = [
+    'a=extmap:10 urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id',
+    'a=extmap:11 urn:ietf:params:rtp-hdrext:sdes:repaired-rtp-stream-id',
+  ];
+  for (const line of [...lines, ...extensions]) assert.ok(body.split('\r\n').includes(line), line);
   assert.not.match(body, /huge/);
-  const simulcast = { rids: ['l', 'm', 'h'], ridExtension: 10 };
+  const simulcast = { rids: ['l', 'm', 'h'], ridExtension: 10, repairedExtension: 11 };
   assert.equal(videos?.[0]?.bundled, {
     mid: '1',
     midExtension: 4,
@@ -220,7 +229,8 @@ offers('a phone without WebRTC takes no video of a browser', () => {
 offers('our offer has video in the transport of the audio, and the answer of a browser is taken', () => {
   const { session, body } = writeOffer(newSession('1'), withVideo(2), 'sendrecv');
   assert.match(body, /^a=group:BUNDLE 0 1 2\r$/m);
-  assert.is(body.match(/^m=video 5000 UDP\/TLS\/RTP\/SAVPF 96\r$/gm)?.length, 2);
+  assert.is(body.match(/^m=video 5000 UDP\/TLS\/RTP\/SAVPF 96 102\r$/gm)?.length, 2);
+  assert.is(body.match(/^a=fmtp:102 apt=96\r$/gm)?.length, 2);
   assert.is(body.match(/^a=setup:actpass\r$/gm)?.length, 3);
   const answer = body
     .replaceAll('a=setup:actpass', 'a=setup:active')
@@ -233,8 +243,13 @@ offers('our offer has video in the transport of the audio, and the answer of a b
   const accepted = acceptAnswer(read.description, withVideo(2), 'sendrecv', session);
   if (!accepted.ok) throw new Error(accepted.problem);
   assert.equal(
-    accepted.videos?.map(({ stream, bundled, send }) => [stream, bundled, send]),
-    [[0, { mid: '1', midExtension: 1, transportExtension: 3, sendTimeExtension: 14 }, true]],
+    accepted.videos?.map(({ stream, bundled, send, rtx }) => [stream, bundled, send, rtx]),
+    [
+      [
+        ...[0, { mid: '1', midExtension: 1, transportExtension: 3, sendTimeExtension: 14 }, true],
+        { payloadType: 102, receivePayloadType: 102 },
+      ],
+    ],
   );
 });
 
@@ -282,7 +297,75 @@ offers(
 offers('a stream that is added to a call has the payload types of the first: a bundle has one list of them', () => {
   const first = answered(textOf('firefox'), undefined, withVideo());
   const { body } = writeOffer(first.session, withVideo(2), 'sendrecv');
-  assert.is(body.match(/^m=video 5000 UDP\/TLS\/RTP\/SAVPF 120\r$/gm)?.length, 2);
+  assert.is(body.match(/^m=video 5000 UDP\/TLS\/RTP\/SAVPF 120 124\r$/gm)?.length, 2);
+});
+
+/** What is agreed on of retransmissions with an offer that was changed, and the formats of our line. */
+const sentAgain = (change: (offer: string) => string, name = 'chromium-156') => {
+  const { body, videos } = answered(change(textOf(name)), undefined, withVideo());
+  return [videos?.[0]?.rtx, /^m=video \d+ \S+ (.*)\r$/m.exec(body)?.[1]];
+};
+
+offers(
+  'retransmissions go in the stream itself where a browser does not offer another, or offers none that can be read',
+  () => {
+    const both = [{ payloadType: 97, receivePayloadType: 97 }, '96 97'];
+    assert.equal(
+      sentAgain((offer) => offer),
+      both,
+    );
+    const none = [undefined, '96'];
+    for (const [from, to] of [
+      ['a=fmtp:97 apt=96', 'a=fmtp:97 apt=97'],
+      ['a=fmtp:97 apt=96', 'a=fmtp:97 apt=95'],
+      ['a=fmtp:97 apt=96', 'a=fmtp:97 rtx-time=3000'],
+      ['a=fmtp:97 apt=96\r\n', ''],
+      ['a=rtpmap:97 rtx/90000', 'a=rtpmap:97 rtx/8000'],
+      // Nothing is sent again that nobody misses.
+      ['a=rtcp-fb:96 nack\r\n', ''],
+    ] as const)
+      assert.equal(
+        sentAgain((offer) => offer.replace(from, to)),
+        none,
+        to,
+      );
+    // They have to say of what size they are.
+    const simulcast = inSizes('h;l', ['h', 'l']);
+    assert.equal(
+      sentAgain(() => simulcast),
+      both,
+    );
+    assert.equal(
+      sentAgain(() => simulcast.replace(/a=extmap:11 .*\r\n/, '')),
+      none,
+    );
+  },
+);
+
+offers('a number that a browser has for something else is not that of our retransmissions', () => {
+  // Firefox has VP8 120, and 102 stands for another codec of its audio or video.
+  const offer = textOf('firefox').replaceAll(/(m=video .*) 127\r\n/g, '$1 127 102\r\na=rtpmap:102 AV1/90000\r\n');
+  const { session } = answered(offer.replaceAll('124', '99'), undefined, withVideo());
+  const local = withVideo();
+  const { body } = writeOffer(session, { ...local, video: { ...local.video!, codecs: ['vp8', 'vp9'] } }, 'sendrecv');
+  const video = body.slice(body.indexOf('m=video'));
+  const [, ...numbers] = /^m=video \d+ \S+ (.*)\r/.exec(video)![1]!.split(' ').map(Number);
+  assert.is(new Set(numbers).size, numbers.length);
+  assert.match(video, /^a=fmtp:99 apt=120\r$/m);
+  assert.not.match(video, /^a=rtpmap:102 /m);
+});
+
+offers('a browser is told our sources of video, and which is that of retransmissions; a phone is not', () => {
+  const [stream] = withVideo().video!.streams;
+  const video = { codecs: ['vp8' as const], streams: [{ ...stream!, ssrc: 0x9000_0001 }] };
+  const { body } = answered(textOf('firefox'), undefined, { ...local, video });
+  assert.equal(body.slice(body.indexOf('m=video')).match(/^a=ssrc.*(?=\r$)/gm), [
+    'a=ssrc:2415919105 cname:hookswitch',
+    'a=ssrc:268435457 cname:hookswitch',
+    'a=ssrc-group:FID 2415919105 268435457',
+  ]);
+  const { srtp: _, ...plain } = local;
+  assert.not.match(writeOffer(newSession('1'), { ...plain, video }, 'sendrecv').body, /ssrc|rtx/);
 });
 
 offers.run();
