@@ -240,9 +240,11 @@ test('a caller hears that its call is being forwarded before it rings there', as
   await alice.until(() => /180 Ringing/.test(alice.explain()), 'ringing');
   bob.take();
   await calling;
+  const statuses = [...alice.explain().matchAll(/< SIP\/2\.0 (\d\d\d) .* INVITE/g)].map(([, status]) => status);
+  // A server that takes longer than 200 ms says 100 first.
   assert.equal(
-    [...alice.explain().matchAll(/< SIP\/2\.0 (\d\d\d) .* INVITE/g)].map(([, status]) => status),
-    ['100', '181', '180', '200'],
+    statuses.filter((status) => status !== '100'),
+    ['181', '180', '200'],
   );
   alice.hangup();
   await bob.over();

@@ -176,7 +176,7 @@ planted(connects, 'crashes when the callee does not answer', {
   ...{ kind: 'ended', path: /./, details: /Error: no answer/ },
 });
 planted(connects, 'crashes when the caller is gone', {
-  ...{ kind: 'ended', path: /^alice \(the caller\) hangs up before POST /, details: /404/ },
+  ...{ kind: 'ended', path: /^alice \(the caller\) hangs up before POST /, details: /404|channel was not found/ },
 });
 planted(connects, 'does not connect again', {
   ...{ kind: 'disconnected', path: /^the WebSocket of 'hello,second' is cut / },

@@ -77,7 +77,7 @@ export function createInviteReceiver(
         'a caller is known',
       );
     // The transaction table was full and has responded 503.
-    if (!transaction.reply(100)) return;
+    if (!transaction.accept()) return;
     const call = takeInboundCall(services, endpoint, offer);
     try {
       const incoming = incomingCall(services, endpoint, transaction.request, call);

@@ -93,6 +93,12 @@ export class ArrivedRequest implements ServerTransaction {
     return true;
   }
 
+  accept(): boolean {
+    if (!this.#over && (this.#kept || this.keep('accepted'))) return true;
+    if (!this.#over) this.refuseForRoom();
+    return false;
+  }
+
   /** Goes on with a request that another process had remembered. */
   resume(kept: RunningServer, toTag: string): void {
     this.#kept = kept;

@@ -81,6 +81,11 @@ export interface ServerTransaction extends Repeatable {
   /** Replaces the handlers; none are set at first. */
   handlers: ServerHandlers;
   /**
+   * Lets the request in without a response. An INVITE gets 100 Trying when its user is silent for 200 ms (RFC 3261 17.2.1).
+   * @returns false when it has no room and was answered 503, or was answered before.
+   */
+  accept(): boolean;
+  /**
    * Sends a response. Provisional ones are allowed any number of times before the final one. After a 2xx to INVITE the
    * transaction is `accepted`: **the user retransmits the 2xx** with `repeat` until the ACK (RFC 3261 13.3.1.4, RFC
    * 6026). The layer only absorbs retransmitted INVITEs. Late responses (a second final one, or after termination) are

@@ -143,11 +143,20 @@ test('known peers may use the whole quota, strangers half of it', () => {
 
 test('a full house refuses a call when its user would take it', () => {
   const taken: boolean[] = [];
-  const { peers, layer, deliver, sent } = createBench((transaction) => taken.push(transaction.reply(100)));
+  const bench = createBench((transaction) => taken.push(transaction.accept()));
+  const { clock, peers, layer, transactions, deliver, sent } = bench;
   peers.trust(() => true);
   for (let i = 0; i < 9; i++) deliver(incoming('INVITE', { branch: branch(i), callId: `${i}` }));
   assert.equal(taken, [...Array(8).fill(true), false]);
-  assert.equal(sent().map(whatIs), [...Array(8).fill('100 INVITE'), '503 INVITE']);
+  assert.equal(sent().map(whatIs), ['503 INVITE']);
+  assert.equal(
+    [0, 8].map((nth) => transactions[nth]!.accept()),
+    [true, false],
+    'once more',
+  );
+  transactions[0]!.reply(200);
+  clock.advance(200);
+  assert.equal(sent().map(whatIs), ['200 INVITE', ...Array(7).fill('100 INVITE')]);
   layer.close();
 });
 
