@@ -97,10 +97,14 @@ const opusTerms = (opus: Config['media']['opus']): OpusTerms => ({
   },
 });
 
-/** @param certificate what browsers see; left out: none can call. */
+/**
+ * @param certificate what browsers see; left out: none can call. @param authorities of the certificates of TURN servers, in PEM;
+ * left out: those of Node.
+ */
 export const mediaSettings = (
   config: Config,
   certificate?: CertifiedKey,
+  authorities?: readonly string[],
   descriptors = descriptorLimit(),
 ): MediaConfig => ({
   ...defaultMediaConfig,
@@ -122,7 +126,10 @@ export const mediaSettings = (
       certificate,
       handshakeMs: config.media.webrtc.handshake_timeout * 1000,
       consentMs: config.media.webrtc.consent_timeout * 1000,
-      gathering: gatheringTerms(config.media.webrtc.gathering),
+      gathering: gatheringTerms(config.media.webrtc.gathering, {
+        name: config.media.webrtc.gathering.turn_name,
+        authorities,
+      }),
     },
   }),
   threads: config.media.threads || Math.max(1, availableParallelism() - 1),

@@ -93,12 +93,12 @@ async function buildIceTcp({ config, clock, log, limitCounts, scope }: Base): Pr
 
 function buildMedia(
   { config, clock, log, limitCounts, recorder, changes, io }: Base,
-  own: CertifiedKey,
+  { own, authorities }: { own: CertifiedKey; authorities: readonly string[] | undefined },
   tcp: IceTcpServer | undefined,
 ): MediaPlane {
   return createMediaPlane({
     tcp,
-    config: mediaSettings(config, own),
+    config: mediaSettings(config, own, authorities),
     clock,
     log: log.child({ part: 'media' }),
     hit: limitCounts.hit,
@@ -118,12 +118,13 @@ export async function buildNetwork(base: Base) {
   const { config, clock, ids, log, scope, io, from, recorder } = base;
   await checkDirectories(base);
   const own = from?.browserCertificate ?? browserCertificate(base);
-  const media = io.media ?? buildMedia(base, own, await buildIceTcp(base));
+  const certificates = createCertificates(certificateSettings(config), { clock, log: log.child({ part: 'tls' }) });
+  scope.defer(() => certificates.close());
+  const keys = { own, authorities: certificates.client.ca };
+  const media = io.media ?? buildMedia(base, keys, await buildIceTcp(base));
   scope.defer(() => media.close());
   const sipLog = log.child({ part: 'sip' });
   const { hit } = base.limitCounts;
-  const certificates = createCertificates(certificateSettings(config), { clock, log: log.child({ part: 'tls' }) });
-  scope.defer(() => certificates.close());
   const outside = await buildOutside(base);
   let origins = new Set(config.sip.allowed_origins);
   const limits = strangerLimits(config);

@@ -4,6 +4,7 @@ import { parsePasswordHash } from './password-hash.ts';
 import type { Config, DialplanConfig } from './schema.ts';
 import type { Rule } from './setting.ts';
 import { standardSipPorts } from './sip-settings.ts';
+import { turnAddress } from './stun-servers.ts';
 
 /** External knowledge of the checks. */
 export type Known = {
@@ -42,6 +43,11 @@ const rules: Record<Exclude<Rule, 'directory' | 'file'>, { test(text: string): b
   stunServer: {
     test: (text) => text === '' || isNameServer(text),
     wanted: 'expected an address such as 192.0.2.1 or 192.0.2.1:3478',
+  },
+  turnServer: {
+    test: (text) => text === '' || isNameServer(turnAddress(text) ?? ''),
+    wanted:
+      'expected an address such as 192.0.2.1:3478, or a URI such as turn:192.0.2.1:3478?transport=tcp or turns:192.0.2.1',
   },
   passwordHash: {
     test: (text) => parsePasswordHash(text) !== undefined,

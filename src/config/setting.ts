@@ -21,6 +21,7 @@ export type Rule =
   | 'file'
   | 'nameServer'
   | 'stunServer'
+  | 'turnServer'
   | 'passwordHash'
   | 'sipUri'
   | 'origin'

@@ -233,9 +233,14 @@ export const media = group(
             }),
             turn: text({
               default: '',
-              rule: 'stunServer',
+              rule: 'turnServer',
               description:
-                'Address of a TURN server that lends an address to each call, over UDP. Empty: none is asked.',
+                'Address of a TURN server that lends an address to each call, or its URI: `turn:192.0.2.1?transport=tcp` for TCP, `turns:192.0.2.1` for TLS. Empty: none is asked.',
+            }),
+            turn_name: text({
+              default: '',
+              description:
+                'Name in the certificate of a TURN server with `turns:`. Empty: its address. `tls.authorities` must have signed it.',
             }),
             username: text({ default: '', description: 'User name at the TURN server.' }),
             password: text({ default: '', description: 'Password at the TURN server.' }),

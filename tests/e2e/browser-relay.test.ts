@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilTrue } from '../support/browser.ts';
 import { BrowserPages, packageScript, pageHears, pageSees, pageToken } from '../support/browser-pages.ts';
+import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { onServer, type TestServer } from '../support/server.ts';
@@ -63,10 +64,10 @@ globalThis.test = {
 /** A page that is in a call of an application by candidates of that type alone. */
 async function withCall(
   path: string,
-  { type, media }: { type: string; media: object },
+  { type, media, tls }: { type: string; media: object; tls?: object | undefined },
   body: (call: { app: Awaited<ReturnType<TestServer['app']>>; page: Page; channel: string }) => Promise<void>,
 ): Promise<void> {
-  await onServer({ http: { allowed_origins: ['*'] }, media }, async (server) => {
+  await onServer({ http: { allowed_origins: ['*'] }, media, ...(tls && { tls }) }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const app = await server.app('desk');
     const page = await pages.page();
@@ -141,28 +142,59 @@ chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', a
 /** Both are needed. */
 const both = chromium.path ? coturn : chromium;
 
+/** A page in a call by a relay of a TURN server hears and is heard, and the relay is given back. */
+async function hearsByRelay(turn: TurnServer, gathering: object, tls?: object): Promise<void> {
+  try {
+    const media = { webrtc: { gathering: { ...gathering, wait: 5 } } };
+    await withCall(chromium.path!, { type: ' typ relay', media, tls }, async ({ app, page, channel }) => {
+      await app.ok('POST', `/channels/${channel}/play?media=tone:1004/10000,0/10`);
+      await pageHears(page, 1004);
+      assert.is(await page.evaluate('test.pair()'), 'relay udp');
+      await page.evaluate("test.made.press('7')");
+      await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
+      await turn.logs(/CHANNEL_BIND processed, success/);
+      await app.ok('DELETE', `/channels/${channel}`);
+      await untilTrue(page, "test.states.at(-1) === 'ended'");
+      // It is given back at once, and not left until it ends.
+      await turn.logs(/delete|closed.*allocation|refreshed.*lifetime=0/i);
+    });
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${turn.explain()}`, { cause: error });
+  } finally {
+    await turn.close();
+  }
+}
+
 for (const [how, [options, account]] of Object.entries(accounts))
   both.test(test, `a page hears and is heard by a relay of the server's TURN server, with ${how}`, async () => {
     const turn = await TurnServer.start(coturn.path!, options);
-    try {
-      const gathering = { turn: `127.0.0.1:${turn.port}`, ...account, wait: 5 };
-      await withCall(chromium.path!, { type: ' typ relay', media: { webrtc: { gathering } } }, async (call) => {
-        const { app, page, channel } = call;
-        await app.ok('POST', `/channels/${channel}/play?media=tone:1004/10000,0/10`);
-        await pageHears(page, 1004);
-        assert.is(await page.evaluate('test.pair()'), 'relay udp');
-        await page.evaluate("test.made.press('7')");
-        await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
-        await app.ok('DELETE', `/channels/${channel}`);
-        await untilTrue(page, "test.states.at(-1) === 'ended'");
-        // It is given back at once, and not left until it ends.
-        await turn.logs(/delete|closed.*allocation|refreshed.*lifetime=0/i);
-      });
-    } catch (error) {
-      throw new Error(`${(error as Error).message}\n${turn.explain()}`, { cause: error });
-    } finally {
-      await turn.close();
-    }
+    await hearsByRelay(turn, { turn: `127.0.0.1:${turn.port}`, ...account });
   });
+
+both.test(test, "a page hears and is heard by a relay of the server's TURN server that is reached by TCP", async () => {
+  const turn = await TurnServer.start(coturn.path!, ['--user=desk:north wind', '--no-udp']);
+  await hearsByRelay(turn, {
+    turn: `turn:127.0.0.1:${turn.port}?transport=tcp`,
+    ...accounts['a name and password'][1],
+  });
+});
+
+both.test(test, 'the same by TLS, with a certificate of an authority that is trusted', async () => {
+  const files = new CertificateFiles();
+  try {
+    const authority = new Authority();
+    const pair = files.pair('turn', authority.sign('turn.example.com'));
+    const turn = await TurnServer.start(coturn.path!, ['--user=desk:north wind'], pair);
+    const gathering = { turn: `turns:127.0.0.1:${turn.port}`, turn_name: 'turn.example.com' };
+    const account = accounts['a name and password'][1];
+    await hearsByRelay(
+      turn,
+      { ...gathering, ...account },
+      { certificates: [pair], authorities: [files.authority(authority)] },
+    );
+  } finally {
+    files.close();
+  }
+});
 
 test.run();

@@ -11,16 +11,26 @@ export class TurnServer {
     this.port = port;
   }
 
-  /** @param path the program. @param how its account: options of coturn. */
-  static async start(path: string, how: readonly string[] = ['--user=desk:north wind']): Promise<TurnServer> {
+  /**
+   * @param path the program. @param how its account: options of coturn. @param tls its certificate and key, in files: then it
+   * takes TLS alone.
+   */
+  static async start(
+    path: string,
+    how: readonly string[] = ['--user=desk:north wind'],
+    tls?: { certificate: string; key: string },
+  ): Promise<TurnServer> {
     const port = await freePort();
+    const secure = tls
+      ? [`--tls-listening-port=${port}`, `--cert=${tls.certificate}`, `--pkey=${tls.key}`, '--no-udp', '--no-tcp']
+      : [`--listening-port=${port}`, '--no-tls'];
     const program = new Command(path, [
-      ...['-n', '--no-cli', '--no-tls', '--no-dtls', '--log-file=stdout', '--simple-log', '--pidfile='],
+      ...['-n', '--no-cli', '--no-dtls', '--log-file=stdout', '--simple-log', '--pidfile='],
       ...['--lt-cred-mech', '--realm=tests', '--allow-loopback-peers', '--verbose', '--relay-threads=1'],
-      ...['--listening-ip=127.0.0.1', '--relay-ip=127.0.0.1', `--listening-port=${port}`, ...how],
+      ...['--listening-ip=127.0.0.1', '--relay-ip=127.0.0.1', ...secure, ...how],
     ]);
     try {
-      await program.until(/IPv4. UDP listener opened on/);
+      await program.until(tls ? /IPv4. TLS listener opened on/ : /IPv4. (UDP|TCP) listener opened on/);
     } catch (error) {
       await program.close();
       throw error;

@@ -31,6 +31,8 @@ export type AllocationEvent =
   /** No answer, after all repetitions. */
   | 'silence'
   | 'refreshDue'
+  /** The connection to the server has ended, where there is one. */
+  | 'lost'
   | 'close';
 
 /** What is done. */
@@ -39,7 +41,7 @@ export type AllocationAction = 'ask' | 'prove' | 'keep' | 'refresh' | 'planRefre
 type Step = { readonly to: AllocationState; readonly act?: AllocationAction };
 
 const fail: Step = { to: 'failed', act: 'fail' };
-const failures = { challenged: fail, stale: fail, refused: fail, silence: fail };
+const failures = { challenged: fail, stale: fail, refused: fail, silence: fail, lost: fail };
 const close: Step = { to: 'closed' };
 /** The server keeps it until its lifetime ends, unless it is told. */
 const release: Step = { to: 'closed', act: 'release' };
@@ -55,7 +57,7 @@ export const allocationTable: Readonly<
   // A second challenge is a wrong password.
   proving: { ...failures, stale: { to: 'provingAgain', act: 'prove' }, granted: keep, close: release },
   provingAgain: { ...failures, granted: keep, close: release },
-  allocated: { refreshDue: { to: 'refreshing', act: 'refresh' }, close: release },
+  allocated: { refreshDue: { to: 'refreshing', act: 'refresh' }, lost: fail, close: release },
   refreshing: { ...failures, stale: { to: 'refreshingAgain', act: 'refresh' }, granted: last, close: release },
   refreshingAgain: { ...failures, granted: last, close: release },
   failed: { close },

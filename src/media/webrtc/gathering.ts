@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { readBindingResponse, writeBindingRequest } from '../../lib/stun.ts';
-import type { LocalCandidate } from '../../lib/webrtc.ts';
+import type { IceAddress, LocalCandidate } from '../../lib/webrtc.ts';
 import type { PacketListener, PacketSocket } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import { Relay, type TurnServer } from './turn.ts';
+import { TurnStream } from './turn-stream.ts';
 
 /** Servers that tell or lend addresses, and how long a call waits for them, in ms. */
 export type GatheringTerms = {
@@ -31,6 +32,8 @@ export class Gathering {
   readonly #socket: PacketSocket;
   readonly #options: GatheringOptions;
   readonly #relay: Relay | undefined;
+  /** The connection to the TURN server, where it is reached by TCP. */
+  #stream: TurnStream | undefined;
   readonly #id = randomBytes(12).toString('hex');
   readonly #found: LocalCandidate[] = [];
   readonly #waiting = new Set<'stun' | 'turn'>();
@@ -46,13 +49,16 @@ export class Gathering {
     if (!turn) return;
     this.#relay = new Relay({
       ...{ clock, server: turn },
-      send: (datagram) => socket.send(datagram, turn.port, turn.address),
+      send: (datagram) =>
+        turn.transport ? this.#stream?.send(datagram) : socket.send(datagram, turn.port, turn.address),
       allocated: (relayed, mapped) => {
-        if (mapped) this.#find('srflx', mapped);
+        // By TCP it is the address of the connection.
+        if (mapped && !turn.transport) this.#find('srflx', mapped);
         this.#find('relay', relayed);
         this.#settle('turn');
       },
       failed: (reason) => {
+        this.#stream?.close();
         failed(`the TURN server is of no use: ${reason}`);
         this.#settle('turn');
       },
@@ -62,7 +68,8 @@ export class Gathering {
 
   /** Asks the servers, and hears the port until somebody else does. Never rejects, and ends in the time of its terms. */
   open(): Promise<readonly LocalCandidate[]> {
-    const { clock, stun, waitMs } = this.#options;
+    const { clock, stun, turn, waitMs } = this.#options;
+    if (turn?.transport) this.#stream = this.#connect(turn);
     this.#socket.listen((packet, address, port) => void this.hears(packet, address, port));
     if (stun) this.#ask(stun);
     if (this.#relay) this.#waiting.add('turn');
@@ -88,7 +95,7 @@ export class Gathering {
     if (mapped) {
       this.#find('srflx', mapped);
       this.#settle('stun');
-    } else if (isAt(turn, address, port)) this.#relay?.receive(packet);
+    } else if (!turn?.transport && isAt(turn, address, port)) this.#relay?.receive(packet);
     else return isAt(stun, address, port);
     return true;
   }
@@ -108,11 +115,25 @@ export class Gathering {
     this.#relay?.permit(addresses);
   }
 
+  /** Packets of the far side go there from now on: what is relayed goes by a channel. */
+  use(source: IceAddress | undefined): void {
+    this.#relay?.use(source?.via === 'relay' ? source : undefined);
+  }
+
   /** Gives back what was lent. The port stays with its owner. */
   close(): void {
     this.#done();
     this.#relay?.close();
+    this.#stream?.close();
     this.#listener = undefined;
+  }
+
+  #connect(server: TurnServer): TurnStream {
+    return new TurnStream({
+      ...{ server, clock: this.#options.clock },
+      heard: (message) => this.#relay?.receive(message),
+      lost: (reason) => this.#relay?.lost(reason),
+    });
   }
 
   #ask(server: PacketAddress): void {

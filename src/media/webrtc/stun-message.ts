@@ -8,6 +8,7 @@ export const attribute = {
   integrity: 0x0008,
   errorCode: 0x0009,
   unknownAttributes: 0x000a,
+  channelNumber: 0x000c,
   lifetime: 0x000d,
   peerAddress: 0x0012,
   data: 0x0013,

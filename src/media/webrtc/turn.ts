@@ -10,9 +10,16 @@ import {
   allocationTable,
 } from './allocation-table.ts';
 import { attribute, attributesOf, hasIntegrity, proved, writeMessage } from './stun-message.ts';
+import { isChannelData, TurnChannels } from './turn-channels.ts';
 
 /** Methods of TURN (RFC 8656 17), as types of requests. */
-const method = { binding: 0x0001, allocate: 0x0003, refresh: 0x0004, createPermission: 0x0008 } as const;
+const method = {
+  binding: 0x0001,
+  allocate: 0x0003,
+  refresh: 0x0004,
+  createPermission: 0x0008,
+  channelBind: 0x0009,
+} as const;
 const indication = { send: 0x0016, data: 0x0017 } as const;
 const success = 0x0100;
 const failure = 0x0110;
@@ -35,6 +42,12 @@ export type TurnServer = PacketAddress & {
   readonly password: string;
   /** Shared with the server: it makes names and passwords that end; '' = those above count. */
   readonly secret: string;
+  /** How it is reached; left out: by UDP from the port of the call. */
+  readonly transport?: 'tcp' | 'tls';
+  /** By TLS: the name in its certificate; left out: its address. */
+  readonly name?: string;
+  /** By TLS: authorities of its certificate, in PEM; left out: those of Node. */
+  readonly authorities?: readonly string[];
 };
 
 /** How long credentials of a shared secret are good, in s. */
@@ -62,11 +75,18 @@ type Transaction = {
   timer: unknown;
 };
 
+/** A request about a peer, and who hears whether it was granted. */
+type AboutPeer = {
+  readonly type: number;
+  readonly more?: Parameters<typeof writeMessage>[2];
+  readonly done?: (granted: boolean) => void;
+};
+
 type Attributes = NonNullable<ReturnType<typeof attributesOf>>;
 
 type Answer = { readonly message: Buffer; readonly found: ReadonlyMap<number, Buffer>; readonly code: number };
 
-/** One allocation at a TURN server (RFC 8656), over UDP, with long-term credentials (RFC 8489 9.2). */
+/** One allocation at a TURN server (RFC 8656), with long-term credentials (RFC 8489 9.2). */
 export class Relay {
   readonly #options: RelayOptions;
   #state: AllocationState = 'new';
@@ -79,8 +99,11 @@ export class Relay {
   #permissionTimer: unknown;
   readonly #permitted = new Set<string>();
   readonly #transactions = new Map<string, Transaction>();
+  readonly #channels = new TurnChannels((...asked) => this.#askChannel(...asked));
   /** The answer that the present step is about. */
   #answer: Answer | undefined;
+  /** Why there is no connection. */
+  #lostBy: string | undefined;
 
   constructor(options: RelayOptions) {
     this.#options = options;
@@ -99,6 +122,17 @@ export class Relay {
     this.#happen('open');
   }
 
+  /** The connection to the server has ended. @param reason in words. */
+  lost(reason: string): void {
+    this.#lostBy = reason;
+    this.#happen('lost');
+  }
+
+  /** Packets go to this peer from now on, by a channel where the server grants one; undefined: to none. */
+  use(peer: PacketAddress | undefined): void {
+    if (this.#isThere) this.#channels.use(peer);
+  }
+
   /** Gives it back. */
   close(): void {
     this.#happen('close');
@@ -110,13 +144,18 @@ export class Relay {
       if (this.#permitted.has(address)) continue;
       if (this.#permitted.size >= maximumPermissions) return;
       this.#permitted.add(address);
-      if (this.#isThere) this.#askPermission(address, true);
+      if (this.#isThere) this.#askPermission(address);
     }
   }
 
   /** Sends a datagram from the relayed address. */
   send(datagram: Uint8Array, to: PacketAddress): void {
     if (!this.#isThere) return;
+    const wrapped = this.#channels.wrap(datagram, to);
+    if (wrapped) {
+      this.#options.send(wrapped);
+      return;
+    }
     const id = randomBytes(12);
     const peer = writeXorAddress(to, writeMessage(0, id, []));
     if (!peer) return;
@@ -130,6 +169,11 @@ export class Relay {
 
   /** Takes a datagram of the server. */
   receive(datagram: Uint8Array): void {
+    if (isChannelData(datagram)) {
+      const heard = this.#isThere && this.#channels.read(datagram);
+      if (heard) this.#options.data(heard.data, heard.peer);
+      return;
+    }
     const message = Buffer.from(datagram.buffer, datagram.byteOffset, datagram.length);
     const attributes = isStun(message) && attributesOf(message);
     if (!attributes) return;
@@ -184,7 +228,7 @@ export class Relay {
     },
     planRefresh: () => this.#planRefresh(),
     release: () => this.#options.send(this.#write(method.refresh, [[attribute.lifetime, Buffer.alloc(4)]])),
-    fail: () => this.#options.failed(reasonOf(this.#answer)),
+    fail: () => this.#options.failed(this.#lostBy ?? reasonOf(this.#answer)),
   };
 
   #allocate(): void {
@@ -217,7 +261,7 @@ export class Relay {
     const answer = this.#answer!;
     this.#planRefresh();
     this.#permissionTimer = this.#options.clock.setTimeout(() => this.#renewPermissions(), permissionEveryMs);
-    for (const peer of this.#permitted) this.#askPermission(peer, true);
+    for (const peer of this.#permitted) this.#askPermission(peer);
     const [relayed, mapped] = [attribute.relayedAddress, attribute.mappedAddress].map((name) =>
       this.#addressIn(answer, name),
     );
@@ -239,21 +283,39 @@ export class Relay {
   }
 
   #renewPermissions(): void {
-    for (const peer of this.#permitted) this.#askPermission(peer, true);
+    for (const peer of this.#permitted) this.#askPermission(peer);
+    this.#channels.renew();
     this.#permissionTimer = this.#options.clock.setTimeout(() => this.#renewPermissions(), permissionEveryMs);
   }
 
   /** One request for each: a server refuses all of one in which it forbids one (RFC 8656 9.2). */
-  #askPermission(address: string, mayRepeat: boolean): void {
+  #askPermission(address: string): void {
+    this.#askFor({ address, port: 0 }, { type: method.createPermission });
+  }
+
+  #askChannel(number: number, peer: PacketAddress, done: (granted: boolean) => void): void {
+    const value = Uint8Array.of(number >> 8, number & 255, 0, 0);
+    this.#askFor(peer, { type: method.channelBind, more: [[attribute.channelNumber, value]], done });
+  }
+
+  /** A request about a peer. One with a nonce that is too old is asked once more. */
+  #askFor(peer: PacketAddress, { type, more = [], done = () => {} }: AboutPeer, mayRepeat = true): void {
     const id = randomBytes(12);
-    const peer = writeXorAddress({ address, port: 0 }, writeMessage(0, id, []));
-    if (!peer) return;
-    const done = (answer: Answer | undefined): void => {
-      if (answer?.code !== 438 || !mayRepeat || !this.#isThere || !isText(answer.found.get(attribute.nonce))) return;
+    const place = writeXorAddress(peer, writeMessage(0, id, []));
+    if (!place) {
+      done(false);
+      return;
+    }
+    const heard = (answer: Answer | undefined): void => {
+      const isStale = answer?.code === 438 && isText(answer.found.get(attribute.nonce));
+      if (!isStale || !mayRepeat || !this.#isThere) {
+        done(answer?.code === 0);
+        return;
+      }
       this.#takeChallenge(answer);
-      this.#askPermission(address, false);
+      this.#askFor(peer, { type, more, done }, false);
     };
-    this.#ask(method.createPermission, [[attribute.peerAddress, peer]], done, id);
+    this.#ask(type, [...more, [attribute.peerAddress, place]], heard, id);
   }
 
   #write(type: number, attributes: Parameters<typeof writeMessage>[2], id: Uint8Array = randomBytes(12)): Buffer {
@@ -290,7 +352,8 @@ export class Relay {
     }
     transaction.sent++;
     transaction.timer = this.#options.clock.setTimeout(() => this.#send(id, transaction), next - now);
-    this.#options.send(transaction.request);
+    // A connection loses nothing (RFC 8489 6.2.2).
+    if (transaction.sent === 1 || !this.#options.server.transport) this.#options.send(transaction.request);
   }
 
   #end(id: string, { timer }: Transaction): void {

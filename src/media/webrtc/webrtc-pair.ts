@@ -78,6 +78,7 @@ export class WebrtcPair implements PortPair {
       send: (datagram, to) => this.#send(datagram, to),
       selected: (source) => {
         options.selected(source);
+        options.gathering?.use(source);
         if (source) this.#dtls?.begin();
         options.bundle.moved(source);
         if (options.clock.monotonic() - this.#toldAt >= movesMs) this.#tellSecured();

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeBindingResponse, writeXorAddress } from '../../../src/lib/stun.ts';
@@ -77,6 +79,41 @@ test('what others send is not of the servers; an answer to another request says 
   assert.is(gathering.hears(Buffer.alloc(8), stun.address, stun.port), true);
   assert.is(gathering.hears(sent[0]!.datagram, mapped.address, mapped.port), false);
   gathering.close();
+});
+
+test('a TURN server that is reached by TCP says nothing of the port, and the port is not asked for it', async () => {
+  const server = createServer((far) => {
+    far.once('data', (request) =>
+      far.write(
+        writeMessage(0x0103, request.subarray(8, 20), [
+          [attribute.relayedAddress, writeXorAddress(relayed, request)!],
+          [attribute.mappedAddress, writeXorAddress(mapped, request)!],
+        ]),
+      ),
+    );
+    far.on('error', () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const { gathering, sent, failed } = setUp({ turn: { ...turn, address: '127.0.0.1', port, transport: 'tcp' } });
+  assert.equal(await gathering.open(), [{ type: 'relay', ...relayed }]);
+  assert.is(gathering.hears(Buffer.alloc(20), '127.0.0.1', port), false);
+  gathering.close();
+  assert.equal([sent, failed], [[], []]);
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('a connection to a TURN server that is lost is told, and the call goes on without it', async () => {
+  const server = createServer((far) => far.destroy());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  const { gathering, failed } = setUp({ turn: { ...turn, address: '127.0.0.1', port, transport: 'tcp' } });
+  assert.equal(await gathering.open(), []);
+  assert.match(failed.join(), /^the TURN server is of no use: /);
+  gathering.close();
+  await new Promise((resolve) => server.close(resolve));
 });
 
 test('one that is closed meanwhile ends at once', async () => {

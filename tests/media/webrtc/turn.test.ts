@@ -12,7 +12,7 @@ import {
   proved,
   writeMessage,
 } from '../../../src/media/webrtc/stun-message.ts';
-import { Relay } from '../../../src/media/webrtc/turn.ts';
+import { Relay, type TurnServer } from '../../../src/media/webrtc/turn.ts';
 import { ManualClock } from '../../../src/virtual/manual-clock.ts';
 
 const test = suite('an allocation at a TURN server');
@@ -32,7 +32,7 @@ const word = (value: number): Buffer => {
 };
 
 /** A client, and what a server reads of it and says to it. */
-function setUp(account: Partial<typeof server> = {}) {
+function setUp(account: Partial<TurnServer> = {}) {
   const clock = new ManualClock();
   const sent: Buffer[] = [];
   const told: unknown[] = [];
@@ -251,6 +251,116 @@ test('data goes and comes by indications', () => {
   assert.equal(told, [['in', peer]]);
 });
 
+/** Data of a channel. @param said octets that it says to have. */
+const channelData = (number: number, data: string, said = data.length): Buffer =>
+  Buffer.concat([Buffer.of(number >> 8, number & 255, said >> 8, said & 255), text(data)]);
+
+const others: Address[] = Array.from({ length: 100 }, (_, index) => ({ address: '192.0.2.50', port: 1000 + index }));
+
+test('the peer that packets go to gets a channel: data has four octets before it, both ways', () => {
+  const { relay, sent, told, answer, types, allocate, valueIn, place } = setUp();
+  relay.use(peer);
+  assert.is(sent.length, 0, 'there is no allocation yet');
+  allocate();
+  told.length = 0;
+  relay.use(peer);
+  const [bind] = sent as [Buffer];
+  assert.is(bind.readUInt16BE(), 9);
+  assert.equal(valueIn(bind, attribute.channelNumber), Buffer.from([0x40, 0, 0, 0]));
+  assert.equal(valueIn(bind, attribute.peerAddress), place(peer, bind));
+  relay.send(text('before'), peer);
+  assert.equal(types(), [9, 0x16]);
+  // The server may have granted it: its answer may come behind data.
+  relay.receive(channelData(0x4000, 'in'));
+  answer(0x100, [], { to: bind, isProved: true });
+  relay.send(text('out'), peer);
+  assert.equal(sent.pop(), channelData(0x4000, 'out'));
+  // Other peers have none.
+  relay.send(text('beside'), others[0]!);
+  assert.equal(types(), [0x16]);
+  assert.equal(told, [['in', peer]]);
+});
+
+test('data of channels that we do not have, or that is shorter than it says, is of nobody', () => {
+  const { relay, sent, told, answer, allocate } = setUp();
+  relay.receive(channelData(0x4000, 'early'));
+  allocate();
+  told.length = 0;
+  relay.use(peer);
+  answer(0x100, [], { to: sent[0]!, isProved: true });
+  for (const number of [0x4001, 0x4fff, 0x5000, 0x7fff]) relay.receive(channelData(number, 'in'));
+  relay.receive(channelData(0x4000, 'in', 3));
+  relay.receive(channelData(0x4000, 'in', 65_535));
+  for (let octets = 0; octets < 4; octets++) relay.receive(channelData(0x4000, 'in').subarray(0, octets));
+  assert.equal(told, []);
+  // What is behind it is filling.
+  relay.receive(channelData(0x4000, 'in..', 2));
+  relay.receive(channelData(0x4000, ''));
+  assert.equal(told, [
+    ['in', peer],
+    ['', peer],
+  ]);
+  relay.close();
+  relay.receive(channelData(0x4000, 'late'));
+  assert.is(told.length, 2);
+});
+
+test('a channel is bound again before it ends, and no longer once packets go elsewhere', () => {
+  const { clock, relay, sent, answer, types, allocate } = setUp();
+  allocate();
+  relay.use(peer);
+  answer(0x100, [], { to: sent[0]!, isProved: true });
+  types();
+  clock.advance(240_000);
+  assert.equal(types(), [9]);
+  relay.send(text('out'), peer);
+  assert.is(sent.pop()!.readUInt16BE(), 0x4000);
+  clock.advance(8000);
+  // Four requests without an answer: indications go on.
+  assert.equal(types(), [9, 9, 9]);
+  relay.send(text('out'), peer);
+  assert.equal(types(), [0x16]);
+  relay.use(undefined);
+  clock.advance(240_000);
+  assert.equal(types(), []);
+  relay.use(peer);
+  assert.equal(types(), [9]);
+});
+
+test('a channel that is refused is not asked for again while packets go to and fro, and peers have eight at most', () => {
+  const { relay, sent, error, types, allocate } = setUp();
+  allocate();
+  relay.use(peer);
+  error(438, 'second');
+  assert.equal(types(), [9, 9]);
+  relay.use(others[0]);
+  error(403);
+  types();
+  for (let count = 0; count < 1000; count++) relay.use(others[count % 2 ? 0 : 1]);
+  assert.equal(types(), [9]);
+  for (const other of others) relay.use(other);
+  assert.is(types().length, 5);
+  relay.send(text('out'), others.at(-1)!);
+  assert.equal(types(), [0x16]);
+  relay.use(others[20]);
+  assert.is(sent.length, 0);
+});
+
+test('over a connection each request is sent once, and its end ends the allocation, once', () => {
+  const { relay, clock, sent, told } = setUp({ transport: 'tcp' });
+  relay.open();
+  clock.advance(60_000);
+  assert.equal([sent.length, told], [1, [['failed', 'it does not answer']]]);
+  const lost = setUp({ transport: 'tcp' });
+  lost.allocate();
+  lost.relay.use(peer);
+  lost.told.length = 0;
+  lost.relay.lost('its connection has ended');
+  lost.relay.lost('again');
+  lost.relay.send(text('out'), peer);
+  assert.equal([lost.told, lost.clock.pending], [[['failed', 'its connection has ended']], 0]);
+});
+
 test('it is given back when it is closed, and takes nothing any more', () => {
   const { relay, sent, told, types, allocate, valueIn, place, clock } = setUp();
   allocate();
@@ -293,10 +403,12 @@ test('whatever a server says, requests are bounded, and nothing is left when it 
     fc.record({ wait: fc.nat(600_000) }),
     fc.record({ noise: fc.uint8Array({ maxLength: 200 }) }),
     fc.record({ permit: fc.constantFrom('192.0.2.1', '192.0.2.2') }),
+    fc.record({ use: fc.constantFrom(peer, others[0]!, undefined) }),
+    fc.record({ grants: fc.constant(true) }),
   );
   fc.assert(
     fc.property(fc.array(act, { maxLength: 40 }), (acts) => {
-      const { clock, relay, sent, told, error, grant } = setUp();
+      const { clock, relay, sent, told, error, grant, answer } = setUp();
       relay.open();
       for (const each of acts) {
         const before = sent.length;
@@ -304,6 +416,8 @@ test('whatever a server says, requests are bounded, and nothing is left when it 
         else if ('grant' in each) grant(each.grant);
         else if ('wait' in each) clock.advance(each.wait);
         else if ('noise' in each) relay.receive(each.noise);
+        else if ('use' in each) relay.use(each.use);
+        else if ('grants' in each) answer(0x100, [], { isProved: true });
         else relay.permit([each.permit]);
         // At most: permissions of two addresses, and one request for the allocation.
         if (!('wait' in each)) assert.ok(sent.length - before <= 3);
