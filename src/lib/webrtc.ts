@@ -20,6 +20,9 @@ export type LocalCandidate =
   /** A port of the same address where we take connections by TCP (RFC 6544). */
   | { readonly type: 'tcp'; readonly port: number };
 
+/** A candidate of the far side, by UDP (RFC 8839 5.1). */
+export type RemoteCandidate = { readonly address: string; readonly port: number; readonly priority: number };
+
 /** An address of the far side, and by what it is reached; left out: by UDP from our port. */
 export type IceAddress = { readonly address: string; readonly port: number; readonly via?: 'relay' | 'tcp' };
 
@@ -70,6 +73,8 @@ export type WebrtcTransport = {
   readonly fingerprint: Fingerprint;
   /** Addresses that it may have: a TURN server lets packets of these through. */
   readonly places?: readonly string[];
+  /** The far side is lite: it answers our checks of these, and makes none (RFC 8445 6.1.1). */
+  readonly checked?: readonly RemoteCandidate[];
   /** Which side of DTLS we are; left out: the server. */
   readonly role?: 'client';
   /** Left out before the handshake is over. */

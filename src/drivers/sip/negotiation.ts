@@ -17,7 +17,7 @@ import {
 } from '../../sip/sdp/offer-answer.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { AgreedVideo, LocalVideo } from '../../sip/sdp/video-lines.ts';
-import { MAX_PLACES } from '../../sip/sdp/webrtc.ts';
+import { MAX_CANDIDATES } from '../../sip/sdp/webrtc.ts';
 import type { RtpFlow, RtpSession } from '../../telephony/media.ts';
 import type { VideoStreams } from './leg-video.ts';
 import { type FindAddress, MediaNames } from './media-names.ts';
@@ -219,7 +219,7 @@ class CallNegotiation implements Negotiation {
   addPlaces(places: readonly string[]): void {
     const { webrtc } = this.#agreed ?? {};
     if (!this.#agreed || !webrtc?.places) return;
-    const all = [...new Set([...webrtc.places, ...places])].slice(0, MAX_PLACES);
+    const all = [...new Set([...webrtc.places, ...places])].slice(0, MAX_CANDIDATES);
     if (all.length === webrtc.places.length) return;
     this.#agreed = { ...this.#agreed, webrtc: { ...webrtc, places: all } };
     this.#configure(this.#agreed);

@@ -1,6 +1,6 @@
-import { headerOctets, isBindingRequest, writeBindingResponse } from '../../lib/stun.ts';
+import { headerOctets, isBindingRequest, isStun, writeBindingResponse } from '../../lib/stun.ts';
 import type { IceCredentials } from '../../lib/webrtc.ts';
-import { attribute, attributesOf, hasFingerprint, hasIntegrity, proved } from './stun-message.ts';
+import { attribute, attributesOf, hasFingerprint, hasIntegrity, proved, writeMessage } from './stun-message.ts';
 
 const understood: readonly number[] = [
   attribute.username,
@@ -8,7 +8,11 @@ const understood: readonly number[] = [
   attribute.priority,
   attribute.useCandidate,
 ];
+const bindingRequest = 0x0001;
+const bindingSuccess = 0x0101;
 const bindingError = 0x0111;
+/** Of a candidate that the far side would learn by a check: peer-reflexive, of the one component (RFC 8445 7.1.1). */
+const checkPriority = 2 ** 24 * 110 + 2 ** 8 * 65_535 + 255;
 
 /** A connectivity check whose sender knows our password. */
 type Check = {
@@ -75,4 +79,37 @@ export function writeCheckRefusal(request: Uint8Array, { unknown }: Check, passw
     for (const [index, type] of list.entries()) refusal.writeUInt16BE(type, headerOctets + 12 + 2 * index);
   }
   return proved(refusal, password);
+}
+
+/** A check of a controlling agent (RFC 8445 7.1). @param nominates media shall take this pair. */
+export function writeCheck({
+  id,
+  local,
+  remote,
+  tieBreaker,
+  nominates,
+}: {
+  id: Uint8Array;
+  local: IceCredentials;
+  remote: IceCredentials;
+  tieBreaker: Uint8Array;
+  nominates: boolean;
+}): Buffer {
+  const priority = Buffer.alloc(4);
+  priority.writeUInt32BE(checkPriority);
+  const check = writeMessage(bindingRequest, id, [
+    [attribute.username, Buffer.from(`${remote.ufrag}:${local.ufrag}`)],
+    [attribute.controlling, tieBreaker],
+    [attribute.priority, priority],
+    ...(nominates ? [[attribute.useCandidate, Buffer.alloc(0)] as const] : []),
+  ]);
+  return proved(check, remote.password);
+}
+
+/** Whether a message says that a check has come, and proves that its sender knows the password (RFC 8445 7.2.5). */
+export function isCheckAnswer(octets: Uint8Array, password: string): boolean {
+  const message = Buffer.from(octets.buffer, octets.byteOffset, octets.length);
+  if (!isStun(message) || message.readUInt16BE() !== bindingSuccess) return false;
+  const integrity = attributesOf(message)?.find(({ type }) => type === attribute.integrity);
+  return integrity !== undefined && hasIntegrity(message, integrity, password);
 }

@@ -76,6 +76,12 @@ export class IceLite {
     return this.#proved.has(textOf(source));
   }
 
+  /** A check of ours was answered from there. @param isNominated the far side knows that media takes this pair. */
+  found(source: IceAddress, isNominated: boolean): void {
+    this.#prove(source);
+    if (isNominated) this.#happen('nomination', source);
+  }
+
   /** Takes a datagram that looks like STUN. Its answer is never longer than it. */
   receive(datagram: Uint8Array, source: IceAddress): void {
     const { local, remote } = this.#transport;

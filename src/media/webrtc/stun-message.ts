@@ -21,6 +21,7 @@ export const attribute = {
   useCandidate: 0x0025,
   fingerprint: 0x8028,
   controlled: 0x8029,
+  controlling: 0x802a,
 } as const;
 
 const integrityOctets = 24;

@@ -441,7 +441,7 @@ function writeBody(
         )
       : refusedMedia(line, session.webrtc !== undefined);
   };
-  const isWebrtc = session.webrtc !== undefined && audio !== undefined;
+  const webrtc = audio && session.webrtc;
   return write({
     version: 0,
     origin: {
@@ -455,7 +455,7 @@ function writeBody(
     name: 'Hookswitch',
     connection: { version: ipVer, ip: local.address },
     timing: { start: 0, stop: 0 },
-    ...(isWebrtc && webrtcSession(session.lines, session.audioLine, videos.keys())),
+    ...(webrtc && webrtcSession(webrtc, session.lines, session.audioLine, videos.keys())),
     media: session.lines.map(media),
   });
 }

@@ -5,6 +5,7 @@ import type {
   Fingerprint,
   IceCredentials,
   LocalCandidate,
+  RemoteCandidate,
   Simulcast,
   WebrtcTransport,
 } from '../../lib/webrtc.ts';
@@ -19,8 +20,10 @@ export type RemoteWebrtc = {
   readonly fingerprint: Fingerprint;
   /** Which side of DTLS it is to be; `actpass`: we choose (RFC 8842 section 4). */
   readonly setup: Setup;
-  /** Addresses of its candidates. */
-  readonly places: readonly string[];
+  /** Its candidates by UDP, at most {@link MAX_CANDIDATES}. */
+  readonly candidates: readonly RemoteCandidate[];
+  /** It makes no checks (`a=ice-lite`). */
+  readonly isLite: boolean;
 };
 
 const setups = ['actpass', 'active', 'passive'] as const;
@@ -137,6 +140,8 @@ export type ToldWebrtc = {
   readonly local: IceCredentials;
   readonly remote?: IceCredentials;
   readonly role?: DtlsRole;
+  /** The far side is lite, so we are not (RFC 8445 6.1.1). */
+  readonly isFull?: true;
 };
 
 const hashes: Readonly<Record<string, readonly [Fingerprint['hash'], octets: number]>> = {
@@ -159,19 +164,22 @@ export function readWebrtc(media: RawMedia, session: RawSession): RemoteWebrtc |
   const fingerprint = said.fingerprint && fingerprintOf(said.fingerprint);
   const setup = setups.find((known) => known === (said.setup ?? 'active'));
   if (!ice || !fingerprint || !setup || media.rtcpMux === undefined) return undefined;
-  return { ice, fingerprint, setup, places: placesOf(media) };
+  return { ice, fingerprint, setup, candidates: candidatesIn(media), isLite: session.icelite !== undefined };
 }
 
-/** Addresses of one far side. Names, also those of mDNS, are never looked up. */
-export const MAX_PLACES = 16;
+/** Candidates of one far side that are read. Names, also those of mDNS, are never looked up. */
+export const MAX_CANDIDATES = 16;
 
-function placesOf({ candidates = [] }: RawMedia): string[] {
-  const places = new Set<string>();
-  for (const { component, ip } of candidates) {
-    const address = String(ip);
-    if (Number(component) === 1 && places.size < MAX_PLACES && addressOctets(address)) places.add(address);
+function candidatesIn({ candidates = [] }: RawMedia): RemoteCandidate[] {
+  const found = new Map<string, RemoteCandidate>();
+  for (const { component, transport, ip, port: said, priority: told } of candidates) {
+    const [address, port, priority] = [String(ip), Number(said), Number(told)];
+    const isOurs = Number(component) === 1 && String(transport).toLowerCase() === 'udp';
+    const isPlace = addressOctets(address) !== undefined && Number.isInteger(port) && port > 0 && port <= 0xffff;
+    if (isOurs && isPlace && Number.isFinite(priority) && found.size < MAX_CANDIDATES)
+      found.set(`${address} ${port}`, { address, port, priority });
   }
-  return [...places];
+  return [...found.values()];
 }
 
 /** Our side of DTLS beside the far side's: a choice of ours stays as it was, or else is the server (RFC 8842 5.3). */
@@ -202,7 +210,8 @@ export function toldWebrtc(
   const local = told && isSame ? told.local : { ufrag: random(ufragOctets), password: random(passwordOctets) };
   const known = remote ?? before;
   const role = far ? roleBeside(far, told?.role) : told?.role;
-  return { local, ...(known && { remote: known }), ...(role && { role }) };
+  const isFull = far ? far.isLite : told?.isFull;
+  return { local, ...(known && { remote: known }), ...(role && { role }), ...(isFull && { isFull }) };
 }
 
 /** The transport that is agreed on. @param policy says what else we have, and where the far side's signalling is. */
@@ -212,12 +221,14 @@ export function agreedWebrtc(
   { candidates = [], peer }: { candidates?: readonly LocalCandidate[] | undefined; peer?: string | undefined } = {},
 ): WebrtcTransport {
   const isRelayed = candidates.some(({ type }) => type === 'relay');
-  const places = new Set([...(peer !== undefined && addressOctets(peer) ? [peer] : []), ...far.places]);
+  const peers = peer !== undefined && addressOctets(peer) ? [peer] : [];
+  const places = new Set([...peers, ...far.candidates.map(({ address }) => address)]);
   return {
     local,
     remote: far.ice,
     fingerprint: far.fingerprint,
     ...(isRelayed && { places: [...places] }),
+    ...(far.isLite && { checked: far.candidates }),
     ...(roleBeside(far, role) === 'client' && { role: 'client' }),
   };
 }
@@ -265,8 +276,13 @@ export const webrtcAttributes = (
   endOfCandidates: 'end-of-candidates' as const,
 });
 
-/** What the session says: ICE-lite, and the streams of the one transport (RFC 9143). */
-export const webrtcSession = (lines: readonly MediaLine[], audioLine: number, videos: Iterable<number>) => ({
-  icelite: 'ice-lite' as const,
+/** What the session says: ICE-lite where the far side is not, and the streams of the one transport (RFC 9143). */
+export const webrtcSession = (
+  { isFull }: ToldWebrtc,
+  lines: readonly MediaLine[],
+  audioLine: number,
+  videos: Iterable<number>,
+) => ({
+  ...(!isFull && { icelite: 'ice-lite' as const }),
   groups: [{ type: 'BUNDLE', mids: [audioLine, ...videos].map((line) => lines[line]?.mid ?? String(line)).join(' ') }],
 });

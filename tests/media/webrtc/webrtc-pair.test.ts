@@ -2,13 +2,14 @@ import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { SrtpKeys } from '../../../src/lib/srtp.ts';
-import type { EstablishedDtls } from '../../../src/lib/webrtc.ts';
+import type { EstablishedDtls, RemoteCandidate } from '../../../src/lib/webrtc.ts';
 import type { PortPair } from '../../../src/media/rtp/ports.ts';
 import type { PacketListener, PacketSocket } from '../../../src/media/rtp/sockets.ts';
 import type { PacketAddress } from '../../../src/media/rtp/source-lock.ts';
 import { SecurePair } from '../../../src/media/srtp/secure-pair.ts';
 import { newStreamMemory, streamNumbers, videoWord } from '../../../src/media/video/stream-memory.ts';
 import { Bundle } from '../../../src/media/webrtc/bundle.ts';
+import { readCheck, writeCheckAnswer } from '../../../src/media/webrtc/checks.ts';
 import { identityOf } from '../../../src/media/webrtc/dtls-end.ts';
 import { DtlsServer } from '../../../src/media/webrtc/dtls-server.ts';
 import { textIn, withExtensions } from '../../../src/media/webrtc/mid.ts';
@@ -47,10 +48,12 @@ function port() {
 function setUp({
   established,
   role,
+  checked,
   memory = new Float64Array(16),
 }: {
   established?: EstablishedDtls;
   role?: 'client';
+  checked?: readonly RemoteCandidate[];
   memory?: Float64Array;
 } = {}) {
   const { pair, sent, give } = port();
@@ -65,6 +68,7 @@ function setUp({
       ...{ local, remote, fingerprint: fingerprintOf(browser) },
       ...(established && { established }),
       ...(role && { role }),
+      ...(checked && { checked }),
     },
     {
       ...{ clock, memory: memory as never, identity: identityOf(server) },
@@ -79,7 +83,13 @@ function setUp({
   webrtc.rtp.listen((packet) => heard.push(Buffer.from(packet)));
   const control: Buffer[] = [];
   webrtc.rtcp.listen((packet) => control.push(Buffer.from(packet)));
-  return { webrtc, bundle, sent, give, faults, ended, heard, control, clock, secured, memory };
+  /** Answers our checks as a lite far side does. @returns how many there were since `from`. */
+  const answerChecks = (from = 0): number => {
+    const asked = sent.slice(from).filter(({ datagram }) => readCheck(datagram, remote, local));
+    for (const { datagram, to } of asked) give(writeCheckAnswer(datagram, here, remote.password)!, to);
+    return asked.length;
+  };
+  return { webrtc, bundle, answerChecks, sent, give, faults, ended, heard, control, clock, secured, memory };
 }
 
 /** Makes both sides agree on keys; gives what seals packets as the browser does. */
@@ -132,6 +142,31 @@ function connect({ give, sent }: ReturnType<typeof setUp>, then = here) {
     },
   };
 }
+
+test('a lite far side is checked; media goes to the pair that it takes, and stops when it no longer answers', () => {
+  const world = setUp({
+    checked: [
+      { ...here, priority: 2 },
+      { ...beside, priority: 1 },
+    ],
+    role: 'client',
+  });
+  const { clock, sent, answerChecks, ended } = world;
+  clock.advance(0);
+  assert.is(answerChecks(), 1);
+  assert.is(sent.length, 1);
+  clock.advance(0);
+  // It has answered the nomination: we are the client of DTLS, and say hello there.
+  assert.is(answerChecks(1), 1);
+  assert.equal([sent[2]?.datagram[0], sent[2]?.to], [22, here]);
+  const hellos = (from: number) => sent.slice(from).filter(({ datagram }) => datagram[0] === 22).length;
+  clock.advance(3_000);
+  const from = sent.length;
+  assert.ok(hellos(3) > 0);
+  clock.advance(40_000);
+  assert.equal(ended, ['the DTLS handshake took too long', 'the far side no longer answers connectivity checks']);
+  assert.ok(answerChecks(from) > 0);
+});
 
 test('10,000 sources that prove nothing get no answer, and nothing of them is kept', () => {
   const { webrtc, sent, give, faults, heard } = setUp();

@@ -84,6 +84,37 @@ for (const [name, opus, events, ufrag] of [
     assert.is(answered(offer).agreed.webrtc?.places, undefined);
   });
 
+  offers(`an offer like that of ${name} by a lite agent gets a full one, which knows where to check`, () => {
+    const [good, second] = ['192.0.2.1 5000', '2001:db8::1 5002'];
+    const lines = [
+      ...[`1 udp 7 ${good}`, `1 UDP 9 ${second}`, `1 udp 5 ${good}`, '2 udp 9 192.0.2.1 5001', '1 tcp 9 192.0.2.2 9'],
+      ...['1 udp 9 f3a1b2c4.local 5000', '1 udp 9 192.0.2.3 0', '1 udp 9 192.0.2.3 65536', '1 udp 9 999.0.2.3 5000'],
+    ].map((candidate, index) => `a=candidate:${index} ${candidate} typ host\r\n`);
+    const lite = textOf(name)
+      .replaceAll(/^a=candidate:.*\r\n/gm, '')
+      .replace(/^t=0 0\r\n/m, 't=0 0\r\na=ice-lite\r\n')
+      .replace(/^a=mid:0\r\n/m, `a=mid:0\r\n${lines.join('')}`);
+    const first = answered(lite);
+    assert.not.match(first.body, 'ice-lite');
+    assert.equal(first.agreed.webrtc?.checked, [
+      { address: '192.0.2.1', port: 5000, priority: 5 },
+      { address: '2001:db8::1', port: 5002, priority: 9 },
+    ]);
+    // Ours stays full in later offers, and is lite again for a far side that is not.
+    assert.not.match(writeOffer(first.session, local, 'sendrecv').body, 'ice-lite');
+    const again = answered(textOf(name), first.session);
+    assert.match(again.body, 'a=ice-lite');
+    assert.is(again.agreed.webrtc?.checked, undefined);
+    const many = lines[0]!
+      .repeat(40)
+      .split('\r\n')
+      .map((line, at) => line.replace('5000', `${5000 + at}`));
+    const crowd = lite
+      .replaceAll(/^a=candidate:.*\r\n/gm, '')
+      .replace(/^a=mid:0\r\n/m, `a=mid:0\r\n${many.join('\r\n')}`);
+    assert.is(answered(crowd).agreed.webrtc?.checked?.length, 16);
+  });
+
   offers(`an answer to ${name} says whose packets are audio, also beside video`, () => {
     const { body } = answered(textOf(name), newSession('1'), {
       ...withVideo(),
