@@ -47,6 +47,13 @@ export type Guest = {
 /** A channel's role in the bridge that it enters. */
 export type Entry = Omit<BridgeMember, 'channelId'>;
 
+/** A member at another node whose link is lost. */
+export type Stray = {
+  readonly bridge: BridgeEntry;
+  readonly node: string;
+  readonly member: Omit<BridgeMember, 'node'>;
+};
+
 /** A channel's stay in a bridge. */
 export type Stay = {
   bridge: BridgeEntry;

@@ -26,6 +26,7 @@ import {
   type Guest,
   linkMember,
   mixMember,
+  type Stray,
   staysIn,
 } from './bridge-entry.ts';
 import { type BridgeMembers, createBridgeMembers, type Interests } from './bridge-members.ts';
@@ -93,6 +94,8 @@ export interface Bridges {
   requireRoom(bridge: BridgeEntry, more: number): void;
   /** Joins the audio of all members at another node. @returns a function that takes it out again */
   connect(bridge: BridgeEntry, session: MediaSession): () => void;
+  /** The members at other nodes that restored bridges had, once. */
+  takeStrays(): Stray[];
   /** The members at this node of a bridge of another one. */
   findPart(id: string): BridgeEntry | undefined;
   /** Ends a part: its members leave. @param orphaned whether applications hear of it from this node. */
@@ -308,7 +311,11 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
     return video === undefined ? {} : { video };
   };
 
+  const strays: Stray[] = [];
+
   return {
+    takeStrays: () => strays.splice(0, strays.length),
+
     dump: (id?: string): BridgeDump[] =>
       registry.those(id).map((bridge) => ({
         actor: bridge.actor.dump() as BridgeDump['actor'],
@@ -339,8 +346,9 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
     resume(): void {
       for (const bridge of registry.all()) {
         const { context } = bridgeSnapshot(bridge);
-        // Links are not restored: the other nodes see that they are lost.
+        // Links are not restored: the nodes of the bridges ask for their members again.
         if (isPart(bridge)) bridge.actor.send({ type: 'destroy' });
+        strays.push(...context.members.flatMap(({ node, ...member }) => (node ? [{ bridge, node, member }] : [])));
         for (const { channelId } of context.members) if (!bridge.stays.has(channelId)) members.letGo(bridge, channelId);
         if (!isOpen(bridgeSnapshot(bridge))) endWorks(options, bridge);
       }

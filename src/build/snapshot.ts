@@ -76,6 +76,7 @@ function restoreServer(floors: Floors, { sip, others }: Drivers, data: ServerDat
     { ...data.calls, contacts, registrations, watchers },
     { legOf, awaitsApplications: true },
   );
+  calls.meeting.bridgeLinks?.resume();
   const settle = (): void => {
     state.eventGroups.settle();
     state.applications.settle();

@@ -1,15 +1,19 @@
-import type { BridgeEntry, Entry } from '../actors/bridge-entry.ts';
+import type { BridgeEntry, Entry, Stray } from '../actors/bridge-entry.ts';
 import type { BridgesBeyond } from '../actors/bridge-operations.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import { type BridgeMember, memberOf } from '../machines/bridge.ts';
 import type { LinkAnswer, LinkFormat, LinkGuest, LinkRequest } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
 import { type BridgeLink, type BridgeLinkOptions, beginLink, digestOf, type Sign } from './bridge-link.ts';
+import { BridgeRejoins } from './bridge-rejoins.ts';
 
 /** The bridges of this node with members at others. */
 
 export type BridgeHomesOptions = BridgeLinkOptions & {
-  bridges: Pick<Bridges, 'connect' | 'find' | 'facts' | 'welcome' | 'dismiss'>;
+  bridges: Pick<Bridges, 'connect' | 'find' | 'facts' | 'snapshot' | 'takeStrays' | 'welcome' | 'dismiss'>;
+  /** Lost members are asked for again for this long, in ms; 0: never. */
+  rejoinMs: number;
   newId(): string;
   format: LinkFormat;
   /** Whether the audio is encrypted. */
@@ -70,14 +74,36 @@ const keyOf = (bridge: BridgeEntry, node: string): string => `${node} ${bridge.i
 const guestsOf = ({ id, bridge }: Pick<Home, 'id' | 'bridge'>) =>
   [...bridge.guests.values()].filter(({ stay }) => stay.startsWith(`${id}/`));
 
+/** What is kept of a member, to ask for it again. */
+const strayOf = (bridge: BridgeEntry, node: string, { node: _node, ...member }: BridgeMember): Stray => ({
+  ...{ bridge, node, member },
+});
+
 /** Joins the channels of other nodes in bridges of this one: one link for each bridge and node. */
 export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'leave'> {
   readonly #options: BridgeHomesOptions;
   readonly #homes = new SlotMap<string, Home>();
   readonly #byId = new SlotMap<string, Home>();
+  readonly #rejoins: BridgeRejoins;
 
   constructor(options: BridgeHomesOptions) {
     this.#options = options;
+    const { clock, log, bridges, awayAfterMs, rejoinMs } = options;
+    this.#rejoins = new BridgeRejoins({
+      ...{ clock, log, everyMs: awayAfterMs / 3, mostMs: rejoinMs },
+      isThere: (bridge) => bridges.find(bridge.id) === bridge,
+      enter: async (bridge, node, channels, entry) => {
+        const home = this.#homeAt(bridge, node);
+        home.usedAt = clock.monotonic();
+        await home.opening;
+        await this.#enter(home, channels, { entry, again: true });
+      },
+    });
+  }
+
+  /** Asks for the members at other nodes that restored bridges had. */
+  resume(): void {
+    this.#rejoins.add(this.#options.bridges.takeStrays());
   }
 
   get size(): number {
@@ -97,9 +123,13 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
   async enter(bridge: BridgeEntry, node: string, channels: readonly string[], entry: Entry): Promise<void> {
     const home = this.#homes.get(keyOf(bridge, node));
     if (!home?.link?.isOpen) throw refusalOf(node, { done: 'unknown' });
+    await this.#enter(home, channels, { entry });
+  }
+
+  async #enter(home: Home, channels: readonly string[], how: { entry: Entry; again?: true }): Promise<void> {
     for (const some of inBatches(channels)) {
-      const answer = await this.#options.ask(node, { do: 'enter', link: home.id, channels: some, entry });
-      if (answer.done !== 'yes') throw refusalOf(node, answer);
+      const answer = await this.#options.ask(home.node, { do: 'enter', link: home.id, channels: some, ...how });
+      if (answer.done !== 'yes') throw refusalOf(home.node, answer);
       for (const guest of answer.guests ?? []) this.#accept(home, guest);
     }
   }
@@ -141,6 +171,7 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
   }
 
   close(): void {
+    this.#rejoins.close();
     for (const { link } of [...this.#byId.values()]) link?.tell({ type: 'close' });
   }
 
@@ -193,12 +224,14 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     const unhear = bridges.facts.of(bridge.id, ({ type }) => {
       if (type === 'BridgeDestroyed') home.link?.tell({ type: 'close' });
     });
-    const dismissAll = (): void => {
+    const loseAll = (): void => {
+      const members = guestsOf(home).map(({ channelId }) => memberOf(bridges.snapshot(bridge), channelId));
       for (const { channelId } of guestsOf(home)) bridges.dismiss(bridge, channelId);
+      this.#rejoins.add(members.flatMap((member) => (member ? [strayOf(bridge, node, member)] : [])));
     };
     return beginLink(this.#options, {
       ...{ id, node, bridge, audio, look: () => this.#look(home) },
-      effects: { releaseMembers: dismissAll, loseMembers: dismissAll },
+      effects: { releaseMembers: loseAll, loseMembers: loseAll },
       closed: () => {
         unhear();
         this.#forget(home);

@@ -11,6 +11,8 @@ type BridgeLinksOptions = BridgeHomesOptions &
 export interface BridgeLinks extends BridgesBeyond {
   /** Answers another node. It never rejects. */
   answer(request: unknown): Promise<LinkAnswer>;
+  /** Asks other nodes for the members that restored bridges had there. */
+  resume(): void;
   /** Says which channels of this node may enter bridges of others. */
   attach(operations: Pick<BridgeOperations, 'candidates'>): void;
   /** Links with other nodes, opened by this one and by others. */
@@ -45,6 +47,7 @@ export function createBridgeLinks(options: BridgeLinksOptions): BridgeLinks {
     attach(operations) {
       candidates = operations.candidates;
     },
+    resume: () => homes.resume(),
     get size() {
       return homes.size + parts.size;
     },

@@ -1,7 +1,7 @@
 import type { BridgeEntry } from '../actors/bridge-entry.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Bridges } from '../actors/bridges.ts';
-import { snapshotOf } from '../actors/channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type BridgeInput, memberOf } from '../machines/bridge.ts';
@@ -15,7 +15,7 @@ import { type BridgeLink, type BridgeLinkOptions, beginLink, digestOf } from './
 export type BridgePartsOptions = BridgeLinkOptions & {
   bridges: Pick<
     Bridges,
-    'connect' | 'open' | 'findPart' | 'endPart' | 'facts' | 'enter' | 'leave' | 'snapshot' | 'requireRoom'
+    'bridgeOf' | 'connect' | 'open' | 'findPart' | 'endPart' | 'facts' | 'enter' | 'leave' | 'snapshot' | 'requireRoom'
   >;
   /** The channels that may enter. @throws AriError */
   candidates: BridgeOperations['candidates'];
@@ -49,6 +49,8 @@ const partOf = (id: string, home: string, creationTime: number): BridgeInput => 
 export class BridgeParts {
   readonly #options: BridgePartsOptions;
   readonly #parts = new SlotMap<string, Part>();
+  /** What opens now, by link. */
+  readonly #opening = new Map<string, Promise<LinkAnswer>>();
 
   constructor(options: BridgePartsOptions) {
     this.#options = options;
@@ -60,7 +62,7 @@ export class BridgeParts {
 
   /** Answers the node of a bridge. @throws (rejects) AriError, or Error when there is no port for the audio */
   async take(request: LinkRequest): Promise<LinkAnswer> {
-    if (request.do === 'open') return this.#open(request);
+    if (request.do === 'open') return this.#openOnce(request);
     const part = this.#parts.get(request.link);
     if (!part) return { done: 'unknown' };
     part.askedAt = this.#options.clock.monotonic();
@@ -84,6 +86,16 @@ export class BridgeParts {
 
   close(): void {
     for (const { link } of [...this.#parts.values()]) link.tell({ type: 'close' });
+  }
+
+  /** The request may come twice, and the answer to each of both may be the one that counts. */
+  #openOnce(request: LinkRequestOf<'open'>): Promise<LinkAnswer> {
+    const { link: id } = request;
+    const known = this.#parts.get(id);
+    if (known) return Promise.resolve({ done: 'yes', audio: known.link.audio.place });
+    const opening = this.#opening.get(id) ?? this.#open(request).finally(() => this.#opening.delete(id));
+    this.#opening.set(id, opening);
+    return opening;
   }
 
   async #open(request: LinkRequestOf<'open'>): Promise<LinkAnswer> {
@@ -138,9 +150,9 @@ export class BridgeParts {
     return part;
   }
 
-  #enter(part: Part, { channels, entry }: LinkRequestOf<'enter'>): LinkAnswer {
+  #enter(part: Part, { channels, entry, again }: LinkRequestOf<'enter'>): LinkAnswer {
     const { bridges, candidates } = this.#options;
-    const entering = candidates(channels);
+    const entering = again ? this.#free(channels) : candidates(channels);
     bridges.requireRoom(part.bridge, entering.length);
     part.asked = true;
     try {
@@ -149,6 +161,21 @@ export class BridgeParts {
       part.asked = false;
     }
     return { done: 'yes', guests: entering.flatMap(({ id }) => this.#guestOf(part, id) ?? []) };
+  }
+
+  /** Those that may enter and are in no bridge. */
+  #free(channels: readonly string[]): ChannelEntry[] {
+    const { bridges, candidates } = this.#options;
+    return channels.flatMap((id) => {
+      if (bridges.bridgeOf(id)) return [];
+      try {
+        return candidates([id]);
+      } catch (error) {
+        // It has ended meanwhile, or left its application.
+        if (error instanceof AriError) return [];
+        throw error;
+      }
+    });
   }
 
   #leave(part: Part, { stays }: LinkRequestOf<'leave'>): LinkAnswer {

@@ -162,6 +162,12 @@ export const cluster = group(
       description:
         'Links of this node that join members of bridges at other nodes: one for each bridge and other node. More get 503.',
     }),
+    bridge_rejoin: number(0, 3600, {
+      default: 60,
+      unit: 's',
+      description:
+        'Time for which a node is asked for the members of a bridge again, after their link was lost: it may start again, or another node may take over its calls. 0: members that are lost do not come again.',
+    }),
     bridge_format: choice(['ulaw', 'alaw', 'g722', 'slin', 'slin16', 'opus'], {
       default: 'slin16',
       description: 'Codec of the audio between the nodes of a bridge. slin16 takes 0.3 Mbit/s for each link, ulaw 0.1.',

@@ -45,7 +45,8 @@ const LinkRequest = Type.Union([
   // From the node of the bridge.
   request('open', { node: text, bridge: text, format: Type.Enum([...linkFormats]), audio: LinkPlace }),
   request('check', { channels: ids }),
-  request('enter', { channels: ids, entry: LinkEntry }),
+  /** `again`: those enter that were members before the link was lost, and are in no other bridge. */
+  request('enter', { channels: ids, entry: LinkEntry, again: Type.Optional(Type.Literal(true)) }),
   request('leave', { stays: Type.Array(count, { maxItems: 100_000 }) }),
   /** The members that it knows: a digest of their stays, and the last stay. */
   request('sync', { digest: text, last: count }),

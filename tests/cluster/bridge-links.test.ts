@@ -34,7 +34,7 @@ type Net = {
 };
 type Node = ReturnType<typeof createNode>;
 
-type NodeSettings = { most?: number; members?: number; from?: Dump };
+type NodeSettings = { most?: number; members?: number; from?: Dump; rejoinMs?: number };
 
 function createNode(net: Net, name: string, limits: NodeSettings = {}) {
   const control = createCallControl({ contexts, limits: { bridges: 100, members: limits.members ?? 100 } });
@@ -44,6 +44,7 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
   const { clock, bridges, channels, playbacks, recordings, views, log } = control;
   const audios = new Map<string, () => void>();
   const counts = { links: 0, hits: 0 };
+  let ports = 0;
   let calls = 0;
 
   const ask = async (node: string, request: LinkRequest) => {
@@ -62,12 +63,17 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
   };
   const own = createBridgeLinks({
     ...{ name, clock, log, tables: undefined, ask, bridges, views, awayAfterMs, format: 'slin16', secure: false },
-    ...{ most: limits.most ?? 10, hit: () => counts.hits++, newId: () => `${name}-${++counts.links}` },
+    ...{
+      rejoinMs: limits.rejoinMs ?? 60_000,
+      most: limits.most ?? 10,
+      hit: () => counts.hits++,
+      newId: () => `${name}-${++counts.links}`,
+    },
     async openAudio(id, _options, lost) {
       let packets = 0;
       audios.set(id, lost);
       return {
-        place: { address: '127.0.0.1', port: 4_000 },
+        place: { address: '127.0.0.1', port: 4_000 + ++ports },
         session: new FakeMedia(`link-${id}`, () => {}),
         start() {},
         received: async () => (net.audio ? ++packets : packets),
@@ -85,6 +91,7 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
     policy: { recordsInBridges: true },
   });
   own.attach(operations);
+  if (limits.from) own.resume();
   return {
     ...{ name, control, events, operations, links: own, audios, counts, clock },
     /** A channel in the application. */
@@ -128,9 +135,10 @@ function createNodes(...names: string[]) {
 }
 
 /** A bridge of node a, with one member at each of the nodes. */
-async function meeting() {
+async function meeting(limits: NodeSettings = {}) {
   const world = createNodes('a', 'b', 'c');
-  const { of, add } = world;
+  const { of, add, net } = world;
+  net.nodes.set('a', createNode(net, 'a', limits));
   const callers = [await of('a').caller(), await of('b').caller(), await of('c').caller()] as const;
   of('a').operations.create({ bridgeId: 'a~r' });
   await add('a~r', ...callers);
@@ -268,8 +276,8 @@ links('a node that has started again does not know the link: its members leave a
   assert.equal(of('b').part('a~r'), [again]);
 });
 
-links('a server that goes on with saved calls has the members of its own node; the others leave', async () => {
-  const { of, net, pass, callers, add } = await meeting();
+links('a server that goes on with saved calls has the members of its own node, and asks for the others', async () => {
+  const { of, net, pass, callers } = await meeting();
   const [one, two, three] = callers;
   for (const name of ['a', 'b']) {
     net.nodes.set(name, createNode(net, name, { from: takeSnapshot(of(name).control.owners) }));
@@ -278,14 +286,77 @@ links('a server that goes on with saved calls has the members of its own node; t
   assert.equal(of('a').members('a~r'), [one]);
   assert.equal([of('b').part('a~r'), of('b').control.bridges.bridgeOf(two)], [[], undefined]);
   assert.is(snapshotOf(of('b').control.channels.find(two)!).context.bridgeId, undefined);
-  await pass(15_000);
-  assert.equal([of('b').said('a~r'), of('c').said('a~r')], [[], [`ChannelLeftBridge ${three} []`]]);
-  await add('a~r', two, three);
+  await pass(4_000);
   assert.equal(of('a').members('a~r'), [one, two, three]);
+  assert.equal([of('b').part('a~r'), of('c').part('a~r')], [[two], [three]]);
+  // The node of the bridge tells applications.
+  assert.equal(of('a').said('a~r'), [
+    `ChannelEnteredBridge ${two} [${one},${two}]`,
+    `ChannelEnteredBridge ${three} [${one},${two},${three}]`,
+  ]);
+  assert.equal([of('b').said('a~r'), of('c').said('a~r')], [[], []]);
 });
 
-links('the media plane loses the audio of a link: the members there leave', async () => {
-  const { of, callers } = await meeting();
+links('members of a node that begins again come again, with what was set for them', async () => {
+  const { of, net, pass, callers, remove } = await meeting();
+  const [one, two, three] = callers;
+  await remove('a~r', two);
+  await of('a').operations.addChannel('a~r', { channel: [two], mute: true, absorbDTMF: true });
+  net.nodes.set('b', createNode(net, 'b', { from: takeSnapshot(of('b').control.owners) }));
+  await pass(4_000);
+  assert.equal(of('a').members('a~r'), [one, three, two]);
+  const bridge = of('b').control.bridges.findPart('a~r')!;
+  const [member] = of('b').control.bridges.snapshot(bridge).context.members;
+  assert.equal([member?.channelId, member?.muted, member?.absorbsDigits], [two, true, true]);
+});
+
+links('lost members that are in another bridge, have ended or were let out do not come again', async () => {
+  const { of, net, pass, callers } = await meeting();
+  const [one, two, three] = callers;
+  const others = [await of('b').caller(), await of('b').caller()];
+  await of('a').operations.addChannel('a~r', { channel: others });
+  const from = takeSnapshot(of('b').control.owners);
+  net.dead.add('b');
+  net.audio = false;
+  await pass(12_000);
+  assert.equal(of('a').members('a~r'), [one, three]);
+  net.nodes.set('b', createNode(net, 'b', { from }));
+  of('b').operations.create({ bridgeId: 'b~r' });
+  await of('b').operations.addChannel('b~r', { channel: [two] });
+  of('b').control.operations.hangup(others[0]!, {});
+  net.dead.delete('b');
+  net.audio = true;
+  await pass(4_000);
+  assert.equal(of('a').members('a~r').toSorted(), [one, three, others[1]].toSorted());
+  assert.equal(of('b').members('b~r'), [two]);
+});
+
+const nothing = (): void => {};
+links('lost members are asked for until the time is over, the bridge ends, or the server stops', async () => {
+  const asks = async (rejoinMs: number, then: (a: Node) => void): Promise<number> => {
+    const { of, net, pass } = await meeting({ rejoinMs });
+    net.dead.add('b');
+    net.dead.add('c');
+    net.audio = false;
+    await pass(12_000);
+    then(of('a'));
+    const before = net.asked.length;
+    await pass(60_000);
+    const { asked } = net;
+    net.dead.clear();
+    net.audio = true;
+    await pass(12_000);
+    assert.equal(of('a').control.bridges.find('a~r') ? of('a').members('a~r').length : 0, then === nothing ? 1 : 0);
+    return asked.slice(before).filter((what) => what === 'open').length;
+  };
+  const some = await asks(20_000, nothing);
+  assert.ok(some > 4 && some < 16, String(some));
+  assert.is(await asks(0, nothing), 0);
+  assert.is(await asks(20_000, (a) => a.operations.destroy('a~r')), 0);
+});
+
+links('the media plane loses the audio of a link: the members there leave, and come again', async () => {
+  const { of, callers, pass } = await meeting();
   of('a').audios.get('a-1')!();
   await settled();
   assert.equal(of('a').members('a~r'), [callers[0], callers[2]]);
@@ -293,6 +364,8 @@ links('the media plane loses the audio of a link: the members there leave', asyn
   await settled();
   assert.equal([of('a').members('a~r'), of('c').part('a~r'), of('c').said('a~r')], [[callers[0]], [], []]);
   assert.equal([of('a').links.size, of('b').links.size, of('c').links.size], [0, 0, 0]);
+  await pass(100);
+  assert.equal(of('a').members('a~r').toSorted(), callers.toSorted());
 });
 
 links('a link without members ends after a while, and a new one is opened when it is needed', async () => {
@@ -304,6 +377,23 @@ links('a link without members ends after a while, and a new one is opened when i
   assert.equal([of('a').links.size, of('b').links.size, of('b').audios.size], [0, 0, 0]);
   await add('a~r', callers[1]);
   assert.equal(of('b').part('a~r'), [callers[1]]);
+});
+
+links('a link that is asked for twice is opened once, also where both requests come at the same time', async () => {
+  const { of } = await meeting();
+  const b = of('b');
+  const open = {
+    ...({ do: 'open', link: 'x', node: 'c', bridge: 'c~r', format: 'ulaw' } as const),
+    audio: { address: '127.0.0.1', port: 5_000 },
+  };
+  const answers = await Promise.all([b.links.answer(open), b.links.answer(open)]);
+  answers.push(await b.links.answer(open));
+  assert.equal(
+    answers.map(({ done }) => done),
+    ['yes', 'yes', 'yes'],
+  );
+  assert.equal(new Set(answers.map(({ audio }) => audio?.port)).size, 1);
+  assert.equal([b.links.size, b.audios.size], [2, 2]);
 });
 
 links('a new link of a bridge takes the place of one whose end was not heard', async () => {

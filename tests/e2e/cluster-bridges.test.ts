@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { AriClient } from '../support/ari-client.ts';
-import { TestCluster } from '../support/cluster-nodes.ts';
+import { type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -101,9 +101,10 @@ class World {
 }
 
 /** Runs a test on three nodes. @param node where the application is connected */
-const withNodes = (title: string, node: string, run: (world: World) => Promise<void>): void =>
+const withNodes = (title: string, node: string, run: (world: World) => Promise<void>, more: NodeSettings = {}): void =>
   nats.test(bridges, title, async (command) => {
-    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], { request_timeout: 1 }, { endpoints });
+    const settings = { request_timeout: 1, ...more };
+    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], settings, { endpoints });
     let world: World | undefined;
     try {
       const app = await cluster.node(node).app('shop');
@@ -283,5 +284,38 @@ withNodes('audio goes on without NATS, and control says that the node cannot be 
   assert.is((await app.request('POST', `/bridges/${id}/removeChannel?channel=${bob.id}`)).status, 204);
   await world.hearEachOther(alice, carol);
 });
+
+for (const [node, place] of [
+  ['b', 'of a member'],
+  ['a', 'of the bridge'],
+] as const)
+  withNodes(
+    `the node ${place} is lost: where its calls go on, all hear each other again`,
+    'c',
+    async (world) => {
+      const { id, callers } = await conference(world);
+      for (const { phone } of callers) phone.follows = true;
+      for (const each of Object.values(world.cluster.nodes)) await each.untilReplicated();
+      const lost = callers.find((caller) => caller.id.startsWith(`${node}~`))!;
+      await world.cluster.node(node).child.end('SIGKILL');
+      await untilAsked(
+        () => lost.phone.reinvites.length > 0,
+        () => 'the call did not go on',
+      );
+      let members: string[] = [];
+      const asker = world.cluster.node('c').client();
+      await untilAsked(
+        async () => {
+          const { status, body } = await asker.request<Bridge>('GET', `/bridges/${id}`);
+          members = status === 200 ? body.channels : [];
+          return members.length === callers.length;
+        },
+        () => `the members are ${members.join()}`,
+      );
+      assert.equal(members.toSorted(), callers.map((caller) => caller.id).toSorted());
+      await world.hearEachOther(...callers);
+    },
+    { replicate: true, take_over_after: 0.6, take_over_silent_after: 0 },
+  );
 
 bridges.run();

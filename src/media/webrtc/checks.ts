@@ -86,20 +86,20 @@ export function writeCheck({
   id,
   local,
   remote,
-  tieBreaker,
+  tiebreaker,
   nominates,
 }: {
   id: Uint8Array;
   local: IceCredentials;
   remote: IceCredentials;
-  tieBreaker: Uint8Array;
+  tiebreaker: Uint8Array;
   nominates: boolean;
 }): Buffer {
   const priority = Buffer.alloc(4);
   priority.writeUInt32BE(checkPriority);
   const check = writeMessage(bindingRequest, id, [
     [attribute.username, Buffer.from(`${remote.ufrag}:${local.ufrag}`)],
-    [attribute.controlling, tieBreaker],
+    [attribute.controlling, tiebreaker],
     [attribute.priority, priority],
     ...(nominates ? [[attribute.useCandidate, Buffer.alloc(0)] as const] : []),
   ]);

@@ -69,7 +69,7 @@ const pairsOf = (candidates: readonly RemoteCandidate[], isRelayed: boolean): Ic
  */
 export class ControllingChecks {
   readonly #options: CheckOptions;
-  readonly #tieBreaker = randomBytes(8);
+  readonly #tiebreaker = randomBytes(8);
   #transport: WebrtcTransport;
   #state: CheckState = 'checking';
   #pairs: Pair[] = [];
@@ -136,7 +136,7 @@ export class ControllingChecks {
     if (this.#state === 'checking') {
       this.#happen('valid');
       this.#plan(pair === this.#pairs[0] ? 0 : betterMs);
-    } else if (isTaken) this.#plan(consentEveryMs * (0.8 + 0.4 * Math.random()));
+    } else if (isTaken) this.#plan(consentEveryMs * (0.8 + (0.4 * randomBytes(1)[0]!) / 256));
   }
 
   #begin(): void {
@@ -205,7 +205,7 @@ export class ControllingChecks {
     if (pair.open.length > mostOpen) pair.open.shift();
     const { local, remote } = this.#transport;
     this.#plan(nextMs);
-    this.#options.send(writeCheck({ id, local, remote, tieBreaker: this.#tieBreaker, nominates }), pair.to);
+    this.#options.send(writeCheck({ id, local, remote, tiebreaker: this.#tiebreaker, nominates }), pair.to);
   }
 }
 
