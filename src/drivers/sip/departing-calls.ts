@@ -89,7 +89,11 @@ export function createDepartingCalls(services: Services): DepartingCalls {
       agent.resume(
         call,
         { ...handlersOf(endpoint, onClosed), onCancelled() {} },
-        { symmetric: endpoint.symmetric, session: sessionTermsOf(endpoint) },
+        {
+          symmetric: endpoint.symmetric,
+          session: sessionTermsOf(endpoint),
+          digest: digestClient(services, endpoint),
+        },
       ),
     );
 

@@ -18,6 +18,7 @@ import type { DigitSequence } from '../../telephony/media.ts';
 import type { Party } from '../../telephony/party.ts';
 import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from './causes.ts';
 import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
+import { digestClient } from './identity.ts';
 import { LegCore } from './leg-core.ts';
 import type { LegCoreData } from './leg-data.ts';
 import { videoLinesIn } from './leg-video.ts';
@@ -59,7 +60,7 @@ type Opening = { core?: LegCore; call?: IncomingCall; cancelledWith?: number };
 /** Takes an INVITE whose sender is known and whose offer we can answer. */
 export function takeInboundCall(services: Services, endpoint: EndpointConfig, offer: CallOffer): InboundCall {
   const state: Opening = {};
-  const call = offer.take(handlersOf(services, endpoint, state), termsOf(endpoint));
+  const call = offer.take(handlersOf(services, endpoint, state), termsOf(services, endpoint));
   state.call = call;
   return {
     refuse: (status) => call.refuse(status),
@@ -82,12 +83,13 @@ export function resumeInboundLeg(
   { channelId, report }: { channelId: string; report: Report },
 ): Leg {
   const state: Opening = {};
-  const call = services.agent.resume(data.call, handlersOf(services, endpoint, state), termsOf(endpoint));
+  const call = services.agent.resume(data.call, handlersOf(services, endpoint, state), termsOf(services, endpoint));
   state.call = call;
   return openLeg({ services, endpoint, call, channelId, report, from: data }, state);
 }
 
-const termsOf = (endpoint: EndpointConfig): IncomingTerms => ({
+const termsOf = (services: Services, endpoint: EndpointConfig): IncomingTerms => ({
+  digest: digestClient(services, endpoint),
   symmetric: endpoint.symmetric,
   reliability: reliabilityOf[endpoint.reliable],
   session: sessionTermsOf(endpoint),

@@ -1,3 +1,4 @@
+import type { DigestClient } from '../auth/client.ts';
 import type { HeaderLines } from '../message/build.ts';
 import { keepRequest, keptRequest } from '../message/kept.ts';
 import type { SipRequest } from '../message/message.ts';
@@ -101,6 +102,8 @@ type IncomingOptions = {
   reliability: Reliability;
   /** How the session is watched. */
   session?: SessionTerms;
+  /** Answers challenges to our requests inside the call. */
+  digest?: DigestClient | undefined;
   handlers: IncomingHandlers;
 };
 
@@ -171,6 +174,7 @@ class Incoming implements IncomingCall {
       contactFor: options.contactFor,
       allow: options.allow,
       session: options.session,
+      digest: options.digest,
       handlers: {
         onPrack: (transaction) => this.#receivePrack(transaction),
         ...options.handlers,

@@ -72,7 +72,13 @@ export type UserAgentCounts = {
  * `symmetric` is true by default. Provisional responses are reliable if the caller requires it, and the session timer
  * follows the caller's request.
  */
-export type IncomingTerms = { symmetric?: boolean; reliability?: Reliability; session?: SessionTerms };
+export type IncomingTerms = {
+  symmetric?: boolean;
+  reliability?: Reliability;
+  session?: SessionTerms;
+  /** Answers challenges to our requests inside the call. */
+  digest?: DigestClient | undefined;
+};
 
 /** A request of a peer that asks for a new call. */
 export type CallOffer = {
@@ -229,7 +235,7 @@ export function createUserAgent(stack: Stack): UserAgent {
   const take = (
     from: ServerTransaction | IncomingCallData,
     told: IncomingHandlers,
-    { symmetric = true, reliability = 'asked', session }: IncomingTerms = {},
+    { symmetric = true, reliability = 'asked', session, digest }: IncomingTerms = {},
   ): IncomingCall => {
     const call: IncomingCall = createIncomingCall({
       stack,
@@ -239,6 +245,7 @@ export function createUserAgent(stack: Stack): UserAgent {
       symmetric,
       reliability,
       session,
+      digest,
       handlers: {
         ...told,
         onClosed() {

@@ -1,6 +1,7 @@
 import { createIds } from '../../../src/lib/ids.ts';
 import { LimitCounts } from '../../../src/lib/limit-counts.ts';
 import type { Logger } from '../../../src/lib/log.ts';
+import type { DigestClient } from '../../../src/sip/auth/client.ts';
 import type { IncomingCall } from '../../../src/sip/dialog/incoming-call.ts';
 import type { Reliability } from '../../../src/sip/dialog/reliable.ts';
 import type { SessionTerms } from '../../../src/sip/dialog/session-timer.ts';
@@ -87,6 +88,8 @@ export function createBench({
     reliability: undefined as Reliability | undefined,
     /** How calls that come in are watched. */
     session: undefined as SessionTerms,
+    /** What calls that come in answer challenges of the peer with. */
+    digest: undefined as DigestClient | undefined,
     /** For a request from a place where the peer was not heard before. */
     challenge: undefined as HeaderLines | undefined,
     /** The connection that the peer has registered over. */
@@ -134,7 +137,7 @@ export function createBench({
           onAnswerSent: () => user.reliability && void told.push('answer sent'),
           onSetupFailed: (status) => void told.push(`setup failed ${status}`),
         },
-        { reliability: user.reliability ?? 'asked', session: user.session },
+        { reliability: user.reliability ?? 'asked', session: user.session, digest: user.digest },
       ),
     );
   });

@@ -1,5 +1,7 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createIds } from '../../../src/lib/ids.ts';
+import { createDigestClient } from '../../../src/sip/auth/client.ts';
 import { peer } from '../transaction/fake-transports.ts';
 import { createBench, nothing, parts } from './bench.ts';
 
@@ -59,6 +61,26 @@ test('a 200 that is never acknowledged ends the call with BYE after 64·T1', asy
   await bench.advance(32_000);
   assert.is((await bench.sent()).at(-1), 'BYE');
   assert.equal(await bench.heard(), ['ended lost408']);
+  assert.equal(await bench.leaks(), nothing);
+});
+
+test('a caller that asks for a password inside the call gets it, as a provider does for a re-INVITE and a BYE', async () => {
+  const bench = createBench();
+  bench.user.digest = createDigestClient([{ username: 'us', password: 'p' }], createIds(bench.clock));
+  const { call } = await connected(bench);
+  call.usage.reinvite();
+  const first = await bench.request();
+  assert.is(first.header('Authorization'), undefined);
+  bench.answer(first, 401, { headers: [['WWW-Authenticate', 'Digest realm="r", nonce="n", algorithm=MD5']] });
+  const again = await bench.request();
+  assert.match(again.header('Authorization') ?? '', /username="us".*realm="r".*nonce="n"/);
+  assert.is(again.cseq.number, first.cseq.number + 1);
+  bench.answer(again, 200, parts('their-answer'));
+  assert.is((await bench.request()).method, 'ACK');
+  call.usage.bye();
+  const bye = await bench.request();
+  assert.match(bye.header('Authorization') ?? '', /nonce="n"/);
+  bench.answer(bye, 200);
   assert.equal(await bench.leaks(), nothing);
 });
 
