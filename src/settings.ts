@@ -301,6 +301,7 @@ export const sipSettings = ({ sip, media }: Config): SipConfig => ({
   algorithms: sip.digest_algorithms,
   t1Ms: sip.timers.t1,
   t2Ms: sip.timers.t2,
+  tryingAtOnce: sip.trying_at_once,
   subscriptions: {
     most: sip.subscriptions.most,
     perEndpoint: sip.subscriptions.per_endpoint,

@@ -248,6 +248,11 @@ export const sip = group(
       },
       'Timers of SIP transactions.',
     ),
+    trying_at_once: flag({
+      default: false,
+      description:
+        'Sends 100 Trying for each call that comes in, also if it is answered within 200 ms. It costs a message for each call.',
+    }),
     connected_line_delay: number(0, 30, {
       default: 0.5,
       unit: 's',

@@ -419,7 +419,8 @@ function settings(options: TestServerOptions): object {
       ...general,
     },
     http: { ...http, bind: '127.0.0.1', port: 0, users: [{ name: username, password }] },
-    sip: { ...sip, transports: [{ protocol: 'udp', bind: address, port: sipPort }], endpoints },
+    // A caller can hang up as soon as the server has said anything, also before an application has.
+    sip: { trying_at_once: true, ...sip, transports: [{ protocol: 'udp', bind: address, port: sipPort }], endpoints },
     media: { warm_up: false, ...media, rtp_address: address },
     // A test reads its calls from memory; time may be simulated, and the disk is not.
     recorder: { disk: { days: 0 }, ...recorder },

@@ -104,6 +104,8 @@ export type SipConfig = {
    * often read only the first challenge. Hence MD5 is the default.
    */
   algorithms: readonly DigestAlgorithm[];
+  /** Whether calls get 100 Trying at once, and not only after 200 ms without another response (RFC 3261 17.2.1). */
+  tryingAtOnce?: boolean;
   /** ms that a nonce of ours is good for. */
   nonceLifetimeMs: number;
   /** T1 and T2 in ms, as the transaction layer has them. */

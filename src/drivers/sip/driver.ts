@@ -254,7 +254,7 @@ function bindRequests(
   { subscriptions, outsideRefers, referrals, phase }: Receivers,
 ): void {
   const { agent, endpoints, bindings, config, stack, elsewhere } = services;
-  agent.onInvite(createInviteReceiver(services, { host, phase, callRefused }));
+  agent.onInvite(createInviteReceiver(services, { host, phase, callRefused, tryingAtOnce: config.tryingAtOnce }));
   agent.onRequest(
     'REGISTER',
     createRegistrar({

@@ -21,6 +21,7 @@ import { type Replacing, replacingOf } from './replacing.ts';
 import { channelName, encryptionOf, isBusy, mayCall, type Services } from './services.ts';
 
 type InviteReceiverOptions = {
+  tryingAtOnce: boolean | undefined;
   host: CallHost;
   phase: () => LifecycleState;
   /** Hears of calls of known endpoints that are refused before they have a channel. */
@@ -37,7 +38,7 @@ const phaseRefusals: Readonly<Record<CallRefusal, string>> = {
 /** Receives INVITEs that ask for a new call: finds out who calls and hands the call to call control. */
 export function createInviteReceiver(
   services: Services,
-  { host, phase, callRefused }: InviteReceiverOptions,
+  { host, phase, callRefused, tryingAtOnce }: InviteReceiverOptions,
 ): (offer: CallOffer) => void {
   const { endpoints, stack } = services;
   const tellRefusal = createRefusals(stack.log, stack.clock, 'a call');
@@ -77,7 +78,7 @@ export function createInviteReceiver(
         'a caller is known',
       );
     // The transaction table was full and has responded 503.
-    if (!transaction.accept()) return;
+    if (!(tryingAtOnce ? transaction.reply(100) : transaction.accept())) return;
     const call = takeInboundCall(services, endpoint, offer);
     try {
       const incoming = incomingCall(services, endpoint, transaction.request, call);
