@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AriClient } from '../support/ari-client.ts';
-import { ClusterCalls, requireEveryNumber } from '../support/cluster-calls.ts';
+import { ClusterCalls, requireEveryNumber, untilAllTakeCalls } from '../support/cluster-calls.ts';
 import { haproxyFor, kamailioFor } from '../support/cluster-front.ts';
 import { TestCluster } from '../support/cluster-nodes.ts';
 import { need } from '../support/need.ts';
@@ -48,9 +48,11 @@ need('nats-server').test(behind, `of ${total} none is lost, also where their nod
     };
     const first = await connect();
     for (const node of all) await node.hasApplications(1);
-    const calls = new ClusterCalls(sipp, `127.0.0.1:${kamailio.port}`, total, addresses);
+    const proxy = `127.0.0.1:${kamailio.port}`;
+    const ended = await untilAllTakeCalls(nodes, first, () => new ClusterCalls(sipp, proxy, 4, ['127.0.0.100']));
+    const calls = new ClusterCalls(sipp, proxy, total, addresses);
     open.push(calls);
-    await calls.answerBy(first);
+    await calls.answerBy(first, ended);
     requireEveryNumber(first);
     const spread = calls.spread(nodes);
 

@@ -1,7 +1,7 @@
 import * as assert from 'uvu/assert';
 import type { Channel } from '../../src/models/channel.ts';
 import { AriClient } from '../support/ari-client.ts';
-import { ClusterCalls, requireEveryNumber } from '../support/cluster-calls.ts';
+import { ClusterCalls, requireEveryNumber, untilAllTakeCalls } from '../support/cluster-calls.ts';
 import { haproxyFor, kamailioFor } from '../support/cluster-front.ts';
 import { type Host, NatsServer, type NodeProcess, TestCluster } from '../support/cluster-nodes.ts';
 import { Networks } from '../support/networks.ts';
@@ -68,9 +68,10 @@ try {
   open.push(client);
   await client.connect('shop', { nodes: 'true' });
   for (const node of all) await node.hasApplications(1);
+  const ended = await untilAllTakeCalls(names, client, () => new ClusterCalls(sipp, proxy, 4, [newcomer]));
   const callers = new ClusterCalls(sipp, proxy, total, phones);
   open.push(callers);
-  await callers.answerBy(client);
+  await callers.answerBy(client, ended);
   requireEveryNumber(client);
   const spread = callers.spread(names);
   step(`${total} calls: ${names.map((name) => `${name} ${spread[name]}`).join(', ')}`);
@@ -92,7 +93,7 @@ try {
   // New calls come to the others.
   const late = new ClusterCalls(sipp, proxy, 4, [newcomer]);
   open.push(late);
-  await late.answerBy(client, callers.ids);
+  await late.answerBy(client, [...ended, ...callers.ids]);
   assert.equal(late.at('c'), []);
   await late.endBy(client);
   step('a cut node kept its calls, and new calls went to the others');

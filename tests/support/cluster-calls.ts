@@ -121,6 +121,33 @@ export class ClusterCalls {
   }
 }
 
+/**
+ * Places calls until the proxy has sent one to each node: it leaves out those whose first OPTIONS was not answered, for a while.
+ * @returns the channels, which have ended.
+ */
+export async function untilAllTakeCalls(
+  nodes: readonly string[],
+  client: AriClient,
+  place: () => ClusterCalls,
+): Promise<string[]> {
+  const ended: string[] = [];
+  await untilAsked(
+    async () => {
+      const calls = place();
+      try {
+        await calls.answerBy(client, ended);
+        await calls.endBy(client);
+      } finally {
+        calls.close();
+      }
+      ended.push(...calls.ids);
+      return nodes.every((node) => ended.some((id) => id.startsWith(`${node}~`)));
+    },
+    () => `calls came to ${ended.join()} only`,
+  );
+  return ended;
+}
+
 /** The events have the numbers that follow each other. */
 export function requireEveryNumber(client: AriClient): void {
   const numbers = (client.events as unknown as { seq: number }[]).map(({ seq }) => seq);
