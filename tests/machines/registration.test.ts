@@ -254,7 +254,8 @@ chart('a registration that is handed over is taken back first', () => {
     assert.is(after([...way, elsewhere, accepted(1)]).value, 'handingOver', 'a late answer');
     assert.is(afterDelay(registrationMachine, leaving.snapshot, 'unregisterTimeout').value, 'standby');
     assert.is(after([...way, elsewhere, elsewhere]).value, 'handingOver');
-    assert.equal(after([...way, elsewhere, here]).asked, ['register 3 for 3600000']);
+    const back = after([...way, elsewhere, here]);
+    assert.equal([back.value, back.asked], ['registering', ['register 3 for 3600000']]);
     assert.is(after([...way, elsewhere, { type: 'registration.removed' }]).value, 'unregistering');
     assert.is(after([...way, elsewhere, { type: 'system.closing' }]).value, 'unregistering');
   }
