@@ -77,6 +77,8 @@ const optionsOf = (settings: NatsSettings): NodeConnectionOptions => {
     pingInterval: Math.ceil(timeoutMs / 2),
     maxPingOut: 2,
     ignoreAuthErrorAbort: true,
+    // Each request would make a stack trace before it fails: 6 % of the CPU of a node that claims ids, by a profile.
+    noAsyncTraces: true,
   };
 };
 
